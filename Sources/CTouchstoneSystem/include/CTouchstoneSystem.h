@@ -1,0 +1,45 @@
+// Linux calls that Swift cannot import: variadic prctl, raw system calls, and constants newer than Debian's headers.
+#ifndef C_TOUCHSTONE_SYSTEM_H
+#define C_TOUCHSTONE_SYSTEM_H
+
+#include <spawn.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/// What the kernel says of the process at the other end of a Unix socket.
+struct touchstone_peer {
+    pid_t pid;
+    uid_t uid;
+    gid_t gid;
+    int pidfd;  // -1 where the kernel has neither SO_PEERPIDFD nor pidfd_open; the caller closes it
+};
+
+/// Fills `peer` from SO_PEERCRED and, where the kernel has it, SO_PEERPIDFD. Returns 0 or an errno.
+int touchstone_peer_of(int socket, struct touchstone_peer *peer);
+
+/// Whether the process behind `pidfd` still runs.
+bool touchstone_pidfd_alive(int pidfd);
+
+/// Makes this process undumpable, unable to gain privileges, without core dumps and with umask 077. Returns 0 or an errno.
+int touchstone_harden_process(void);
+
+/// Locks all present and future pages in memory where this process may (root or no RLIMIT_MEMLOCK). Returns whether it did.
+bool touchstone_lock_all_memory(void);
+
+/// Raises the soft limit of open files to the hard one.
+void touchstone_raise_file_limit(void);
+
+/// Asks the kernel to send SIGKILL when the parent dies.
+void touchstone_die_with_parent(void);
+
+/// Fills `buffer` from the kernel's random generator. Returns 0 or an errno.
+int touchstone_random(void *buffer, size_t count);
+
+/// Has a spawned process close every descriptor from `lowest` up. Returns 0 or an errno.
+int touchstone_spawn_closes_from(posix_spawn_file_actions_t *actions, int lowest);
+
+/// The flag of posix_spawnattr_setflags that starts the process in a session of its own.
+int touchstone_spawn_flag_new_session(void);
+
+#endif

@@ -1,0 +1,83 @@
+#define _GNU_SOURCE
+#include "CTouchstoneSystem.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+#ifndef MCL_ONFAULT
+#define MCL_ONFAULT 4
+#endif
+
+int touchstone_peer_of(int socket, struct touchstone_peer *peer) {
+    struct ucred credentials;
+    socklen_t length = sizeof credentials;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return errno;
+    peer->pid = credentials.pid;
+    peer->uid = credentials.uid;
+    peer->gid = credentials.gid;
+    int pidfd = -1;
+    length = sizeof pidfd;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &length) != 0) {
+        pidfd = (int)syscall(SYS_pidfd_open, credentials.pid, 0);
+    }
+    peer->pidfd = pidfd;
+    return 0;
+}
+
+bool touchstone_pidfd_alive(int pidfd) {
+    struct pollfd entry = {.fd = pidfd, .events = POLLIN};
+    return poll(&entry, 1, 0) == 0;
+}
+
+int touchstone_harden_process(void) {
+    umask(077);
+    struct rlimit none = {0, 0};
+    if (setrlimit(RLIMIT_CORE, &none) != 0) return errno;
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return errno;
+    signal(SIGPIPE, SIG_IGN);
+    return 0;
+}
+
+bool touchstone_lock_all_memory(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return false;
+    if (geteuid() != 0 && limit.rlim_cur != RLIM_INFINITY) return false;
+    return mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) == 0;
+}
+
+void touchstone_raise_file_limit(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+void touchstone_die_with_parent(void) { prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); }
+
+int touchstone_random(void *buffer, size_t count) {
+    unsigned char *next = buffer;
+    while (count > 0) {
+        ssize_t got = getrandom(next, count, 0);
+        if (got < 0) {
+            if (errno == EINTR) continue;
+            return errno;
+        }
+        next += got;
+        count -= (size_t)got;
+    }
+    return 0;
+}

@@ -1,0 +1,96 @@
+/// Protection class (when) and constraint (who proves what) of an item: what a `SecAccessControl` holds.
+package struct AccessControl: Codable, Hashable, Sendable {
+    package var protection: Accessibility
+    package var flags: Flags
+
+    /// Apple's `SecAccessControlCreateFlags` bits (section 6.1 of the rules).
+    package struct Flags: OptionSet, Codable, Hashable, Sendable {
+        package let rawValue: UInt64
+        package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+        package static let userPresence = Flags(rawValue: 1 << 0)
+        package static let biometryAny = Flags(rawValue: 1 << 1)
+        package static let biometryCurrentSet = Flags(rawValue: 1 << 3)
+        package static let devicePasscode = Flags(rawValue: 1 << 4)
+        package static let companion = Flags(rawValue: 1 << 5)
+        package static let or = Flags(rawValue: 1 << 14)
+        package static let and = Flags(rawValue: 1 << 15)
+        package static let privateKeyUsage = Flags(rawValue: 1 << 30)
+        package static let applicationPassword = Flags(rawValue: 1 << 31)
+
+        static let constraints: Flags = [.userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion]
+    }
+
+    /// - Throws: `.param` for a combination that AC-02 forbids.
+    package init(protection: Accessibility, flags: Flags) throws(Status) {
+        if flags.isSuperset(of: [.or, .and]) { throw .param }
+        if flags.isSuperset(of: [.biometryAny, .biometryCurrentSet]) { throw .param }
+        if flags.contains(.userPresence),
+            !flags.subtracting([.userPresence, .applicationPassword, .privateKeyUsage]).isEmpty
+        {
+            throw .param
+        }
+        self.protection = protection
+        self.flags = flags
+    }
+
+    private enum CodingKeys: String, CodingKey { case protection, flags }
+
+    package init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        try self.init(
+            protection: values.decode(Accessibility.self, forKey: .protection),
+            flags: values.decode(Flags.self, forKey: .flags))
+    }
+
+    /// Whether opening the item asks for a proof at all (AC-05, AC-11).
+    package var isConstrained: Bool {
+        !flags.isDisjoint(with: .constraints) || flags.contains(.applicationPassword)
+    }
+
+    /// What reading an item asks for: the decrypt operation of AC-20.
+    ///
+    /// Key operations come with keys.
+    package var requirement: Requirement { Requirement(flags) }
+}
+
+/// A proof that the enclave can ask of the owner.
+package enum Proof: String, Codable, Hashable, Sendable {
+    /// Biometry if it is ready, else the passcode.
+    case presence
+    case biometryAny
+    case biometryCurrentSet
+    case passcode
+    case companion
+}
+
+/// Proofs of which all, or any one, must be given (AC-03).
+package struct Requirement: Codable, Hashable, Sendable {
+    package var proofs: [Proof]
+    package var anyOne: Bool
+
+    package init(proofs: [Proof], anyOne: Bool = false) {
+        self.proofs = proofs
+        self.anyOne = anyOne
+    }
+
+    init(_ flags: AccessControl.Flags) {
+        let order: [(AccessControl.Flags, Proof)] = [
+            (.userPresence, .presence), (.devicePasscode, .passcode), (.biometryAny, .biometryAny),
+            (.biometryCurrentSet, .biometryCurrentSet), (.companion, .companion),
+        ]
+        self.init(proofs: order.filter { flags.contains($0.0) }.map(\.1), anyOne: flags.contains(.or))
+    }
+
+    /// What a policy asks for; nil for one that Linux does not have.
+    package init?(_ policy: Policy) {
+        switch policy {
+        case .deviceOwnerAuthenticationWithBiometrics: self.init(proofs: [.biometryAny])
+        case .deviceOwnerAuthentication: self.init(proofs: [.presence])
+        case .deviceOwnerAuthenticationWithCompanion: self.init(proofs: [.companion])
+        case .deviceOwnerAuthenticationWithBiometricsOrCompanion:
+            self.init(proofs: [.biometryAny, .companion], anyOne: true)
+        case .deviceOwnerAuthenticationWithWristDetection: return nil
+        }
+    }
+}

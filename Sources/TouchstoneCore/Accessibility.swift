@@ -1,0 +1,23 @@
+/// When an item's secret can be opened: the protection classes of KC-13 and KC-20, named by the value Apple stores for each.
+package enum Accessibility: String, Codable, CaseIterable, Sendable {
+    case whenUnlocked = "ak"
+    case afterFirstUnlock = "ck"
+    case always = "dk"
+    case whenUnlockedThisDeviceOnly = "aku"
+    case afterFirstUnlockThisDeviceOnly = "cku"
+    case alwaysThisDeviceOnly = "dku"
+    case whenPasscodeSetThisDeviceOnly = "akpu"
+
+    /// What has to be true of the device for the class key to be there.
+    package enum Availability: Sendable {
+        case unlocked, afterFirstUnlock, always
+    }
+
+    package var availability: Availability {
+        switch self {
+        case .whenUnlocked, .whenUnlockedThisDeviceOnly, .whenPasscodeSetThisDeviceOnly: .unlocked
+        case .afterFirstUnlock, .afterFirstUnlockThisDeviceOnly: .afterFirstUnlock
+        case .always, .alwaysThisDeviceOnly: .always
+        }
+    }
+}

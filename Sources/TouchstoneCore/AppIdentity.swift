@@ -1,0 +1,42 @@
+/// Who the app at the other end of a connection is, and how we know.
+///
+/// Linux has no code signature to ask, so an identity is a label of a certain strength and never more: the evidence travels with it.
+package struct AppIdentity: Codable, Hashable, Sendable {
+    /// The strongest evidence that was found, in the order in which it is looked for.
+    package enum Evidence: String, Codable, Sendable {
+        /// `/.flatpak-info` in the root of the peer's mount namespace, which the sandboxed app cannot write.
+        case flatpak
+        /// The control group that snapd made.
+        case snap
+        /// The systemd service whose control group the peer is in.
+        case systemdUnit
+        /// The file that the peer executes. Whoever may replace the file may be the app.
+        case executable
+        /// The test process itself (`TouchstoneTesting`).
+        case process
+    }
+
+    /// Application identifier, and name of the app's private access group.
+    ///
+    /// For example `flatpak:org.example.App` or `/usr/bin/example`.
+    package var identifier: String
+    package var evidence: Evidence
+    /// What the prompt shows as the app's name: the last part of the identifier.
+    package var name: String
+    package var processID: Int32
+    package var userID: UInt32
+    /// SHA-256 of the executable, lowercase hex, where it could be read.
+    package var executableDigest: String?
+
+    package init(
+        identifier: String, evidence: Evidence, name: String, processID: Int32, userID: UInt32,
+        executableDigest: String? = nil
+    ) {
+        self.identifier = identifier
+        self.evidence = evidence
+        self.name = name
+        self.processID = processID
+        self.userID = userID
+        self.executableDigest = executableDigest
+    }
+}

@@ -1,0 +1,175 @@
+package import Foundation
+
+/// `io.touchstone.Agent`: programs that show prompts to the owner.
+///
+/// An agent may cancel, choose the fallback and carry a sealed passcode; it can never say that the owner was
+/// recognised.
+package enum AgentInterface {
+    package static let name = "io.touchstone.Agent"
+
+    package enum Phase: String, Codable, Sendable {
+        /// The sensor waits.
+        case biometry
+        /// Biometry has stopped for this evaluation; only the fallback and cancel are left (EV-16).
+        case fallback
+        /// The passcode is asked for.
+        case passcode
+    }
+
+    package struct Prompt: Codable, Hashable, Sendable {
+        package var identifier: String
+        /// Verified, as far as its evidence goes.
+        package var app: AppIdentity
+        /// The app's claim, stripped of control characters and direction overrides.
+        package var reason: String
+        package var biometryType: BiometryType
+        package var phase: Phase
+        package var cancelTitle: String
+        /// nil: no fallback button (yet).
+        package var fallbackTitle: String?
+        /// Non-matches in this evaluation.
+        package var failures: Int
+        /// Seals the passcode to this prompt: use once.
+        package var nonce: Data
+        /// Seconds until the next passcode is looked at; nil: now.
+        package var retryAfterSeconds: Double?
+        /// Whether the last passcode was wrong.
+        package var wrongPasscode: Bool
+
+        package init(
+            identifier: String, app: AppIdentity, reason: String, biometryType: BiometryType, phase: Phase,
+            cancelTitle: String, fallbackTitle: String?, failures: Int, nonce: Data, retryAfterSeconds: Double?,
+            wrongPasscode: Bool
+        ) {
+            self.identifier = identifier
+            self.app = app
+            self.reason = reason
+            self.biometryType = biometryType
+            self.phase = phase
+            self.cancelTitle = cancelTitle
+            self.fallbackTitle = fallbackTitle
+            self.failures = failures
+            self.nonce = nonce
+            self.retryAfterSeconds = retryAfterSeconds
+            self.wrongPasscode = wrongPasscode
+        }
+    }
+
+    package enum Event: String, Codable, Sendable {
+        /// Sent once, first: this connection is now an agent.
+        case ready
+        /// Show the prompt, or show it again as it is now.
+        case show
+        /// Take it down: the owner was recognised.
+        case succeeded
+        /// Take it down: it ended otherwise.
+        case dismissed
+    }
+
+    /// Called with `more`: makes the connection an agent for as long as it is open.
+    package enum Subscribe: VarlinkMethod {
+        package static let name = "io.touchstone.Agent.Subscribe"
+        package typealias Parameters = Empty
+        package struct Reply: Codable, Sendable {
+            package var event: Event
+            package var prompt: Prompt?
+            package init(event: Event, prompt: Prompt? = nil) {
+                self.event = event
+                self.prompt = prompt
+            }
+        }
+    }
+
+    package enum Cancel: VarlinkMethod {
+        package static let name = "io.touchstone.Agent.Cancel"
+        package struct Parameters: Codable, Sendable {
+            package var prompt: String
+            package init(prompt: String) { self.prompt = prompt }
+        }
+        package typealias Reply = Empty
+    }
+
+    package enum ChooseFallback: VarlinkMethod {
+        package static let name = "io.touchstone.Agent.ChooseFallback"
+        package typealias Parameters = Cancel.Parameters
+        package typealias Reply = Empty
+    }
+
+    /// The answer comes as an event: the prompt shown again, or taken down.
+    package enum EnterPasscode: VarlinkMethod {
+        package static let name = "io.touchstone.Agent.EnterPasscode"
+        package struct Parameters: Codable, Sendable {
+            package var prompt: String
+            package var passcode: SealedPasscode
+            package init(prompt: String, passcode: SealedPasscode) {
+                self.prompt = prompt
+                self.passcode = passcode
+            }
+        }
+        package typealias Reply = Empty
+    }
+
+    /// There is no such prompt (any more).
+    package struct NoSuchPrompt: VarlinkError {
+        package static let name = "io.touchstone.Agent.NoSuchPrompt"
+        package init() {}
+    }
+}
+
+/// A passcode that only the enclave can read: HPKE (X25519, HKDF-SHA256, ChaCha20-Poly1305) to the enclave's published key,
+/// with what it was typed for and the enclave's nonce authenticated: whoever carries it can use it for nothing else, and once.
+package struct SealedPasscode: Codable, Hashable, Sendable {
+    /// 32 bytes.
+    package var encapsulatedKey: Data
+    package var ciphertext: Data
+    package init(encapsulatedKey: Data, ciphertext: Data) {
+        self.encapsulatedKey = encapsulatedKey
+        self.ciphertext = ciphertext
+    }
+
+    package static let info = Data("io.touchstone.passcode 1".utf8)
+
+    /// What a passcode is typed for.
+    package enum Purpose: Hashable, Sendable {
+        /// A prompt of this app's (its identifier).
+        case prompt(app: String)
+        case unlock
+        /// To set, change or remove it.
+        case change
+    }
+
+    /// What is authenticated with the ciphertext.
+    package static func context(_ purpose: Purpose, nonce: Data) -> Data {
+        let words =
+            switch purpose {
+            case .prompt(let app): "prompt \(app)"
+            case .unlock: "unlock"
+            case .change: "change"
+            }
+        return nonce + Data(words.utf8)
+    }
+
+    /// What is sealed: for each passcode its length (2 bytes, little-endian) and 256 bytes that begin with it, the rest
+    /// zero, so that the size tells nothing.
+    ///
+    /// A prompt and the lock screen take one; a change takes two in one message, so that neither can be exchanged: the
+    /// current one, then the new one, of length 0 for none.
+    package static func payload<Passcode: Collection<UInt8>>(_ passcodes: [Passcode]) -> Data {
+        var payload = Data(capacity: passcodes.count * entryLength)
+        for passcode in passcodes {
+            // One that is too long is cut, and told as long as it is: the enclave refuses it by name.
+            let count = min(passcode.count, Int(UInt16.max))
+            let kept = passcode.prefix(maximumPasscodeLength)
+            payload.append(UInt8(truncatingIfNeeded: count))
+            payload.append(UInt8(truncatingIfNeeded: count >> 8))
+            payload.append(contentsOf: kept)
+            payload.append(Data(count: maximumPasscodeLength - kept.count))
+        }
+        return payload
+    }
+
+    /// Bytes of one passcode in the payload.
+    package static let entryLength = 2 + maximumPasscodeLength
+    /// Longest passcode, in bytes of UTF-8.
+    package static let maximumPasscodeLength = 256
+}

@@ -1,0 +1,194 @@
+package import Foundation
+
+/// `io.touchstone.Device`: the owner's settings, the lock screen and, on a device created as simulated, the hands that drive it.
+package enum DeviceInterface {
+    package static let name = "io.touchstone.Device"
+
+    package struct Status: Codable, Hashable, Sendable {
+        package var name: String
+        package var isSimulated: Bool
+        /// What binds the device to this machine: `software` or `tpm2`.
+        package var rootOfTrust: String
+        package var biometryType: BiometryType
+        package var isEnrolled: Bool
+        package var isPasscodeSet: Bool
+        package var isLocked: Bool
+        package var wasUnlockedSinceBoot: Bool
+        /// Whether only the passcode helps now (EV-26, PC-20).
+        package var isBiometryLockedOut: Bool
+        package var passcodeFailures: Int
+        /// Seconds until the next passcode is looked at.
+        package var passcodeRetryAfterSeconds: Double?
+        package var isPasscodeDisabled: Bool
+        package var hasAgent: Bool
+        package var hasPrompt: Bool
+
+        package init(
+            name: String, isSimulated: Bool, rootOfTrust: String, biometryType: BiometryType, isEnrolled: Bool,
+            isPasscodeSet: Bool, isLocked: Bool, wasUnlockedSinceBoot: Bool, isBiometryLockedOut: Bool,
+            passcodeFailures: Int, passcodeRetryAfterSeconds: Double?, isPasscodeDisabled: Bool, hasAgent: Bool,
+            hasPrompt: Bool
+        ) {
+            self.name = name
+            self.isSimulated = isSimulated
+            self.rootOfTrust = rootOfTrust
+            self.biometryType = biometryType
+            self.isEnrolled = isEnrolled
+            self.isPasscodeSet = isPasscodeSet
+            self.isLocked = isLocked
+            self.wasUnlockedSinceBoot = wasUnlockedSinceBoot
+            self.isBiometryLockedOut = isBiometryLockedOut
+            self.passcodeFailures = passcodeFailures
+            self.passcodeRetryAfterSeconds = passcodeRetryAfterSeconds
+            self.isPasscodeDisabled = isPasscodeDisabled
+            self.hasAgent = hasAgent
+            self.hasPrompt = hasPrompt
+        }
+    }
+
+    package enum GetStatus: VarlinkMethod {
+        package static let name = "io.touchstone.Device.GetStatus"
+        package typealias Parameters = Empty
+        package struct Reply: Codable, Sendable {
+            package var status: Status
+            package init(status: Status) { self.status = status }
+        }
+    }
+
+    /// A nonce for one `ChangePasscode` or `Unlock`, from the enclave.
+    package enum GetNonce: VarlinkMethod {
+        package static let name = "io.touchstone.Device.GetNonce"
+        package typealias Parameters = Empty
+        package struct Reply: Codable, Sendable {
+            package var nonce: Data
+            package init(nonce: Data) { self.nonce = nonce }
+        }
+    }
+
+    /// Sets, changes or removes the passcode: both passcodes are in one sealed message, an empty one stands for none.
+    package enum ChangePasscode: VarlinkMethod {
+        package static let name = "io.touchstone.Device.ChangePasscode"
+        package struct Parameters: Codable, Sendable {
+            package var passcodes: SealedPasscode
+            package init(passcodes: SealedPasscode) { self.passcodes = passcodes }
+        }
+        package typealias Reply = Empty
+    }
+
+    /// Unlocks the lock screen with the passcode.
+    package enum Unlock: VarlinkMethod {
+        package static let name = "io.touchstone.Device.Unlock"
+        package struct Parameters: Codable, Sendable {
+            package var passcode: SealedPasscode
+            package init(passcode: SealedPasscode) { self.passcode = passcode }
+        }
+        package typealias Reply = Empty
+    }
+
+    package enum Lock: VarlinkMethod {
+        package static let name = "io.touchstone.Device.Lock"
+        package typealias Parameters = Empty
+        package typealias Reply = Empty
+    }
+
+    // Driving methods: each answers `NotSimulated` on a real device.
+
+    /// Ends both daemons after the reply; the supervisor starts them again.
+    package enum Reboot: VarlinkMethod {
+        package static let name = "io.touchstone.Device.Reboot"
+        package typealias Parameters = Empty
+        package typealias Reply = Empty
+    }
+
+    package enum Enroll: VarlinkMethod {
+        package static let name = "io.touchstone.Device.Enroll"
+        package struct Parameters: Codable, Sendable {
+            /// The finger or face: 1...64 bytes of UTF-8.
+            package var finger: String
+            package init(finger: String) { self.finger = finger }
+        }
+        package typealias Reply = Empty
+    }
+
+    package enum RemoveFinger: VarlinkMethod {
+        package static let name = "io.touchstone.Device.RemoveFinger"
+        package typealias Parameters = Enroll.Parameters
+        package typealias Reply = Empty
+    }
+
+    package enum ListFingers: VarlinkMethod {
+        package static let name = "io.touchstone.Device.ListFingers"
+        package typealias Parameters = Empty
+        package struct Reply: Codable, Sendable {
+            package var fingers: [String]
+            package init(fingers: [String]) { self.fingers = fingers }
+        }
+    }
+
+    package enum Touch: String, Codable, Sendable {
+        case matched, notMatched
+        /// The lock screen was open and the finger unlocked it.
+        case unlocked
+        /// The lock screen was open and wants the passcode.
+        case passcodeRequired
+        /// Nothing asked for a finger: it did nothing.
+        case notWaiting
+    }
+
+    /// Lays a finger on the sensor (or shows a face): `finger` absent means one that is not enrolled.
+    package enum PresentFinger: VarlinkMethod {
+        package static let name = "io.touchstone.Device.PresentFinger"
+        package struct Parameters: Codable, Sendable {
+            package var finger: String?
+            package init(finger: String?) { self.finger = finger }
+        }
+        package struct Reply: Codable, Sendable {
+            package var touch: Touch
+            package init(touch: Touch) { self.touch = touch }
+        }
+    }
+
+    package enum ApplicationState: String, Codable, Sendable {
+        case foreground, background
+    }
+
+    /// Every app is in the foreground until this says otherwise.
+    package enum SetApplicationState: VarlinkMethod {
+        package static let name = "io.touchstone.Device.SetApplicationState"
+        package struct Parameters: Codable, Sendable {
+            package var app: String
+            package var state: ApplicationState
+            package init(app: String, state: ApplicationState) {
+                self.app = app
+                self.state = state
+            }
+        }
+        package typealias Reply = Empty
+    }
+
+    package struct NotSimulated: VarlinkError {
+        package static let name = "io.touchstone.Device.NotSimulated"
+        package init() {}
+    }
+
+    /// The passcode was not accepted; nothing changed.
+    package struct PasscodeRejected: VarlinkError {
+        package static let name = "io.touchstone.Device.PasscodeRejected"
+        /// Seconds until the next one is looked at; absent: now.
+        package var retryAfterSeconds: Double?
+        package init(retryAfterSeconds: Double?) { self.retryAfterSeconds = retryAfterSeconds }
+    }
+
+    /// The state of the device does not allow it; nothing changed.
+    package struct Refused: VarlinkError {
+        package static let name = "io.touchstone.Device.Refused"
+        package var reason: RefusalReason
+        package init(_ reason: RefusalReason) { self.reason = reason }
+    }
+
+    package enum RefusalReason: String, Codable, Sendable {
+        case passcodeNotSet, passcodeAlreadySet, passcodeDisabled, passcodeTooShort, passcodeTooLong, busy
+        case noSensor, tooManyFingers, fingerAlreadyEnrolled, noSuchFinger, invalidName
+        case staleNonce, unreadablePasscode, notOwner
+    }
+}

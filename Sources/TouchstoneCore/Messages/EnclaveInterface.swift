@@ -1,0 +1,413 @@
+package import Foundation
+
+/// `io.touchstone.Enclave`: what touchstoned may ask of the enclave, on their private socket pair.
+///
+/// Every method answers at once; what waits for the owner, or for the passcode's key derivation, is told by
+/// `WatchEvents`.
+package enum EnclaveInterface {
+    package static let name = "io.touchstone.Enclave"
+
+    package struct Facts: Codable, Hashable, Sendable {
+        package var isSimulated: Bool
+        package var rootOfTrust: String
+        package var biometryType: BiometryType
+        package var isEnrolled: Bool
+        package var isPasscodeSet: Bool
+        package var isLocked: Bool
+        package var wasUnlockedSinceBoot: Bool
+        package var isBiometryLockedOut: Bool
+        package var passcodeFailures: Int
+        package var passcodeRetryAfterSeconds: Double?
+        package var isPasscodeDisabled: Bool
+        /// Of the enrolled set as this app may see it (DS-04, DS-05); nil when nothing is enrolled.
+        package var domainState: Data?
+
+        package init(
+            isSimulated: Bool, rootOfTrust: String, biometryType: BiometryType, isEnrolled: Bool, isPasscodeSet: Bool,
+            isLocked: Bool, wasUnlockedSinceBoot: Bool, isBiometryLockedOut: Bool, passcodeFailures: Int,
+            passcodeRetryAfterSeconds: Double?, isPasscodeDisabled: Bool, domainState: Data?
+        ) {
+            self.isSimulated = isSimulated
+            self.rootOfTrust = rootOfTrust
+            self.biometryType = biometryType
+            self.isEnrolled = isEnrolled
+            self.isPasscodeSet = isPasscodeSet
+            self.isLocked = isLocked
+            self.wasUnlockedSinceBoot = wasUnlockedSinceBoot
+            self.isBiometryLockedOut = isBiometryLockedOut
+            self.passcodeFailures = passcodeFailures
+            self.passcodeRetryAfterSeconds = passcodeRetryAfterSeconds
+            self.isPasscodeDisabled = isPasscodeDisabled
+            self.domainState = domainState
+        }
+    }
+
+    package enum GetFacts: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.GetFacts"
+        package struct Parameters: Codable, Sendable {
+            package var app: String
+            package init(app: String) { self.app = app }
+        }
+        package struct Reply: Codable, Sendable {
+            package var facts: Facts
+            package init(facts: Facts) { self.facts = facts }
+        }
+    }
+
+    // MARK: contexts and evaluations
+
+    package enum CreateContext: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.CreateContext"
+        package typealias Parameters = GetFacts.Parameters
+        package struct Reply: Codable, Sendable {
+            package var context: String
+            package init(context: String) { self.context = context }
+        }
+    }
+
+    package enum InvalidateContext: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.InvalidateContext"
+        package struct Parameters: Codable, Sendable {
+            package var context: String
+            package init(context: String) { self.context = context }
+        }
+        package typealias Reply = Empty
+    }
+
+    /// What an evaluation would meet, without beginning one.
+    package enum Preflight: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.Preflight"
+        package struct Parameters: Codable, Sendable {
+            /// nil asks only whether the requirement can be met on this device.
+            package var context: String?
+            package var app: String
+            package var requirement: Requirement
+            package var reuseDuration: Double
+            package init(context: String?, app: String, requirement: Requirement, reuseDuration: Double) {
+                self.context = context
+                self.app = app
+                self.requirement = requirement
+                self.reuseDuration = reuseDuration
+            }
+        }
+        package struct Reply: Codable, Sendable {
+            package var verdict: Verdict
+            package var code: AuthenticationFailure?
+            package init(verdict: Verdict, code: AuthenticationFailure? = nil) {
+                self.verdict = verdict
+                self.code = code
+            }
+        }
+        package enum Verdict: String, Codable, Sendable {
+            /// The context has what is required (EV-30, EV-40).
+            case satisfied
+            /// It cannot be met: see `code`.
+            case refused
+            /// The owner has to act.
+            case interactive
+        }
+    }
+
+    package struct Progress: Codable, Hashable, Sendable {
+        package var phase: AgentInterface.Phase
+        /// Whether choosing the fallback leads to the passcode (EV-18); otherwise it ends the evaluation with -3 (EV-17).
+        package var fallbackIsPasscode: Bool
+        package var isFallbackOffered: Bool
+        package var failures: Int
+        package var nonce: Data
+        package var retryAfterSeconds: Double?
+        package var wrongPasscode: Bool
+
+        package init(
+            phase: AgentInterface.Phase, fallbackIsPasscode: Bool, isFallbackOffered: Bool, failures: Int, nonce: Data,
+            retryAfterSeconds: Double?, wrongPasscode: Bool
+        ) {
+            self.phase = phase
+            self.fallbackIsPasscode = fallbackIsPasscode
+            self.isFallbackOffered = isFallbackOffered
+            self.failures = failures
+            self.nonce = nonce
+            self.retryAfterSeconds = retryAfterSeconds
+            self.wrongPasscode = wrongPasscode
+        }
+    }
+
+    /// Begins an evaluation; the one before it, if any, ends with -4.
+    package enum BeginEvaluation: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.BeginEvaluation"
+        package struct Parameters: Codable, Sendable {
+            package var context: String
+            package var app: String
+            package var requirement: Requirement
+            /// The app hid the fallback button (EV-14, EV-22).
+            package var isFallbackHidden: Bool
+            package init(context: String, app: String, requirement: Requirement, isFallbackHidden: Bool) {
+                self.context = context
+                self.app = app
+                self.requirement = requirement
+                self.isFallbackHidden = isFallbackHidden
+            }
+        }
+        package struct Reply: Codable, Sendable {
+            package var evaluation: String
+            package var progress: Progress
+            package init(evaluation: String, progress: Progress) {
+                self.evaluation = evaluation
+                self.progress = progress
+            }
+        }
+    }
+
+    package enum EndEvaluation: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.EndEvaluation"
+        package struct Parameters: Codable, Sendable {
+            package var evaluation: String
+            package init(evaluation: String) { self.evaluation = evaluation }
+        }
+        package typealias Reply = Empty
+    }
+
+    package enum ChooseFallback: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.ChooseFallback"
+        package typealias Parameters = EndEvaluation.Parameters
+        package typealias Reply = Empty
+    }
+
+    /// Looks at a passcode for an evaluation.
+    ///
+    /// The answer is an event.
+    package enum SubmitPasscode: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.SubmitPasscode"
+        package struct Parameters: Codable, Sendable {
+            package var evaluation: String
+            package var passcode: SealedPasscode
+            package init(evaluation: String, passcode: SealedPasscode) {
+                self.evaluation = evaluation
+                self.passcode = passcode
+            }
+        }
+        package typealias Reply = Empty
+    }
+
+    package enum Outcome: String, Codable, Sendable {
+        case progress, succeeded, failed
+    }
+
+    /// Called with `more`: what became of evaluations and of passcode tickets.
+    ///
+    /// First an event with neither.
+    package enum WatchEvents: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.WatchEvents"
+        package typealias Parameters = Empty
+        package struct Reply: Codable, Sendable {
+            package var evaluation: String?
+            /// A ticket of `ChangePasscode` or `Unlock`.
+            package var ticket: String?
+            package var outcome: Outcome
+            package var code: AuthenticationFailure?
+            package var progress: Progress?
+            package var refusal: DeviceInterface.RefusalReason?
+            package var retryAfterSeconds: Double?
+
+            package init(
+                evaluation: String? = nil, ticket: String? = nil, outcome: Outcome, code: AuthenticationFailure? = nil,
+                progress: Progress? = nil, refusal: DeviceInterface.RefusalReason? = nil,
+                retryAfterSeconds: Double? = nil
+            ) {
+                self.evaluation = evaluation
+                self.ticket = ticket
+                self.outcome = outcome
+                self.code = code
+                self.progress = progress
+                self.refusal = refusal
+                self.retryAfterSeconds = retryAfterSeconds
+            }
+        }
+    }
+
+    // MARK: owner's settings and lock screen
+
+    package enum GetNonce: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.GetNonce"
+        package typealias Parameters = Empty
+        package typealias Reply = DeviceInterface.GetNonce.Reply
+    }
+
+    package struct Ticket: Codable, Sendable {
+        package var ticket: String
+        package init(ticket: String) { self.ticket = ticket }
+    }
+
+    package enum ChangePasscode: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.ChangePasscode"
+        package typealias Parameters = DeviceInterface.ChangePasscode.Parameters
+        package typealias Reply = Ticket
+    }
+
+    package enum Unlock: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.Unlock"
+        package typealias Parameters = DeviceInterface.Unlock.Parameters
+        package typealias Reply = Ticket
+    }
+
+    package enum Lock: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.Lock"
+        package typealias Parameters = Empty
+        package typealias Reply = Empty
+    }
+
+    package enum Enroll: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.Enroll"
+        package typealias Parameters = DeviceInterface.Enroll.Parameters
+        package typealias Reply = Empty
+    }
+
+    package enum RemoveFinger: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.RemoveFinger"
+        package typealias Parameters = DeviceInterface.Enroll.Parameters
+        package typealias Reply = Empty
+    }
+
+    package enum ListFingers: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.ListFingers"
+        package typealias Parameters = Empty
+        package typealias Reply = DeviceInterface.ListFingers.Reply
+    }
+
+    package enum PresentFinger: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.PresentFinger"
+        package typealias Parameters = DeviceInterface.PresentFinger.Parameters
+        package typealias Reply = DeviceInterface.PresentFinger.Reply
+    }
+
+    // MARK: keys
+
+    /// The key of the keychain's lookup tags: there from boot on.
+    package enum GetLookupKey: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.GetLookupKey"
+        package typealias Parameters = Empty
+        package struct Reply: Codable, Sendable {
+            /// 32 bytes.
+            package var key: Data
+            package init(key: Data) { self.key = key }
+        }
+    }
+
+    /// The metadata keys of the classes that can be opened now.
+    package enum GetMetadataKeys: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.GetMetadataKeys"
+        package typealias Parameters = Empty
+        package struct Reply: Codable, Sendable {
+            /// 32 bytes each, by the code of the class.
+            package var keys: [String: Data]
+            /// Classes that are destroyed, not merely locked: their items are gone for good.
+            package var destroyed: [String]
+            package init(keys: [String: Data], destroyed: [String]) {
+                self.keys = keys
+                self.destroyed = destroyed
+            }
+        }
+    }
+
+    package struct ItemBinding: Codable, Hashable, Sendable {
+        package var accessGroup: String
+        /// Class, id and version of the row: whatever the keychain wants the secret to be inseparable from.
+        package var item: Data
+        package init(accessGroup: String, item: Data) {
+            self.accessGroup = accessGroup
+            self.item = item
+        }
+    }
+
+    /// Wraps an item's secret key; binds biometric constraints to what is enrolled now (AC-10, AC-50).
+    package enum WrapKey: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.WrapKey"
+        package struct Parameters: Codable, Sendable {
+            package var accessControl: AccessControl
+            package var binding: ItemBinding
+            /// 32 bytes.
+            package var key: Data
+            package init(accessControl: AccessControl, binding: ItemBinding, key: Data) {
+                self.accessControl = accessControl
+                self.binding = binding
+                self.key = key
+            }
+        }
+        package struct Reply: Codable, Sendable {
+            package var wrappedKey: Data
+            package init(wrappedKey: Data) { self.wrappedKey = wrappedKey }
+        }
+    }
+
+    package enum KeyState: String, Codable, Sendable {
+        case open
+        /// The class key is not there now (-25308).
+        case locked
+        /// It can never be opened again: destroyed class, other enrolment, or not what was sealed (KC-16, AC-51).
+        case gone
+        /// The owner has to prove something first (AC-40).
+        case authenticationNeeded
+    }
+
+    package struct WrappedItem: Codable, Sendable {
+        package var wrappedKey: Data
+        package var binding: ItemBinding
+        package init(wrappedKey: Data, binding: ItemBinding) {
+            self.wrappedKey = wrappedKey
+            self.binding = binding
+        }
+    }
+
+    package struct OpenedItem: Codable, Sendable {
+        package var state: KeyState
+        package var key: Data?
+        package init(state: KeyState, key: Data? = nil) {
+            self.state = state
+            self.key = key
+        }
+    }
+
+    /// Opens items' secret keys for an app, each for itself, in the order given.
+    package enum UnwrapKeys: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.UnwrapKeys"
+        package struct Parameters: Codable, Sendable {
+            package var items: [WrappedItem]
+            package var app: String
+            package var context: String?
+            package init(items: [WrappedItem], app: String, context: String?) {
+                self.items = items
+                self.app = app
+                self.context = context
+            }
+        }
+        package struct Reply: Codable, Sendable {
+            package var items: [OpenedItem]
+            package init(items: [OpenedItem]) { self.items = items }
+        }
+    }
+
+    /// A key could not be wrapped; the code is the `OSStatus` for the app.
+    package struct NotWrapped: VarlinkError {
+        package static let name = "io.touchstone.Enclave.NotWrapped"
+        package var status: Int32
+        package init(_ status: Status) { self.status = status.rawValue }
+    }
+
+    /// The context is unknown or belongs to another app.
+    package struct InvalidContext: VarlinkError {
+        package static let name = "io.touchstone.Enclave.InvalidContext"
+        package init() {}
+    }
+
+    /// The evaluation is over.
+    package struct NoSuchEvaluation: VarlinkError {
+        package static let name = "io.touchstone.Enclave.NoSuchEvaluation"
+        package init() {}
+    }
+
+    /// The enclave's state could not be written; nothing changed.
+    package struct NotKept: VarlinkError {
+        package static let name = "io.touchstone.Enclave.NotKept"
+        package init() {}
+    }
+}

@@ -1,0 +1,100 @@
+package import Foundation
+
+/// `io.touchstone.Keychain`: items, addressed by Apple's dictionaries.
+///
+/// The daemon reads the dictionaries; a client only carries them.
+package enum KeychainInterface {
+    package static let name = "io.touchstone.Keychain"
+
+    /// A keychain dictionary: the values of Apple's constants as keys (`"class"`, `"acct"`, `"r_Data"`, …).
+    package typealias Dictionary = [String: AttributeValue]
+
+    /// One item of a result: what the return keys asked for, nothing else.
+    package struct Item: Codable, Hashable, Sendable {
+        package var attributes: Dictionary?
+        package var data: Data?
+        package var persistentReference: Data?
+
+        package init(attributes: Dictionary? = nil, data: Data? = nil, persistentReference: Data? = nil) {
+            self.attributes = attributes
+            self.data = data
+            self.persistentReference = persistentReference
+        }
+    }
+
+    package enum Add: VarlinkMethod {
+        package static let name = "io.touchstone.Keychain.Add"
+        package struct Parameters: Codable, Sendable {
+            package var attributes: Dictionary
+            package var context: String?
+            package init(attributes: Dictionary, context: String?) {
+                self.attributes = attributes
+                self.context = context
+            }
+        }
+        package struct Reply: Codable, Sendable {
+            package var item: Item
+            package init(item: Item) { self.item = item }
+        }
+    }
+
+    package enum CopyMatching: VarlinkMethod {
+        package static let name = "io.touchstone.Keychain.CopyMatching"
+        package struct Parameters: Codable, Sendable {
+            package var query: Dictionary
+            package var context: String?
+            package init(query: Dictionary, context: String?) {
+                self.query = query
+                self.context = context
+            }
+        }
+        package struct Reply: Codable, Sendable {
+            package var items: [Item]
+            package init(items: [Item]) { self.items = items }
+        }
+    }
+
+    package enum Update: VarlinkMethod {
+        package static let name = "io.touchstone.Keychain.Update"
+        package struct Parameters: Codable, Sendable {
+            package var query: Dictionary
+            package var attributes: Dictionary
+            package var context: String?
+            package init(query: Dictionary, attributes: Dictionary, context: String?) {
+                self.query = query
+                self.attributes = attributes
+                self.context = context
+            }
+        }
+        package typealias Reply = Empty
+    }
+
+    package enum Delete: VarlinkMethod {
+        package static let name = "io.touchstone.Keychain.Delete"
+        package typealias Parameters = CopyMatching.Parameters
+        package typealias Reply = Empty
+    }
+
+    /// The call failed with this `OSStatus`.
+    package struct Failed: VarlinkError {
+        package static let name = "io.touchstone.Keychain.Failed"
+        package var status: Int32
+        package init(_ status: Status) { self.status = status.rawValue }
+    }
+
+    /// Nothing was done: evaluate each of these with `EvaluateAccessControl` on one context and call again with it (AC-40).
+    package struct AuthenticationNeeded: VarlinkError {
+        package static let name = "io.touchstone.Keychain.AuthenticationNeeded"
+        package var operations: [ConstrainedOperation]
+        package init(operations: [ConstrainedOperation]) { self.operations = operations }
+    }
+
+    package struct ConstrainedOperation: Codable, Hashable, Sendable {
+        package var accessControl: AccessControl
+        package var operation: AccessControlOperation
+        package init(accessControl: AccessControl, operation: AccessControlOperation) {
+            self.accessControl = accessControl
+            self.operation = operation
+        }
+    }
+}

@@ -1,0 +1,80 @@
+package import Foundation
+
+/// Where a device's files and sockets lie (XDG base directories).
+package struct DevicePaths: Sendable {
+    package let name: String
+    package let state: URL
+    package let runtime: URL
+
+    /// The name of the device a client means: `TOUCHSTONE_DEVICE`, else `default`.
+    package static let environmentVariable = "TOUCHSTONE_DEVICE"
+    package static let defaultName = "default"
+    /// Longest path of a Unix socket, in bytes.
+    package static let maximumSocketPathLength = 107
+
+    package init(name: String, environment: [String: String] = ProcessInfo.processInfo.environment) {
+        self.name = name
+        self.state = Self.devices(environment).appendingPathComponent(name)
+        self.runtime = URL(
+            fileURLWithPath: Self.runtimePath(device: name, runtimeDirectory: environment["XDG_RUNTIME_DIR"]))
+    }
+
+    private static func runtimePath(device: String, runtimeDirectory: String?) -> String {
+        let directory = runtimeDirectory.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/run/user/\(getuid())"
+        return "\(directory)/touchstone/\(device)"
+    }
+
+    /// The path of a device's socket, for those who ask often.
+    package static func socketPath(device: String, runtimeDirectory: String?) -> String {
+        runtimePath(device: device, runtimeDirectory: runtimeDirectory) + "/touchstoned.sock"
+    }
+
+    /// The directory that holds every device of this user.
+    package static func devices(_ environment: [String: String] = ProcessInfo.processInfo.environment) -> URL {
+        let state =
+            environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+            ?? "\(environment["HOME"] ?? NSHomeDirectory())/.local/state"
+        return URL(fileURLWithPath: state).appendingPathComponent("touchstone/devices")
+    }
+
+    package static func selected(_ environment: [String: String] = ProcessInfo.processInfo.environment) -> DevicePaths {
+        DevicePaths(name: environment[environmentVariable] ?? defaultName, environment: environment)
+    }
+
+    /// Letters, digits, `-`, `_` and `.`, at most 64, not beginning with a dot: a name is also a file name.
+    package static func isValid(name: String) -> Bool {
+        (1...64).contains(name.utf8.count) && !name.hasPrefix(".")
+            && name.utf8.allSatisfy { byte in
+                (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+                    || byte == 0x2D || byte == 0x5F || byte == 0x2E
+            }
+    }
+
+    /// The enclave's own directory: state, root key and published passcode key.
+    package var enclave: URL { state.appendingPathComponent("enclave") }
+    /// The enclave's public key for passcodes: agents read it here, not from touchstoned, which could put its own in its place.
+    package var passcodeKey: URL { EnclaveFiles(enclave).passcodeKey }
+    package var keychain: URL { state.appendingPathComponent("keychain/keychain.db") }
+    package var socket: URL {
+        URL(fileURLWithPath: runtime.path + "/touchstoned.sock")
+    }
+    /// Held locked by the supervisor for as long as the device is booted; contains its process id.
+    package var supervisorLock: URL { runtime.appendingPathComponent("supervisor.pid") }
+}
+
+/// The files of one enclave.
+package struct EnclaveFiles: Sendable {
+    package let directory: URL
+
+    package init(_ directory: URL) {
+        self.directory = directory
+    }
+
+    package var state: URL { directory.appendingPathComponent("state") }
+    package var rootKey: URL { directory.appendingPathComponent("root.key") }
+    package var passcodeKey: URL { directory.appendingPathComponent("passcode.pub") }
+}
+
+package enum TouchstoneVersion {
+    package static let current = "0.1.0"
+}
