@@ -1,0 +1,192 @@
+package import Foundation
+import NIOCore
+import NIOPosix
+import Synchronization
+import TouchstoneCore
+package import TouchstoneTransport
+
+/// Serves a router on a Unix socket.
+///
+/// No peer can hold up another: frames have a largest size, and half a frame a deadline.
+package final class SocketServer: Sendable {
+    package struct Configuration: Sendable {
+        package var maximumConnections = 4096
+        /// Longest wait for the rest of a message whose beginning has come.
+        package var partialMessageTimeout: TimeInterval = 10
+        package init() {}
+    }
+
+    private let group: MultiThreadedEventLoopGroup
+    private let channel: any Channel
+
+    /// Listens at `path`, where nothing may be but a socket that nobody serves any more.
+    ///
+    /// - Throws: NIO's errors, for a path that is in use or too long.
+    package init(
+        path: String, router: VarlinkRouter, identities: PeerIdentities, configuration: Configuration = .init()
+    ) throws {
+        group = MultiThreadedEventLoopGroup(numberOfThreads: min(4, max(2, System.coreCount)))
+        let connections = ConnectionCount(maximum: configuration.maximumConnections)
+        let bootstrap = ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 1024)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    guard connections.enter() else { throw TooManyConnections() }
+                    channel.closeFuture.whenComplete { _ in connections.leave() }
+                    try channel.pipeline.syncOperations.addHandler(
+                        PeerHandler(router: router, identities: identities, configuration: configuration))
+                }
+            }
+        do {
+            channel = try bootstrap.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).wait()
+        } catch {
+            try? group.syncShutdownGracefully()
+            throw error
+        }
+    }
+
+    /// Ends every connection once what was written to it is on its way.
+    package func stop() {
+        try? channel.close().wait()
+        try? group.syncShutdownGracefully()
+    }
+
+    private struct TooManyConnections: Error {}
+}
+
+/// Counts open connections.
+private final class ConnectionCount: Sendable {
+    private let maximum: Int
+    private let count = Mutex(0)
+
+    init(maximum: Int) { self.maximum = maximum }
+
+    func enter() -> Bool {
+        count.withLock { count in
+            guard count < maximum else { return false }
+            count += 1
+            return true
+        }
+    }
+
+    func leave() { count.withLock { $0 -= 1 } }
+}
+
+/// One connection: cuts the stream into frames and carries replies back.
+private final class PeerHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let router: VarlinkRouter
+    private let identities: PeerIdentities
+    private let configuration: SocketServer.Configuration
+    private var connection: VarlinkConnection?
+    private var partial = ByteBuffer()
+    /// So many bytes of `partial` hold no end of a message.
+    private var searched = 0
+    private var deadline: Scheduled<Void>?
+    private var isTakingFrames = false
+
+    init(router: VarlinkRouter, identities: PeerIdentities, configuration: SocketServer.Configuration) {
+        self.router = router
+        self.identities = identities
+        self.configuration = configuration
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        let channel = context.channel
+        let disconnect: @Sendable () -> Void = { channel.close(promise: nil) }
+        // Asked before the first byte is read: the answer is of whoever connected.
+        let peer = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
+            identities.peer(ofSocket: $0)
+        }
+        guard let peer = peer.flatMap({ $0 }).flatMap({ $0 }) else { return disconnect() }
+        connection = VarlinkConnection(
+            peer: peer, router: router,
+            write: { [outbox = Outbox(channel: channel)] frame in
+                var buffer = channel.allocator.buffer(capacity: frame.count + 1)
+                buffer.writeBytes(frame)
+                buffer.writeInteger(UInt8(0))
+                outbox.write(buffer)
+            }, disconnect: disconnect)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var received = unwrapInboundIn(data)
+        partial.writeBuffer(&received)
+        takeFrames(context)
+    }
+
+    /// Who does not read answers gets none, and is not read: what waits for one peer has a largest size, too.
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        let isWritable = context.channel.isWritable
+        context.channel.setOption(.autoRead, value: isWritable).whenFailure { _ in }
+        if isWritable { takeFrames(context) }
+        context.fireChannelWritabilityChanged()
+    }
+
+    /// Takes up the requests that came, for as long as the peer reads the answers.
+    private func takeFrames(_ context: ChannelHandlerContext) {
+        // An answer that is written at once comes back here through `channelWritabilityChanged`.
+        guard !isTakingFrames else { return }
+        isTakingFrames = true
+        defer { isTakingFrames = false }
+        while context.channel.isWritable, let end = partial.readableBytesView.dropFirst(searched).firstIndex(of: 0) {
+            let count = end - partial.readerIndex
+            searched = 0
+            guard count <= VarlinkLimits.maximumRequestBytes, let bytes = partial.readBytes(length: count) else {
+                return context.close(promise: nil)
+            }
+            partial.moveReaderIndex(forwardBy: 1)
+            // What is left is the beginning of another message.
+            cancelDeadline()
+            connection?.receive(Data(bytes))
+        }
+        partial.discardReadBytes()
+        guard context.channel.isWritable, partial.readableBytes > 0 else { return cancelDeadline() }
+        searched = partial.readableBytes
+        guard partial.readableBytes <= VarlinkLimits.maximumRequestBytes else { return context.close(promise: nil) }
+        // One deadline for the whole message: more of it does not buy more time.
+        guard deadline == nil else { return }
+        let channel = context.channel
+        deadline = context.eventLoop.scheduleTask(
+            in: .nanoseconds(Int64(configuration.partialMessageTimeout * 1e9))
+        ) { channel.close(promise: nil) }
+    }
+
+    private func cancelDeadline() {
+        deadline?.cancel()
+        deadline = nil
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        cancelDeadline()
+        connection?.closed()
+        connection = nil
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+}
+
+/// Writes replies in the order in which they were given, whichever threads they come from: one given on the event loop must not overtake
+/// one that is still on its way there.
+private final class Outbox: Sendable {
+    private let channel: any Channel
+    private let onTheirWay = Mutex(0)
+
+    init(channel: any Channel) { self.channel = channel }
+
+    func write(_ buffer: ByteBuffer) {
+        let isNext = onTheirWay.withLock { count in
+            if count == 0, channel.eventLoop.inEventLoop { return true }
+            count += 1
+            return false
+        }
+        guard !isNext else { return channel.writeAndFlush(buffer, promise: nil) }
+        channel.eventLoop.execute { [self] in
+            onTheirWay.withLock { $0 -= 1 }
+            channel.writeAndFlush(buffer, promise: nil)
+        }
+    }
+}

@@ -1,0 +1,23 @@
+import Glibc
+import TouchstoneCore
+
+/// The device that calls in this task go to.
+package enum DeviceEndpoint {
+    /// Set by `TouchstoneTesting` for the scope of one simulated device.
+    @TaskLocal package static var scoped: (any VarlinkEndpoint)?
+
+    /// What to use outside a scope: set by `TouchstoneTesting` while simulated devices live in this process.
+    package static let fallback = FallbackEndpoint()
+
+    /// As `DevicePaths.selected().socket`, without a copy of the whole environment: every keychain call asks.
+    private static func selectedSocketPath() -> String {
+        func variable(_ name: String) -> String? { unsafe getenv(name).map { unsafe String(cString: $0) } }
+        let device = variable(DevicePaths.environmentVariable) ?? DevicePaths.defaultName
+        return DevicePaths.socketPath(device: device, runtimeDirectory: variable("XDG_RUNTIME_DIR"))
+    }
+
+    /// The device this call means: the one in scope, else the process's simulated one, else the one named by `TOUCHSTONE_DEVICE`.
+    package static func current() -> any VarlinkEndpoint {
+        scoped ?? fallback.value ?? SocketEndpoint(path: selectedSocketPath())
+    }
+}

@@ -1,0 +1,123 @@
+package import Foundation
+internal import Glibc
+internal import Synchronization
+
+/// A channel over a connected Unix stream socket: messages of JSON, each ended by NUL.
+package final class SocketChannel: VarlinkChannel {
+    private let descriptor: Int32
+    private let received = Mutex(Data())
+    private let maximumBytes: Int
+    private let isOpen = Mutex(true)
+    /// Held for a whole frame: two threads' frames must not end up in one another.
+    private let sending = NSLock()
+
+    /// Takes ownership of `descriptor`.
+    package init(descriptor: Int32, maximumBytes: Int = VarlinkLimits.maximumReplyBytes) {
+        self.descriptor = descriptor
+        self.maximumBytes = maximumBytes
+    }
+
+    package func send(_ frame: Data) throws(TransportError) {
+        var frame = frame
+        frame.append(0)
+        sending.lock()
+        defer { sending.unlock() }
+        let sent = unsafe frame.withUnsafeBytes { bytes in
+            var offset = 0
+            while offset < bytes.count {
+                let count = unsafe Glibc.send(
+                    descriptor, bytes.baseAddress! + offset, bytes.count - offset, Int32(MSG_NOSIGNAL))
+                if count < 0 {
+                    if errno == EINTR { continue }
+                    return false
+                }
+                offset += count
+            }
+            return true
+        }
+        guard sent else { throw .closed }
+    }
+
+    package func receive() throws(TransportError) -> Data {
+        // One reader at a time by contract; the lock only keeps the buffer honest.
+        let result: Result<Data, TransportError> = received.withLock { buffer in
+            var searched = 0
+            while true {
+                if let end = buffer[(buffer.startIndex + searched)...].firstIndex(of: 0) {
+                    let frame = Data(buffer[buffer.startIndex..<end])
+                    buffer = end + 1 == buffer.endIndex ? Data() : Data(buffer[(end + 1)...])
+                    return .success(frame)
+                }
+                searched = buffer.count
+                if buffer.count > maximumBytes { return .failure(.tooLarge) }
+                var chunk = Data(count: Self.chunkBytes)
+                let count = unsafe chunk.withUnsafeMutableBytes { bytes in
+                    while true {
+                        let count = unsafe Glibc.recv(descriptor, bytes.baseAddress!, bytes.count, 0)
+                        if count < 0 && errno == EINTR { continue }
+                        return count
+                    }
+                }
+                guard count > 0 else { return .failure(.closed) }
+                buffer.append(chunk.prefix(count))
+            }
+        }
+        return try result.get()
+    }
+
+    package func close() {
+        isOpen.withLock { isOpen in
+            if isOpen { shutdown(descriptor, Int32(SHUT_RDWR)) }
+            isOpen = false
+        }
+    }
+
+    deinit {
+        _ = Glibc.close(descriptor)
+    }
+
+    private static let chunkBytes = 16 << 10
+}
+
+/// A Unix socket by its path.
+package struct SocketEndpoint: VarlinkEndpoint {
+    package let path: String
+
+    package init(path: String) {
+        self.path = path
+    }
+
+    package var identifier: String? { path }
+
+    package func connect() throws(TransportError) -> any VarlinkChannel {
+        guard var address = UnixAddress(path: path) else { throw .unreachable }
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw .unreachable }
+        guard unsafe address.withSockaddr({ unsafe Glibc.connect(descriptor, $0, $1) }) == 0 else {
+            _ = Glibc.close(descriptor)
+            throw .unreachable
+        }
+        return SocketChannel(descriptor: descriptor)
+    }
+}
+
+/// A `sockaddr_un`.
+struct UnixAddress {
+    private var address = sockaddr_un()
+
+    /// nil for a path that does not fit.
+    init?(path: String) {
+        let bytes = Array(path.utf8)
+        let room = MemoryLayout.size(ofValue: address.sun_path)
+        guard !bytes.isEmpty, bytes.count < room, !bytes.contains(0) else { return nil }
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
+    }
+
+    mutating func withSockaddr<R>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
+        let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+        return unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe body($0, size) }
+        }
+    }
+}

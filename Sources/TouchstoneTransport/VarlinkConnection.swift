@@ -1,0 +1,132 @@
+package import Foundation
+internal import Synchronization
+package import TouchstoneCore
+
+/// Who is at the other end, as the kernel says.
+package struct Peer: Sendable {
+    package let processID: Int32
+    package let userID: UInt32
+    /// Names the app; nil once the peer is gone.
+    package let identify: @Sendable () -> AppIdentity?
+
+    package init(processID: Int32, userID: UInt32, identify: @escaping @Sendable () -> AppIdentity?) {
+        self.processID = processID
+        self.userID = userID
+        self.identify = identify
+    }
+}
+
+/// One connection as a service has it: answers requests in the order they came, one at a time.
+package final class VarlinkConnection: Sendable {
+    package let peer: Peer
+    private let router: VarlinkRouter
+    private let write: @Sendable (Data) -> Void
+    private let disconnect: @Sendable () -> Void
+    private let state = Mutex(State())
+    /// A queue of its own, so that it gets a thread also where every shared one waits for a person.
+    private let queue = DispatchQueue(label: "io.touchstone.connection")
+
+    private struct State {
+        var waiting: [Data] = []
+        var isBusy = false
+        var isClosed = false
+        var closeHandlers: [UInt64: @Sendable () -> Void] = [:]
+        var nextCloseHandler: UInt64 = 0
+        var identity: AppIdentity?
+    }
+
+    /// `write` sends one frame, without its NUL, in the order of calls; `disconnect` closes the transport, after which `closed()` must be
+    /// called.
+    package init(
+        peer: Peer, router: VarlinkRouter, write: @escaping @Sendable (Data) -> Void,
+        disconnect: @escaping @Sendable () -> Void
+    ) {
+        self.peer = peer
+        self.router = router
+        self.write = write
+        self.disconnect = disconnect
+    }
+
+    /// The app at the other end.
+    ///
+    /// - Throws: `TransportError.closed` where the peer is gone already.
+    package func identity() throws(TransportError) -> AppIdentity {
+        if let identity = state.withLock({ $0.identity }) { return identity }
+        guard let identity = peer.identify() else { throw .closed }
+        state.withLock { $0.identity = identity }
+        return identity
+    }
+
+    /// Runs `handler` when the connection closes, at once if it has.
+    ///
+    /// - Returns: What takes it back, for a handler that does not serve until the end.
+    @discardableResult
+    package func onClose(_ handler: @escaping @Sendable () -> Void) -> UInt64 {
+        let (isClosed, number) = state.withLock { state in
+            state.nextCloseHandler += 1
+            if !state.isClosed { state.closeHandlers[state.nextCloseHandler] = handler }
+            return (state.isClosed, state.nextCloseHandler)
+        }
+        if isClosed { handler() }
+        return number
+    }
+
+    package func removeCloseHandler(_ number: UInt64) {
+        state.withLock { $0.closeHandlers[number] = nil }
+    }
+
+    /// Takes one frame from the transport.
+    package func receive(_ frame: Data) {
+        enum Next { case answer, wait, drop }
+        let next: Next = state.withLock { state in
+            if state.isClosed { return .wait }
+            if !state.isBusy {
+                state.isBusy = true
+                return .answer
+            }
+            let bytes = state.waiting.reduce(frame.count) { $0 + $1.count }
+            guard state.waiting.count < VarlinkLimits.maximumPipelinedRequests,
+                bytes <= VarlinkLimits.maximumRequestBytes
+            else { return .drop }
+            state.waiting.append(frame)
+            return .wait
+        }
+        switch next {
+        case .answer: router.answer(frame, on: self)
+        case .wait: break
+        case .drop: disconnect()
+        }
+    }
+
+    /// Tells that the transport is gone.
+    package func closed() {
+        let handlers = state.withLock { state in
+            state.isClosed = true
+            state.waiting = []
+            defer { state.closeHandlers = [:] }
+            return state.closeHandlers.values
+        }
+        for handler in handlers { handler() }
+    }
+
+    package func close() {
+        disconnect()
+    }
+
+    func send(_ frame: Data) {
+        if state.withLock({ !$0.isClosed }) { write(frame) }
+    }
+
+    /// The request being answered is answered: takes up the next.
+    func next() {
+        let frame: Data? = state.withLock { state in
+            guard !state.waiting.isEmpty, !state.isClosed else {
+                state.isBusy = false
+                return nil
+            }
+            return state.waiting.removeFirst()
+        }
+        // Whoever gave the answer may be the one thread that all prompts wait for: what comes next is not its work.
+        if let frame { queue.async { [self] in router.answer(frame, on: self) } }
+    }
+}

@@ -1,0 +1,295 @@
+import Foundation
+import Glibc
+import Synchronization
+import Testing
+import TouchstoneCore
+
+@testable import TouchstoneSocketServer
+@testable import TouchstoneTransport
+
+/// A service with one method of each kind.
+enum Probe {
+    static let name = "test.Probe"
+
+    enum Echo: VarlinkMethod {
+        static let name = "test.Probe.Echo"
+        struct Nested: Codable, Sendable { var flag: Bool }
+        struct Parameters: Codable, Sendable {
+            var text: String
+            var number: Int64?
+            var real: Double?
+            var nested: Nested?
+            var names: [String: Int]?
+            var bytes: Data?
+        }
+        struct Reply: Codable, Sendable {
+            var text: String
+            var number: Int64?
+        }
+    }
+
+    /// Answers when the test says so.
+    enum Wait: VarlinkMethod {
+        static let name = "test.Probe.Wait"
+        typealias Parameters = Empty
+        typealias Reply = Empty
+    }
+
+    /// Called with `more`.
+    enum Count: VarlinkMethod {
+        static let name = "test.Probe.Count"
+        struct Parameters: Codable, Sendable { var to: Int }
+        struct Reply: Codable, Sendable { var number: Int }
+    }
+}
+
+/// A list that threads wait for.
+final class Events<Element: Sendable>: @unchecked Sendable {
+    // Unchecked: every access is under `condition`.
+    private let condition = NSCondition()
+    private var elements: [Element] = []
+
+    func append(_ element: Element) {
+        condition.withLock {
+            elements.append(element)
+            condition.broadcast()
+        }
+    }
+
+    /// Waits until there are `count`.
+    func wait(for count: Int = 1) throws -> [Element] {
+        try condition.withLock {
+            let limit = Date(timeIntervalSinceNow: longestWaitSeconds)
+            while elements.count < count {
+                guard condition.wait(until: limit) else { throw WaitedTooLong() }
+            }
+            return elements
+        }
+    }
+}
+
+struct WaitedTooLong: Error {}
+
+/// Longest wait for something that a machine does; only a failing test takes so long.
+let longestWaitSeconds = 20.0
+
+/// A socket server of the probe in a directory of its own.
+final class ProbeServer: Sendable {
+    let path: String
+    let calls = Events<VarlinkCall<Probe.Wait>>()
+    let closes = Events<Void>()
+    let peers = Events<AppIdentity?>()
+    private let directory: URL
+    private let server: SocketServer
+
+    init(ownerID: UInt32 = getuid(), _ configure: (inout SocketServer.Configuration) -> Void = { _ in }) throws {
+        directory = FileManager.default.temporaryDirectory.appendingPathComponent("ts-\(UUID().uuidString.prefix(8))")
+        try FileManager.default.createDirectory(
+            at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        path = directory.appendingPathComponent("socket").path
+        var configuration = SocketServer.Configuration()
+        configure(&configuration)
+        let (calls, closes, peers) = (calls, closes, peers)
+        let interface = VarlinkInterface(
+            name: Probe.name, description: Array("interface test.Probe\n".utf8),
+            handlers: [
+                .method(Probe.Echo.self) { request, connection in
+                    if request.text == "who" { peers.append(try? connection.identity()) }
+                    return .init(text: request.text, number: request.number)
+                },
+                .deferred(Probe.Wait.self) { _, call in
+                    call.connection.onClose { closes.append(()) }
+                    calls.append(call)
+                },
+                .deferred(Probe.Count.self) { request, call in
+                    guard call.wantsMore else { return call.fail(VarlinkServiceError.ExpectedMore()) }
+                    for number in 1..<request.to { call.continue(.init(number: number)) }
+                    call.reply(.init(number: request.to))
+                },
+            ])
+        server = try SocketServer(
+            path: path, router: VarlinkRouter(info: .init(product: "probe", version: "1"), interfaces: [interface]),
+            identities: PeerIdentities(ownerID: ownerID), configuration: configuration)
+    }
+
+    deinit {
+        server.stop()
+        try? FileManager.default.removeItem(at: directory)
+    }
+
+    func connect() throws -> RawClient { try RawClient(path: path) }
+
+    /// Runs `body` while another client calls without pause, and holds that none of its calls was disturbed: each is answered, and
+    /// one more of it and one of a newcomer when `body` is done.
+    func besideAnotherClient(_ body: (borrowing Neighbour) throws -> Void) throws {
+        let neighbour = try Neighbour(self)
+        defer { neighbour.stop() }
+        try neighbour.waitForAnotherAnswer()
+        try body(neighbour)
+        try neighbour.waitForAnotherAnswer()
+        #expect(try connect().echo("newcomer") == "newcomer")
+        neighbour.stop()
+        #expect(neighbour.failure == nil)
+    }
+}
+
+/// A client that behaves.
+final class Neighbour: Sendable {
+    private let state = Mutex((isStopped: false, answers: 0, failure: String?.none))
+    private let client: RawClient
+
+    init(_ server: ProbeServer) throws {
+        client = try server.connect()
+        Thread.detachNewThread { [self] in
+            var number = 0
+            while state.withLock({ !$0.isStopped }) {
+                number += 1
+                do {
+                    guard try client.echo("neighbour \(number)") == "neighbour \(number)" else { throw WaitedTooLong() }
+                    state.withLock { $0.answers += 1 }
+                } catch {
+                    state.withLock { state in
+                        if !state.isStopped { state.failure = "call \(number): \(error)" }
+                        state.isStopped = true
+                    }
+                }
+            }
+        }
+    }
+
+    func waitForAnotherAnswer() throws {
+        let before = state.withLock { $0.answers }
+        let limit = Date(timeIntervalSinceNow: longestWaitSeconds)
+        // Two: the one under way may have been answered before.
+        while state.withLock({ $0.answers < before + 2 && $0.failure == nil }) {
+            guard Date() < limit else { throw WaitedTooLong() }
+            sched_yield()
+        }
+    }
+
+    func stop() { state.withLock { $0.isStopped = true } }
+    var failure: String? { state.withLock { $0.failure } }
+}
+
+/// A connection that sends whatever it is told to.
+final class RawClient: @unchecked Sendable {
+    // Unchecked: one thread at a time uses it.
+    private let descriptor: Int32
+    private var received: [UInt8] = []
+
+    enum Failure: Error { case cannotConnect(Int32), closed, silent }
+
+    init(path: String) throws {
+        descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard var address = UnixAddress(path: path) else { throw Failure.cannotConnect(0) }
+        guard address.withSockaddr({ Glibc.connect(descriptor, $0, $1) }) == 0 else {
+            let code = errno
+            Glibc.close(descriptor)
+            throw Failure.cannotConnect(code)
+        }
+        var limit = timeval(tv_sec: Int(longestWaitSeconds), tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    deinit { close() }
+
+    private var isClosed = false
+
+    func close() {
+        if !isClosed { Glibc.close(descriptor) }
+        isClosed = true
+    }
+
+    /// Sends bytes as they are.
+    ///
+    /// Whether the peer still takes them.
+    @discardableResult
+    func send(_ bytes: some Collection<UInt8>) -> Bool {
+        let bytes = Array(bytes)
+        var offset = 0
+        while offset < bytes.count {
+            let count = bytes.withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress! + offset, bytes.count - offset, Int32(MSG_NOSIGNAL))
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            offset += count
+        }
+        return true
+    }
+
+    @discardableResult
+    func send(frame: String) -> Bool { send(Array(frame.utf8) + [0]) }
+
+    /// Sends as much as the peer takes without waiting longer than `patience` for it.
+    ///
+    /// Returns how many bytes that was.
+    func push(_ bytes: [UInt8], patienceMilliseconds: Int32) -> Int {
+        var offset = 0
+        while offset < bytes.count {
+            var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+            guard poll(&entry, 1, patienceMilliseconds) == 1 else { return offset }
+            let count = bytes.withUnsafeBytes {
+                Glibc.send(
+                    descriptor, $0.baseAddress! + offset, bytes.count - offset,
+                    Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+            }
+            if count < 0, errno == EINTR || errno == EAGAIN { continue }
+            guard count > 0 else { return offset }
+            offset += count
+        }
+        return offset
+    }
+
+    /// The next reply.
+    func receive() throws -> [String: Any] {
+        var searched = 0
+        while true {
+            if let end = received.withUnsafeBytes({ Self.end(in: $0, from: searched) }) {
+                let frame = Data(received[..<end])
+                received.removeSubrange(...end)
+                return try #require(try JSONSerialization.jsonObject(with: frame) as? [String: Any])
+            }
+            searched = received.count
+            var chunk = [UInt8](repeating: 0, count: 1 << 16)
+            let count = recv(descriptor, &chunk, chunk.count, 0)
+            if count < 0, errno == EINTR { continue }
+            if count < 0, errno == EAGAIN { throw Failure.silent }
+            guard count > 0 else { throw Failure.closed }
+            received += chunk[..<count]
+        }
+    }
+
+    private static func end(in bytes: UnsafeRawBufferPointer, from offset: Int) -> Int? {
+        guard let base = bytes.baseAddress, offset < bytes.count else { return nil }
+        return memchr(base + offset, 0, bytes.count - offset).map { UnsafeRawPointer($0) - base }
+    }
+
+    /// Whether the server closes the connection, without another reply.
+    func isClosedByServer() -> Bool {
+        do {
+            _ = try receive()
+            return false
+        } catch Failure.closed {
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    func call(_ frame: String) throws -> [String: Any] {
+        guard send(frame: frame) else { throw Failure.closed }
+        return try receive()
+    }
+
+    func echo(_ text: String) throws -> String? {
+        let reply = try call(#"{"method":"test.Probe.Echo","parameters":{"text":"\#(text)"}}"#)
+        return (reply["parameters"] as? [String: Any])?["text"] as? String
+    }
+}
+
+extension [String: Any] {
+    var error: String? { self["error"] as? String }
+    func parameter(_ name: String) -> String? { (self["parameters"] as? [String: Any])?[name] as? String }
+}
