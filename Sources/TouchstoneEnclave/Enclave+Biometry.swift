@@ -1,0 +1,143 @@
+import Crypto
+import Foundation
+import TouchstoneCore
+import TouchstoneMemory
+
+extension Enclave {
+    var isEnrolled: Bool { !state.templates.isEmpty }
+
+    /// Whether only the passcode helps now: five non-matches (EV-26), or one of the states of PC-20.
+    func isBiometryLockedOut(now: Double) -> Bool {
+        state.biometryFailures >= Limits.biometryFailures || isBiometrySuspended
+            || (isPasscodeSet && isPasscodeRequired(now: now))
+    }
+
+    /// PC-20: not used since boot; 48 h without an unlock; 156 h without the passcode and 4 h without a finger.
+    ///
+    /// The passcode in an evaluation is as good as at the lock screen (EV-27).
+    private func isPasscodeRequired(now: Double) -> Bool {
+        guard let lastPasscode, let lastUnlock else { return true }
+        if now - max(lastUnlock.time, lastPasscode) > 48 * 3600 { return true }
+        let lastFinger = lastUnlock.byBiometry ? lastUnlock.time : -.infinity
+        return now - lastPasscode > 156 * 3600 && now - lastFinger > 4 * 3600
+    }
+
+    /// Why biometry cannot be used, in the order of the decision table (CE-02, CE-03).
+    func biometryObstacle(now: Double) -> AuthenticationFailure? {
+        if state.biometryType == .none { return .biometryNotAvailable }
+        if !isEnrolled { return .biometryNotEnrolled }
+        if isPasscodeSet, isBiometryLockedOut(now: now) { return .biometryLockout }
+        return isPasscodeSet ? nil : .passcodeNotSet
+    }
+
+    /// DS-01…05.
+    ///
+    /// differs by app, changes with every enrolment, never comes back. 32 bytes.
+    func domainState(app: String) -> Data? {
+        guard isEnrolled else { return nil }
+        var code = HMAC<SHA256>(key: deviceKey.derive("domain state").symmetricKey)
+        let name = Data(app.utf8)
+        code.update(data: Data("\(name.count) ".utf8))
+        code.update(data: name)
+        code.update(data: Data(state.database.identifier.uuidString.utf8))
+        code.update(data: state.database.hash)
+        return Data(code.finalize())
+    }
+
+    // MARK: enrolment
+
+    mutating func enroll(_ name: String, sample: Sample) throws(DeviceInterface.Refused) {
+        guard (1...Limits.fingerNameBytes).contains(name.utf8.count) else { throw .init(.invalidName) }
+        guard state.biometryType != .none else { throw .init(.noSensor) }
+        // PC-23
+        guard isPasscodeSet else { throw .init(.passcodeNotSet) }
+        guard state.templates.count < Limits.fingers[state.biometryType, default: 0] else {
+            throw .init(.tooManyFingers)
+        }
+        let digest = digest(of: sample)
+        guard !state.templates.contains(where: { $0.digest == digest || $0.name == name }) else {
+            throw .init(.fingerAlreadyEnrolled)
+        }
+        if !isEnrolled { state.database.identifier = UUID() }
+        state.templates.append(.init(name: name, digest: digest))
+        enrolmentChanged()
+    }
+
+    mutating func removeFinger(_ name: String) throws(DeviceInterface.Refused) {
+        guard let index = state.templates.firstIndex(where: { $0.name == name }) else { throw .init(.noSuchFinger) }
+        state.templates.remove(at: index)
+        enrolmentChanged()
+    }
+
+    private mutating func enrolmentChanged() {
+        state.database.changes += 1
+        var hash = SHA256()
+        hash.update(data: state.database.hash)
+        hash.update(data: Data("\(state.database.changes)".utf8))
+        for template in state.templates { hash.update(data: template.digest) }
+        state.database.hash = Data(hash.finalize())
+        for identifier in contexts.keys { contexts[identifier]?.proven.biometry = nil }
+        if !isEnrolled { heldForBiometry = ClassKeys() }
+    }
+
+    private func digest(of sample: Sample) -> Data {
+        let key = deviceKey.derive("templates").symmetricKey
+        return Data(HMAC<SHA256>.authenticationCode(for: sample.bytes, using: key))
+    }
+
+    // MARK: a touch
+
+    /// Judges one touch: for the evaluation that waits, else for the lock screen.
+    mutating func touch(_ sample: Sample, now: Double) -> (DeviceInterface.Touch, [EnclaveEvent]) {
+        let digest = digest(of: sample)
+        let matches = state.templates.contains { $0.digest == digest }
+        if let evaluation, evaluation.phase == .biometry, !isLocked {
+            // PC-20: time goes by before a prompt too, and fingers are removed.
+            if let obstacle = biometryObstacle(now: now) {
+                return (.passcodeRequired, biometryRefused(obstacle, now: now))
+            }
+            return matches ? (.matched, matched(now: now)) : (.notMatched, notMatched(now: now))
+        }
+        guard isLocked, evaluation == nil else { return (.notWaiting, []) }
+        discardHeldKeysIfPasscodeRequired(now: now)
+        guard isEnrolled, !heldForBiometry.isEmpty else { return (.passcodeRequired, []) }
+        guard matches else {
+            state.biometryFailures += 1
+            discardHeldKeysIfPasscodeRequired(now: now)
+            return (.notMatched, [])
+        }
+        keys.merge(heldForBiometry)
+        heldForBiometry = ClassKeys()
+        isLocked = false
+        state.biometryFailures = 0
+        lastUnlock = LastUnlock(time: now, enrolment: state.database.hash)
+        return (.unlocked, [])
+    }
+
+    /// PC-33: once only the passcode helps, nothing is held for a finger.
+    private mutating func discardHeldKeysIfPasscodeRequired(now: Double) {
+        if isBiometryLockedOut(now: now) { heldForBiometry = ClassKeys() }
+    }
+
+    /// For a touch whose outcome could not be kept: without the count there is no limit to tries, so there are none.
+    mutating func suspendBiometry(now: Double) -> [EnclaveEvent] {
+        isBiometrySuspended = true
+        heldForBiometry = ClassKeys()
+        guard evaluation?.phase == .biometry else { return [] }
+        return biometryRefused(.biometryLockout, now: now)
+    }
+
+    // MARK: lock screen
+
+    /// Locks; a device without a passcode stays as it is (KC-22).
+    ///
+    /// Ends the evaluation that runs with -4 (EV-52).
+    mutating func lock(now: Double) -> [EnclaveEvent] {
+        guard isPasscodeSet, !isLocked else { return [] }
+        isLocked = true
+        let classA = keys.remove { $0.availability == .unlocked }
+        heldForBiometry = isEnrolled && !isBiometryLockedOut(now: now) ? classA : ClassKeys()
+        forgetProofs()
+        return evaluation == nil ? [] : endEvaluation(.failed(.systemCancel))
+    }
+}

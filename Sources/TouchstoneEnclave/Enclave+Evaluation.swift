@@ -1,0 +1,243 @@
+import Foundation
+import TouchstoneCore
+import TouchstoneMemory
+
+extension Enclave {
+    /// The one evaluation that has the sensor (EV-53).
+    struct Evaluation {
+        var identifier: String
+        var context: String
+        var requirement: Requirement
+        var isFallbackHidden: Bool
+        var phase: AgentInterface.Phase
+        /// Non-matches in this evaluation.
+        var failures = 0
+        /// No more biometry in this evaluation: its limit is reached, or the owner chose the passcode.
+        var isBiometryOver = false
+        var nonce: Data
+        var wrongPasscode = false
+    }
+
+    enum EvaluationEnd {
+        case succeeded
+        case failed(AuthenticationFailure)
+    }
+
+    /// Non-matches that end biometry in one evaluation (section 2.1).
+    private var failureLimit: Int { state.biometryType == .touchID ? 3 : 2 }
+
+    // MARK: before
+
+    func preflight(_ request: EnclaveInterface.Preflight.Parameters, now: Double) -> EnclaveInterface.Preflight.Reply {
+        if let identifier = request.context {
+            guard let context = contexts[identifier], context.app == request.app else {
+                return .init(verdict: .refused, code: .invalidContext)
+            }
+            if isMet(request.requirement, by: context.proven) { return .init(verdict: .satisfied) }
+            if isReusable(request.reuseDuration, now: now) {
+                var proven = context.proven
+                proven.biometry = state.database.hash
+                if isMet(request.requirement, by: proven) { return .init(verdict: .satisfied) }
+            }
+        }
+        if let code = obstacle(to: request.requirement, now: now) { return .init(verdict: .refused, code: code) }
+        if request.requirement.proofs.isEmpty { return .init(verdict: .satisfied) }
+        // Behind the lock screen nothing is in the foreground (EV-05); what can be evaluated is another question (CE-04).
+        if request.context != nil, isLocked { return .init(verdict: .refused, code: .notInteractive) }
+        return .init(verdict: .interactive)
+    }
+
+    /// Gives the context the biometry of the lock screen, where the window allows (EV-40, EV-43).
+    mutating func applyReuse(_ request: EnclaveInterface.Preflight.Parameters, now: Double) {
+        guard let identifier = request.context, let context = contexts[identifier], context.app == request.app,
+            !isMet(request.requirement, by: context.proven), isReusable(request.reuseDuration, now: now)
+        else { return }
+        var proven = context.proven
+        proven.biometry = state.database.hash
+        if isMet(request.requirement, by: proven) { contexts[identifier]?.proven = proven }
+    }
+
+    /// EV-40…42: the lock screen was opened by biometry at most so many seconds ago; 300 at the most.
+    ///
+    /// An enrolment since then ends the window: whoever opened it need not be of the new set (EV-33).
+    private func isReusable(_ duration: Double, now: Double) -> Bool {
+        guard duration > 0, !isLocked, let lastUnlock, lastUnlock.enrolment == state.database.hash
+        else { return false }
+        return now - lastUnlock.time <= min(duration, 300)
+    }
+
+    /// Whether what was proven is enough.
+    func isMet(_ requirement: Requirement, by proven: Proven) -> Bool {
+        let isBiometry = isEnrolled && proven.biometry == state.database.hash
+        func isGiven(_ proof: Proof) -> Bool {
+            switch proof {
+            case .presence: isBiometry || proven.passcode
+            case .biometryAny, .biometryCurrentSet: isBiometry
+            case .passcode: proven.passcode
+            case .companion: false
+            }
+        }
+        if requirement.proofs.isEmpty { return true }
+        return requirement.anyOne
+            ? requirement.proofs.contains(where: isGiven) : requirement.proofs.allSatisfy(isGiven)
+    }
+
+    /// Why the requirement cannot be met now (CE-02…05).
+    private func obstacle(to requirement: Requirement, now: Double) -> AuthenticationFailure? {
+        let obstacles = requirement.proofs.map { proof -> AuthenticationFailure? in
+            switch proof {
+            case .presence, .passcode: isPasscodeSet ? nil : .passcodeNotSet
+            case .biometryAny, .biometryCurrentSet: biometryObstacle(now: now)
+            case .companion: .companionNotAvailable
+            }
+        }
+        if requirement.anyOne, obstacles.contains(nil) { return nil }
+        return obstacles.compactMap { $0 }.first
+    }
+
+    // MARK: during
+
+    /// Begins an evaluation that `preflight` called interactive.
+    mutating func beginEvaluation(_ request: EnclaveInterface.BeginEvaluation.Parameters, now: Double)
+        throws(EnclaveInterface.InvalidContext) -> (EnclaveInterface.BeginEvaluation.Reply, [EnclaveEvent])
+    {
+        guard let context = contexts[request.context], context.app == request.app, !isLocked else { throw .init() }
+        let events = evaluation == nil ? [] : endEvaluation(.failed(.systemCancel))
+        var new = Evaluation(
+            identifier: Self.freshIdentifier(), context: request.context, requirement: request.requirement,
+            isFallbackHidden: request.isFallbackHidden, phase: .biometry, nonce: Self.nonce())
+        // `preflight` found a way; where the state has changed since, the passcode phase refuses what it must.
+        new.phase = nextPhase(new, now: now) ?? .passcode
+        evaluation = new
+        return (.init(evaluation: new.identifier, progress: progress(of: new, now: now)), events)
+    }
+
+    /// What the owner should do next, or nil where nothing more can help.
+    private func nextPhase(_ evaluation: Evaluation, now: Double) -> AgentInterface.Phase? {
+        let proven = contexts[evaluation.context]?.proven ?? Proven()
+        var withBiometry = proven
+        withBiometry.biometry = state.database.hash
+        let biometryHelps =
+            proven.biometry == nil
+            && evaluation.requirement.proofs.contains { [.presence, .biometryAny, .biometryCurrentSet].contains($0) }
+        if biometryHelps, !evaluation.isBiometryOver, biometryObstacle(now: now) == nil { return .biometry }
+        if !proven.passcode, passcodeHelps(evaluation) { return .passcode }
+        return nil
+    }
+
+    private func passcodeHelps(_ evaluation: Evaluation) -> Bool {
+        isPasscodeSet && evaluation.requirement.proofs.contains { $0 == .presence || $0 == .passcode }
+    }
+
+    /// Whether the passcode alone would complete the evaluation: what its fallback button then leads to (EV-18).
+    private func fallbackIsPasscode(_ evaluation: Evaluation) -> Bool {
+        guard passcodeHelps(evaluation) else { return false }
+        var proven = contexts[evaluation.context]?.proven ?? Proven()
+        proven.passcode = true
+        return isMet(evaluation.requirement, by: proven)
+    }
+
+    func progress(of evaluation: Evaluation, now: Double) -> EnclaveInterface.Progress {
+        // EV-15, EV-16: Touch ID offers the fallback after one non-match, Face ID after two.
+        let needed = state.biometryType == .touchID ? 1 : 2
+        return EnclaveInterface.Progress(
+            phase: evaluation.phase, fallbackIsPasscode: fallbackIsPasscode(evaluation),
+            isFallbackOffered: evaluation.phase == .fallback
+                || (evaluation.phase == .biometry && evaluation.failures >= needed),
+            failures: evaluation.failures, nonce: evaluation.nonce,
+            retryAfterSeconds: evaluation.phase == .passcode ? passcodeRetryAfter(now: now) : nil,
+            wrongPasscode: evaluation.wrongPasscode)
+    }
+
+    private func progressEvent(now: Double) -> [EnclaveEvent] {
+        evaluation.map { progressEvent(of: $0.identifier, now: now) } ?? []
+    }
+
+    /// How far the evaluation is, if it is still the one that runs.
+    func progressEvent(of identifier: String, now: Double) -> [EnclaveEvent] {
+        guard let evaluation, evaluation.identifier == identifier else { return [] }
+        return [
+            EnclaveEvent(
+                evaluation: evaluation.identifier, outcome: .progress, progress: progress(of: evaluation, now: now))
+        ]
+    }
+
+    mutating func matched(now: Double) -> [EnclaveEvent] {
+        guard let evaluation else { return [] }
+        state.biometryFailures = 0
+        contexts[evaluation.context]?.proven.biometry = state.database.hash
+        return goOn(now: now)
+    }
+
+    mutating func passcodeMatched(now: Double) -> [EnclaveEvent] {
+        guard let evaluation else { return [] }
+        contexts[evaluation.context]?.proven.passcode = true
+        return goOn(now: now)
+    }
+
+    /// After a proof: done, or on to the next.
+    private mutating func goOn(now: Double) -> [EnclaveEvent] {
+        guard let evaluation else { return [] }
+        if isMet(evaluation.requirement, by: contexts[evaluation.context]?.proven ?? Proven()) {
+            return endEvaluation(.succeeded)
+        }
+        guard let phase = nextPhase(evaluation, now: now) else { return endEvaluation(.failed(.authenticationFailed)) }
+        self.evaluation?.phase = phase
+        self.evaluation?.wrongPasscode = false
+        return progressEvent(now: now)
+    }
+
+    mutating func notMatched(now: Double) -> [EnclaveEvent] {
+        state.biometryFailures += 1
+        evaluation?.failures += 1
+        guard let evaluation else { return [] }
+        if state.biometryFailures >= Limits.biometryFailures {
+            // EV-26
+            return biometryRefused(.biometryLockout, now: now)
+        }
+        if evaluation.failures >= failureLimit {
+            if fallbackIsPasscode(evaluation) { return turnToPasscode(now: now) }
+            // EV-25 for Touch ID; EV-16 and EV-22 for Face ID.
+            if state.biometryType == .touchID || evaluation.isFallbackHidden {
+                return endEvaluation(.failed(.authenticationFailed))
+            }
+            self.evaluation?.isBiometryOver = true
+            self.evaluation?.phase = .fallback
+        }
+        return progressEvent(now: now)
+    }
+
+    /// No finger helps any more: on to the passcode where that is enough.
+    mutating func biometryRefused(_ code: AuthenticationFailure, now: Double) -> [EnclaveEvent] {
+        guard let evaluation else { return [] }
+        return fallbackIsPasscode(evaluation) ? turnToPasscode(now: now) : endEvaluation(.failed(code))
+    }
+
+    mutating func passcodeNotMatched(now: Double) -> [EnclaveEvent] {
+        evaluation?.wrongPasscode = true
+        return isPasscodeDisabled ? endEvaluation(.failed(.authenticationFailed)) : progressEvent(now: now)
+    }
+
+    /// The owner chose the fallback (EV-17, EV-18).
+    mutating func chooseFallback(now: Double) -> [EnclaveEvent] {
+        guard let evaluation, evaluation.phase != .passcode else { return [] }
+        return fallbackIsPasscode(evaluation) ? turnToPasscode(now: now) : endEvaluation(.failed(.userFallback))
+    }
+
+    private mutating func turnToPasscode(now: Double) -> [EnclaveEvent] {
+        evaluation?.isBiometryOver = true
+        evaluation?.phase = .passcode
+        return progressEvent(now: now)
+    }
+
+    /// Ends the evaluation that runs and says so.
+    mutating func endEvaluation(_ end: EvaluationEnd) -> [EnclaveEvent] {
+        guard let evaluation else { return [] }
+        self.evaluation = nil
+        switch end {
+        case .succeeded: return [EnclaveEvent(evaluation: evaluation.identifier, outcome: .succeeded)]
+        case .failed(let code):
+            return [EnclaveEvent(evaluation: evaluation.identifier, outcome: .failed, code: code)]
+        }
+    }
+}

@@ -1,0 +1,236 @@
+import Crypto
+import Foundation
+import TouchstoneCore
+import TouchstoneMemory
+
+/// A passcode on its way through the key derivation, which takes long and happens outside the enclave's turn.
+struct PasscodeJob: Sendable {
+    enum Purpose: Sendable {
+        case evaluation(String)
+        case unlock
+        /// Set, change or remove.
+        case change
+    }
+
+    var purpose: Purpose
+    var current: PasscodeDerivation?
+    var new: SecretBytes?
+}
+
+extension Enclave {
+    var isPasscodeSet: Bool { state.passcode != nil }
+
+    var isPasscodeDisabled: Bool { state.passcodeFailures >= PasscodeDelays.disabledAfter }
+
+    /// Seconds until the next passcode is looked at; nil: now.
+    func passcodeRetryAfter(now: Double) -> Double? {
+        guard let passcodeRetryAt, passcodeRetryAt > now else { return nil }
+        return passcodeRetryAt - now
+    }
+
+    static func nonce() -> Data { SecretBytes.random(count: 16).publicBytes }
+
+    /// A nonce for one entry of the owner's settings.
+    mutating func freshNonce() -> Data {
+        let nonce = Self.nonce()
+        nonces.append(nonce)
+        if nonces.count > Limits.nonces { nonces.removeFirst() }
+        return nonce
+    }
+
+    /// Opens what was sealed to the enclave's key for one purpose, with one of these nonces.
+    ///
+    /// - Returns: The payload, and the nonce it was sealed with.
+    private func open(_ sealed: SealedPasscode, for purpose: SealedPasscode.Purpose, nonces candidates: [Data])
+        throws(DeviceInterface.Refused) -> (SecretBytes, nonce: Data)
+    {
+        guard let key = try? passcodePrivateKey() else { throw .init(.unreadablePasscode) }
+        for nonce in candidates {
+            guard
+                var recipient = try? HPKE.Recipient(
+                    privateKey: key, ciphersuite: .Curve25519_SHA256_ChachaPoly, info: SealedPasscode.info,
+                    encapsulatedKey: sealed.encapsulatedKey),
+                var plain = try? recipient.open(
+                    sealed.ciphertext, authenticating: SealedPasscode.context(purpose, nonce: nonce))
+            else { continue }
+            defer { plain.resetBytes(in: 0..<plain.count) }
+            return (SecretBytes(plain), nonce)
+        }
+        throw .init(.staleNonce)
+    }
+
+    /// Opens an entry of the owner's settings.
+    ///
+    /// Its nonce is used up whatever comes of it: a carrier cannot play it twice.
+    private mutating func openSetting(_ sealed: SealedPasscode, for purpose: SealedPasscode.Purpose)
+        throws(DeviceInterface.Refused) -> SecretBytes
+    {
+        let (secret, nonce) = try open(sealed, for: purpose, nonces: nonces)
+        nonces.removeAll { $0 == nonce }
+        return secret
+    }
+
+    /// Takes a passcode for the evaluation that waits for one: typed at this prompt, for this app.
+    mutating func submitPasscode(_ sealed: SealedPasscode, evaluation identifier: String, now: Double)
+        throws(DeviceInterface.Refused) -> PasscodeJob
+    {
+        guard let evaluation, evaluation.identifier == identifier, evaluation.phase == .passcode,
+            let app = contexts[evaluation.context]?.app
+        else { throw .init(.staleNonce) }
+        let (payload, _) = try open(sealed, for: .prompt(app: app), nonces: [evaluation.nonce])
+        self.evaluation?.nonce = Self.nonce()
+        let secret = try Self.passcodes(in: payload, count: 1)[0]
+        return PasscodeJob(purpose: .evaluation(identifier), current: try begin(secret, now: now))
+    }
+
+    mutating func unlock(_ sealed: SealedPasscode, now: Double) throws(DeviceInterface.Refused) -> PasscodeJob {
+        let secret = try Self.passcodes(in: openSetting(sealed, for: .unlock), count: 1)[0]
+        return PasscodeJob(purpose: .unlock, current: try begin(secret, now: now))
+    }
+
+    mutating func changePasscode(_ sealed: SealedPasscode, now: Double) throws(DeviceInterface.Refused) -> PasscodeJob {
+        let passcodes = try Self.passcodes(in: openSetting(sealed, for: .change), count: 2)
+        let current = passcodes[0].count == 0 ? nil : passcodes[0]
+        let new = passcodes[1].count == 0 ? nil : passcodes[1]
+        if let new, new.count < Limits.minimumPasscodeBytes { throw .init(.passcodeTooShort) }
+        if isPasscodeSet, current == nil { throw .init(.passcodeAlreadySet) }
+        if !isPasscodeSet, current != nil || new == nil { throw .init(.passcodeNotSet) }
+        guard let current else {
+            guard !isPasscodeBusy else { throw .init(.busy) }
+            isPasscodeBusy = true
+            return PasscodeJob(purpose: .change, new: new)
+        }
+        return PasscodeJob(purpose: .change, current: try begin(current, now: now), new: new)
+    }
+
+    /// The passcodes of `SealedPasscode.payload`.
+    private static func passcodes(in payload: SecretBytes, count: Int) throws(DeviceInterface.Refused) -> [SecretBytes]
+    {
+        let length = SealedPasscode.entryLength
+        guard payload.count == count * length else { throw .init(.unreadablePasscode) }
+        let passcodes = unsafe payload.withUnsafeBytes { bytes in
+            (0..<count).map { index -> SecretBytes? in
+                let entry = unsafe UnsafeRawBufferPointer(rebasing: bytes[(index * length)..<((index + 1) * length)])
+                let count = unsafe Int(entry[0]) | Int(entry[1]) << 8
+                return unsafe count > SealedPasscode.maximumPasscodeLength ? nil : SecretBytes(entry[2..<(2 + count)])
+            }
+        }
+        let fitting = passcodes.compactMap { $0 }
+        guard fitting.count == count else { throw .init(.passcodeTooLong) }
+        return fitting
+    }
+
+    /// Takes back a guess that was never judged: the derivation had no memory, or its end could not be kept.
+    mutating func refundGuess(_ job: PasscodeJob) {
+        isPasscodeBusy = false
+        if job.current != nil, state.passcodeFailures > 0 { state.passcodeFailures -= 1 }
+    }
+
+    /// Begins one guess.
+    ///
+    /// It is counted before it is looked at: ending the process in between gives none for free.
+    private mutating func begin(_ secret: SecretBytes, now: Double) throws(DeviceInterface.Refused)
+        -> PasscodeDerivation
+    {
+        guard let passcode = state.passcode else { throw .init(.passcodeNotSet) }
+        guard !isPasscodeDisabled else { throw .init(.passcodeDisabled) }
+        guard !isPasscodeBusy, passcodeRetryAfter(now: now) == nil else { throw .init(.busy) }
+        isPasscodeBusy = true
+        state.passcodeFailures += 1
+        return PasscodeDerivation(passcode: secret, salt: passcode.salt, cost: passcode.cost, root: root)
+    }
+
+    /// Judges a guess whose derivation is done.
+    ///
+    /// - Returns: The class keys that the passcode opens, or nil for a wrong one.
+    private mutating func finish(guess key: SecretBytes, now: Double) -> ClassKeys? {
+        isPasscodeBusy = false
+        guard let passcode = state.passcode else { return nil }
+        guard let opened = ClassKeys(passcode.classKeys, under: key) else {
+            let tag = key.derive("wrong passcode")
+            if let lastWrongPasscode, lastWrongPasscode.isEqual(to: tag) {
+                state.passcodeFailures -= 1
+            } else {
+                lastWrongPasscode = tag
+                let delay = PasscodeDelays.seconds(afterFailures: state.passcodeFailures)
+                passcodeRetryAt = delay > 0 ? now + delay : nil
+            }
+            return nil
+        }
+        // EV-27: lockout ends with the right passcode.
+        state.passcodeFailures = 0
+        state.biometryFailures = 0
+        isBiometrySuspended = false
+        passcodeRetryAt = nil
+        lastWrongPasscode = nil
+        lastPasscode = now
+        return opened
+    }
+
+    /// Ends the job for an evaluation.
+    mutating func finishEvaluation(_ identifier: String, key: SecretBytes, now: Double) -> [EnclaveEvent] {
+        let isRight = finish(guess: key, now: now) != nil
+        guard evaluation?.identifier == identifier else { return [] }
+        return isRight ? passcodeMatched(now: now) : passcodeNotMatched(now: now)
+    }
+
+    /// Ends the job for the lock screen.
+    mutating func finishUnlock(ticket: String, key: SecretBytes, now: Double) -> [EnclaveEvent] {
+        guard let opened = finish(guess: key, now: now) else { return [rejected(ticket, now: now)] }
+        unlock(with: opened, now: now)
+        return [EnclaveEvent(ticket: ticket, outcome: .succeeded)]
+    }
+
+    private mutating func unlock(with opened: ClassKeys, now: Double) {
+        keys.merge(opened)
+        heldForBiometry = ClassKeys()
+        isLocked = false
+        wasUnlockedSinceBoot = true
+        lastUnlock = LastUnlock(time: now)
+    }
+
+    /// Ends the job that sets, changes or removes the passcode.
+    ///
+    /// Class keys are sealed anew, never made anew (but P): KC-14, KC-23.
+    mutating func finishChange(
+        ticket: String, currentKey: SecretBytes?, new: (key: SecretBytes, salt: Data, cost: PasscodeCost)?, now: Double
+    ) throws -> [EnclaveEvent] {
+        var opened = keys.filter(Accessibility.untilLocked.contains)
+        if let currentKey {
+            guard let byPasscode = finish(guess: currentKey, now: now) else { return [rejected(ticket, now: now)] }
+            opened = byPasscode
+        }
+        isPasscodeBusy = false
+        forgetProofs()
+        let events = evaluation == nil ? [] : endEvaluation(.failed(.systemCancel))
+        let underDevice = deviceKey.derive("class keys")
+        if let new {
+            let hadPasscode = isPasscodeSet
+            if !hadPasscode {
+                opened.merge(ClassKeys.generate(Accessibility.withPasscode))
+            }
+            state.passcode = .init(salt: new.salt, cost: new.cost, classKeys: try opened.sealed(under: new.key))
+            state.classKeys = try keys.filter(Accessibility.withDevice.contains).sealed(under: underDevice)
+            if !hadPasscode { unlock(with: opened, now: now) }
+            lastPasscode = now
+            if !isLocked { lastUnlock = lastUnlock ?? LastUnlock(time: now) }
+        } else {
+            // P is not sealed again: its items are gone (KC-23). Without a passcode nothing locks (KC-22), and no finger counts.
+            _ = opened.remove(where: Accessibility.withPasscode.contains)
+            keys.merge(opened)
+            _ = keys.remove(where: Accessibility.withPasscode.contains)
+            heldForBiometry = ClassKeys()
+            state.passcode = nil
+            state.classKeys = try keys.sealed(under: underDevice)
+            lastUnlock = nil
+            lastPasscode = nil
+            isLocked = false
+            wasUnlockedSinceBoot = true
+        }
+        return events + [EnclaveEvent(ticket: ticket, outcome: .succeeded)]
+    }
+
+    private func rejected(_ ticket: String, now: Double) -> EnclaveEvent {
+        EnclaveEvent(ticket: ticket, outcome: .failed, retryAfterSeconds: passcodeRetryAfter(now: now))
+    }
+}

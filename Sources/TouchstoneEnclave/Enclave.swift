@@ -1,0 +1,158 @@
+import Crypto
+package import Foundation
+package import TouchstoneCore
+import TouchstoneMemory
+
+/// Everything the enclave knows and decides: who is enrolled, what was proven, which class keys are there.
+///
+/// A plain value. Time comes in with each call; what must reach the disk or a waiting caller comes out. ``EnclaveHost`` does the rest.
+///
+/// > Source: sections A.1, A.3, 2, 4, 5 and 6 of the rules.
+package struct Enclave {
+    /// One app's context (A.3).
+    struct Context {
+        var app: String
+        var proven = Proven()
+    }
+
+    /// What the owner proved to a context (EV-31).
+    struct Proven {
+        /// The hash of the enrolment database at the match: worth nothing once it has changed (EV-33).
+        var biometry: Data?
+        var passcode = false
+    }
+
+    struct LastUnlock {
+        var time: Double
+        /// The enrolment of the finger that opened the lock screen; nil for the passcode.
+        var enrolment: Data?
+        var byBiometry: Bool { enrolment != nil }
+    }
+
+    enum Limits {
+        /// Of one app: a noisy app ends its own contexts, never another's.
+        static let contextsPerApp = 256
+        static let fingers: [BiometryType: Int] = [.touchID: 5, .faceID: 2, .opticID: 2]
+        static let fingerNameBytes = 64
+        static let minimumPasscodeBytes = 4
+        /// Non-matches in a row before only the passcode helps (EV-26).
+        static let biometryFailures = 5
+        static let nonces = 64
+    }
+
+    // Kept across boots.
+    var state: EnclaveState
+    let root: any RootOfTrust
+    let deviceKey: SecretBytes
+
+    // Gone with the process.
+    var keys = ClassKeys()
+    /// Class A while the lock screen is up and a finger may still open it (PC-33).
+    var heldForBiometry = ClassKeys()
+    var isLocked: Bool
+    var wasUnlockedSinceBoot: Bool
+    var lastUnlock: LastUnlock?
+    var lastPasscode: Double?
+    var passcodeRetryAt: Double?
+    /// Of the last wrong passcode: the same one again is not counted again (PC-02).
+    var lastWrongPasscode: SecretBytes?
+    var isPasscodeBusy = false
+    /// A non-match could not be counted on the disk: until the passcode, no finger counts either.
+    var isBiometrySuspended = false
+    var contexts: [String: Context] = [:]
+    var evaluation: Evaluation?
+    /// Nonces given out and not yet used, oldest first.
+    var nonces: [Data] = []
+
+    /// Boots from the kept state.
+    ///
+    /// - Throws: `EnclaveStateError`, after which nothing has changed.
+    package init(stateFile: Data?, root: any RootOfTrust, now: Double) throws {
+        guard let stateFile else { throw EnclaveStateError.missing }
+        let deviceKey = try root.derive("device key", Data())
+        self.root = root
+        self.deviceKey = deviceKey
+        state = try EnclaveStateFile.decode(stateFile, key: deviceKey.derive("state"))
+        guard let keys = ClassKeys(state.classKeys, under: deviceKey.derive("class keys")) else {
+            throw EnclaveStateError.corrupt
+        }
+        self.keys = keys
+        isLocked = state.passcode != nil
+        wasUnlockedSinceBoot = state.passcode == nil
+        // The full delay starts again at boot, so that a restart or a changed clock never shortens it (PC-03).
+        let delay = PasscodeDelays.seconds(afterFailures: state.passcodeFailures)
+        passcodeRetryAt = delay > 0 ? now + delay : nil
+    }
+
+    /// The first state of a new device, as the bytes of its file.
+    package static func create(isSimulated: Bool, biometryType: BiometryType, root: any RootOfTrust) throws -> Data {
+        let deviceKey = try root.derive("device key", Data())
+        let keys = ClassKeys.generate(Accessibility.withDevice + Accessibility.untilLocked)
+        let state = EnclaveState(
+            isSimulated: isSimulated, biometryType: biometryType,
+            classKeys: try keys.sealed(under: deviceKey.derive("class keys")),
+            database: .init(identifier: UUID(), changes: 0, hash: SecretBytes.random(count: 32).publicBytes))
+        return try EnclaveStateFile.encode(state, key: deviceKey.derive("state"))
+    }
+
+    package func stateFile() throws -> Data {
+        try EnclaveStateFile.encode(state, key: deviceKey.derive("state"))
+    }
+
+    package func facts(app: String, now: Double) -> EnclaveInterface.Facts {
+        EnclaveInterface.Facts(
+            isSimulated: state.isSimulated, rootOfTrust: root.kind, biometryType: state.biometryType,
+            isEnrolled: isEnrolled, isPasscodeSet: isPasscodeSet, isLocked: isLocked,
+            wasUnlockedSinceBoot: wasUnlockedSinceBoot, isBiometryLockedOut: isBiometryLockedOut(now: now),
+            passcodeFailures: state.passcodeFailures, passcodeRetryAfterSeconds: passcodeRetryAfter(now: now),
+            isPasscodeDisabled: isPasscodeDisabled, domainState: domainState(app: app))
+    }
+
+    /// The enclave's public key for passcodes: 32 bytes, X25519.
+    package func passcodePublicKey() throws -> Data {
+        try passcodePrivateKey().publicKey.rawRepresentation
+    }
+
+    func passcodePrivateKey() throws -> Curve25519.KeyAgreement.PrivateKey {
+        unsafe try deviceKey.derive("passcode transport").withUnsafeBytes {
+            unsafe try Curve25519.KeyAgreement.PrivateKey(rawRepresentation: $0)
+        }
+    }
+
+    // MARK: contexts
+
+    mutating func createContext(app: String) -> String {
+        let own = contexts.filter { $0.value.app == app }.keys
+        if own.count >= Limits.contextsPerApp, let spare = own.first(where: { $0 != evaluation?.context }) {
+            contexts[spare] = nil
+        }
+        let identifier = Self.freshIdentifier()
+        contexts[identifier] = Context(app: app)
+        return identifier
+    }
+
+    /// - Returns: The evaluation that ended with it, if one ran.
+    mutating func invalidateContext(_ identifier: String) -> [EnclaveEvent] {
+        contexts[identifier] = nil
+        guard evaluation?.context == identifier else { return [] }
+        return endEvaluation(.failed(.appCancel))
+    }
+
+    /// Forgets what was proven to every context (EV-33).
+    mutating func forgetProofs() {
+        for identifier in contexts.keys { contexts[identifier]?.proven = Proven() }
+    }
+
+    /// 128 random bits in hex.
+    static func freshIdentifier() -> String {
+        SecretBytes.random(count: 16).publicBytes.map { String(format: "%02x", $0) }.joined()
+    }
+}
+
+extension SecretBytes {
+    /// For random bytes that are no secret: identifiers, salts, nonces.
+    var publicBytes: Data { unsafe withUnsafeBytes { unsafe Data($0) } }
+}
+
+/// What happened that somebody outside waits for.
+package typealias EnclaveEvent = EnclaveInterface.WatchEvents.Reply

@@ -1,0 +1,151 @@
+package import Foundation
+import Synchronization
+package import TouchstoneCore
+import TouchstoneMemory
+
+/// Runs one ``Enclave``: gives it the time, keeps its state, carries out the slow derivations, and tells who waits what happened.
+///
+/// State is on disk before anybody hears of it. No lock is held while a passcode is derived or an event is told.
+package final class EnclaveHost: Sendable {
+    private let enclave: Mutex<Enclave>
+    private let storage: any EnclaveStorage
+    private let clock: any TimeSource
+    private let newPasscodeCost: @Sendable () -> PasscodeCost
+    private let derivations = DispatchQueue(label: "io.touchstone.enclave.passcode")
+    private let events = DispatchQueue(label: "io.touchstone.enclave.events")
+    private let watcher = Mutex<(@Sendable (EnclaveEvent) -> Void)?>(nil)
+
+    /// Boots.
+    ///
+    /// - Throws: `EnclaveStateError`, or what the storage and the root of trust throw.
+    package init(
+        storage: any EnclaveStorage, root: any RootOfTrust, clock: any TimeSource,
+        newPasscodeCost: @escaping @Sendable () -> PasscodeCost
+    ) throws {
+        self.storage = storage
+        self.clock = clock
+        self.newPasscodeCost = newPasscodeCost
+        enclave = Mutex(try Enclave(stateFile: storage.load(), root: root, now: clock.now))
+    }
+
+    package func watch(_ watcher: (@Sendable (EnclaveEvent) -> Void)?) {
+        self.watcher.withLock { $0 = watcher }
+    }
+
+    package func passcodePublicKey() throws -> Data {
+        try enclave.withLock { try $0.passcodePublicKey() }
+    }
+
+    package var isSimulated: Bool { read { enclave, _ in enclave.state.isSimulated } }
+
+    /// Looks without changing anything.
+    func read<R: Sendable>(_ body: (Enclave, Double) throws -> R) rethrows -> R {
+        try enclave.withLock { try body($0, clock.now) }
+    }
+
+    /// Changes the enclave; keeps what must be kept; then tells the events.
+    ///
+    /// - Throws: `EnclaveInterface.NotKept` where the state could not be written, after which nothing has changed; what `body` throws.
+    @discardableResult
+    func change<R: Sendable>(_ body: (inout Enclave, Double) throws -> (R, [EnclaveEvent])) throws -> R {
+        let (result, happened) = try enclave.withLock { enclave -> (R, [EnclaveEvent]) in
+            var next = enclave
+            let (result, happened) = try body(&next, clock.now)
+            if next.state != enclave.state {
+                do {
+                    try storage.replace(next.stateFile())
+                } catch {
+                    throw EnclaveInterface.NotKept()
+                }
+            }
+            enclave = next
+            return (result, happened)
+        }
+        tell(happened)
+        return result
+    }
+
+    private func tell(_ happened: [EnclaveEvent]) {
+        guard !happened.isEmpty, let watcher = watcher.withLock({ $0 }) else { return }
+        events.async { for event in happened { watcher(event) } }
+    }
+
+    @discardableResult
+    package func touch(_ sample: Sample) throws -> DeviceInterface.Touch {
+        do {
+            return try change { $0.touch(sample, now: $1) }
+        } catch let error as EnclaveInterface.NotKept {
+            // In memory only: nothing of it is kept, and none of it needs to be.
+            tell(enclave.withLock { $0.suspendBiometry(now: clock.now) })
+            throw error
+        }
+    }
+
+    // MARK: passcodes
+
+    /// Begins a job in the enclave's turn, derives outside of it, and ends the job in another turn.
+    func derive(
+        ticket: String, _ begin: (inout Enclave, Double) throws(DeviceInterface.Refused) -> PasscodeJob
+    ) throws {
+        // A refusal is a result here, not an error that would undo the turn: the nonce is used up all the same.
+        let begun: Result<PasscodeJob, DeviceInterface.Refused> = try change { enclave, now in
+            do throws(DeviceInterface.Refused) {
+                return (.success(try begin(&enclave, now)), [])
+            } catch {
+                // A prompt that gave its nonce for it needs the next.
+                return (.failure(error), enclave.progressEvent(of: ticket, now: now))
+            }
+        }
+        let job = try begun.get()
+        derivations.async { [self] in
+            do {
+                try finish(job, ticket: ticket)
+            } catch {
+                abandon(job, ticket: ticket)
+            }
+        }
+    }
+
+    /// Ends a job that was never judged.
+    ///
+    /// The guess is given back where that can be kept; otherwise it stays counted.
+    private func abandon(_ job: PasscodeJob, ticket: String) {
+        let refused = EnclaveEvent(ticket: ticket, outcome: .failed, refusal: .busy)
+        do {
+            try change { enclave, now in
+                enclave.refundGuess(job)
+                return ((), [refused] + enclave.progressEvent(of: ticket, now: now))
+            }
+        } catch {
+            tell(
+                enclave.withLock { enclave in
+                    enclave.isPasscodeBusy = false
+                    return [refused] + enclave.progressEvent(of: ticket, now: clock.now)
+                })
+        }
+    }
+
+    private func finish(_ job: PasscodeJob, ticket: String) throws {
+        let currentKey = try job.current?.run()
+        switch job.purpose {
+        case .evaluation(let identifier):
+            guard let currentKey else { return }
+            try change { ((), $0.finishEvaluation(identifier, key: currentKey, now: $1)) }
+        case .unlock:
+            guard let currentKey else { return }
+            try change { ((), $0.finishUnlock(ticket: ticket, key: currentKey, now: $1)) }
+        case .change:
+            var new: (key: SecretBytes, salt: Data, cost: PasscodeCost)?
+            if let passcode = job.new {
+                let salt = SecretBytes.random(count: PasscodeDerivation.saltBytes).publicBytes
+                let cost = newPasscodeCost()
+                let root = read { enclave, _ in enclave.root }
+                let key = try PasscodeDerivation(passcode: passcode, salt: salt, cost: cost, root: root).run()
+                new = (key, salt, cost)
+            }
+            try change {
+                try ((), $0.finishChange(ticket: ticket, currentKey: currentKey, new: new, now: $1))
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import TouchstoneCore
+package import TouchstoneTransport
+
+/// `io.touchstone.Enclave`: carries calls to the host and events back.
+///
+/// Answers only on the private socket pair.
+package struct EnclaveService: Sendable {
+    private let host: EnclaveHost
+
+    package init(host: EnclaveHost) {
+        self.host = host
+    }
+
+    /// What the kept state says counts: no option and no message can make a real device simulated.
+    private func checkSimulated() throws {
+        guard host.isSimulated else { throw DeviceInterface.NotSimulated() }
+    }
+
+    package var interface: VarlinkInterface {
+        VarlinkInterface(
+            name: EnclaveInterface.name, description: PackageResources.io_touchstone_Enclave_varlink,
+            handlers: evaluations + settings + keys)
+    }
+
+    private var evaluations: [VarlinkHandler] {
+        [
+            .method(EnclaveInterface.GetFacts.self) { request, _ in
+                .init(facts: host.read { $0.facts(app: request.app, now: $1) })
+            },
+            .method(EnclaveInterface.CreateContext.self) { request, _ in
+                .init(context: try host.change { enclave, _ in (enclave.createContext(app: request.app), []) })
+            },
+            .method(EnclaveInterface.InvalidateContext.self) { request, _ in
+                try host.change { enclave, _ in (Empty(), enclave.invalidateContext(request.context)) }
+            },
+            .method(EnclaveInterface.Preflight.self) { request, _ in
+                try host.change { enclave, now in
+                    enclave.applyReuse(request, now: now)
+                    return (enclave.preflight(request, now: now), [])
+                }
+            },
+            .method(EnclaveInterface.BeginEvaluation.self) { request, _ in
+                try host.change { try $0.beginEvaluation(request, now: $1) }
+            },
+            .method(EnclaveInterface.EndEvaluation.self) { request, _ in
+                try host.change { enclave, _ in
+                    guard enclave.evaluation?.identifier == request.evaluation else { return (Empty(), []) }
+                    _ = enclave.endEvaluation(.failed(.systemCancel))
+                    return (Empty(), [])
+                }
+            },
+            .method(EnclaveInterface.ChooseFallback.self) { request, _ in
+                try host.change { enclave, now in
+                    guard enclave.evaluation?.identifier == request.evaluation else {
+                        throw EnclaveInterface.NoSuchEvaluation()
+                    }
+                    return (Empty(), enclave.chooseFallback(now: now))
+                }
+            },
+            .method(EnclaveInterface.SubmitPasscode.self) { request, _ in
+                try host.derive(ticket: request.evaluation) { (enclave, now) throws(DeviceInterface.Refused) in
+                    try enclave.submitPasscode(request.passcode, evaluation: request.evaluation, now: now)
+                }
+                return Empty()
+            },
+            .deferred(EnclaveInterface.WatchEvents.self) { _, call in
+                guard call.wantsMore else { return call.fail(VarlinkServiceError.ExpectedMore()) }
+                host.watch { call.continue($0) }
+                call.connection.onClose { host.watch(nil) }
+                call.continue(.init(outcome: .progress))
+            },
+        ]
+    }
+
+    private var settings: [VarlinkHandler] {
+        [
+            .method(EnclaveInterface.GetNonce.self) { _, _ in
+                .init(nonce: try host.change { enclave, _ in (enclave.freshNonce(), []) })
+            },
+            .method(EnclaveInterface.ChangePasscode.self) { request, _ in
+                let ticket = Enclave.freshIdentifier()
+                try host.derive(ticket: ticket) { (enclave, now) throws(DeviceInterface.Refused) in
+                    try enclave.changePasscode(request.passcodes, now: now)
+                }
+                return .init(ticket: ticket)
+            },
+            .method(EnclaveInterface.Unlock.self) { request, _ in
+                let ticket = Enclave.freshIdentifier()
+                try host.derive(ticket: ticket) { (enclave, now) throws(DeviceInterface.Refused) in
+                    try enclave.unlock(request.passcode, now: now)
+                }
+                return .init(ticket: ticket)
+            },
+            .method(EnclaveInterface.Lock.self) { _, _ in
+                try host.change { (Empty(), $0.lock(now: $1)) }
+            },
+            .method(EnclaveInterface.Enroll.self) { request, _ in
+                try checkSimulated()
+                return try host.change { enclave, _ in
+                    try enclave.enroll(request.finger, sample: Sample(Data(request.finger.utf8)))
+                    return (Empty(), [])
+                }
+            },
+            .method(EnclaveInterface.RemoveFinger.self) { request, _ in
+                try checkSimulated()
+                return try host.change { enclave, _ in
+                    try enclave.removeFinger(request.finger)
+                    return (Empty(), [])
+                }
+            },
+            .method(EnclaveInterface.ListFingers.self) { _, _ in
+                .init(fingers: host.read { enclave, _ in enclave.state.templates.map(\.name) })
+            },
+            .method(EnclaveInterface.PresentFinger.self) { request, _ in
+                try checkSimulated()
+                // A finger that nobody can have enrolled: names are at least one byte long.
+                return .init(touch: try host.touch(Sample(Data((request.finger ?? "").utf8))))
+            },
+        ]
+    }
+
+    private var keys: [VarlinkHandler] {
+        [
+            .method(EnclaveInterface.GetLookupKey.self) { _, _ in
+                .init(key: host.read { enclave, _ in enclave.lookupKey().publicBytes })
+            },
+            .method(EnclaveInterface.GetMetadataKeys.self) { _, _ in
+                host.read { enclave, _ in enclave.metadataKeys() }
+            },
+            .method(EnclaveInterface.WrapKey.self) { request, _ in
+                .init(wrappedKey: try host.read { try $0.wrap(request, now: $1) })
+            },
+            .method(EnclaveInterface.UnwrapKeys.self) { request, _ in
+                host.read { enclave, _ in
+                    .init(items: request.items.map { enclave.unwrap($0, app: request.app, context: request.context) })
+                }
+            },
+        ]
+    }
+}

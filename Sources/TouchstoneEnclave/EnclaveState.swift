@@ -1,0 +1,94 @@
+import Crypto
+import Foundation
+import TouchstoneCore
+import TouchstoneMemory
+
+/// What outlives a reboot.
+///
+/// Kept in one file, replaced whole, authenticated under the device key.
+struct EnclaveState: Codable, Equatable {
+    static let currentVersion = 1
+
+    struct Passcode: Codable, Equatable {
+        var salt: Data
+        var cost: PasscodeCost
+        /// Class keys sealed under the passcode key, by the code of the class.
+        var classKeys: [String: Data]
+    }
+
+    struct Template: Codable, Equatable {
+        var name: String
+        /// HMAC of the sample under a key of this device.
+        var digest: Data
+    }
+
+    /// Names the set of enrolled fingers: `hash` changes with every change and never comes back (DS-03, DS-04).
+    struct EnrolmentDatabase: Codable, Equatable {
+        var identifier: UUID
+        var changes: UInt64
+        var hash: Data
+    }
+
+    var version = currentVersion
+    var isSimulated: Bool
+    var biometryType: BiometryType
+    /// Class keys sealed under the device key, by the code of the class: D always, A and C while there is no passcode.
+    var classKeys: [String: Data]
+    var passcode: Passcode?
+    var passcodeFailures = 0
+    var biometryFailures = 0
+    var templates: [Template] = []
+    var database: EnrolmentDatabase
+}
+
+/// The enclave's file cannot be used.
+package enum EnclaveStateError: Error, Hashable {
+    case missing
+    /// Not ours, from another device, or changed: its authentication code does not fit.
+    case corrupt
+    /// Written by a newer version.
+    case newer(Int)
+}
+
+/// The file: a line that names it, a line with the HMAC-SHA256 of the rest in hex, then JSON.
+enum EnclaveStateFile {
+    private static let magic = "touchstone-enclave-state"
+
+    static func encode(_ state: EnclaveState, key: SecretBytes) throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        let body = try encoder.encode(state)
+        let code = HMAC<SHA256>.authenticationCode(for: body, using: key.symmetricKey)
+        var file = Data("\(magic) \(state.version)\n\(code.map { String(format: "%02x", $0) }.joined())\n".utf8)
+        file.append(body)
+        return file
+    }
+
+    static func decode(_ file: Data, key: SecretBytes) throws(EnclaveStateError) -> EnclaveState {
+        let lines = file.split(separator: UInt8(ascii: "\n"), maxSplits: 2, omittingEmptySubsequences: false)
+        guard lines.count == 3 else { throw .corrupt }
+        let head = String(decoding: lines[0], as: UTF8.self).split(separator: " ")
+        guard head.count == 2, head[0] == magic, let version = Int(head[1]) else { throw .corrupt }
+        guard version <= EnclaveState.currentVersion else { throw .newer(version) }
+        guard let code = Data(hex: lines[1]),
+            HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: lines[2], using: key.symmetricKey),
+            let state = try? JSONDecoder().decode(EnclaveState.self, from: Data(lines[2])), state.version == version
+        else { throw .corrupt }
+        return state
+    }
+}
+
+extension Data {
+    fileprivate init?(hex: some Collection<UInt8>) {
+        let text = Array(hex)
+        guard text.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        for index in stride(from: 0, to: text.count, by: 2) {
+            guard let byte = UInt8(String(decoding: text[index..<(index + 2)], as: UTF8.self), radix: 16) else {
+                return nil
+            }
+            bytes.append(byte)
+        }
+        self.init(bytes)
+    }
+}

@@ -1,0 +1,32 @@
+package import Foundation
+import TouchstoneCore
+package import TouchstoneMemory
+
+/// Where the enclave's one file lies.
+///
+/// `replace` returns once the new bytes would survive a power cut.
+package protocol EnclaveStorage: Sendable {
+    func load() throws -> Data?
+    func replace(_ bytes: Data) throws
+}
+
+/// What binds a device to this machine: a TPM, or a key file.
+///
+/// Anything derived from it can be derived nowhere else.
+package protocol RootOfTrust: Sendable {
+    /// `software` or `tpm2`: reported as it is.
+    var kind: String { get }
+    /// 32 bytes, the same for the same label and input, for as long as the device lives.
+    func derive(_ label: String, _ input: Data) throws -> SecretBytes
+}
+
+/// Seconds that only go forward, also while the machine sleeps; the zero is arbitrary.
+package protocol TimeSource: Sendable {
+    var now: Double { get }
+}
+
+/// What a sensor saw of one touch: bytes that are equal for the same finger.
+package struct Sample: Hashable, Sendable {
+    package let bytes: Data
+    package init(_ bytes: Data) { self.bytes = bytes }
+}

@@ -1,0 +1,100 @@
+package import Foundation
+import Glibc
+import TouchstoneEnclave
+
+/// A file of the enclave's is not as it must be.
+///
+/// Says which and why, never what is in it.
+package struct PrivateFileError: Error, CustomStringConvertible {
+    package let path: String
+    package let reason: String
+
+    init(_ file: URL, _ reason: String) {
+        path = file.path
+        self.reason = reason
+    }
+
+    package var description: String { "\(path) \(reason)" }
+}
+
+/// A small file that belongs to this user and that nobody else can read; replaced whole or not at all.
+package struct PrivateFile: EnclaveStorage {
+    private let file: URL
+
+    package init(_ file: URL) {
+        self.file = file
+    }
+
+    package func load() throws -> Data? { try read() }
+
+    /// nil where there is no file.
+    ///
+    /// - Throws: `PrivateFileError` where others could read or write it, or it is larger than 1 MiB.
+    package func read() throws -> Data? {
+        try Self.checkPrivate(directory: file.deletingLastPathComponent())
+        let descriptor = unsafe open(file.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            throw PrivateFileError(file, "cannot be opened: \(Self.message())")
+        }
+        defer { close(descriptor) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw PrivateFileError(file, "cannot be examined") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw PrivateFileError(file, "is not a file") }
+        try Self.check(status, file)
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: false)
+        let bytes = try handle.read(upToCount: Self.maximumBytes + 1) ?? Data()
+        guard bytes.count <= Self.maximumBytes else { throw PrivateFileError(file, "is too large") }
+        return bytes
+    }
+
+    /// Returns once the new bytes are on the disk, under this name, whole.
+    package func replace(_ bytes: Data) throws {
+        let directory = file.deletingLastPathComponent()
+        try Self.checkPrivate(directory: directory)
+        let temporary = directory.appendingPathComponent(".\(file.lastPathComponent).new")
+        unsafe unlink(temporary.path)
+        let descriptor = unsafe open(temporary.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw PrivateFileError(file, "cannot be written: \(Self.message())") }
+        defer { close(descriptor) }
+        let isWritten = unsafe bytes.withUnsafeBytes { buffer in
+            var offset = 0
+            while offset < buffer.count {
+                let count = unsafe write(descriptor, buffer.baseAddress! + offset, buffer.count - offset)
+                if count < 0 && errno == EINTR { continue }
+                guard count > 0 else { return false }
+                offset += count
+            }
+            return true
+        }
+        guard isWritten, fsync(descriptor) == 0, unsafe rename(temporary.path, file.path) == 0 else {
+            let message = Self.message()
+            unsafe unlink(temporary.path)
+            throw PrivateFileError(file, "cannot be written: \(message)")
+        }
+        let directoryDescriptor = unsafe open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        defer { close(directoryDescriptor) }
+        guard directoryDescriptor >= 0, fsync(directoryDescriptor) == 0 else {
+            throw PrivateFileError(file, "was replaced, but that may not be on the disk: \(Self.message())")
+        }
+    }
+
+    /// - Throws: `PrivateFileError` where anybody but this user may enter the directory.
+    package static func checkPrivate(directory: URL) throws {
+        var status = stat()
+        guard unsafe lstat(directory.path, &status) == 0 else { throw PrivateFileError(directory, "is missing") }
+        guard status.st_mode & S_IFMT == S_IFDIR else { throw PrivateFileError(directory, "is not a directory") }
+        try check(status, directory)
+    }
+
+    private static func check(_ status: stat, _ file: URL) throws {
+        guard status.st_uid == geteuid() else { throw PrivateFileError(file, "belongs to another user") }
+        guard status.st_mode & 0o077 == 0 else {
+            throw PrivateFileError(file, "can be read by others: run chmod go-rwx on it if nobody has")
+        }
+    }
+
+    private static func message() -> String { unsafe String(cString: strerror(errno)) }
+
+    private static let maximumBytes = 1 << 20
+}

@@ -1,0 +1,182 @@
+import Foundation
+import Synchronization
+import Testing
+import TouchstoneCore
+import TouchstoneMemory
+
+@testable import TouchstoneEnclave
+
+/// What is on disk before anybody hears of it, and what happens where it cannot be written.
+@Suite(.timeLimit(.minutes(1))) struct EnclaveHostTests {
+    private final class Events: Sendable {
+        private let received = Mutex<[EnclaveEvent]>([])
+        var all: [EnclaveEvent] { received.withLock { $0 } }
+        func add(_ event: EnclaveEvent) { received.withLock { $0.append(event) } }
+    }
+
+    private let storage: TestStorage
+    private let host: EnclaveHost
+    private let events = Events()
+
+    init() throws {
+        storage = TestStorage(try Enclave.device().stateFile())
+        host = try EnclaveHost(
+            storage: storage, root: TestRoot(), clock: StandingClock(), newPasscodeCost: { .minimum })
+        host.watch { [events] in events.add($0) }
+    }
+
+    private func eventually(_ condition: () -> Bool) async {
+        let clock = ContinuousClock()
+        let end = clock.now + .seconds(30)
+        while !condition(), clock.now < end { try? await Task.sleep(for: .milliseconds(1)) }
+        #expect(condition())
+    }
+
+    private func unlock(_ passcode: String, ticket: String) async throws -> EnclaveEvent {
+        let entry = try host.change { enclave, _ in (try enclave.sealed(passcode), []) }
+        try host.derive(ticket: ticket) { (enclave, now) throws(DeviceInterface.Refused) in
+            try enclave.unlock(entry, now: now)
+        }
+        await eventually { events.all.contains { $0.ticket == ticket } }
+        return try #require(events.all.last { $0.ticket == ticket })
+    }
+
+    private func failures(_ file: Data) throws -> Int {
+        try Enclave(stateFile: file, root: TestRoot(), now: 0).state.passcodeFailures
+    }
+
+    @Test("A guess is on disk before it is looked at: ending the process in between gives none for free")
+    func countedBeforeTheCheck() async throws {
+        #expect(try await unlock("9999", ticket: "a").outcome == .failed)
+        #expect(try storage.versions.map(failures) == [0, 1])
+        #expect(try await unlock("1234", ticket: "b").outcome == .succeeded)
+        // Counted, then right: whoever had ended the process after the third write would have begun with two failures.
+        #expect(try storage.versions.map(failures) == [0, 1, 2, 0])
+    }
+
+    @Test("The same wrong guess again is counted before the check too, and given back after it")
+    func sameGuessIsGivenBack() async throws {
+        for ticket in ["a", "b"] { #expect(try await unlock("9999", ticket: ticket).outcome == .failed) }
+        #expect(try storage.versions.map(failures) == [0, 1, 2, 1])
+    }
+
+    @Test("A non-match is on disk before anybody hears of it")
+    func nonMatchIsKept() async throws {
+        #expect(try host.touch(.stranger) == .passcodeRequired, "locked: the lock screen asks for the passcode")
+        #expect(throws: EnclaveInterface.InvalidContext.self, "nothing is evaluated behind the lock screen") {
+            try host.change { enclave, _ in (try enclave.begin(.biometrics).evaluation, []) }
+        }
+        #expect(try await unlock("1234", ticket: "a").outcome == .succeeded)
+        _ = try host.change { enclave, _ in (try enclave.begin(.biometrics).evaluation, []) }
+        #expect(try host.touch(.stranger) == .notMatched)
+        let kept = try #require(storage.versions.last)
+        #expect(try Enclave(stateFile: kept, root: TestRoot(), now: 0).state.biometryFailures == 1)
+    }
+
+    @Test("Where the storage is full a guess is not looked at, and the enclave is as it was")
+    func fullBeforeTheGuess() async throws {
+        let entry = try host.change { enclave, _ in (try enclave.sealed("1234"), []) }
+        storage.isFull = true
+        #expect(throws: EnclaveInterface.NotKept.self) {
+            try host.derive(ticket: "a") { (enclave, now) throws(DeviceInterface.Refused) in
+                try enclave.unlock(entry, now: now)
+            }
+        }
+        host.read { enclave, _ in
+            #expect(enclave.state.passcodeFailures == 0)
+            #expect(!enclave.isPasscodeBusy)
+            #expect(enclave.isLocked)
+        }
+        storage.isFull = false
+        try host.derive(ticket: "b") { (enclave, now) throws(DeviceInterface.Refused) in
+            try enclave.unlock(entry, now: now)
+        }
+        await eventually { events.all.contains { $0.ticket == "b" && $0.outcome == .succeeded } }
+    }
+
+    @Test("Where the storage is full a finger is not enrolled and a non-match does not go uncounted")
+    func fullWhileEnrolling() async throws {
+        #expect(try await unlock("1234", ticket: "a").outcome == .succeeded)
+        storage.isFull = true
+        #expect(throws: EnclaveInterface.NotKept.self) {
+            try host.change { enclave, _ in
+                try enclave.enroll("finger 2", sample: .finger(2))
+                return ((), [])
+            }
+        }
+        #expect(host.read { enclave, _ in enclave.state.templates.count } == 1)
+        _ = try host.change { enclave, now in (try enclave.begin(.biometrics, now: now).evaluation, []) }
+        // Without the count there would be no limit to tries: there are none, until the passcode.
+        #expect(throws: EnclaveInterface.NotKept.self) { try host.touch(.stranger) }
+        #expect(host.read { enclave, _ in enclave.evaluation == nil })
+        #expect(host.read { $0.isBiometryLockedOut(now: $1) })
+        storage.isFull = false
+        #expect(try host.touch(.finger(1)) == .notWaiting)
+        #expect(host.read { $0.biometryObstacle(now: $1) } == .biometryLockout)
+        _ = try host.change { ((), $0.lock(now: $1)) }
+        #expect(try await unlock("1234", ticket: "b").outcome == .succeeded)
+        #expect(host.read { $0.biometryObstacle(now: $1) } == nil)
+    }
+
+    @Test("Where the storage fills up during the check, nothing is proven and the next guess is taken")
+    func fullDuringTheCheck() async throws {
+        let entry = try host.change { enclave, _ in (try enclave.sealed("1234"), []) }
+        try host.derive(ticket: "a") { (enclave, now) throws(DeviceInterface.Refused) in
+            // This turn's write is made when the closure has returned; the next one's is not.
+            let job = try enclave.unlock(entry, now: now)
+            return PasscodeJob(
+                purpose: job.purpose,
+                current: job.current.map { [storage] in
+                    PasscodeDerivation(
+                        passcode: $0.passcode, salt: $0.salt, cost: $0.cost, root: FillingRoot(storage: storage))
+                })
+        }
+        await eventually { events.all.contains { $0.ticket == "a" } }
+        #expect(events.all.last?.outcome == .failed)
+        #expect(host.read { enclave, _ in enclave.isLocked })
+        #expect(host.read { enclave, _ in enclave.keys[.whenUnlocked] == nil })
+        storage.isFull = false
+        #expect(try await unlock("1234", ticket: "b").outcome == .succeeded)
+    }
+
+    private struct FillingRoot: RootOfTrust {
+        let storage: TestStorage
+        let kind = "software"
+        func derive(_ label: String, _ input: Data) throws -> SecretBytes {
+            storage.isFull = true
+            return try TestRoot().derive(label, input)
+        }
+    }
+
+    @Test("PC-01: a passcode refused in a prompt, for the delay or its nonce, leaves a prompt that takes the next")
+    func refusedEntryLeavesThePromptAlive() async throws {
+        #expect(try await unlock("1234", ticket: "a").outcome == .succeeded)
+        let evaluation = try host.change { enclave, now in
+            enclave.state.templates = []
+            return (try enclave.begin(.deviceOwner, now: now).evaluation, [])
+        }
+        func submit() throws {
+            let (key, shown) = try host.read { enclave, _ in (try enclave.passcodePublicKey(), enclave.evaluation) }
+            // As an agent has it: from the last event, or from the beginning.
+            let nonce = events.all.last { $0.evaluation == evaluation }?.progress?.nonce ?? shown?.nonce
+            let entry = try seal("1234", to: key, nonce: #require(nonce), for: .prompt(app: "app"))
+            try host.derive(ticket: evaluation) { (enclave, now) throws(DeviceInterface.Refused) in
+                try enclave.submitPasscode(entry, evaluation: evaluation, now: now)
+            }
+        }
+        try host.change { enclave, now in
+            enclave.passcodeRetryAt = now + 60
+            return ((), [])
+        }
+        #expect(throws: DeviceInterface.Refused.self) { try submit() }
+        await eventually { events.all.last?.evaluation == evaluation }
+        #expect(events.all.last?.outcome == .progress)
+        #expect(events.all.last?.progress?.retryAfterSeconds == 60)
+        try host.change { enclave, _ in
+            enclave.passcodeRetryAt = nil
+            return ((), [])
+        }
+        try submit()
+        await eventually { events.all.last?.outcome == .succeeded }
+    }
+}

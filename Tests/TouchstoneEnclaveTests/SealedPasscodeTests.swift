@@ -1,0 +1,205 @@
+import Crypto
+import Foundation
+import Testing
+import TouchstoneCore
+
+@testable import TouchstoneEnclave
+
+/// What a carrier between the person and the enclave can do to a sealed passcode: nothing but lose it.
+@Suite struct SealedPasscodeTests {
+    private func refusal(_ enclave: inout Enclave, _ entry: SealedPasscode) -> DeviceInterface.RefusalReason? {
+        do throws(DeviceInterface.Refused) {
+            _ = try enclave.unlock(entry, now: 0)
+            return nil
+        } catch {
+            return error.reason
+        }
+    }
+
+    /// Nothing of a refused entry was counted, and the next good one is taken.
+    private func expectUnharmed(_ enclave: inout Enclave) throws {
+        #expect(enclave.state.passcodeFailures == 0)
+        #expect(!enclave.isPasscodeBusy)
+        #expect(try enclave.unlock("1234"))
+    }
+
+    @Test("An entry sealed with a nonce that was never given out is refused, one with a good nonce is not")
+    func wrongNonce() throws {
+        var enclave = try Enclave.device()
+        let entry = try seal("1234", to: enclave.passcodePublicKey(), nonce: Data(count: 16))
+        #expect(refusal(&enclave, entry) == .staleNonce)
+        try expectUnharmed(&enclave)
+    }
+
+    @Test("An entry is good once: played again it is refused")
+    func replay() throws {
+        var enclave = try Enclave.device()
+        let entry = try enclave.sealed("1234")
+        let job = try enclave.unlock(entry, now: 0)
+        _ = enclave.finishUnlock(ticket: "t", key: try #require(job.current).run(), now: 0)
+        #expect(refusal(&enclave, entry) == .staleNonce)
+        try expectUnharmed(&enclave)
+    }
+
+    @Test("A nonce is good once, also for another entry")
+    func nonceReuse() throws {
+        var enclave = try Enclave.device()
+        let nonce = enclave.freshNonce()
+        let first = try seal("1234", to: enclave.passcodePublicKey(), nonce: nonce)
+        let second = try seal("1234", to: enclave.passcodePublicKey(), nonce: nonce)
+        let job = try enclave.unlock(first, now: 0)
+        _ = enclave.finishUnlock(ticket: "t", key: try #require(job.current).run(), now: 0)
+        #expect(refusal(&enclave, second) == .staleNonce)
+    }
+
+    @Test("A nonce of the lock screen is none of a prompt's, nor the reverse of another prompt's")
+    func nonceOfAnotherPrompt() throws {
+        var enclave = try Enclave.device(fingers: 0)
+        let first = try enclave.begin(.deviceOwner)
+        let firstNonce = try #require(enclave.evaluation?.nonce)
+        let second = try enclave.begin(.deviceOwner)
+        for nonce in [enclave.freshNonce(), firstNonce] {
+            let entry = try seal("1234", to: enclave.passcodePublicKey(), nonce: nonce, for: .prompt(app: "app"))
+            for evaluation in [first.evaluation, second.evaluation] {
+                #expect(throws: DeviceInterface.Refused.self) {
+                    try enclave.submitPasscode(entry, evaluation: evaluation, now: 0)
+                }
+            }
+        }
+        let good = try seal(
+            "1234", to: enclave.passcodePublicKey(), nonce: #require(enclave.evaluation?.nonce),
+            for: .prompt(app: "app"))
+        #expect(throws: Never.self) { try enclave.submitPasscode(good, evaluation: second.evaluation, now: 0) }
+    }
+
+    @Test("A passcode typed for one purpose, or for one app's prompt, is good for no other")
+    func otherPurpose() throws {
+        var enclave = try Enclave.device(fingers: 0)
+        let key = try enclave.passcodePublicKey()
+        let begun = try enclave.begin(.deviceOwner)
+        let nonce = try #require(enclave.evaluation?.nonce)
+        for purpose in [SealedPasscode.Purpose.unlock, .change, .prompt(app: "other")] {
+            let entry = try seal("1234", to: key, nonce: nonce, for: purpose)
+            #expect(throws: DeviceInterface.Refused.self) {
+                try enclave.submitPasscode(entry, evaluation: begun.evaluation, now: 0)
+            }
+        }
+        let setting = enclave.freshNonce()
+        for purpose in [SealedPasscode.Purpose.change, .prompt(app: "app")] {
+            #expect(refusal(&enclave, try seal("1234", to: key, nonce: setting, for: purpose)) == .staleNonce)
+        }
+        let unlock = try seal("1234", "5678", to: key, nonce: setting, for: .unlock)
+        #expect(throws: DeviceInterface.Refused.self) { try enclave.changePasscode(unlock, now: 0) }
+        try expectUnharmed(&enclave)
+    }
+
+    @Test("One passcode where two belong, or two where one does, is unreadable")
+    func otherCount() throws {
+        var enclave = try Enclave.device()
+        let key = try enclave.passcodePublicKey()
+        let two = try seal("1234", "5678", to: key, nonce: enclave.freshNonce())
+        #expect(refusal(&enclave, two) == .unreadablePasscode)
+        let one = try seal("1234", to: key, nonce: enclave.freshNonce(), for: .change)
+        #expect(throws: DeviceInterface.Refused.self) { try enclave.changePasscode(one, now: 0) }
+        try expectUnharmed(&enclave)
+    }
+
+    @Test("Where biometry is asked for, a passcode is refused")
+    func passcodeInTheBiometryPhase() throws {
+        var enclave = try Enclave.device()
+        let begun = try enclave.begin(.deviceOwner)
+        let entry = try seal(
+            "1234", to: enclave.passcodePublicKey(), nonce: #require(enclave.evaluation?.nonce),
+            for: .prompt(app: "app"))
+        #expect(throws: DeviceInterface.Refused.self) {
+            try enclave.submitPasscode(entry, evaluation: begun.evaluation, now: 0)
+        }
+        #expect(enclave.state.passcodeFailures == 0)
+    }
+
+    @Test("A flipped bit or a missing byte anywhere is refused")
+    func tampered() throws {
+        var enclave = try Enclave.device()
+        let entry = try enclave.sealed("1234")
+        var bad: [SealedPasscode] = []
+        for index in entry.ciphertext.indices {
+            var changed = entry
+            changed.ciphertext[index] ^= 1
+            var shortened = entry
+            shortened.ciphertext = entry.ciphertext.prefix(index)
+            bad += [changed, shortened]
+        }
+        // Not the top bit, which X25519 ignores (RFC 7748).
+        for index in entry.encapsulatedKey.indices {
+            var changed = entry
+            changed.encapsulatedKey[index] ^= 1
+            var shortened = entry
+            shortened.encapsulatedKey = entry.encapsulatedKey.prefix(index)
+            bad += [changed, shortened]
+        }
+        for (number, entry) in bad.enumerated() {
+            #expect(refusal(&enclave, entry) == .staleNonce, "number \(number)")
+        }
+        #expect(refusal(&enclave, entry) == nil, "none of these used up the nonce of the true one")
+    }
+
+    @Test("Zero, low-order and oversized keys and texts are refused, and the enclave lives on")
+    func malformed() throws {
+        var enclave = try Enclave.device()
+        let good = try enclave.sealed("1234")
+        for key in [
+            Data(), Data(count: 32), Data([1]) + Data(count: 31), Data(repeating: 0xFF, count: 32),
+            Data(count: 1 << 16),
+        ] {
+            #expect(
+                refusal(&enclave, .init(encapsulatedKey: key, ciphertext: good.ciphertext)) == .staleNonce)
+        }
+        #expect(
+            refusal(&enclave, .init(encapsulatedKey: good.encapsulatedKey, ciphertext: Data(count: 1 << 20)))
+                == .staleNonce)
+        try expectUnharmed(&enclave)
+    }
+
+    @Test("Sealed to another key, or for another purpose, it is refused")
+    func otherKey() throws {
+        var enclave = try Enclave.device(root: TestRoot(1))
+        let other = try Enclave.device(root: TestRoot(2))
+        let nonce = enclave.freshNonce()
+        #expect(
+            refusal(&enclave, try seal("1234", to: other.passcodePublicKey(), nonce: nonce)) == .staleNonce)
+        let otherPurpose = try seal(
+            "1234", to: enclave.passcodePublicKey(), nonce: nonce, info: Data("io.touchstone.other".utf8))
+        #expect(refusal(&enclave, otherPurpose) == .staleNonce)
+        try expectUnharmed(&enclave)
+    }
+
+    @Test("257 bytes are refused by name; 256 are looked at")
+    func oversized() throws {
+        var enclave = try Enclave.device()
+        let long = try enclave.sealed(String(repeating: "x", count: 257))
+        #expect(refusal(&enclave, long) == .passcodeTooLong)
+        #expect(enclave.state.passcodeFailures == 0)
+        let longest = try enclave.sealed(String(repeating: "x", count: 256))
+        #expect(refusal(&enclave, longest) == nil)
+        #expect(enclave.state.passcodeFailures == 1)
+    }
+
+    @Test("Nonces that nobody uses do not pile up, and the latest are good")
+    func nonceFlood() throws {
+        var enclave = try Enclave.device()
+        for _ in 0..<500 { _ = enclave.freshNonce() }
+        #expect(enclave.nonces.count <= Enclave.Limits.nonces)
+        #expect(try enclave.unlock("1234"))
+    }
+
+    @Test("Two guesses at once: the second is refused and not counted")
+    func oneGuessAtATime() throws {
+        var enclave = try Enclave.device()
+        let (first, second) = (try enclave.sealed("9999"), try enclave.sealed("8888"))
+        let job = try enclave.unlock(first, now: 0)
+        #expect(refusal(&enclave, second) == .busy)
+        #expect(enclave.state.passcodeFailures == 1)
+        _ = enclave.finishUnlock(ticket: "t", key: try #require(job.current).run(), now: 0)
+        #expect(try enclave.unlock("1234"))
+    }
+}
