@@ -1,0 +1,369 @@
+import Foundation
+import Synchronization
+package import TouchstoneCore
+package import TouchstoneTransport
+
+/// `io.touchstone.Authentication` and `io.touchstone.Agent`: contexts, policies, and prompts, one at a time.
+///
+/// It never decides that the owner was recognised: it asks the enclave, shows the prompt, and passes on what the enclave says.
+///
+/// > Source: sections 1 to 3 of the rules.
+package final class AuthenticationService: Sendable {
+    let enclave: VarlinkClient
+    let ownerID: UInt32
+    let state = Mutex(State())
+
+    struct State {
+        var contexts: [String: ContextOwner] = [:]
+        /// The contexts of each connection that made some: they end with it.
+        var contextsByConnection: [ObjectIdentifier: Set<String>] = [:]
+        var evaluation: RunningEvaluation?
+        /// The first shows the prompts; the next takes its place when it goes.
+        ///
+        /// A program that comes later cannot take the screen.
+        var agents: [ConnectedAgent] = []
+        var backgroundApps: Set<String> = []
+    }
+
+    /// A context belongs to the process that made it.
+    struct ContextOwner: Hashable {
+        var app: String
+        var processID: Int32
+    }
+
+    enum Limits {
+        static let contextsPerConnection = 256
+    }
+
+    /// Carries what agents are shown, in the order in which it happened.
+    private let screen = DispatchQueue(label: "io.touchstone.prompts")
+
+    struct RunningEvaluation: Sendable {
+        var identifier: String
+        var context: String
+        var app: AppIdentity
+        var options: AuthenticationInterface.Options
+        var biometryType: BiometryType
+        var agent: ConnectedAgent
+        var reply: @Sendable (Result<Void, AuthenticationInterface.Failed>) -> Void
+        var prompt: AgentInterface.Prompt
+    }
+
+    struct ConnectedAgent: Sendable {
+        var identifier: UInt64
+        var call: VarlinkCall<AgentInterface.Subscribe>
+    }
+
+    /// - Parameters:
+    ///   - enclave: The enclave's calls; its events come to `handle(_:)`.
+    ///   - ownerID: The user whose device this is: only that user, or root, may show prompts.
+    package init(enclave: VarlinkClient, ownerID: UInt32) {
+        self.enclave = enclave
+        self.ownerID = ownerID
+    }
+
+    package var interfaces: [VarlinkInterface] {
+        [
+            VarlinkInterface(
+                name: AuthenticationInterface.name,
+                description: PackageResources.io_touchstone_Authentication_varlink, handlers: handlers),
+            VarlinkInterface(
+                name: AgentInterface.name, description: PackageResources.io_touchstone_Agent_varlink,
+                handlers: agentHandlers),
+        ]
+    }
+
+    package var hasAgent: Bool { state.withLock { !$0.agents.isEmpty } }
+    package var hasPrompt: Bool { state.withLock { $0.evaluation != nil } }
+
+    private var handlers: [VarlinkHandler] {
+        [
+            .method(AuthenticationInterface.CreateContext.self) { [self] _, connection in
+                try createContext(connection)
+            },
+            .method(AuthenticationInterface.InvalidateContext.self) { [self] request, connection in
+                try invalidateContext(request.context, connection)
+                return Empty()
+            },
+            .method(AuthenticationInterface.CanEvaluatePolicy.self) { [self] request, connection in
+                try canEvaluate(request, connection)
+            },
+            .deferred(AuthenticationInterface.EvaluatePolicy.self) { [self] request, call in
+                let answer = { @Sendable (result: Result<Data?, any Error>) in
+                    call.answer(result.map { .init(domainState: $0) })
+                }
+                guard let requirement = Requirement(request.policy) else {
+                    return answer(.failure(Self.failed(.companionNotAvailable)))
+                }
+                evaluate(
+                    requirement, context: request.context, options: request.options,
+                    tellsDomainState: request.policy.isBiometric, connection: call.connection, answer: answer)
+            },
+            .deferred(AuthenticationInterface.EvaluateAccessControl.self) { [self] request, call in
+                let answer = { @Sendable (result: Result<Data?, any Error>) in
+                    call.answer(result.map { .init(domainState: $0) })
+                }
+                // EV-62: creating binds and asks nobody; using asks for what the control says.
+                let isCreation = request.operation == .createItem || request.operation == .createKey
+                // AC-04: always wanted in addition, and there is no way yet to give it.
+                if !isCreation, request.accessControl.flags.contains(.applicationPassword) {
+                    return answer(.failure(Self.failed(.authenticationFailed)))
+                }
+                evaluate(
+                    isCreation ? Requirement(proofs: []) : request.accessControl.requirement, context: request.context,
+                    options: request.options, tellsDomainState: false, connection: call.connection, answer: answer)
+            },
+        ]
+    }
+
+    // MARK: contexts
+
+    private func createContext(_ connection: VarlinkConnection) throws
+        -> AuthenticationInterface.CreateContext.Reply
+    {
+        let app = try connection.identity().identifier
+        let key = ObjectIdentifier(connection)
+        let count = state.withLock { $0.contextsByConnection[key]?.count }
+        guard count ?? 0 < Limits.contextsPerConnection else {
+            throw AuthenticationInterface.Failed(.invalidContext, "Too many contexts: let go of some.")
+        }
+        let context = try enclave.call(EnclaveInterface.CreateContext.self, .init(app: app)).context
+        let owner = ContextOwner(app: app, processID: connection.peer.processID)
+        state.withLock { state in
+            state.contexts[context] = owner
+            state.contextsByConnection[key, default: []].insert(context)
+        }
+        // One handler for all of them, however many come and go.
+        if count == nil { connection.onClose { [weak self] in self?.forgetContexts(of: key) } }
+        return .init(context: context)
+    }
+
+    private func forgetContexts(of connection: ObjectIdentifier) {
+        let contexts = state.withLock { $0.contextsByConnection.removeValue(forKey: connection) } ?? []
+        for context in contexts { try? forget(context) }
+    }
+
+    private func invalidateContext(_ context: String, _ connection: VarlinkConnection) throws {
+        // Twice is harmless, and so is another app's: it says nothing (EV-50).
+        guard try isOwner(connection, of: context) else { return }
+        state.withLock { state in
+            for key in state.contextsByConnection.keys { state.contextsByConnection[key]?.remove(context) }
+        }
+        try forget(context)
+    }
+
+    /// EV-50: what runs on the context ends with -9.
+    private func forget(_ context: String) throws {
+        let running = state.withLock { state -> RunningEvaluation? in
+            state.contexts[context] = nil
+            return state.evaluation?.context == context ? state.evaluation : nil
+        }
+        _ = try enclave.call(EnclaveInterface.InvalidateContext.self, .init(context: context))
+        if let running { finish(running.identifier, .failure(Self.failed(.appCancel))) }
+    }
+
+    private func isOwner(_ connection: VarlinkConnection, of context: String) throws -> Bool {
+        let owner = ContextOwner(app: try connection.identity().identifier, processID: connection.peer.processID)
+        return state.withLock { $0.contexts[context] } == owner
+    }
+
+    // MARK: canEvaluatePolicy
+
+    private func canEvaluate(
+        _ request: AuthenticationInterface.CanEvaluatePolicy.Parameters, _ connection: VarlinkConnection
+    ) throws -> AuthenticationInterface.CanEvaluatePolicy.Reply {
+        let app = try connection.identity().identifier
+        let facts = try enclave.call(EnclaveInterface.GetFacts.self, .init(app: app)).facts
+        func reply(_ code: AuthenticationFailure?) -> AuthenticationInterface.CanEvaluatePolicy.Reply {
+            // CE-06: the type is told whatever the answer. CE-13, DS-01: the state only with a yes to a biometric policy.
+            .init(
+                code: code, biometryType: facts.biometryType,
+                domainState: code == nil && request.policy.isBiometric ? facts.domainState : nil)
+        }
+        if let context = request.context, try !isOwner(connection, of: context) { return reply(.invalidContext) }
+        guard let requirement = Requirement(request.policy) else { return reply(.companionNotAvailable) }
+        let preflight = try enclave.call(
+            EnclaveInterface.Preflight.self,
+            .init(context: nil, app: app, requirement: requirement, reuseDuration: 0))
+        return reply(preflight.verdict == .refused ? preflight.code : nil)
+    }
+
+    // MARK: evaluatePolicy
+
+    /// The order of section 2.1.
+    ///
+    /// `answer` is called exactly once, with the domain state where the policy tells it.
+    private func evaluate(
+        _ requirement: Requirement, context: String, options: AuthenticationInterface.Options, tellsDomainState: Bool,
+        connection: VarlinkConnection, answer: @escaping @Sendable (Result<Data?, any Error>) -> Void
+    ) {
+        do {
+            let app = try connection.identity()
+            guard try isOwner(connection, of: context) else { throw Self.failed(.invalidContext) }
+            let succeed = { @Sendable [self] in
+                answer(Result { tellsDomainState ? try facts(app).domainState : nil })
+            }
+            let preflight = try enclave.call(
+                EnclaveInterface.Preflight.self,
+                .init(
+                    context: context, app: app.identifier, requirement: requirement,
+                    reuseDuration: options.reuseDuration))
+            switch preflight.verdict {
+            case .satisfied: return succeed()
+            case .refused: throw Self.failed(preflight.code ?? .authenticationFailed)
+            case .interactive: break
+            }
+            // EV-54
+            guard !options.interactionNotAllowed else {
+                throw AuthenticationInterface.Failed(.notInteractive, "User interaction required.")
+            }
+            // EV-05
+            guard !state.withLock({ $0.backgroundApps.contains(app.identifier) }) else {
+                throw AuthenticationInterface.Failed(.notInteractive, "Caller is not running foreground.")
+            }
+            let closing = Mutex<UInt64?>(nil)
+            let identifier = try begin(requirement, context: context, app: app, options: options) { result in
+                if let number = closing.withLock({ $0 }) { connection.removeCloseHandler(number) }
+                switch result {
+                case .success: succeed()
+                case .failure(let error): answer(.failure(error))
+                }
+            }
+            // A client that vanishes takes its prompt with it.
+            let number = connection.onClose { [weak self] in self?.cancel(identifier, .appCancel) }
+            closing.withLock { $0 = number }
+        } catch {
+            answer(.failure(error))
+        }
+    }
+
+    private func facts(_ app: AppIdentity) throws -> EnclaveInterface.Facts {
+        try enclave.call(EnclaveInterface.GetFacts.self, .init(app: app.identifier)).facts
+    }
+
+    /// Takes the one place for prompts; whoever had it ends with -4 (EV-53).
+    private func begin(
+        _ requirement: Requirement, context: String, app: AppIdentity, options: AuthenticationInterface.Options,
+        reply: @escaping @Sendable (Result<Void, AuthenticationInterface.Failed>) -> Void
+    ) throws -> String {
+        let biometryType = try facts(app).biometryType
+        // The lock is held over the call so that no event of the new evaluation comes before it is known. The call answers at once.
+        let (new, old) = try state.withLock { state -> (RunningEvaluation, RunningEvaluation?) in
+            guard let agent = state.agents.first else {
+                throw AuthenticationInterface.Failed(
+                    .notInteractive, "User interaction required: start an agent with `touchstone agent`.")
+            }
+            let begun = try enclave.call(
+                EnclaveInterface.BeginEvaluation.self,
+                .init(
+                    context: context, app: app.identifier, requirement: requirement,
+                    isFallbackHidden: options.fallbackTitle == ""))
+            let old = state.evaluation
+            let new = RunningEvaluation(
+                identifier: begun.evaluation, context: context, app: app, options: options,
+                biometryType: biometryType, agent: agent, reply: reply,
+                prompt: AgentInterface.Prompt(
+                    begun.evaluation, app: app, options: options, biometryType: biometryType, progress: begun.progress))
+            state.evaluation = new
+            if let old { show(.dismissed, old) }
+            show(.show, new)
+            return (new, old)
+        }
+        old?.reply(.failure(.init(.systemCancel, "Canceled by another authentication.")))
+        return new.identifier
+    }
+
+    /// To be called while the state is locked, so that what an agent sees comes in the order in which it happened.
+    private func show(_ event: AgentInterface.Event, _ evaluation: RunningEvaluation) {
+        screen.async { evaluation.agent.call.continue(.init(event: event, prompt: evaluation.prompt)) }
+    }
+
+    /// Ends an evaluation from outside the enclave.
+    func cancel(_ identifier: String, _ code: AuthenticationFailure, _ message: String? = nil) {
+        guard state.withLock({ $0.evaluation?.identifier == identifier }) else { return }
+        _ = try? enclave.call(EnclaveInterface.EndEvaluation.self, .init(evaluation: identifier))
+        finish(identifier, .failure(message.map { .init(code, $0) } ?? Self.failed(code)))
+    }
+
+    private func finish(_ identifier: String, _ result: Result<Void, AuthenticationInterface.Failed>) {
+        let isSuccess = if case .success = result { true } else { false }
+        let ended = state.withLock { state -> RunningEvaluation? in
+            guard let ended = state.evaluation, ended.identifier == identifier else { return nil }
+            state.evaluation = nil
+            show(isSuccess ? .succeeded : .dismissed, ended)
+            return ended
+        }
+        ended?.reply(result)
+    }
+
+    // MARK: what happens meanwhile
+
+    /// Takes one event of the enclave's.
+    package func handle(_ event: EnclaveInterface.WatchEvents.Reply) {
+        guard let identifier = event.evaluation else { return }
+        switch event.outcome {
+        case .succeeded: finish(identifier, .success(()))
+        case .failed: finish(identifier, .failure(Self.failed(event.code ?? .authenticationFailed)))
+        case .progress:
+            guard let progress = event.progress else { return }
+            state.withLock { state in
+                guard var running = state.evaluation, running.identifier == identifier else { return }
+                running.prompt = AgentInterface.Prompt(
+                    identifier, app: running.app, options: running.options, biometryType: running.biometryType,
+                    progress: progress)
+                state.evaluation = running
+                show(.show, running)
+            }
+        }
+    }
+
+    /// The enclave is gone: whoever waits hears of it now.
+    package func enclaveLost() {
+        guard let identifier = state.withLock({ $0.evaluation?.identifier }) else { return }
+        finish(identifier, .failure(.init(.systemCancel, "UI canceled by system.")))
+    }
+
+    /// EV-52: an app that leaves the foreground loses its prompt.
+    package func setApplicationState(_ app: String, _ newState: DeviceInterface.ApplicationState) {
+        let running = state.withLock { state -> String? in
+            switch newState {
+            case .foreground: state.backgroundApps.remove(app)
+            case .background: state.backgroundApps.insert(app)
+            }
+            guard newState == .background, state.evaluation?.app.identifier == app else { return nil }
+            return state.evaluation?.identifier
+        }
+        if let running { cancel(running, .systemCancel, "Caller moved to background.") }
+    }
+
+    /// The code with the words that Apple's framework logs beside it (A.5).
+    static func failed(_ code: AuthenticationFailure) -> AuthenticationInterface.Failed {
+        let message =
+            switch code {
+            case .authenticationFailed: "Application retry limit exceeded."
+            case .userCancel: "Canceled by user."
+            case .userFallback: "Fallback authentication mechanism selected."
+            case .systemCancel: "UI canceled by system."
+            case .passcodeNotSet: "Passcode not set."
+            case .biometryNotAvailable: "Biometry is not available on this device."
+            case .biometryNotEnrolled: "No identities are enrolled."
+            case .biometryLockout: "Biometry is locked out."
+            case .appCancel: "Canceled by application."
+            case .invalidContext: "Invalidated context."
+            case .companionNotAvailable: "No companion device is near."
+            case .notInteractive: "User interaction required."
+            }
+        return .init(code, message)
+    }
+}
+
+extension VarlinkCall {
+    /// Answers with the result, whichever it is; an error that is no answer ends the connection.
+    func answer(_ result: Result<M.Reply, any Error>) {
+        switch result {
+        case .success(let success): reply(success)
+        case .failure(let error as any VarlinkError): fail(error)
+        case .failure: drop()
+        }
+    }
+}

@@ -1,0 +1,179 @@
+import Foundation
+import Synchronization
+package import TouchstoneCore
+package import TouchstoneTransport
+
+/// `io.touchstone.Device`: the owner's settings, the lock screen, and the hands that drive a simulated device.
+package final class DeviceService: Sendable {
+    private let name: String
+    private let enclave: VarlinkClient
+    private let authentication: AuthenticationService
+    private let ownerID: UInt32
+    private let keysChanged: @Sendable () throws -> Void
+    private let reboot: @Sendable () -> Void
+    private let tickets = Mutex<[String: @Sendable (EnclaveInterface.WatchEvents.Reply) -> Void]>([:])
+
+    /// `keysChanged` is called when class keys came or went, before anybody hears why; `reboot` after the reply to `Reboot`.
+    package init(
+        name: String, enclave: VarlinkClient, authentication: AuthenticationService, ownerID: UInt32,
+        keysChanged: @escaping @Sendable () throws -> Void, reboot: @escaping @Sendable () -> Void
+    ) {
+        self.name = name
+        self.enclave = enclave
+        self.authentication = authentication
+        self.ownerID = ownerID
+        self.keysChanged = keysChanged
+        self.reboot = reboot
+    }
+
+    package var interface: VarlinkInterface {
+        VarlinkInterface(
+            name: DeviceInterface.name, description: PackageResources.io_touchstone_Device_varlink,
+            handlers: settings + driving)
+    }
+
+    /// Takes one event of the enclave's.
+    package func handle(_ event: EnclaveInterface.WatchEvents.Reply) {
+        guard let ticket = event.ticket else { return }
+        if event.outcome == .succeeded { try? keysChanged() }
+        tickets.withLock { $0.removeValue(forKey: ticket) }?(event)
+    }
+
+    /// The enclave is gone: whoever waits for a passcode to be judged hears of it now.
+    package func enclaveLost() {
+        let waiting = tickets.withLock { tickets in
+            defer { tickets = [:] }
+            return tickets.values
+        }
+        for answer in waiting { answer(.init(outcome: .failed, refusal: .busy)) }
+    }
+
+    private var settings: [VarlinkHandler] {
+        [
+            owner(DeviceInterface.GetStatus.self) { [self] _ in
+                let facts = try facts()
+                return .init(
+                    status: .init(
+                        name: name, isSimulated: facts.isSimulated, rootOfTrust: facts.rootOfTrust,
+                        biometryType: facts.biometryType, isEnrolled: facts.isEnrolled,
+                        isPasscodeSet: facts.isPasscodeSet, isLocked: facts.isLocked,
+                        wasUnlockedSinceBoot: facts.wasUnlockedSinceBoot,
+                        isBiometryLockedOut: facts.isBiometryLockedOut, passcodeFailures: facts.passcodeFailures,
+                        passcodeRetryAfterSeconds: facts.passcodeRetryAfterSeconds,
+                        isPasscodeDisabled: facts.isPasscodeDisabled, hasAgent: authentication.hasAgent,
+                        hasPrompt: authentication.hasPrompt))
+            },
+            owner(DeviceInterface.GetNonce.self) { [self] _ in
+                try enclave.call(EnclaveInterface.GetNonce.self, Empty())
+            },
+            .deferred(DeviceInterface.ChangePasscode.self) { [self] request, call in
+                redeem(call) { try enclave.call(EnclaveInterface.ChangePasscode.self, request) }
+            },
+            .deferred(DeviceInterface.Unlock.self) { [self] request, call in
+                redeem(call) { try enclave.call(EnclaveInterface.Unlock.self, request) }
+            },
+            owner(DeviceInterface.Lock.self) { [self] _ in
+                let reply = try enclave.call(EnclaveInterface.Lock.self, Empty())
+                try keysChanged()
+                return reply
+            },
+        ]
+    }
+
+    private var driving: [VarlinkHandler] {
+        [
+            .deferred(DeviceInterface.Reboot.self) { [self] _, call in
+                do {
+                    try checkOwner(call.connection)
+                    try checkSimulated()
+                    call.reply(Empty())
+                    reboot()
+                } catch {
+                    call.answer(.failure(error))
+                }
+            },
+            owner(DeviceInterface.Enroll.self) { [self] in try enclave.call(EnclaveInterface.Enroll.self, $0) },
+            owner(DeviceInterface.RemoveFinger.self) { [self] in
+                try enclave.call(EnclaveInterface.RemoveFinger.self, $0)
+            },
+            owner(DeviceInterface.ListFingers.self) { [self] in
+                try enclave.call(EnclaveInterface.ListFingers.self, $0)
+            },
+            owner(DeviceInterface.PresentFinger.self) { [self] request in
+                let reply = try enclave.call(EnclaveInterface.PresentFinger.self, request)
+                if reply.touch == .unlocked { try keysChanged() }
+                return reply
+            },
+            owner(DeviceInterface.SetApplicationState.self) { [self] request in
+                try checkSimulated()
+                authentication.setApplicationState(request.app, request.state)
+                return Empty()
+            },
+        ]
+    }
+
+    /// A method for the owner alone; what the enclave refuses is passed on.
+    private func owner<M: VarlinkMethod>(
+        _ method: M.Type, _ body: @escaping @Sendable (M.Parameters) throws -> M.Reply
+    ) -> VarlinkHandler {
+        .method(method) { [self] request, connection in
+            try checkOwner(connection)
+            do {
+                return try body(request)
+            } catch let error as RemoteError {
+                throw Self.passedOn(error)
+            }
+        }
+    }
+
+    /// Answers a call once the enclave has judged its passcode.
+    private func redeem<M: VarlinkMethod>(
+        _ call: VarlinkCall<M>, _ begin: () throws -> EnclaveInterface.Ticket
+    ) where M.Reply == Empty {
+        do {
+            try checkOwner(call.connection)
+            // The lock is held over the call so that no event comes before its ticket is known. The call answers at once.
+            try tickets.withLock { tickets in
+                let ticket = try begin().ticket
+                tickets[ticket] = { event in
+                    if event.outcome == .succeeded {
+                        call.reply(Empty())
+                    } else if let refusal = event.refusal {
+                        call.fail(DeviceInterface.Refused(refusal))
+                    } else {
+                        call.fail(DeviceInterface.PasscodeRejected(retryAfterSeconds: event.retryAfterSeconds))
+                    }
+                }
+            }
+        } catch let error as RemoteError {
+            let passedOn = Self.passedOn(error)
+            // A passcode that is not looked at because of the delay is told as one that was rejected, with the time.
+            if let refused = passedOn as? DeviceInterface.Refused, refused.reason == .busy,
+                let seconds = try? facts().passcodeRetryAfterSeconds
+            {
+                return call.fail(DeviceInterface.PasscodeRejected(retryAfterSeconds: seconds))
+            }
+            call.answer(.failure(passedOn))
+        } catch {
+            call.answer(.failure(error))
+        }
+    }
+
+    private func facts() throws -> EnclaveInterface.Facts {
+        try enclave.call(EnclaveInterface.GetFacts.self, .init(app: "")).facts
+    }
+
+    private func checkOwner(_ connection: VarlinkConnection) throws(DeviceInterface.Refused) {
+        guard connection.peer.userID == ownerID || connection.peer.userID == 0 else { throw .init(.notOwner) }
+    }
+
+    private func checkSimulated() throws {
+        guard try facts().isSimulated else { throw DeviceInterface.NotSimulated() }
+    }
+
+    private static func passedOn(_ error: RemoteError) -> any Error {
+        if let refused = error.as(DeviceInterface.Refused.self) { return refused }
+        if let notSimulated = error.as(DeviceInterface.NotSimulated.self) { return notSimulated }
+        return error
+    }
+}

@@ -1,0 +1,62 @@
+import TouchstoneCore
+
+extension AgentInterface.Prompt {
+    /// The prompt as it is now, from what the app asked and how far the enclave is.
+    init(
+        _ identifier: String, app: AppIdentity, options: AuthenticationInterface.Options, biometryType: BiometryType,
+        progress: EnclaveInterface.Progress
+    ) {
+        let defaultFallbackTitle = progress.fallbackIsPasscode ? "Enter Passcode" : "Enter Password"
+        // EV-14: nil is the default title, empty hides the button.
+        let fallbackTitle: String? =
+            switch options.fallbackTitle {
+            case nil: defaultFallbackTitle
+            case ""?: nil
+            case let title?: title.shownToThePerson.nonEmpty ?? defaultFallbackTitle
+            }
+        // EV-13
+        let cancelTitle = options.cancelTitle?.shownToThePerson.nonEmpty ?? "Cancel"
+        self.init(
+            identifier: identifier, app: app, reason: options.reason.shownToThePerson, biometryType: biometryType,
+            phase: progress.phase, cancelTitle: cancelTitle,
+            fallbackTitle: progress.isFallbackOffered ? fallbackTitle : nil, failures: progress.failures,
+            nonce: progress.nonce, retryAfterSeconds: progress.retryAfterSeconds, wrongPasscode: progress.wrongPasscode)
+    }
+}
+
+extension String {
+    /// Longest text of an app's that a prompt shows, in characters.
+    private static let maximumShown = 256
+    /// The same in Unicode scalars: marks piled on one character are no way round.
+    private static let maximumScalars = 1024
+
+    /// An app's words without what could make them look like something else.
+    ///
+    /// Without control characters and direction overrides, that is; line breaks, tabs and spaces of all widths become plain spaces.
+    var shownToThePerson: String {
+        var text = String.UnicodeScalarView()
+        var count = 0
+        var isCut = false
+        for scalar in unicodeScalars {
+            let shown: Unicode.Scalar
+            switch scalar.properties.generalCategory {
+            case _ where scalar.properties.isWhitespace && scalar != " ":
+                if text.last == " " { continue }
+                shown = " "
+            case .control, .format, .surrogate, .privateUse, .unassigned: continue
+            default: shown = scalar
+            }
+            guard count < Self.maximumScalars else {
+                isCut = true
+                break
+            }
+            text.append(shown)
+            count += 1
+        }
+        let shown = String(text)
+        return isCut || shown.count > Self.maximumShown ? shown.prefix(Self.maximumShown) + "…" : shown
+    }
+
+    /// nil for the empty one, and for one of spaces.
+    fileprivate var nonEmpty: String? { allSatisfy(\.isWhitespace) ? nil : self }
+}

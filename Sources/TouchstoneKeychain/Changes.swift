@@ -1,0 +1,42 @@
+import Foundation
+import TouchstoneCore
+
+/// The second dictionary of an update, read and checked (section 7 of the primary-key table).
+struct Changes {
+    private let attributes: [String: AttributeValue]
+    private let accessibility: Accessibility?
+    private let accessControl: AccessControl?
+    private let synchronizable: Bool?
+    private let data: Data?
+
+    /// - Throws: `.param`, `.noSuchAttr`; `.missingEntitlement` for a group that is not the app's (KC-42).
+    init(_ dictionary: KeychainInterface.Dictionary, of query: KeychainQuery, groups: [String]) throws(Status) {
+        for key in dictionary.keys where key.utf8.count != 4 && key != "v_Data" { throw .noSuchAttr }
+        var dictionary = dictionary
+        dictionary["class"] = .string(query.itemClass.rawValue)
+        let changes = try KeychainQuery(dictionary)
+        guard !changes.saysSynchronizable || changes.synchronizable != nil else { throw .param }
+        if case .string(let group)? = changes.attributes["agrp"], !groups.contains(group) { throw .missingEntitlement }
+        attributes = changes.attributes
+        accessibility = changes.accessibility
+        accessControl = changes.accessControl
+        synchronizable = changes.saysSynchronizable ? changes.synchronizable : nil
+        data = changes.data
+    }
+
+    func applied(to item: OpenItem, now: Double) throws(Status) -> ([String: AttributeValue], AccessControl, Data?) {
+        var changed = item.attributes
+        for (key, value) in attributes {
+            guard item.row.itemClass.attribute(key) != nil else { throw .noSuchAttr }
+            changed[key] = value
+        }
+        if let synchronizable { changed["sync"] = .number(synchronizable ? 1 : 0) }
+        if case .date(let old)? = item.attributes["mdat"] { changed["mdat"] = .date(max(now, old + 0.001)) }
+        changed["cdat"] = item.attributes["cdat"]
+        var control = accessControl ?? item.control
+        if let accessibility { control.protection = accessibility }
+        // KC-27
+        if changed["sync"] == .number(1), control.isConstrained { throw .param }
+        return (changed, control, data ?? item.data)
+    }
+}

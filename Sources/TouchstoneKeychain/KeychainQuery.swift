@@ -1,0 +1,200 @@
+import Foundation
+import TouchstoneCore
+
+/// A keychain dictionary, read and checked: what `SecItem…` was asked to do (section 4 of the primary-key table).
+struct KeychainQuery: Sendable {
+    enum AuthenticationUI: String, Sendable {
+        case allow = "u_AuthUIA"
+        case fail = "u_AuthUIF"
+        case skip = "u_AuthUIS"
+    }
+
+    enum Limits {
+        static let entries = 128
+        /// Largest secret, in bytes: a message is at most 1 MiB, and this is base64 in it.
+        static let dataBytes = 700 << 10
+    }
+
+    let itemClass: ItemClass
+    /// Kept values, by attribute; without access control and accessibility.
+    var attributes: [String: AttributeValue] = [:]
+    var accessibility: Accessibility?
+    var accessControl: AccessControl?
+    /// The sync attribute to look for; nil: any.
+    var synchronizable: Bool? = false
+    var saysSynchronizable = false
+    var data: Data?
+    /// nil: all.
+    var limit: Int?
+    var saysLimit = false
+    var hasMatchKeys = false
+    var returnsData = false
+    var returnsAttributes = false
+    var returnsPersistentReference = false
+    var returnsReference = false
+    var persistentReference: ItemIdentifier?
+    var authenticationUI = AuthenticationUI.allow
+
+    var returnsAnything: Bool { returnsData || returnsAttributes || returnsPersistentReference || returnsReference }
+
+    /// - Throws: `.param`, `.noSuchAttr`, `.noSuchClass` or `.unimplemented` where Apple's keychain does (KC-34).
+    init(_ dictionary: KeychainInterface.Dictionary) throws(Status) {
+        guard dictionary.count <= Limits.entries else { throw .param }
+        itemClass = try Self.itemClass(dictionary)
+        for (key, value) in dictionary where key != "class" {
+            if key.utf8.count == 4 {
+                try readAttribute(key, value)
+            } else {
+                switch key.utf8.first {
+                case UInt8(ascii: "m"): try readMatch(key, value)
+                case UInt8(ascii: "r"): try readReturn(key, value)
+                case UInt8(ascii: "u"): try readUse(key, value)
+                case UInt8(ascii: "v"): try readValue(key, value)
+                case UInt8(ascii: "f"): break
+                default: throw .param
+                }
+            }
+        }
+        if let accessControl, let accessibility, accessControl.protection != accessibility { throw .param }
+        if persistentReference != nil, !attributes.isEmpty || accessibility != nil || saysSynchronizable {
+            throw .param
+        }
+    }
+
+    /// What the class key says, else what the persistent reference does.
+    private static func itemClass(_ dictionary: KeychainInterface.Dictionary) throws(Status) -> ItemClass {
+        guard let value = dictionary["class"] else {
+            guard case .data(let reference)? = dictionary["v_PersistentRef"] else { throw .param }
+            guard let itemClass = ItemClass(rawValue: String(decoding: reference.prefix(4), as: UTF8.self)) else {
+                throw .itemNotFound
+            }
+            return itemClass
+        }
+        guard case .string(let name) = value else { throw .param }
+        if let itemClass = ItemClass(rawValue: name) { return itemClass }
+        throw ["cert", "keys", "idnt"].contains(name) ? .unimplemented : .noSuchClass
+    }
+
+    private mutating func readAttribute(_ key: String, _ value: AttributeValue) throws(Status) {
+        switch (key, value) {
+        case ("nleg", _): break
+        case ("accc", .accessControl(let control)): accessControl = control
+        case ("accc", _): throw .param
+        case ("sync", .string("syna")):
+            synchronizable = nil
+            saysSynchronizable = true
+        default:
+            guard let attribute = itemClass.attribute(key) else { throw .noSuchAttr }
+            let kept = try attribute.kept(value)
+            switch (key, kept) {
+            case ("sync", .number(let number)):
+                synchronizable = number != 0
+                saysSynchronizable = true
+            case ("sync", _): throw .param
+            case ("pdmn", .string(let code)): accessibility = Accessibility(rawValue: code)
+            default: attributes[key] = kept
+            }
+        }
+    }
+
+    private mutating func readMatch(_ key: String, _ value: AttributeValue) throws(Status) {
+        hasMatchKeys = true
+        switch (key, value) {
+        case ("m_Limit", .string("m_LimitOne")):
+            limit = 1
+            saysLimit = true
+        case ("m_Limit", .string("m_LimitAll")):
+            limit = nil
+            saysLimit = true
+        case ("m_Limit", .number(let number)) where number >= 0:
+            limit = Int(number)
+            saysLimit = true
+        case ("m_Limit", _): throw .param
+        case ("m_Issuers", _), ("m_Policy", _), ("m_HostOrSubdomainOfHost", _): throw .unimplemented
+        default: break
+        }
+    }
+
+    private mutating func readReturn(_ key: String, _ value: AttributeValue) throws(Status) {
+        guard case .boolean(let wanted) = value else { throw .param }
+        switch key {
+        case "r_Data": returnsData = wanted
+        case "r_Attributes": returnsAttributes = wanted
+        case "r_PersistentRef": returnsPersistentReference = wanted
+        case "r_Ref": returnsReference = wanted
+        default: throw .param
+        }
+    }
+
+    private mutating func readUse(_ key: String, _ value: AttributeValue) throws(Status) {
+        switch (key, value) {
+        case ("u_AuthUI", .string(let name)):
+            guard let ui = AuthenticationUI(rawValue: name) else { throw .param }
+            authenticationUI = ui
+        case ("u_NoAuthUI", .boolean(let isForbidden)): if isForbidden { authenticationUI = .fail }
+        case ("u_OpPrompt", .string), ("u_UserIndependentKeychain", .boolean): break
+        default: throw .param
+        }
+    }
+
+    private mutating func readValue(_ key: String, _ value: AttributeValue) throws(Status) {
+        switch (key, value) {
+        case ("v_Data", .data(let data)):
+            guard data.count <= Limits.dataBytes else { throw .param }
+            self.data = data
+        case ("v_PersistentRef", .data(let reference)):
+            guard let identifier = ItemIdentifier(persistentReference: reference) else { throw .itemNotFound }
+            persistentReference = identifier
+        default: throw .param
+        }
+    }
+
+    // MARK: what each call allows
+
+    /// - Throws: `.param` for what an add cannot have (section 6 of the table). Match keys are refused, where Apple's server
+    ///   reports success and adds nothing.
+    func checkedForAdd() throws(Status) -> KeychainQuery {
+        guard persistentReference == nil, !hasMatchKeys, authenticationUI != .skip, synchronizable != nil else {
+            throw .param
+        }
+        // KC-27
+        if synchronizable == true, accessControl?.isConstrained == true { throw .param }
+        return self
+    }
+
+    /// One match by default (KC-33).
+    func checkedForSearch() -> KeychainQuery {
+        var query = self
+        if !saysLimit { query.limit = 1 }
+        return query
+    }
+
+    /// - Throws: `.param` for match keys (section 7 and 8 of the table) and Skip (KC-36).
+    func checkedForChange(isUpdate: Bool) throws(Status) -> KeychainQuery {
+        if hasMatchKeys || authenticationUI == .skip { throw .param }
+        if isUpdate, returnsAnything { throw .param }
+        return self
+    }
+}
+
+/// Sixteen random bytes that name a row for as long as it lives, whatever is updated in it.
+struct ItemIdentifier: Hashable, Sendable {
+    static let length = 16
+    let bytes: Data
+
+    init(bytes: Data) { self.bytes = bytes }
+
+    static func random() -> ItemIdentifier {
+        ItemIdentifier(bytes: Data((0..<length).map { _ in UInt8.random(in: 0...255) }))
+    }
+
+    /// 20 bytes: class (4 ASCII characters), then the identifier.
+    func persistentReference(_ itemClass: ItemClass) -> Data {
+        Data(itemClass.rawValue.utf8) + bytes
+    }
+
+    init?(persistentReference: Data) {
+        guard persistentReference.count == 4 + Self.length else { return nil }
+        bytes = Data(persistentReference.dropFirst(4))
+    }
+}

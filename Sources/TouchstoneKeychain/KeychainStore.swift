@@ -1,0 +1,249 @@
+package import Foundation
+import GRDB
+import TouchstoneCore
+
+/// One row: ciphertext, tags, and what must be known to open it.
+///
+/// No attribute is here in the clear but the protection class.
+struct ItemRow: Sendable {
+    var rowID: Int64?
+    var itemClass: ItemClass
+    var identifier: ItemIdentifier
+    var version: Data
+    var accessibility: Accessibility
+    var identityTag: Data
+    var metadata: Data
+    var wrappedKey: Data
+    var secret: Data?
+    var tags: [String: Data]
+
+    var binding: ItemCipher.Binding {
+        ItemCipher.Binding(itemClass: itemClass, identifier: identifier, version: version)
+    }
+}
+
+extension ItemRow {
+    fileprivate static let columns =
+        "rowid, class, identifier, version, pdmn, identity, metadata, wrappedKey, secret"
+
+    /// nil for a class that is not known.
+    ///
+    /// - Throws: GRDB's errors for a row that is not as our schema says: the file may be another's work.
+    fileprivate init?(_ row: Row) throws {
+        guard let itemClass = ItemClass(rawValue: try row.decode(String.self, atIndex: 1)),
+            let accessibility = Accessibility(rawValue: try row.decode(String.self, atIndex: 4))
+        else { return nil }
+        self.init(
+            rowID: try row.decode(Int64.self, atIndex: 0), itemClass: itemClass,
+            identifier: ItemIdentifier(bytes: try row.decode(Data.self, atIndex: 2)),
+            version: try row.decode(Data.self, atIndex: 3), accessibility: accessibility,
+            identityTag: try row.decode(Data.self, atIndex: 5), metadata: try row.decode(Data.self, atIndex: 6),
+            wrappedKey: try row.decode(Data.self, atIndex: 7), secret: try row.decode(Data?.self, atIndex: 8), tags: [:]
+        )
+    }
+}
+
+/// What to look for, as tags.
+struct RowFilter {
+    var itemClass: ItemClass
+    var identifier: ItemIdentifier?
+    var accessGroupTags: [Data]
+    var accessibility: Accessibility?
+    var tags: [String: Data]
+}
+
+/// The database of items: SQLite, WAL, durable when a write returns.
+///
+/// Reads have a connection of their own, so that none waits for a write that is on its way to the disk.
+package final class KeychainStore: Sendable {
+    private let writer: DatabaseQueue
+    private let reader: DatabaseQueue
+
+    /// In memory, for tests: gone with the object.
+    package init() throws {
+        writer = try DatabaseQueue(configuration: Self.configuration())
+        reader = writer
+        try Self.migrate(writer)
+    }
+
+    /// Opens or makes the file, which must lie in a directory that only this user can enter.
+    ///
+    /// - Throws: `KeychainStoreError` for a directory others can enter; GRDB's errors.
+    package init(file: URL) throws {
+        let directory = file.deletingLastPathComponent().path
+        let attributes = try FileManager.default.attributesOfItem(atPath: directory)
+        guard let mode = attributes[.posixPermissions] as? NSNumber, mode.intValue & 0o077 == 0 else {
+            throw KeychainStoreError(description: "\(directory) can be read by others: run chmod go-rwx on it")
+        }
+        if FileManager.default.fileExists(atPath: file.path) {
+            let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? NSNumber
+            guard let mode, mode.intValue & 0o077 == 0 else {
+                throw KeychainStoreError(description: "\(file.path) can be read by others: run chmod go-rwx on it")
+            }
+        } else {
+            // Whatever the umask is; SQLite gives its log the mode of the database.
+            _ = FileManager.default.createFile(
+                atPath: file.path, contents: nil, attributes: [.posixPermissions: NSNumber(value: 0o600)])
+        }
+        writer = try DatabaseQueue(path: file.path, configuration: Self.configuration())
+        try Self.migrate(writer)
+        reader = try DatabaseQueue(path: file.path, configuration: Self.configuration())
+    }
+
+    private static func configuration() -> Configuration {
+        var configuration = Configuration()
+        configuration.prepareDatabase { database in
+            try database.execute(
+                sql: """
+                    PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;
+                    PRAGMA trusted_schema = OFF;
+                    """)
+        }
+        configuration.busyMode = .timeout(5)
+        return configuration
+    }
+
+    private static func migrate(_ queue: DatabaseQueue) throws {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1") { database in
+            let tags = tagColumns.map { "\"\($0)\" BLOB" }.joined(separator: ", ")
+            try database.execute(
+                sql: """
+                    CREATE TABLE item (
+                        rowid INTEGER PRIMARY KEY,
+                        class TEXT NOT NULL,
+                        identifier BLOB NOT NULL UNIQUE,
+                        version BLOB NOT NULL,
+                        pdmn TEXT NOT NULL,
+                        identity BLOB NOT NULL UNIQUE,
+                        metadata BLOB NOT NULL,
+                        wrappedKey BLOB NOT NULL,
+                        secret BLOB,
+                        \(tags)
+                    );
+                    CREATE INDEX item_service ON item (class, agrp, svce, acct) WHERE class = 'genp';
+                    CREATE INDEX item_server ON item (class, agrp, srvr, acct) WHERE class = 'inet';
+                    CREATE INDEX item_account ON item (class, agrp, acct);
+                    CREATE INDEX item_label ON item (class, agrp, labl) WHERE labl IS NOT NULL;
+                    """)
+        }
+        try migrator.migrate(queue)
+    }
+
+    /// Every attribute that can be looked for by equality.
+    private static let tagColumns: [String] = {
+        let keys = ItemClass.allCases.flatMap { $0.attributes }.filter(\.hasTag).map(\.key)
+        return Set(keys).sorted()
+    }()
+
+    // MARK: reading
+
+    /// Hands matching rows to `body` until it returns false.
+    func read(_ filter: RowFilter, _ body: (ItemRow) throws -> Bool) throws {
+        // One statement sees one state of the database: it needs no transaction around it.
+        try reader.unsafeRead { try Self.scan($0, filter, body) }
+    }
+
+    private static func scan(_ database: Database, _ filter: RowFilter, _ body: (ItemRow) throws -> Bool) throws {
+        let (sql, arguments) = selection(filter)
+        let statement = try database.cachedStatement(sql: sql)
+        let rows = try Row.fetchCursor(statement, arguments: arguments)
+        while let row = try rows.next() {
+            guard let item = try ItemRow(row) else { continue }
+            guard try body(item) else { return }
+        }
+    }
+
+    /// The query of a search, without anything of what is searched for in its text.
+    static func selection(_ filter: RowFilter) -> (sql: String, arguments: StatementArguments) {
+        // The class is said in the text, not as an argument, so that SQLite sees that the partial indexes serve.
+        var conditions = ["class = '\(filter.itemClass.rawValue)'"]
+        var arguments: [(any DatabaseValueConvertible)?] = []
+        if let identifier = filter.identifier {
+            conditions.append("identifier = ?")
+            arguments.append(identifier.bytes)
+        }
+        let groups = filter.accessGroupTags
+        conditions.append("agrp IN (\(Array(repeating: "?", count: groups.count).joined(separator: ", ")))")
+        arguments += groups
+        if let accessibility = filter.accessibility {
+            conditions.append("pdmn = ?")
+            arguments.append(accessibility.rawValue)
+        }
+        for (column, tag) in filter.tags.sorted(by: { $0.key < $1.key }) {
+            conditions.append("\"\(column)\" = ?")
+            arguments.append(tag)
+        }
+        let sql = """
+            SELECT \(ItemRow.columns) FROM item
+            WHERE \(conditions.joined(separator: " AND "))
+            """
+        return (sql, StatementArguments(arguments))
+    }
+
+    // MARK: writing
+
+    /// Runs `body` in one transaction: all of it is on the disk when this returns, or nothing.
+    func write<R>(_ body: (KeychainWriter) throws -> R) throws -> R {
+        try writer.write { try body(KeychainWriter(database: $0)) }
+    }
+
+    /// The transaction of one `write`.
+    struct KeychainWriter {
+        fileprivate let database: Database
+
+        func scan(_ filter: RowFilter, _ body: (ItemRow) throws -> Bool) throws {
+            try KeychainStore.scan(database, filter, body)
+        }
+
+        func row(identityTag: Data) throws -> ItemRow? {
+            let rows = try Row.fetchCursor(
+                database.cachedStatement(sql: "SELECT \(ItemRow.columns) FROM item WHERE identity = ?"),
+                arguments: [identityTag])
+            return try rows.next().flatMap { try ItemRow($0) }
+        }
+
+        /// Deletes the row as it was read; not one that another call has put in its place since.
+        func delete(_ row: ItemRow) throws {
+            try database.cachedStatement(sql: "DELETE FROM item WHERE rowid = ? AND version = ?")
+                .execute(arguments: [row.rowID, row.version])
+        }
+
+        func delete(rowID: Int64) throws {
+            try database.cachedStatement(sql: "DELETE FROM item WHERE rowid = ?").execute(arguments: [rowID])
+        }
+
+        /// Inserts the row, or writes it over the one with its `rowID`.
+        func save(_ row: ItemRow) throws {
+            let columns = KeychainStore.tagColumns
+            let names =
+                ["rowid", "class", "identifier", "version", "pdmn", "identity", "metadata", "wrappedKey", "secret"]
+                + columns.map { "\"\($0)\"" }
+            let places = Array(repeating: "?", count: names.count).joined(separator: ", ")
+            var arguments: [(any DatabaseValueConvertible)?] = [
+                row.rowID, row.itemClass.rawValue, row.identifier.bytes, row.version, row.accessibility.rawValue,
+                row.identityTag, row.metadata, row.wrappedKey, row.secret,
+            ]
+            arguments += columns.map { row.tags[$0] }
+            if let rowID = row.rowID { try delete(rowID: rowID) }
+            try database.cachedStatement(
+                sql: "INSERT INTO item (\(names.joined(separator: ", "))) VALUES (\(places))"
+            ).execute(arguments: StatementArguments(arguments))
+        }
+    }
+}
+
+/// The store cannot be used as it is.
+package struct KeychainStoreError: Error, CustomStringConvertible {
+    package let description: String
+}
+
+extension Attribute {
+    /// Dates are compared after decryption, the protection class is in the clear.
+    var hasTag: Bool {
+        switch kind {
+        case .number, .string, .blob: true
+        case .date, .accessibility: false
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import GRDB
+import Security
+import Testing
+
+@testable import TouchstoneTesting
+
+/// What an earlier version wrote is opened by this one: `Fixtures/v1` was written by the first and is never written again.
+///
+/// A format that changes adds a directory; to make it, `TOUCHSTONE_MAKE_FIXTURE=DIRECTORY swift test --filter FixtureTests`.
+@Suite(.timeLimit(.minutes(1))) struct FixtureTests {
+    private static let versions = ["v1"]
+    private static let files = ["enclave/root.key", "enclave/state", "keychain/keychain.db"]
+
+    private static var directory: URL {
+        Bundle.module.resourceURL?.appendingPathComponent("Fixtures") ?? URL(fileURLWithPath: "/")
+    }
+
+    /// A copy with the modes that version control does not keep.
+    private func open(_ version: String) throws -> FileDevice {
+        let copy = try PrivateDirectory()
+        for directory in ["enclave", "keychain"] { _ = try copy.subdirectory(directory) }
+        for file in Self.files {
+            let bytes = try Data(contentsOf: Self.directory.appendingPathComponent("\(version)/\(file)"))
+            let path = copy.url.appendingPathComponent(file).path
+            try #require(
+                FileManager.default.createFile(atPath: path, contents: bytes, attributes: [.posixPermissions: 0o600]))
+        }
+        return try FileDevice(copy)
+    }
+
+    @Test("There is a fixture of every version, and of no other") func fixtures() throws {
+        let names = try FileManager.default.contentsOfDirectory(atPath: Self.directory.path).filter {
+            !$0.hasPrefix(".")
+        }
+        #expect(names.sorted() == Self.versions)
+    }
+
+    @Test("An earlier version's device opens and yields its items", arguments: versions) func opens(version: String)
+        throws
+    {
+        let device = try open(version)
+        try device.run {
+            #expect(secret(account("always")) == "of always")
+            for name in ["plain", "after", "passcode", "presence"] {
+                #expect(read(account(name).silent) == errSecInteractionNotAllowed)
+            }
+            try device.unlock()
+            for name in ["plain", "after", "always", "passcode"] { #expect(secret(account(name)) == "of \(name)") }
+            let plain = try attributes(account("plain"))
+            #expect(plain["svce"] as? String == "service")
+            #expect(plain["labl"] as? String == "Étiquette")
+            #expect(plain["gena"] as? Data == Data([0, 1, 255]))
+            #expect(plain["crtr"] as? Int == 7)
+            #expect(plain["invi"] as? Int == 1)
+            #expect(plain["cdat"] as? Date == Date(timeIntervalSinceReferenceDate: 800_000_000))
+            let web = internet([
+                kSecAttrServer: "example.org", kSecAttrPort: 443, kSecAttrProtocol: kSecAttrProtocolHTTPS,
+            ])
+            #expect(secret(web) == "of the web")
+            #expect(secret(account("cloud", [kSecAttrSynchronizable: true])) == "of cloud")
+            #expect(find(account("empty").data).status == errSecSuccess)
+            #expect(add(account("plain", [kSecAttrService: "service"])) == errSecDuplicateItem)
+            let reference = try Data(contentsOf: Self.directory.appendingPathComponent("\(version)/reference"))
+            #expect(secret([kSecValuePersistentRef: reference]) == "of plain")
+        }
+    }
+
+    @Test("An earlier version's protected items open to its finger and its passcode", arguments: versions)
+    func opensProtected(version: String) throws {
+        let device = try open(version)
+        try device.run {
+            try device.unlock()
+            for name in ["presence", "set", "any"] {
+                #expect(read(account(name).silent) == errSecInteractionNotAllowed)
+                device.person.present([.finger(1)])
+                #expect(secret(account(name)) == "of \(name)")
+            }
+            device.person.present([.passcode("1234")])
+            #expect(secret(account("by passcode")) == "of by passcode")
+        }
+    }
+
+    @Test("Write a fixture", .enabled(if: ProcessInfo.processInfo.environment["TOUCHSTONE_MAKE_FIXTURE"] != nil))
+    func writeFixture() throws {
+        let target = URL(fileURLWithPath: try #require(ProcessInfo.processInfo.environment["TOUCHSTONE_MAKE_FIXTURE"]))
+        let device = try FileDevice()
+        let reference = try device.run {
+            func item(_ name: String, _ attributes: Attributes) {
+                #expect(add(account(name, attributes).value("of \(name)")) == errSecSuccess)
+            }
+            item("after", [kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlock])
+            item("always", [kSecAttrAccessible: kSecAttrAccessibleAlwaysThisDeviceOnly])
+            item("passcode", [kSecAttrAccessible: kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly])
+            item("cloud", [kSecAttrSynchronizable: true])
+            item("presence", [kSecAttrAccessControl: try control(.userPresence)])
+            item("set", [kSecAttrAccessControl: try control(.biometryCurrentSet)])
+            item("any", [kSecAttrAccessControl: try control([.biometryAny, .or, .devicePasscode])])
+            item("by passcode", [kSecAttrAccessControl: try control(.devicePasscode)])
+            #expect(add(account("empty")) == errSecSuccess)
+            let web = internet([
+                kSecAttrServer: "example.org", kSecAttrPort: 443, kSecAttrProtocol: kSecAttrProtocolHTTPS,
+            ])
+            #expect(add(web.value("of the web")) == errSecSuccess)
+            let plain = account(
+                "plain",
+                [
+                    kSecAttrService: "service", kSecAttrLabel: "Étiquette", kSecAttrGeneric: Data([0, 1, 255]),
+                    kSecAttrCreator: 7, kSecAttrIsInvisible: true, kSecReturnPersistentRef: true,
+                ])
+            return try #require(addReturning(plain.value("of plain")).result as? Data)
+        }
+        _ = try device.tamperer().writeWithoutTransaction { try $0.checkpoint(.truncate) }
+        for file in Self.files {
+            let place = target.appendingPathComponent(file)
+            try FileManager.default.createDirectory(
+                at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(contentsOf: device.files.url.appendingPathComponent(file)).write(to: place)
+        }
+        try reference.write(to: target.appendingPathComponent("reference"))
+    }
+}

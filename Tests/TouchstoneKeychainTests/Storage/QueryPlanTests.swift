@@ -1,0 +1,92 @@
+import Foundation
+import GRDB
+import Testing
+import TouchstoneCore
+import TouchstoneEnclave
+import TouchstoneTransport
+
+@testable import TouchstoneKeychain
+@testable import TouchstoneTesting
+
+/// The queries that apps make most are point queries: an index leads to the row, and no scan does.
+@Suite(.timeLimit(.minutes(1))) struct QueryPlanTests {
+    /// A keychain without the rest of a device.
+    private struct Parts {
+        let service: KeychainService
+        let files = Result { try PrivateDirectory() }
+        let queue: DatabaseQueue
+
+        init() throws {
+            let (storage, root) = (MemoryStorage(), MemoryRoot())
+            try storage.replace(Enclave.create(isSimulated: true, biometryType: .none, root: root))
+            let host = try EnclaveHost(
+                storage: storage, root: root, clock: ManualClock(), newPasscodeCost: { .minimum })
+            let router = VarlinkRouter(
+                info: .init(product: "test", version: "1"), interfaces: [EnclaveService(host: host).interface])
+            let peer = Peer(processID: getpid(), userID: getuid(), identify: { nil })
+            let file = try files.get().url.appendingPathComponent("keychain.db")
+            service = try KeychainService(
+                store: KeychainStore(file: file), enclave: LoopbackEndpoint(router: router, peer: peer).client())
+            queue = try DatabaseQueue(path: file.path)
+        }
+
+        /// SQLite's plan of a search, and of the same one with two access groups.
+        func plan(_ query: KeychainInterface.Dictionary) throws -> String {
+            let filter = try service.filter(KeychainQuery(query).checkedForSearch(), for: FileDevice.app)
+            let (sql, arguments) = KeychainStore.selection(filter)
+            return try plan(sql, arguments)
+        }
+
+        func plan(_ sql: String, _ arguments: StatementArguments) throws -> String {
+            try queue.read { database in
+                try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN \(sql)", arguments: arguments)
+                    .map { $0["detail"] as String }.joined(separator: "; ")
+            }
+        }
+    }
+
+    private static let queries: [(name: String, query: KeychainInterface.Dictionary, index: String)] = [
+        (
+            "service and account", ["class": .string("genp"), "svce": .string("s"), "acct": .string("a")],
+            "item_service"
+        ),
+        ("service", ["class": .string("genp"), "svce": .string("s")], "item_service"),
+        ("server and account", ["class": .string("inet"), "srvr": .string("s"), "acct": .string("a")], "item_server"),
+        ("server", ["class": .string("inet"), "srvr": .string("s"), "port": .number(443)], "item_server"),
+        ("account", ["class": .string("genp"), "acct": .string("a")], "item_account"),
+        ("account of inet", ["class": .string("inet"), "acct": .string("a")], "item_account"),
+        ("label", ["class": .string("genp"), "labl": .string("l")], "item_label"),
+        (
+            "persistent reference", ["v_PersistentRef": .data(Data("genp".utf8) + Data(count: 16))],
+            "sqlite_autoindex_item"
+        ),
+    ]
+
+    @Test("A search uses its index and scans nothing", arguments: queries.map(\.name)) func usesIndex(name: String)
+        throws
+    {
+        let parts = try Parts()
+        let (_, query, index) = try #require(Self.queries.first { $0.name == name })
+        let plan = try parts.plan(query)
+        #expect(plan.hasPrefix("SEARCH item USING INDEX \(index)"), "\(plan)")
+        #expect(!plan.contains("SCAN") && !plan.contains("TEMP"), "\(plan)")
+    }
+
+    @Test("The columns that the index does not narrow by are no obstacle: service and account are all used")
+    func usesAllColumns() throws {
+        let parts = try Parts()
+        let plan = try parts.plan(Self.queries[0].query)
+        #expect(
+            plan.contains("class=? AND agrp=? AND svce=? AND acct=?") || plan.contains("agrp=? AND svce=? AND acct=?"))
+    }
+
+    @Test("The identity of an item is looked up by its unique index") func identity() throws {
+        let plan = try Parts().plan("SELECT rowid FROM item WHERE identity = ?", [Data(count: 32)])
+        #expect(plan.contains("sqlite_autoindex_item") && plan.contains("identity=?"), "\(plan)")
+    }
+
+    @Test("A query without an index is seen as a scan by this test") func scanIsSeen() throws {
+        let plan = try Parts().plan("SELECT rowid FROM item WHERE icmt = ?", [Data(count: 16)])
+        #expect(plan.contains("SCAN"), "\(plan)")
+    }
+}
