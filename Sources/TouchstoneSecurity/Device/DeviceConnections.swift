@@ -1,0 +1,113 @@
+internal import Glibc
+internal import Synchronization
+package import TouchstoneCore
+package import TouchstoneTransport
+
+/// The connections that this process keeps to one device.
+///
+/// Calls from many threads do not wait for one another: each takes a connection that nobody uses, or makes one. Contexts live
+/// as long as the connection that made them, so that one is kept apart and never closed.
+final class DeviceConnections: Sendable {
+    private struct State {
+        var idle: [VarlinkClient] = []
+        var lifeline: VarlinkClient?
+    }
+
+    private let state = Mutex(State())
+
+    func takeIdle() -> VarlinkClient? {
+        state.withLock { $0.idle.popLast() }
+    }
+
+    func giveBack(_ client: VarlinkClient) {
+        state.withLock { state in
+            if state.idle.count < Self.maximumIdle { state.idle.append(client) }
+        }
+    }
+
+    /// One turned out to be closed: then the device was restarted, and so are they all.
+    func forgetIdle() {
+        let forgotten = state.withLock { state in
+            defer { state.idle = [] }
+            return state.idle
+        }
+        for client in forgotten { client.close() }
+    }
+
+    var lifeline: VarlinkClient? { state.withLock { $0.lifeline } }
+
+    func setLifeline(_ client: VarlinkClient) {
+        state.withLock { $0.lifeline = client }
+    }
+
+    /// Those of this process to `endpoint`; nil where connections are not worth keeping.
+    static func shared(_ endpoint: any VarlinkEndpoint) -> DeviceConnections? {
+        guard let identifier = endpoint.identifier else { return nil }
+        return byEndpoint.withLock { shared in
+            if shared.process != getpid() {
+                // A fork has its parent's sockets. Kept and never touched again: closing them would end the parent's.
+                shared.inherited.append(shared.connections)
+                shared.connections = [:]
+                shared.process = getpid()
+            }
+            if let connections = shared.connections[identifier] { return connections }
+            let connections = DeviceConnections()
+            shared.connections[identifier] = connections
+            return connections
+        }
+    }
+
+    private struct Shared {
+        var process = getpid()
+        var connections: [String: DeviceConnections] = [:]
+        var inherited: [[String: DeviceConnections]] = []
+    }
+
+    private static let byEndpoint = Mutex(Shared())
+
+    /// Connections kept open while nobody uses them, for each device.
+    private static let maximumIdle = 8
+}
+
+extension VarlinkEndpoint {
+    /// One call on a connection that nobody else uses.
+    ///
+    /// A call that never left is made again on a new connection, so that a restart of the device goes unnoticed; one that may
+    /// have been carried out is not, unless it `isRepeatable`.
+    ///
+    /// - Throws: `RemoteError`, the device's answer; `TransportError`, where there was none.
+    package func call<M: VarlinkMethod>(
+        _ method: M.Type, _ parameters: M.Parameters, isRepeatable: Bool = false
+    ) throws -> M.Reply {
+        let connections = DeviceConnections.shared(self)
+        if let kept = connections?.takeIdle() {
+            do {
+                return try answer(of: kept, connections) { client in try client.call(method, parameters) }
+            } catch TransportError.unreachable {
+                connections?.forgetIdle()
+            } catch TransportError.closed where isRepeatable {
+                connections?.forgetIdle()
+            }
+        }
+        do {
+            return try answer(of: client(), connections) { client in try client.call(method, parameters) }
+        } catch TransportError.unreachable {
+            UnreachableDevice.report(self)
+            throw TransportError.unreachable
+        }
+    }
+
+    /// Gives the connection back where it can be used again: after an answer, whatever it was.
+    private func answer<Reply>(
+        of client: VarlinkClient, _ connections: DeviceConnections?, _ body: (VarlinkClient) throws -> Reply
+    ) throws -> Reply {
+        do {
+            let reply = try body(client)
+            connections?.giveBack(client)
+            return reply
+        } catch let error as RemoteError {
+            connections?.giveBack(client)
+            throw error
+        }
+    }
+}

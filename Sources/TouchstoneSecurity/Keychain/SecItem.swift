@@ -1,0 +1,106 @@
+internal import TouchstoneCore
+public import TouchstoneCoreFoundation
+internal import TouchstoneTransport
+
+/// Adds an item to the keychain.
+///
+/// Durable when it returns. Blocks while the owner is asked, which adding seldom needs (AC-21).
+///
+/// > Source: section 6 of the primary-key table; AC-40.
+///
+/// - Parameters:
+///   - attributes: The class, the attributes and the data of the item, and what to return of it.
+///   - result: Takes what the `kSecReturn…` keys ask for, and is left alone where they ask for nothing.
+/// - Returns: `errSecSuccess`, or why nothing was added; `errSecNotAvailable` also where the connection broke and it may have been.
+@discardableResult
+public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
+    status {
+        let query = try ItemQuery(attributes)
+        let shape = ItemResult(query)
+        let reply = try AuthenticatedCall(query).run { endpoint, context in
+            try endpoint.call(KeychainInterface.Add.self, .init(attributes: query.entries, context: context))
+        }
+        if shape.isAskedFor { unsafe result?.pointee = shape.addedObject(reply.item) }
+    }
+}
+
+/// Finds items in the keychain.
+///
+/// Blocks while the owner is asked: call it off the main queue (AC-26).
+///
+/// > Source: section 5 of the primary-key table; AC-22, AC-23, AC-25, AC-40...AC-43.
+///
+/// - Parameters:
+///   - query: The class and the attributes to look for, how many to return, and what of each.
+///   - result: Takes one item, or an array where the query has a limit other than one; left alone if nothing is asked for.
+/// - Returns: `errSecSuccess`, or why nothing was returned.
+@discardableResult
+public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
+    status {
+        let query = try ItemQuery(query)
+        let shape = ItemResult(query)
+        if shape.isAskedFor, unsafe result == nil { throw Status.param }
+        let reply = try AuthenticatedCall(query).run { endpoint, context in
+            try endpoint.call(
+                KeychainInterface.CopyMatching.self, .init(query: query.entries, context: context), isRepeatable: true)
+        }
+        if !query.isLimitedToOne {
+            unsafe result?.pointee = shape.array(reply.items)
+        } else if shape.isAskedFor {
+            guard let item = reply.items.first else { throw Status.itemNotFound }
+            unsafe result?.pointee = shape.object(item)
+        }
+    }
+}
+
+/// Changes all items that a query finds, or none.
+///
+/// Blocks while the owner is asked, which changing a protected item needs (AC-21).
+///
+/// > Source: section 7 of the primary-key table; AC-40.
+///
+/// - Parameters:
+///   - query: The class and the attributes to look for.
+///   - attributesToUpdate: The new values.
+/// - Returns: `errSecSuccess`, or why nothing was changed; `errSecNotAvailable` also where the connection broke and it may have been.
+@discardableResult
+public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDictionary) -> OSStatus {
+    status {
+        let query = try ItemQuery(query)
+        let changes = try ItemQuery(attributesToUpdate)
+        // AC-48: a context belongs into the query.
+        if changes.context != nil { throw Status.noSuchAttr }
+        _ = try AuthenticatedCall(query).run { endpoint, context in
+            try endpoint.call(
+                KeychainInterface.Update.self,
+                .init(query: query.entries, attributes: changes.entries, context: context))
+        }
+    }
+}
+
+/// Deletes all items that a query finds.
+///
+/// The owner is not asked (AC-24).
+///
+/// > Source: section 8 of the primary-key table; AC-24, AC-40.
+///
+/// - Parameter query: The class and the attributes to look for.
+/// - Returns: `errSecSuccess`, or why nothing was deleted; `errSecNotAvailable` also where the connection broke and it may have been.
+@discardableResult
+public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
+    status {
+        let query = try ItemQuery(query)
+        _ = try AuthenticatedCall(query).run { endpoint, context in
+            try endpoint.call(KeychainInterface.Delete.self, .init(query: query.entries, context: context))
+        }
+    }
+}
+
+private func status(_ body: () throws -> Void) -> OSStatus {
+    do {
+        try body()
+        return Status.success.rawValue
+    } catch {
+        return Status(failure: error).rawValue
+    }
+}

@@ -1,0 +1,46 @@
+internal import TouchstoneCore
+internal import TouchstoneTransport
+
+/// Every way in which a keychain call fails, as the `OSStatus` that the caller sees: the one place where codes are translated.
+extension Status {
+    /// AC-44: a cancel stays a cancel, a forbidden prompt stays one, and everything else is a failed authentication.
+    init(_ failure: AuthenticationFailure) {
+        switch failure {
+        case .userCancel: self = .userCanceled
+        case .notInteractive: self = .interactionNotAllowed
+        case .authenticationFailed, .userFallback, .systemCancel, .passcodeNotSet, .biometryNotAvailable,
+            .biometryNotEnrolled, .biometryLockout, .appCancel, .invalidContext, .companionNotAvailable:
+            self = .authFailed
+        }
+    }
+
+    init(_ failure: TransportError) {
+        switch failure {
+        case .unreachable, .closed: self = .notAvailable
+        case .tooLarge: self = .param
+        case .malformed: self = .internalError
+        }
+    }
+
+    /// An answer that is an error.
+    init(_ failure: RemoteError) {
+        if let failed = failure.as(KeychainInterface.Failed.self) {
+            self.init(rawValue: failed.status)
+        } else if failure.as(VarlinkServiceError.InvalidParameter.self) != nil {
+            self = .param
+        } else {
+            self = .internalError
+        }
+    }
+
+    /// Anything that a call has thrown.
+    init(failure: any Error) {
+        switch failure {
+        case let status as Status: self = status
+        case let remote as RemoteError: self.init(remote)
+        case let transport as TransportError: self.init(transport)
+        case let authentication as AuthenticationInterface.Failed: self.init(authentication.code)
+        default: self = .internalError
+        }
+    }
+}

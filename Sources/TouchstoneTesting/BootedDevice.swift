@@ -1,0 +1,74 @@
+import Crypto
+import Foundation
+import TouchstoneAuthentication
+import TouchstoneCore
+import TouchstoneEnclave
+import TouchstoneKeychain
+import TouchstoneTransport
+
+/// A simulated device from one boot to the next: what touchstoned and touchstone-enclave are on a real one.
+package final class BootedDevice: Sendable {
+    let router: VarlinkRouter
+    /// The owner's own connection: settings and lock screen.
+    let owner: VarlinkClient
+    private let enclaveEndpoint: LoopbackEndpoint
+    private let ownerEndpoint: LoopbackEndpoint
+    private let authentication: AuthenticationService
+    private let device: DeviceService
+    private let passcodeKey: Curve25519.KeyAgreement.PublicKey
+
+    init(storage: any EnclaveStorage, root: any RootOfTrust, clock: ManualClock, store: KeychainStore) throws {
+        let host = try EnclaveHost(storage: storage, root: root, clock: clock, newPasscodeCost: { .minimum })
+        passcodeKey = try Curve25519.KeyAgreement.PublicKey(rawRepresentation: host.passcodePublicKey())
+        let enclaveRouter = VarlinkRouter(
+            info: .init(product: "touchstone-enclave", version: TouchstoneVersion.current),
+            interfaces: [EnclaveService(host: host).interface])
+        let daemon = Peer(processID: getpid(), userID: getuid(), identify: { nil })
+        enclaveEndpoint = LoopbackEndpoint(router: enclaveRouter, peer: daemon)
+        let enclave = try enclaveEndpoint.client()
+        let keychain = try KeychainService(store: store, enclave: enclave, now: { clock.date })
+        let authentication = AuthenticationService(enclave: enclave, ownerID: getuid())
+        let device = DeviceService(
+            name: "test", enclave: enclave, authentication: authentication, ownerID: getuid(),
+            keysChanged: { try keychain.refreshKeys() }, reboot: {})
+        self.authentication = authentication
+        self.device = device
+        router = VarlinkRouter(
+            info: .init(product: "touchstoned", version: TouchstoneVersion.current),
+            interfaces: [keychain.interface, device.interface] + authentication.interfaces)
+        ownerEndpoint = LoopbackEndpoint(router: router, peer: daemon)
+        owner = try ownerEndpoint.client()
+        // Booted once events are watched: what is asked before that could wait for an answer that nobody hears.
+        let events = try enclaveEndpoint.client()
+        let isWatching = Gate()
+        Thread.detachNewThread {
+            try? events.stream(EnclaveInterface.WatchEvents.self, Empty()) { event in
+                isWatching.open()
+                authentication.handle(event)
+                device.handle(event)
+                return true
+            }
+            isWatching.open()
+        }
+        isWatching.wait()
+    }
+
+    func client() throws -> VarlinkClient { try ownerEndpoint.client() }
+
+    func seal(_ passcodes: [String], for purpose: SealedPasscode.Purpose, nonce: Data) throws -> SealedPasscode {
+        var sender = try HPKE.Sender(
+            recipientKey: passcodeKey, ciphersuite: .Curve25519_SHA256_ChachaPoly, info: SealedPasscode.info)
+        let ciphertext = try sender.seal(
+            SealedPasscode.payload(passcodes.map(\.utf8)), authenticating: SealedPasscode.context(purpose, nonce: nonce)
+        )
+        return SealedPasscode(encapsulatedKey: sender.encapsulatedKey, ciphertext: ciphertext)
+    }
+
+    /// Ends everything that waits, as a daemon does that loses its enclave.
+    func stop() {
+        authentication.enclaveLost()
+        device.enclaveLost()
+        ownerEndpoint.stop()
+        enclaveEndpoint.stop()
+    }
+}

@@ -1,0 +1,166 @@
+import Foundation
+import Synchronization
+import TouchstoneAuthentication
+import TouchstoneCore
+import TouchstoneEnclave
+import TouchstoneKeychain
+import TouchstoneTransport
+
+/// A device inside this process: the same services and the same enclave as a real one, a store in memory, a clock that is moved,
+/// and fingers that are presented.
+///
+/// While it lives, `Security` and `LocalAuthentication` in this process use it. Where several live at once, as in suites that run in
+/// parallel, do the work inside `run`, so that each test uses its own:
+///
+/// ```swift
+/// let device = try SimulatedDevice(passcode: "1234", fingers: 2)
+/// try await device.run {
+///     device.present(.finger(1))
+///     let isOwner = try await LAContext().evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "open the safe")
+/// }
+/// ```
+///
+/// > Concurrency: Every method may be called from any thread.
+public final class SimulatedDevice: Sendable {
+    /// The sensor of a device.
+    public enum Biometry: Sendable {
+        /// A fingerprint reader: up to five fingers, three misses end an evaluation.
+        case touchID
+        /// A camera: up to two faces, two misses end an evaluation.
+        case faceID
+        /// No sensor: the passcode only.
+        case none
+    }
+
+    let storage = MemoryStorage()
+    let root = MemoryRoot()
+    let clock = ManualClock()
+    let store: KeychainStore
+    let booted: Mutex<BootedDevice>
+    let person = Person()
+    private let endpoint: SimulatedEndpoint
+    /// How other apps reach it, by their identifiers.
+    private let others = Mutex<[String: SimulatedEndpoint]>([:])
+
+    /// Makes a device, boots it, and has its owner set it up; afterwards it is unlocked.
+    ///
+    /// - Parameters:
+    ///   - biometry: The sensor.
+    ///   - passcode: The passcode, at least four bytes of UTF-8; nil for none.
+    ///   - fingers: How many fingers (or faces) are enrolled, named 1, 2, …; only with a passcode.
+    /// - Throws: ``SimulatedDeviceError`` where a device cannot be set up so.
+    public convenience init(biometry: Biometry = .touchID, passcode: String? = nil, fingers: Int = 0) throws {
+        try self.init(biometry: biometry)
+        if let passcode { try setPasscode(passcode) }
+        for _ in 0..<fingers { try enrollFinger() }
+    }
+
+    private init(biometry: Biometry) throws {
+        let type: BiometryType =
+            switch biometry {
+            case .touchID: .touchID
+            case .faceID: .faceID
+            case .none: .none
+            }
+        try storage.replace(Enclave.create(isSimulated: true, biometryType: type, root: root))
+        store = try KeychainStore()
+        let first = try BootedDevice(storage: storage, root: root, clock: clock, store: store)
+        booted = Mutex(first)
+        endpoint = SimulatedEndpoint(app: Self.thisApp, device: first)
+        person.attend(first)
+        DeviceEndpoint.fallback.add(endpoint, for: self)
+    }
+
+    deinit {
+        DeviceEndpoint.fallback.remove(for: self)
+        person.leave()
+        booted.withLock { $0 }.stop()
+    }
+
+    // MARK: using it
+
+    /// Runs `body` with this device as the one that `Security` and `LocalAuthentication` use.
+    ///
+    /// - Parameter body: What to run.
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws.
+    public func run<Result>(_ body: () throws -> Result) rethrows -> Result {
+        try DeviceEndpoint.$scoped.withValue(endpoint, operation: body)
+    }
+
+    /// Runs `body` with this device as the one that `Security` and `LocalAuthentication` use.
+    ///
+    /// - Parameter body: What to run.
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws.
+    public func run<Result>(_ body: () async throws -> Result) async rethrows -> Result {
+        try await DeviceEndpoint.$scoped.withValue(endpoint, operation: body)
+    }
+
+    /// Runs `body` as another app, with access groups and contexts of its own.
+    ///
+    /// - Parameters:
+    ///   - app: The application identifier.
+    ///   - body: What to run.
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws.
+    public func run<Result>(as app: String, _ body: () throws -> Result) rethrows -> Result {
+        try DeviceEndpoint.$scoped.withValue(endpoint(as: app), operation: body)
+    }
+
+    /// Runs `body` as another app, with access groups and contexts of its own.
+    ///
+    /// - Parameters:
+    ///   - app: The application identifier.
+    ///   - body: What to run.
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws.
+    public func run<Result>(as app: String, _ body: () async throws -> Result) async rethrows -> Result {
+        try await DeviceEndpoint.$scoped.withValue(endpoint(as: app), operation: body)
+    }
+
+    /// The application identifier of the test process.
+    public static var applicationIdentifier: String { thisApp.identifier }
+
+    private func endpoint(as app: String) -> SimulatedEndpoint {
+        var identity = Self.thisApp
+        identity.identifier = app
+        identity.name = app
+        return others.withLock { others in
+            if let known = others[app] { return known }
+            let other = SimulatedEndpoint(app: identity, device: booted.withLock { $0 })
+            others[app] = other
+            return other
+        }
+    }
+
+    private static let thisApp = AppIdentity(
+        identifier: "process:\(ProcessInfo.processInfo.processName)", evidence: .process,
+        name: ProcessInfo.processInfo.processName, processID: getpid(), userID: getuid())
+
+    // MARK: time
+
+    /// Lets time go by, at once.
+    ///
+    /// - Parameter duration: How much.
+    public func advance(by duration: Duration) {
+        clock.advance(by: duration)
+    }
+
+    /// Restarts the device: contexts and connections end, and a passcode is needed to unlock it.
+    public func reboot() {
+        person.leave()
+        let old = booted.withLock { $0 }
+        old.stop()
+        clock.restart()
+        guard let new = try? BootedDevice(storage: storage, root: root, clock: clock, store: store) else {
+            preconditionFailure("a simulated device that booted once boots again: nothing but itself writes its state")
+        }
+        booted.withLock { $0 = new }
+        endpoint.connectTo(new)
+        others.withLock { others in
+            for other in others.values { other.connectTo(new) }
+        }
+        person.attend(new)
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import Security
+import Testing
+
+/// Apple's names and values, copied into `Fixtures`, against what we declare.
+///
+/// A constant that is missing does not compile, and one that is missing in the list is missed here.
+@Suite struct ConstantTableTests {
+    @Test func everyStringConstantHasApplesValue() throws {
+        let expected = try table("sec_constants").map { ($0[0], $0[1]) }
+        #expect(expected.count > 150)
+        let implemented = Dictionary(uniqueKeysWithValues: implementedConstants)
+        #expect(implemented.count == expected.count)
+        for (name, value) in expected {
+            #expect(implemented[name] == value, "\(name)")
+        }
+    }
+
+    @Test func everyStatusHasApplesValue() throws {
+        let expected = try table("sec_status")
+        #expect(expected.count > 400)
+        let implemented = Dictionary(uniqueKeysWithValues: implementedStatuses)
+        #expect(implemented.count == expected.count)
+        for row in expected {
+            #expect(implemented[row[0]] == OSStatus(row[1]), "\(row[0])")
+        }
+    }
+
+    @Test func everyStatusHasApplesMessage() throws {
+        for row in try table("sec_status") {
+            let status = try #require(OSStatus(row[1]))
+            let message = SecCopyErrorMessageString(status, nil) as String?
+            #expect(message == row[2], "\(row[0])")
+        }
+    }
+
+    @Test func statusWithoutMessageIsNamedByItsNumber() {
+        let message = SecCopyErrorMessageString(-1_234_567, nil) as String?
+        #expect(message == "OSStatus -1234567")
+    }
+
+    private func table(_ name: String) throws -> [[String]] {
+        let url = try #require(Bundle.module.url(forResource: name, withExtension: "csv", subdirectory: "Fixtures"))
+        let lines = try String(contentsOf: url, encoding: .utf8).split(separator: "\n").dropFirst()
+        return lines.map { fields(String($0)) }
+    }
+
+    /// The fields of one line of comma-separated values, of which some are quoted.
+    private func fields(_ line: String) -> [String] {
+        var fields = [""]
+        var isQuoted = false
+        var previous: Character?
+        for character in line {
+            switch character {
+            case "\"":
+                if isQuoted == false, previous == "\"" { fields[fields.count - 1].append("\"") }
+                isQuoted.toggle()
+            case "," where !isQuoted: fields.append("")
+            default: fields[fields.count - 1].append(character)
+            }
+            previous = character
+        }
+        return fields
+    }
+}
