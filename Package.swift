@@ -1,0 +1,172 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Swift 6 mode with every warning an error, strict memory safety, and imports that must be said.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+/// One line for each target: what it may import is what stands here; `script/check-layers` holds the code against it.
+func library(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = []) -> Target {
+    .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
+}
+
+func tool(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+    // Not strict about memory: tests call Apple's API as our users do, whose sources say no `unsafe`.
+    .testTarget(
+        name: name, dependencies: dependencies, resources: resources,
+        swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)])
+}
+
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
+
+let package = Package(
+    name: "touchstone",
+    products: [
+        .library(name: "Security", targets: ["Security"]),
+        .library(name: "LocalAuthentication", targets: ["LocalAuthentication"]),
+        .library(name: "TouchstoneTesting", targets: ["TouchstoneTesting"]),
+        .executable(name: "touchstone", targets: ["touchstone"]),
+        .executable(name: "touchstoned", targets: ["touchstoned"]),
+        .executable(name: "touchstone-enclave", targets: ["touchstone-enclave"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
+    ],
+    targets: [
+        // ground
+        .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+        .target(name: "CTouchstoneSystem"),
+        library("TouchstoneCore"),
+        library("TouchstoneMemory", ["CSodium"]),
+
+        // transport: messages, client and dispatch without a server; the socket server apart, so that apps do not link it
+        library("TouchstoneTransport", ["TouchstoneCore", "CTouchstoneSystem"]),
+        library(
+            "TouchstoneSocketServer",
+            [
+                "TouchstoneCore", "TouchstoneTransport", "CTouchstoneSystem", crypto,
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+            ]),
+
+        // enclave and its root of trust
+        library(
+            "TouchstoneEnclave", ["TouchstoneCore", "TouchstoneMemory", "TouchstoneTransport", "CSodium", crypto],
+            resources: [.embedInCode("io.touchstone.Enclave.varlink")]),
+        library("TouchstoneFileRoot", ["TouchstoneEnclave", "TouchstoneMemory", crypto]),
+
+        // services
+        library(
+            "TouchstoneKeychain",
+            [
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneMemory", crypto,
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            resources: [.embedInCode("io.touchstone.Keychain.varlink")]),
+        library(
+            "TouchstoneAuthentication", ["TouchstoneCore", "TouchstoneTransport"],
+            resources: [
+                .embedInCode("io.touchstone.Authentication.varlink"), .embedInCode("io.touchstone.Agent.varlink"),
+                .embedInCode("io.touchstone.Device.varlink"),
+            ]),
+
+        // app API
+        library("TouchstoneCoreFoundation"),
+        library(
+            "TouchstoneSecurity",
+            ["TouchstoneCore", "TouchstoneTransport", "TouchstoneCoreFoundation", "CTouchstoneSystem"]),
+        library(
+            "TouchstoneLocalAuthentication",
+            ["TouchstoneCore", "TouchstoneTransport", "TouchstoneSecurity", "TouchstoneCoreFoundation"]),
+        library("Security", ["TouchstoneSecurity"]),
+        library("LocalAuthentication", ["TouchstoneLocalAuthentication"]),
+        library(
+            "TouchstoneTesting",
+            [
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneEnclave", "TouchstoneMemory",
+                "TouchstoneKeychain", "TouchstoneAuthentication", crypto,
+            ]),
+
+        // programs
+        tool(
+            "touchstoned",
+            [
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneSocketServer", "TouchstoneKeychain",
+                "TouchstoneAuthentication", "CTouchstoneSystem", log,
+            ]),
+        tool(
+            "touchstone-enclave",
+            [
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneEnclave", "TouchstoneFileRoot", "CTouchstoneSystem",
+                log,
+            ]),
+        tool(
+            "touchstone",
+            [
+                "TouchstoneCore", "TouchstoneTransport", "CTouchstoneSystem", crypto,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
+
+        // tests of the transport
+        tests(
+            "TouchstoneTransportTests",
+            [
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneSocketServer", "TouchstoneEnclave",
+                "TouchstoneTesting",
+                crypto,
+            ]),
+
+        // tests of the command
+        tests(
+            "CommandTests",
+            [
+                "touchstone", "TouchstoneCore", crypto,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]),
+
+        // tests of the app API
+        tests(
+            "SourceCompatibilityTests", ["Security", "LocalAuthentication", "TouchstoneTransport"],
+            resources: [.copy("Fixtures")]),
+        tests(
+            "TouchstoneSecurityTests",
+            ["TouchstoneCore", "TouchstoneTransport", "TouchstoneSecurity", "TouchstoneLocalAuthentication"]),
+        tests("TouchstoneTestingTests", ["TouchstoneTesting", "Security", "LocalAuthentication"]),
+
+        // tests of the keychain, through the app API and beneath it
+        tests(
+            "TouchstoneKeychainTests",
+            [
+                "TouchstoneTesting", "TouchstoneKeychain", "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneCore",
+                "TouchstoneTransport", "Security", "LocalAuthentication", crypto,
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ], resources: [.copy("Fixtures")]),
+
+        // tests of the services
+        tests(
+            "TouchstoneAuthenticationTests",
+            ["TouchstoneTesting", "Security", "LocalAuthentication", "TouchstoneCore", "TouchstoneTransport"]),
+        tests(
+            "TouchstoneEnclaveTests",
+            [
+                "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneCore", "TouchstoneMemory",
+                "TouchstoneTransport", crypto,
+            ], resources: [.copy("Fixtures")]),
+    ]
+)

@@ -1,0 +1,126 @@
+import CTouchstoneSystem
+import Foundation
+import Glibc
+import TouchstoneCore
+import TouchstoneEnclave
+import TouchstoneFileRoot
+import TouchstoneTransport
+
+/// The process that holds the keys and judges the owner.
+///
+/// It has no database, opens no socket, and hears only touchstoned.
+@main
+enum EnclaveProgram {
+    static let usage = """
+        usage: touchstone-enclave create --state DIRECTORY --simulated --biometry touchid|faceid|none
+               touchstone-enclave run --state DIRECTORY
+
+        create makes the root key and the first state of a simulated device in an empty private directory.
+        run serves touchstoned on file descriptors 3 (calls) and 4 (events); `touchstone device boot` starts it so.
+        Exit status: 0 stopped, 64 usage, 70 internal, 78 the state cannot be used as it is.
+        """
+
+    static func main() {
+        let hardened = touchstone_harden_process()
+        guard hardened == 0 else { fail("cannot harden this process (errno \(hardened))", EX_SOFTWARE) }
+        _ = touchstone_lock_all_memory()
+        do {
+            var arguments = CommandLine.arguments.dropFirst()
+            switch (arguments.popFirst(), try Options(arguments)) {
+            case ("create", let options): try create(options)
+            case ("run", let options): try run(options)
+            case ("--help", _), ("-h", _): print(usage)
+            default: throw UsageError()
+            }
+        } catch is UsageError {
+            fail(usage, EX_USAGE)
+        } catch let error as EnclaveStateError {
+            switch error {
+            case .missing: fail("there is no state file: create the device first", EX_CONFIG)
+            case .corrupt:
+                fail("the state file is not this device's or was changed; it is left as it is", EX_CONFIG)
+            case .newer(let version): fail("the state file has version \(version): update Touchstone", EX_CONFIG)
+            }
+        } catch {
+            fail("\(error)", EX_CONFIG)
+        }
+    }
+
+    struct UsageError: Error {}
+
+    struct Options {
+        var state: URL?
+        var isSimulated = false
+        var biometry: BiometryType?
+
+        init(_ arguments: ArraySlice<String>) throws {
+            var rest = arguments
+            while let option = rest.popFirst() {
+                switch option {
+                case "--state": state = rest.popFirst().map { URL(fileURLWithPath: $0) }
+                case "--simulated": isSimulated = true
+                case "--biometry":
+                    let types = ["touchid": BiometryType.touchID, "faceid": .faceID, "none": .none]
+                    guard let type = types[rest.popFirst() ?? ""] else { throw UsageError() }
+                    biometry = type
+                default: throw UsageError()
+                }
+            }
+        }
+    }
+
+    static func create(_ options: Options) throws {
+        guard let state = options.state, options.isSimulated, let biometry = options.biometry else {
+            throw UsageError()
+        }
+        let paths = EnclaveFiles(state)
+        try FileRoot.create(paths.rootKey)
+        let root = try FileRoot(paths.rootKey)
+        try PrivateFile(paths.state).replace(
+            Enclave.create(isSimulated: true, biometryType: biometry, root: root))
+    }
+
+    static func run(_ options: Options) throws {
+        // What a device is was decided when it was created: `run` has no say in it.
+        guard let directory = options.state, !options.isSimulated, options.biometry == nil else { throw UsageError() }
+        touchstone_die_with_parent()
+        let paths = EnclaveFiles(directory)
+        // Held for as long as this process lives: two enclaves over one state would each undo what the other counted.
+        try PrivateFile.checkPrivate(directory: directory)
+        let lock = unsafe open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+            fail("another enclave runs on \(directory.path)", EX_CONFIG)
+        }
+        let root = try FileRoot(paths.rootKey)
+        let host = try EnclaveHost(
+            storage: PrivateFile(paths.state), root: root, clock: BootClock(),
+            newPasscodeCost: { .calibrated() })
+        let publicKey = try host.passcodePublicKey()
+        let published = PrivateFile(paths.passcodeKey)
+        if try published.read() != publicKey { try published.replace(publicKey) }
+        let service = EnclaveService(host: host)
+        let router = VarlinkRouter(
+            info: .init(product: "touchstone-enclave", version: TouchstoneVersion.current),
+            interfaces: [service.interface])
+        signal(SIGTERM) { _ in _exit(0) }
+        let peer = Peer(processID: getppid(), userID: getuid(), identify: { nil })
+        let events = Thread { DescriptorServer(descriptor: 4, router: router, peer: peer).run() }
+        events.start()
+        DescriptorServer(descriptor: 3, router: router, peer: peer).run()
+        // touchstoned is gone, and with it everybody who could ask for anything.
+    }
+
+    static func fail(_ message: String, _ status: Int32) -> Never {
+        FileHandle.standardError.write(Data("touchstone-enclave: \(message)\n".utf8))
+        exit(status)
+    }
+}
+
+/// Seconds since boot, sleep included: no wall clock can turn it back.
+struct BootClock: TimeSource {
+    var now: Double {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_BOOTTIME, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+}

@@ -1,0 +1,63 @@
+import ArgumentParser
+import Foundation
+import TouchstoneCore
+
+/// `touchstone agent`.
+struct AgentCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "agent",
+        abstract: "Show the device's prompts in this terminal.",
+        discussion: """
+            Prints a line that begins with "ready" when prompts can come, then waits. c or Esc cancels a prompt, f chooses the \
+            other way it offers; Ctrl-C cancels the prompt that is up, or leaves when none is. The passcode does not show, and \
+            is sealed for the enclave before it leaves this process.
+
+            SCRIPTS
+            With --script the answers come from a file ('-': standard input), for tests and demonstrations on simulated \
+            devices only. One answer a line, '#' begins a comment; each is given when a prompt reaches a state that takes it:
+              cancel         press cancel
+              fallback       press the other button, once it is offered
+              passcode TEXT  enter TEXT, once the passcode is asked for
+              wait           leave the prompt until its next state
+              ignore         leave the prompt until it is taken down
+            When the script is used up, prompts are shown and left alone.
+            """)
+
+    @OptionGroup var option: DeviceOption
+    @Option(help: ArgumentHelp("Answer from this file instead of the keyboard.", valueName: "file"))
+    var script: String?
+    @Flag(help: "Leave when the first prompt has been taken down.")
+    var once = false
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Keep trying when the device goes away (the default at a terminal), or leave with status 1.")
+    var reconnect: Bool?
+
+    @Flag(help: "On a simulated device: the keys 1 to 9 are its enrolled fingers, n is one that is not enrolled.")
+    var fingers = false
+
+    func validate() throws {
+        guard script == nil || !fingers else {
+            throw ValidationError("--fingers are keys; with --script there are none")
+        }
+    }
+
+    func run() throws {
+        let paths = try option.paths
+        let script = try script.map { try AgentScript(contentsOf: $0) }
+        guard script != nil || Terminal.isInput else {
+            throw Failure(.usage, "the agent takes its keys from a terminal; without one it wants --script")
+        }
+        // Asked before a line of the script is given away.
+        if script != nil, try !DeviceConnection(paths).status.isSimulated {
+            throw Failure(
+                .notSimulated, "\(paths.name) is not a simulated device: a script must not answer for its owner")
+        }
+        let enrolled = fingers ? try DeviceConnection(paths).call(DeviceInterface.ListFingers.self).fingers : nil
+        let answers: any PromptAnswers =
+            script.map { ScriptedAnswers(script: $0) } ?? KeyboardAnswers(fingers: enrolled)
+        try AgentSession(
+            paths: paths, answers: answers, leavesAfterFirstPrompt: once, reconnects: reconnect ?? (script == nil)
+        ).run()
+    }
+}

@@ -1,0 +1,173 @@
+import Glibc
+import TouchstoneCore
+
+/// One run of the agent: shows prompts as they come and carries answers back, one prompt at a time.
+///
+/// The subscription has a connection of its own, since its call never ends; answers go over another.
+final class AgentSession {
+    private let paths: DevicePaths
+    private let answers: any PromptAnswers
+    private let leavesAfterFirstPrompt: Bool
+    private let reconnects: Bool
+    private let inbox: AgentInbox
+
+    private var subscription: DeviceConnection?
+    private var calls: DeviceConnection?
+    private var screen = PromptScreen()
+    private var prompt: AgentInterface.Prompt?
+    /// When the prompt's passcode is looked at again.
+    private var retryAt: ContinuousClock.Instant?
+    /// What the owner chose about the prompt that is up.
+    private var choice: String?
+    private var isDone = false
+
+    init(paths: DevicePaths, answers: any PromptAnswers, leavesAfterFirstPrompt: Bool, reconnects: Bool) throws {
+        self.paths = paths
+        self.answers = answers
+        self.leavesAfterFirstPrompt = leavesAfterFirstPrompt
+        self.reconnects = reconnects
+        inbox = try AgentInbox()
+    }
+
+    /// Returns when the owner leaves, or after the first prompt where that is wanted.
+    func run() throws {
+        inbox.takeSignals([SIGINT, SIGTERM, SIGHUP, SIGWINCH])
+        do {
+            try connect()
+        } catch let failure as Failure where failure.status == .unavailable && reconnects {
+            StandardError.say("\(failure.message); waiting for it")
+        }
+        try answers.begin()
+        defer {
+            answers.end()
+            subscription?.close()
+        }
+        while !isDone {
+            let hasKeys = wait()
+            for message in inbox.take() where !isDone { try receive(message) }
+            if hasKeys, !isDone { try answer(answers.keyPressed(prompt)) }
+            if subscription == nil, !isDone { try? connect() }
+            redraw()
+        }
+    }
+
+    private func connect() throws {
+        let device = try DeviceConnection(paths)
+        calls = try DeviceConnection(paths)
+        subscription = device
+        inbox.subscribe(device)
+    }
+
+    /// Waits until there is something to do.
+    ///
+    /// Returns whether keys were pressed.
+    private func wait() -> Bool {
+        var sources = [pollfd(fd: inbox.descriptor, events: Int16(POLLIN), revents: 0)]
+        if answers.usesKeyboard { sources.append(pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)) }
+        var limit: Int32 = -1
+        if subscription == nil { limit = Self.reconnectMilliseconds }
+        if retryAt != nil { limit = Self.countdownMilliseconds }
+        let count = unsafe poll(&sources, nfds_t(sources.count), limit)
+        return count > 0 && sources.count > 1 && sources[1].revents != 0
+    }
+
+    private func receive(_ message: AgentInbox.Message) throws {
+        switch message {
+        case .event(.ready, _):
+            StandardOutput.say(
+                "ready: prompts of \(paths.name) appear here" + (answers.usesKeyboard ? "; Ctrl-C leaves" : ""))
+        case .event(.show, let shown?): try show(shown)
+        case .event(.show, nil): break
+        case .event(.succeeded, let ended): takeDown("Recognised: \(name) may go on.", ended)
+        case .event(.dismissed, let ended):
+            takeDown(choice ?? "Dismissed: \(name) was not allowed to go on.", ended)
+        case .disconnected(let failure):
+            if prompt != nil { takeDown("Gone: the device went away.") }
+            subscription = nil
+            calls = nil
+            guard reconnects, failure.status == .unavailable else {
+                throw Failure(failure.status == .unavailable ? .no : failure.status, failure.message)
+            }
+            if !isDone { StandardError.say("\(paths.name) went away; waiting for it") }
+        case .signal(SIGINT):
+            if prompt == nil { isDone = true } else { try answer(.cancel) }
+        case .signal(SIGWINCH): break
+        case .signal: isDone = true
+        }
+    }
+
+    private var name: String { PlainText.line(prompt?.app.name ?? "the app") }
+
+    private func show(_ shown: AgentInterface.Prompt) throws {
+        let isNew = prompt?.identifier != shown.identifier
+        if isNew, prompt != nil { screen.replace(with: "Replaced: \(name) gave way to a newer prompt.") }
+        if isNew { choice = nil }
+        prompt = shown
+        let seconds = PlainText.seconds(shown.retryAfterSeconds ?? 0)
+        retryAt = seconds > 0 ? .now + .seconds(seconds) : nil
+        let next = answers.promptChanged(shown, isNew: isNew)
+        redraw()
+        try answer(next)
+    }
+
+    private func redraw() {
+        guard var prompt else { return }
+        var left = 0
+        if let retryAt {
+            let remaining = (retryAt - .now).timeInterval
+            left = max(0, Int(remaining.rounded(.up)))
+            if left == 0 {
+                self.retryAt = nil
+                prompt.retryAfterSeconds = nil
+                self.prompt = prompt
+                if let next = answers.promptChanged(prompt, isNew: false) { try? answer(next) }
+            }
+        }
+        screen.draw(PromptAlert(prompt: prompt, secondsLeft: left, entered: answers.entered))
+    }
+
+    /// Takes down `ended`, the prompt that is over, or whichever is up where that is nil.
+    private func takeDown(_ line: String, _ ended: AgentInterface.Prompt? = nil) {
+        guard prompt != nil, ended == nil || ended?.identifier == prompt?.identifier else { return }
+        screen.replace(with: line)
+        prompt = nil
+        retryAt = nil
+        choice = nil
+        answers.promptEnded()
+        if leavesAfterFirstPrompt { isDone = true }
+    }
+
+    private func answer(_ answer: PromptAnswer?) throws {
+        guard let answer, let prompt, let calls else { return }
+        do {
+            switch answer {
+            case .cancel:
+                choice = "Cancelled."
+                _ = try calls.call(AgentInterface.Cancel.self, .init(prompt: prompt.identifier))
+            case .fallback:
+                choice = "Ended by \u{201C}\(PlainText.line(prompt.fallbackTitle ?? ""))\u{201D}."
+                _ = try calls.call(AgentInterface.ChooseFallback.self, .init(prompt: prompt.identifier))
+            case .passcode(let passcode):
+                // Before the delay is over it would not be looked at.
+                guard retryAt == nil else { return }
+                choice = nil
+                let sealed = try PasscodeSeal(paths).seal(
+                    passcode, for: .prompt(app: prompt.app.identifier), nonce: prompt.nonce)
+                passcode.wipe()
+                _ = try calls.call(
+                    AgentInterface.EnterPasscode.self, .init(prompt: prompt.identifier, passcode: sealed))
+            case .touch(let finger):
+                choice = nil
+                _ = try calls.call(DeviceInterface.PresentFinger.self, .init(finger: finger))
+            }
+        } catch let failure as Failure where failure.status == .no || failure.status == .unavailable {
+            // The prompt, or the device, was gone first: an event says so.
+        } catch let failure as Failure where failure.status == .refused || failure.status == .wrongPasscode {
+            // The device did not look at it, and says in an event how the prompt stands now.
+            choice = nil
+        }
+    }
+
+    private static let reconnectMilliseconds: Int32 = 250
+    private static let countdownMilliseconds: Int32 = 250
+}

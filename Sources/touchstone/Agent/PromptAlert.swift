@@ -1,0 +1,95 @@
+import TouchstoneCore
+
+/// The alert as lines of text: what it says depends on nothing but the prompt (EV-10 to EV-16).
+struct PromptAlert {
+    var prompt: AgentInterface.Prompt
+    /// Seconds until a passcode is looked at.
+    var secondsLeft: Int
+    /// Characters of the passcode entered so far; nil: keys are not for this agent to read.
+    var entered: Int?
+
+    enum Style { case plain, title, claim, warning }
+
+    struct Line: Equatable {
+        var style: Style
+        var text: String
+    }
+
+    func lines(columns: Int) -> [Line] {
+        let width = max(Self.minimumColumns, min(columns - 1, Self.maximumColumns))
+        let rule = Line(style: .plain, text: String(repeating: "─", count: width))
+        var lines = [rule]
+        func add(_ style: Style, _ text: String) {
+            lines += PlainText.wrap(text, columns: width - Self.indent.count).map {
+                Line(style: style, text: Self.indent + $0)
+            }
+        }
+        add(.title, "\(title) for \u{201C}\(PlainText.line(prompt.app.name))\u{201D}")
+        add(.plain, evidence)
+        // Face ID shows no reason until it has failed (EV-11).
+        if !prompt.reason.isEmpty, prompt.biometryType != .faceID || prompt.phase != .biometry || prompt.failures > 0 {
+            add(.claim, "It says: \u{201C}\(PlainText.line(prompt.reason))\u{201D}")
+        }
+        lines.append(Line(style: .plain, text: ""))
+        if let failure { add(.warning, failure) }
+        add(.plain, instruction)
+        lines.append(Line(style: .plain, text: ""))
+        add(.plain, buttons)
+        lines.append(rule)
+        return lines
+    }
+
+    private var title: String {
+        if prompt.phase == .passcode { return "Passcode" }
+        return switch prompt.biometryType {
+        case .touchID: "Touch ID"
+        case .faceID: "Face ID"
+        case .opticID: "Optic ID"
+        case .none: "Passcode"
+        }
+    }
+
+    /// What the name rests on: a label of a certain strength, and never more.
+    private var evidence: String {
+        let identifier = PlainText.line(prompt.app.identifier)
+        let process = "process \(prompt.app.processID)"
+        return switch prompt.app.evidence {
+        case .flatpak: "Flatpak sandbox \(identifier), \(process)"
+        case .snap: "Snap sandbox \(identifier), \(process)"
+        case .systemdUnit: "systemd unit \(identifier), \(process)"
+        case .executable: "known by its file only: \(identifier), \(process)"
+        case .process: "the test process itself: \(identifier), \(process)"
+        }
+    }
+
+    private var failure: String? {
+        if prompt.phase == .passcode { return prompt.wrongPasscode ? "Wrong passcode." : nil }
+        guard prompt.failures > 0 else { return nil }
+        return prompt.phase == .biometry ? "Not recognised. Try again." : "Not recognised."
+    }
+
+    private var instruction: String {
+        switch prompt.phase {
+        case .biometry:
+            return prompt.biometryType == .touchID ? "Touch the fingerprint sensor." : "Look at the camera."
+        case .fallback: return "Choose how to go on."
+        case .passcode:
+            if secondsLeft > 0 { return "Try again in \(secondsLeft) s." }
+            guard let entered else { return "Enter the passcode." }
+            return "Enter the passcode: " + String(repeating: "•", count: min(entered, Self.maximumDots))
+        }
+    }
+
+    private var buttons: String {
+        let cancel = "[\(prompt.phase == .passcode ? "Esc" : "c")] \(PlainText.line(prompt.cancelTitle))"
+        if prompt.phase == .passcode { return secondsLeft > 0 ? cancel : "[Return] OK \u{B7} " + cancel }
+        guard let fallback = prompt.fallbackTitle else { return cancel }
+        return "[f] \(PlainText.line(fallback)) \u{B7} " + cancel
+    }
+
+    private static let indent = "  "
+    private static let minimumColumns = 20
+    private static let maximumColumns = 76
+    /// More dots than this tell nothing.
+    private static let maximumDots = 24
+}

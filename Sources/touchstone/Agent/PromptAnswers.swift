@@ -1,0 +1,157 @@
+import Glibc
+import TouchstoneCore
+
+/// What the owner decides about the prompt that is up.
+enum PromptAnswer {
+    case cancel
+    case fallback
+    case passcode(PasscodeBuffer)
+    /// Lay a finger of a simulated device on its sensor; nil: one that is not enrolled.
+    case touch(String?)
+}
+
+/// Where answers come from.
+protocol PromptAnswers: AnyObject {
+    /// Whether there is a descriptor to read keys from, and `keyPressed` to call when there are some.
+    var usesKeyboard: Bool { get }
+    /// Number of characters entered so far; nil where nothing is being entered.
+    var entered: Int? { get }
+    func begin() throws
+    func end()
+    /// A prompt came up, or reached another state.
+    func promptChanged(_ prompt: AgentInterface.Prompt, isNew: Bool) -> PromptAnswer?
+    func promptEnded()
+    func keyPressed(_ prompt: AgentInterface.Prompt?) -> PromptAnswer?
+}
+
+extension AgentInterface.Prompt {
+    /// Whether a passcode would be looked at now.
+    var takesPasscode: Bool { phase == .passcode && (retryAfterSeconds ?? 0) <= 0 }
+}
+
+/// The owner at the keyboard.
+final class KeyboardAnswers: PromptAnswers {
+    let usesKeyboard = true
+    private let passcode = PasscodeBuffer()
+    private var isEntering = false
+    /// Fingers that the keys 1…9 stand for; nil where keys are no fingers.
+    private let fingers: [String]?
+
+    init(fingers: [String]? = nil) { self.fingers = fingers }
+
+    var entered: Int? { isEntering ? passcode.characters : nil }
+
+    func begin() throws { try Terminal.readKeys() }
+
+    func end() {
+        passcode.wipe()
+        Terminal.restore()
+    }
+
+    func promptChanged(_ prompt: AgentInterface.Prompt, isNew: Bool) -> PromptAnswer? {
+        // What was typed before the prompt came up was not meant for it.
+        if isNew { Terminal.dropInput() }
+        passcode.wipe()
+        isEntering = prompt.phase == .passcode
+        return nil
+    }
+
+    func promptEnded() {
+        passcode.wipe()
+        isEntering = false
+    }
+
+    func keyPressed(_ prompt: AgentInterface.Prompt?) -> PromptAnswer? {
+        var keys = [UInt8](repeating: 0, count: Self.maximumKeys)
+        let count = unsafe read(STDIN_FILENO, &keys, Self.maximumKeys)
+        defer { unsafe explicit_bzero(&keys, Self.maximumKeys) }
+        guard count > 0 else {
+            // The terminal is gone: nobody is left to answer.
+            if count == 0 { raise(SIGHUP) }
+            return nil
+        }
+        guard let prompt else { return nil }
+        // Escape alone is the key; with more behind it, it is an arrow or the like.
+        if keys[0] == Self.escape { return count == 1 ? .cancel : nil }
+        for key in keys[..<count] {
+            if let answer = take(key, prompt) { return answer }
+        }
+        return nil
+    }
+
+    private func take(_ key: UInt8, _ prompt: AgentInterface.Prompt) -> PromptAnswer? {
+        guard prompt.phase == .passcode else {
+            switch key {
+            case UInt8(ascii: "c"), UInt8(ascii: "C"): return .cancel
+            case UInt8(ascii: "f"), UInt8(ascii: "F"): return prompt.fallbackTitle == nil ? nil : .fallback
+            case UInt8(ascii: "n"), UInt8(ascii: "N"): return fingers == nil ? nil : .touch(nil)
+            case UInt8(ascii: "1")...UInt8(ascii: "9"):
+                let number = Int(key - UInt8(ascii: "1"))
+                return fingers.flatMap { number < $0.count ? .touch($0[number]) : nil }
+            default: return nil
+            }
+        }
+        switch key {
+        case Self.carriageReturn, Self.newline: return passcode.count > 0 ? .passcode(passcode) : nil
+        case Self.backspace, Self.delete: passcode.removeLastCharacter()
+        case Self.clear: passcode.wipe()
+        case 0x20...: passcode.append(key)
+        default: break
+        }
+        return nil
+    }
+
+    private static let maximumKeys = 64
+    private static let escape: UInt8 = 0x1B
+    private static let carriageReturn: UInt8 = 0x0D
+    private static let newline: UInt8 = 0x0A
+    private static let backspace: UInt8 = 0x08
+    private static let delete: UInt8 = 0x7F
+    /// Ctrl-U, as in a line of a terminal.
+    private static let clear: UInt8 = 0x15
+}
+
+/// A script in the owner's place.
+final class ScriptedAnswers: PromptAnswers {
+    let usesKeyboard = false
+    let entered: Int? = nil
+    private var script: AgentScript
+    private var pending: AgentScript.Answer?
+    private var ignoresPrompt = false
+
+    init(script: AgentScript) { self.script = script }
+
+    func begin() {}
+    func end() {}
+
+    func promptChanged(_ prompt: AgentInterface.Prompt, isNew: Bool) -> PromptAnswer? {
+        if isNew { ignoresPrompt = false }
+        guard !ignoresPrompt, let next = pending ?? script.next() else { return nil }
+        pending = next
+        switch next {
+        case .wait:
+            pending = nil
+            return nil
+        case .ignore:
+            pending = nil
+            ignoresPrompt = true
+            return nil
+        case .cancel:
+            pending = nil
+            return .cancel
+        case .fallback:
+            guard prompt.fallbackTitle != nil else { return nil }
+            pending = nil
+            return .fallback
+        case .passcode(let text):
+            guard prompt.takesPasscode else { return nil }
+            pending = nil
+            let passcode = PasscodeBuffer()
+            for byte in text.utf8 { passcode.append(byte) }
+            return .passcode(passcode)
+        }
+    }
+
+    func promptEnded() {}
+    func keyPressed(_ prompt: AgentInterface.Prompt?) -> PromptAnswer? { nil }
+}

@@ -1,0 +1,49 @@
+import ArgumentParser
+import Foundation
+import Glibc
+import TouchstoneCore
+
+/// `touchstone device boot`.
+struct BootCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "boot",
+        abstract: "Boot a device and keep it running.",
+        discussion: """
+            Stays in the foreground and prints one line when the device answers; Ctrl-C shuts it down. With --detach it \
+            returns when the device answers, and 'touchstone device shutdown' shuts it down.
+
+            A daemon that ends takes the other with it and both start anew: the device has rebooted, and wants its passcode.
+            """)
+
+    @OptionGroup var device: DeviceArgument
+    @Flag(exclusivity: .exclusive, help: "Stay in the foreground (the default), or leave it running and return.")
+    var mode = Mode.foreground
+    @Option(help: ArgumentHelp("Give up when it does not answer within so long.", valueName: "seconds"))
+    var wait = 10.0
+    /// Where a detached supervisor says that the device answers.
+    @Option(help: .hidden) var readyDescriptor: Int32?
+
+    enum Mode: String, EnumerableFlag { case foreground, detach }
+
+    func validate() throws { try Seconds.check(wait, "--wait") }
+
+    func run() throws {
+        let paths = try device.paths
+        try DeviceDirectory.check(paths)
+        switch mode {
+        case .foreground: try supervise(paths)
+        case .detach: try DetachedSupervisor.start(paths, wait: wait)
+        }
+    }
+
+    private func supervise(_ paths: DevicePaths) throws {
+        if let readyDescriptor { _ = fcntl(readyDescriptor, F_SETFD, FD_CLOEXEC) }
+        try Supervisor(paths: paths, startLimit: .seconds(wait)) {
+            StandardOutput.say("\(paths.name) is ready")
+            if let readyDescriptor {
+                _ = unsafe write(readyDescriptor, "\n", 1)
+                close(readyDescriptor)
+            }
+        }.run()
+    }
+}

@@ -1,0 +1,29 @@
+import ArgumentParser
+
+/// `touchstone device`: devices and their owners' hands.
+struct DeviceCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "device",
+        abstract: "Create, boot and drive simulated devices; set passcodes; lock and unlock.",
+        discussion: """
+            A simulated device is an enclave, a keychain, a sensor and a passcode in a directory of yours: what a Simulator \
+            is to an iPhone. Driving commands (enroll, match, reboot, foreground, …) answer only on a device created as \
+            simulated.
+            """,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Devices:",
+                subcommands: [
+                    CreateCommand.self, BootCommand.self, ShutdownCommand.self, ListCommand.self, StatusCommand.self,
+                    EraseCommand.self,
+                ]),
+            CommandGroup(
+                name: "Owner:", subcommands: [PasscodeCommand.self, LockCommand.self, UnlockCommand.self]),
+            CommandGroup(
+                name: "Driving a simulated device:",
+                subcommands: [
+                    EnrollCommand.self, RemoveCommand.self, FingersCommand.self, MatchCommand.self,
+                    RebootCommand.self, ForegroundCommand.self, BackgroundCommand.self,
+                ]),
+        ])
+}

@@ -1,0 +1,94 @@
+import Foundation
+import Glibc
+import TouchstoneCore
+
+/// The directory a device is kept in.
+enum DeviceDirectory {
+    /// Names of this user's devices, sorted.
+    static var names: [String] {
+        let devices = DevicePaths.devices().path
+        return ((try? FileManager.default.contentsOfDirectory(atPath: devices)) ?? [])
+            .filter { name in
+                var isDirectory: ObjCBool = false
+                guard DevicePaths.isValid(name: name) else { return false }
+                return unsafe FileManager.default.fileExists(atPath: devices + "/" + name, isDirectory: &isDirectory)
+                    && isDirectory.boolValue
+            }
+            .sorted()
+    }
+
+    static func exists(_ paths: DevicePaths) -> Bool { FileManager.default.fileExists(atPath: paths.state.path) }
+
+    static func check(_ paths: DevicePaths) throws {
+        guard exists(paths) else {
+            throw Failure(
+                .no, "there is no device '\(paths.name)': create it with 'touchstone device create \(paths.name)'")
+        }
+    }
+
+    /// Makes the directory under another name and gives it its own when it is whole, so that no half-made device is ever seen.
+    ///
+    /// `fill` writes the enclave's part into the directory it is given.
+    static func create(_ paths: DevicePaths, biometry: Biometry, fill: (URL) throws -> Void) throws {
+        guard !exists(paths) else { throw taken(paths) }
+        let devices = DevicePaths.devices()
+        let made = devices.appendingPathComponent(".create-\(paths.name)-\(getpid())")
+        do {
+            try FileManager.default.createDirectory(
+                at: devices, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw Failure(.internalError, "\(devices.path) cannot be made: \(error.localizedDescription)")
+        }
+        do {
+            let enclave = made.appendingPathComponent("enclave")
+            for directory in [made, enclave, made.appendingPathComponent("keychain")] {
+                guard unsafe mkdir(directory.path, 0o700) == 0 else { throw Failure.system(directory.path) }
+            }
+            try fill(enclave)
+            // For lists while the device is off; the enclave's own state is what counts.
+            let label = made.appendingPathComponent(biometryFile).path
+            guard
+                FileManager.default.createFile(
+                    atPath: label, contents: Data("\(biometry.rawValue)\n".utf8), attributes: [.posixPermissions: 0o600]
+                )
+            else { throw Failure.system(label) }
+            // Fails on a device that came to be meanwhile: its directory is not empty.
+            guard unsafe rename(made.path, paths.state.path) == 0 else {
+                throw [EEXIST, ENOTEMPTY].contains(errno) ? taken(paths) : Failure.system(paths.state.path)
+            }
+        } catch {
+            try? FileManager.default.removeItem(at: made)
+            throw error
+        }
+    }
+
+    /// Takes the directory out of sight first, so that a removal that is cut short leaves no half a device.
+    static func remove(_ paths: DevicePaths) throws {
+        let doomed = DevicePaths.devices().appendingPathComponent(".erase-\(paths.name)-\(getpid())")
+        guard unsafe rename(paths.state.path, doomed.path) == 0 else { throw Failure.system(paths.state.path) }
+        do {
+            try FileManager.default.removeItem(at: doomed)
+        } catch {
+            throw Failure(.internalError, "\(doomed.path) is left over: \(error.localizedDescription)")
+        }
+        try? FileManager.default.removeItem(at: paths.runtime)
+    }
+
+    /// The sensor the device was created with, as far as is known while it is off.
+    static func biometry(_ paths: DevicePaths) -> Biometry? {
+        guard let text = try? String(contentsOf: paths.state.appendingPathComponent(biometryFile), encoding: .utf8)
+        else {
+            return nil
+        }
+        return Biometry(rawValue: text.trimmingCharacters(in: .newlines))
+    }
+
+    private static func taken(_ paths: DevicePaths) -> Failure {
+        Failure(
+            .no,
+            "there is a device '\(paths.name)' already: choose another name, or erase it with 'touchstone device erase'"
+        )
+    }
+
+    private static let biometryFile = "biometry"
+}

@@ -1,0 +1,32 @@
+import ArgumentParser
+import Foundation
+import TouchstoneCore
+
+/// `touchstone device erase`.
+struct EraseCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "erase",
+        abstract: "Shut a device down and delete it with everything it holds.",
+        discussion: "Asks first at a terminal; elsewhere it wants --force.")
+
+    @OptionGroup var device: DeviceArgument
+    @Flag(name: .shortAndLong, help: "Do not ask.") var force = false
+
+    func run() throws {
+        let paths = try device.paths
+        try DeviceDirectory.check(paths)
+        if !force { try confirm(paths) }
+        _ = try ShutdownCommand.shutDown(paths)
+        try DeviceDirectory.remove(paths)
+    }
+
+    private func confirm(_ paths: DevicePaths) throws {
+        guard Terminal.isInput else {
+            throw Failure(.cancelled, "\(paths.name) was not erased: there is no terminal to ask at; use --force")
+        }
+        StandardError.write("Erase \(paths.name), its keys and every item in it, for good? [y/N] ")
+        guard ["y", "yes"].contains((readLine() ?? "").lowercased()) else {
+            throw Failure(.cancelled, "\(paths.name) was not erased")
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import TouchstoneCore
+import TouchstoneTransport
+
+/// The one place where a device's answers become sentences and exit statuses.
+extension Failure {
+    static func of(_ error: any Error, _ paths: DevicePaths) -> Failure {
+        switch error {
+        case let failure as Failure: failure
+        case let error as RemoteError: of(error, paths)
+        case let error as TransportError: of(error, paths)
+        default: Failure(.internalError, "\(paths.name): \(error)")
+        }
+    }
+
+    private static func of(_ error: RemoteError, _ paths: DevicePaths) -> Failure {
+        if error.as(DeviceInterface.NotSimulated.self) != nil {
+            return Failure(.notSimulated, "\(paths.name) is not a simulated device: it cannot be driven, only used")
+        }
+        if let rejected = error.as(DeviceInterface.PasscodeRejected.self) {
+            return Failure(.wrongPasscode, "the passcode was not accepted" + later(rejected.retryAfterSeconds))
+        }
+        if let refused = error.as(DeviceInterface.Refused.self) {
+            return of(refused.reason, paths)
+        }
+        if error.as(AgentInterface.NoSuchPrompt.self) != nil {
+            return Failure(.no, "that prompt is not up any more")
+        }
+        if error.name.hasPrefix("org.varlink.service.") {
+            return Failure(
+                .internalError,
+                "\(paths.name) does not understand this command (\(error.name)): is its touchstoned of another version?"
+            )
+        }
+        return Failure(.internalError, "\(paths.name) answered \(PlainText.line(error.name))")
+    }
+
+    private static func of(_ error: TransportError, _ paths: DevicePaths) -> Failure {
+        switch error {
+        case .unreachable, .closed:
+            Failure(
+                .unavailable, "the connection to \(paths.name) was lost: see 'touchstone device status \(paths.name)'")
+        case .tooLarge, .malformed:
+            Failure(.internalError, "\(paths.name) sent something that is not an answer")
+        }
+    }
+
+    private static func of(_ reason: DeviceInterface.RefusalReason, _ paths: DevicePaths) -> Failure {
+        let message =
+            switch reason {
+            case .passcodeNotSet: "\(paths.name) has no passcode: set one with 'touchstone device passcode set'"
+            case .passcodeAlreadySet: "\(paths.name) has a passcode: use 'touchstone device passcode change'"
+            case .passcodeDisabled:
+                "after too many wrong passcodes \(paths.name) takes no more: all that is left is "
+                    + "'touchstone device erase \(paths.name)'"
+            case .passcodeTooShort: "the new passcode is too short"
+            case .passcodeTooLong:
+                "the passcode is longer than \(SealedPasscode.maximumPasscodeLength) bytes"
+            case .busy: "\(paths.name) is busy with another passcode: try again"
+            case .noSensor: "\(paths.name) was created without a sensor (--biometry none)"
+            case .tooManyFingers: "no more can be enrolled: remove one with 'touchstone device remove'"
+            case .fingerAlreadyEnrolled: "that one is enrolled already"
+            case .noSuchFinger: "that one is not enrolled: 'touchstone device fingers' lists those that are"
+            case .invalidName: "that is not a name \(paths.name) takes: use 1 to 64 bytes of text"
+            case .staleNonce: "the passcode came too late, the device had moved on: try again"
+            case .unreadablePasscode:
+                "the enclave could not open what was sealed for it: \(paths.passcodeKey.path) is not its key"
+            case .notOwner: "\(paths.name) belongs to somebody else"
+            }
+        return Failure(.refused, message)
+    }
+
+    private static func later(_ seconds: Double?) -> String {
+        guard let seconds, seconds > 0 else { return "; nothing changed" }
+        return "; nothing changed, and the next is looked at in \(PlainText.seconds(seconds)) s"
+    }
+}

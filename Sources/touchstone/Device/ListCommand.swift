@@ -1,0 +1,48 @@
+import ArgumentParser
+import TouchstoneCore
+
+/// `touchstone device list`.
+struct ListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List your devices.")
+
+    @Flag(help: "As JSON: an array of objects with name, state and biometry.") var json = false
+
+    private struct Row: Encodable {
+        var name: String
+        /// `booted` or `off`.
+        var state: String
+        /// `touchid`, `faceid` or `none`; absent where it is not known.
+        var biometry: String?
+    }
+
+    func run() throws {
+        let rows = DeviceDirectory.names.map { name in
+            let paths = DevicePaths(name: name)
+            return Row(
+                name: name, state: SupervisorLock.holder(paths) == nil ? "off" : "booted",
+                biometry: DeviceDirectory.biometry(paths)?.rawValue)
+        }
+        guard !json else { return try StandardOutput.json(rows) }
+        guard !rows.isEmpty else {
+            return StandardError.say("there are no devices: 'touchstone device create' makes one")
+        }
+        let table = [["NAME", "STATE", "BIOMETRY"]] + rows.map { [$0.name, $0.state, $0.biometry ?? "?"] }
+        for line in Table.lines(table) { StandardOutput.say(line) }
+    }
+}
+
+enum Table {
+    /// Columns as wide as their widest cell.
+    static func lines(_ rows: [[String]]) -> [String] {
+        let count = rows.map(\.count).max() ?? 0
+        let widths = (0..<count).map { column in
+            rows.map { column < $0.count ? PlainText.columns($0[column]) : 0 }.max() ?? 0
+        }
+        return rows.map { row in
+            row.enumerated().map { column, cell in
+                column == row.count - 1
+                    ? cell : cell + String(repeating: " ", count: widths[column] - PlainText.columns(cell) + 2)
+            }.joined()
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import ArgumentParser
+import TouchstoneCore
+
+/// `touchstone device lock`.
+struct LockCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "lock", abstract: "Lock the device.")
+    @OptionGroup var option: DeviceOption
+
+    func run() throws {
+        _ = try DeviceConnection(option.paths).call(DeviceInterface.Lock.self)
+    }
+}
+
+/// `touchstone device unlock`.
+struct UnlockCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unlock",
+        abstract: "Unlock the device with the passcode, or with a simulated finger.",
+        discussion: """
+            The passcode is read from the terminal without showing it, or as one line from standard input. \
+            With --finger the exit status is that of 'touchstone device match'.
+            """)
+
+    @Option(help: ArgumentHelp("Lay this finger on the sensor instead.", valueName: "finger"))
+    var finger: String?
+    @OptionGroup var option: DeviceOption
+
+    func validate() throws {
+        if let finger, finger != FingerName.noMatch { try FingerName.check(finger) }
+    }
+
+    func run() throws {
+        let paths = try option.paths
+        let device = try DeviceConnection(paths)
+        if let finger {
+            return try device.present(finger == FingerName.noMatch ? nil : finger).conclude()
+        }
+        let seal = try PasscodeSeal(paths)
+        let passcode = try PasscodeEntry.current()
+        let nonce = try device.call(DeviceInterface.GetNonce.self).nonce
+        _ = try device.call(
+            DeviceInterface.Unlock.self, .init(passcode: try seal.seal(passcode, for: .unlock, nonce: nonce)))
+    }
+}
+
+/// `touchstone device reboot`.
+struct RebootCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reboot", abstract: "Restart the device: it forgets every key that wants the passcode.")
+
+    @Option(help: ArgumentHelp("Wait so long until it answers again.", valueName: "seconds"))
+    var wait = 10.0
+    @OptionGroup var option: DeviceOption
+
+    func validate() throws { try Seconds.check(wait, "--wait") }
+
+    func run() throws {
+        let paths = try option.paths
+        let device = try DeviceConnection(paths)
+        _ = try device.call(DeviceInterface.Reboot.self)
+        // Until the old one is gone an answer says nothing of the new one.
+        device.waitUntilClosed()
+        _ = try DeviceConnection.answering(paths, within: .seconds(wait)) {
+            guard SupervisorLock.holder(paths) == nil else { return }
+            throw Failure(
+                .unavailable,
+                "\(paths.name) did not come back: 'touchstone device boot --detach \(paths.name)' says why")
+        }
+    }
+}
+
+/// `touchstone device foreground`.
+struct ForegroundCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "foreground", abstract: "Bring an app to the foreground. Every app is there to begin with.")
+
+    @Argument(help: "The application identifier, as prompts show it: a path, flatpak:org.example.App, …")
+    var app: String
+    @OptionGroup var option: DeviceOption
+
+    func run() throws {
+        _ = try DeviceConnection(option.paths)
+            .call(DeviceInterface.SetApplicationState.self, .init(app: app, state: .foreground))
+    }
+}
+
+/// `touchstone device background`.
+struct BackgroundCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "background", abstract: "Send an app to the background: its prompt is taken down.")
+
+    @Argument(help: "The application identifier, as prompts show it: a path, flatpak:org.example.App, …")
+    var app: String
+    @OptionGroup var option: DeviceOption
+
+    func run() throws {
+        _ = try DeviceConnection(option.paths)
+            .call(DeviceInterface.SetApplicationState.self, .init(app: app, state: .background))
+    }
+}

@@ -1,0 +1,97 @@
+import ArgumentParser
+import TouchstoneCore
+
+/// `touchstone device status`.
+struct StatusCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show how a device is.",
+        discussion: "Exit status: 0 booted and answering, 1 there is no such device, 69 off or not answering.")
+
+    @OptionGroup var device: DeviceArgument
+    @Flag(help: "As JSON.") var json = false
+
+    private struct Off: Encodable {
+        var name: String
+        var state = "off"
+        var biometry: String?
+    }
+
+    private struct Booted: Encodable {
+        var state = "booted"
+        var status: DeviceInterface.Status
+
+        private enum CodingKeys: String, CodingKey { case state, biometry }
+
+        /// The status as the device gives it, with the state and the sensor's name beside it.
+        func encode(to encoder: any Encoder) throws {
+            try status.encode(to: encoder)
+            var more = encoder.container(keyedBy: CodingKeys.self)
+            try more.encode(state, forKey: .state)
+            try more.encode(Biometry(status.biometryType).rawValue, forKey: .biometry)
+        }
+    }
+
+    func run() throws {
+        let paths = try device.paths
+        try DeviceDirectory.check(paths)
+        guard SupervisorLock.holder(paths) != nil else {
+            let biometry = DeviceDirectory.biometry(paths)
+            if json {
+                try StandardOutput.json(Off(name: paths.name, biometry: biometry?.rawValue))
+            } else {
+                for line in Table.lines([
+                    ["Device", paths.name], ["State", "off"], ["Biometry", biometry?.title ?? "unknown"],
+                ]) { StandardOutput.say(line) }
+            }
+            throw Failure(
+                .unavailable, "\(paths.name) is off: start it with 'touchstone device boot --detach \(paths.name)'")
+        }
+        let status = try DeviceConnection(paths).status
+        if json {
+            try StandardOutput.json(Booted(status: status))
+        } else {
+            for line in Table.lines(status.rows) { StandardOutput.say(line) }
+            if status.isSimulated {
+                StandardOutput.say("")
+                StandardOutput.say(
+                    "A simulated device is for development: its key file, its finger and its daemons are yours, so any program "
+                        + "that runs as you can copy it, drive it or stop it.")
+            }
+        }
+    }
+}
+
+extension DeviceInterface.Status {
+    /// For people: what it is, and how it is.
+    var rows: [[String]] {
+        [
+            ["Device", isSimulated ? "\(name) (simulated)" : name],
+            ["State", "booted, " + (isLocked ? "locked" : "unlocked")],
+            ["Root of trust", rootOfTrust == "software" ? "software (key file)" : PlainText.line(rootOfTrust)],
+            ["Biometry", biometryLine],
+            ["Passcode", passcodeLine],
+            [
+                "Agent",
+                hasAgent ? (hasPrompt ? "connected, showing a prompt" : "connected") : "none: prompts fail at once",
+            ],
+        ]
+    }
+
+    private var biometryLine: String {
+        guard biometryType != .none else { return "none" }
+        let title = Biometry(biometryType).title
+        guard isEnrolled else { return "\(title), nothing enrolled" }
+        return isBiometryLockedOut ? "\(title), the passcode is required first" : "\(title), enrolled"
+    }
+
+    private var passcodeLine: String {
+        guard isPasscodeSet else { return "not set" }
+        if isPasscodeDisabled { return "set, refused for good after too many wrong ones" }
+        var parts = ["set"]
+        if !wasUnlockedSinceBoot { parts.append("not entered since boot") }
+        if passcodeFailures > 0 { parts.append("\(passcodeFailures) wrong in a row") }
+        if let retry = passcodeRetryAfterSeconds, retry > 0 { parts.append("next in \(PlainText.seconds(retry)) s") }
+        return parts.joined(separator: ", ")
+    }
+}

@@ -1,0 +1,110 @@
+import ArgumentParser
+import Foundation
+import Glibc
+import TouchstoneCore
+
+/// `touchstone doctor`.
+struct DoctorCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Say what works here, and which promises do not hold.",
+        discussion: "Exit status: 0 ready, 69 no device answers. Warnings do not change it.")
+
+    @OptionGroup var device: DeviceArgument
+
+    func run() throws {
+        let paths = try device.paths
+        let connection = Result { try DeviceConnection(paths) }
+        let status = connection.flatMap { device in Result { try device.status } }
+        var report = Report()
+        switch status {
+        case .success(let status): report.add(status)
+        case .failure(let error): report.add(.bad, "device", Failure.of(error, paths).message)
+        }
+        report.addMachine()
+        for line in report.lines { StandardOutput.say(line) }
+        guard case .success = status else { throw Failure(.unavailable, "\(paths.name) is not ready") }
+    }
+}
+
+private struct Report {
+    enum Mark: String { case good = "ok", warning = "!!", bad = "no" }
+
+    private(set) var lines: [String] = []
+
+    mutating func add(_ mark: Mark, _ topic: String, _ text: String) {
+        lines.append("[\(mark.rawValue)] \(topic): \(text)")
+    }
+
+    mutating func add(_ status: DeviceInterface.Status) {
+        add(
+            .good, "device", "\(status.name) answers" + (status.isSimulated ? "; it is simulated, for development" : "")
+        )
+        if status.rootOfTrust == "software" {
+            add(
+                .warning, "root of trust",
+                "a key file: whoever copies the device's directory can guess its passcode elsewhere, as fast as they like"
+            )
+        } else {
+            add(.good, "root of trust", "\(PlainText.line(status.rootOfTrust)): a copied directory opens nowhere else")
+        }
+        if status.isSimulated {
+            add(
+                .warning, "daemons",
+                "run as you: other programs of yours cannot read their memory (it is undumpable), but can read their files, "
+                    + "present simulated fingers and replace the programs themselves")
+        }
+        if status.isPasscodeSet {
+            add(
+                status.isPasscodeDisabled ? .bad : .good, "passcode",
+                status.isPasscodeDisabled ? "refused for good after too many wrong ones; erase the device" : "set")
+        } else {
+            add(
+                .warning, "passcode", "not set: items that want the owner are refused; 'touchstone device passcode set'"
+            )
+        }
+        switch (Biometry(status.biometryType), status.isEnrolled) {
+        case (.none, _): add(.good, "biometry", "none; the passcode is asked for")
+        case (let kind, false):
+            add(.warning, "biometry", "\(kind.title), nothing enrolled: 'touchstone device enroll FINGER'")
+        case (let kind, true):
+            add(
+                status.isBiometryLockedOut ? .warning : .good, "biometry",
+                status.isBiometryLockedOut
+                    ? "\(kind.title) waits for the passcode: 'touchstone device unlock'" : kind.title)
+        }
+        add(
+            status.hasAgent ? .good : .warning, "agent",
+            status.hasAgent ? "connected" : "none, so nothing can ask the owner: run 'touchstone agent'")
+    }
+
+    /// What is so whatever the device.
+    mutating func addMachine() {
+        let swaps = (try? String(contentsOfFile: "/proc/swaps", encoding: .utf8))?.split(separator: "\n").dropFirst()
+        switch swaps {
+        case .some(let swaps) where swaps.isEmpty: add(.good, "swap", "off")
+        case .some(let swaps):
+            let areas = swaps.compactMap { $0.split(separator: " ").first.map { PlainText.line(String($0)) } }
+            add(
+                .warning, "swap",
+                "on (\(areas.joined(separator: ", "))): keys are locked in memory, but what apps read can reach it unless it is "
+                    + "encrypted")
+        case nil: add(.warning, "swap", "unknown: /proc/swaps cannot be read")
+        }
+        var limit = rlimit()
+        guard unsafe getrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &limit) == 0 else {
+            return add(.warning, "locked memory", "unknown")
+        }
+        let room = limit.rlim_cur == rlim_t.max ? "no limit" : "\(limit.rlim_cur >> 10) KiB"
+        if limit.rlim_cur >= Self.enoughLockedBytes {
+            add(.good, "locked memory", room)
+        } else {
+            add(
+                .warning, "locked memory",
+                "\(room) (ulimit -l): keys beyond it can be swapped out; \(Self.enoughLockedBytes >> 10) KiB are enough"
+            )
+        }
+    }
+
+    private static let enoughLockedBytes: rlim_t = 1 << 20
+}

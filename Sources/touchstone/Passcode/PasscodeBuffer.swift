@@ -1,0 +1,73 @@
+import Glibc
+import TouchstoneCore
+
+/// A passcode while it is typed: fixed memory, kept out of swap where the system allows, never copied, wiped when done.
+@safe final class PasscodeBuffer {
+    private let memory: UnsafeMutableRawBufferPointer
+    private(set) var count = 0
+
+    init() {
+        // One byte more than is allowed, so that too long is told from just fitting.
+        unsafe memory = .allocate(byteCount: SealedPasscode.maximumPasscodeLength + 1, alignment: Self.alignment)
+        // Best effort: without the right to lock memory the bytes are still wiped.
+        _ = unsafe mlock(memory.baseAddress!, memory.count)
+        _ = unsafe madvise(memory.baseAddress!, memory.count, MADV_DONTDUMP)
+        wipe()
+    }
+
+    deinit {
+        wipe()
+        _ = unsafe munlock(memory.baseAddress!, memory.count)
+        unsafe memory.deallocate()
+    }
+
+    var isTooLong: Bool { count > SealedPasscode.maximumPasscodeLength }
+
+    /// Appends one byte; what does not fit is dropped, and the passcode is too long.
+    func append(_ byte: UInt8) {
+        guard count <= SealedPasscode.maximumPasscodeLength else { return }
+        unsafe memory[count] = byte
+        count += 1
+    }
+
+    /// Removes the last character, which may be several bytes of UTF-8.
+    func removeLastCharacter() {
+        while count > 0 {
+            count -= 1
+            let byte = unsafe memory[count]
+            unsafe memory[count] = 0
+            if byte & 0xC0 != 0x80 { return }
+        }
+    }
+
+    /// Number of characters, for the dots.
+    var characters: Int {
+        unsafe memory.prefix(count).count { $0 & 0xC0 != 0x80 }
+    }
+
+    func wipe() {
+        unsafe explicit_bzero(memory.baseAddress!, memory.count)
+        count = 0
+    }
+
+    func equals(_ other: PasscodeBuffer) -> Bool {
+        guard count == other.count else { return false }
+        var difference: UInt8 = 0
+        for index in 0..<count { difference |= unsafe memory[index] ^ other.memory[index] }
+        return difference == 0
+    }
+
+    func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        try unsafe body(UnsafeRawBufferPointer(rebasing: memory.prefix(count)))
+    }
+
+    private static let alignment = 16
+}
+
+/// Its bytes, to be put where they are sealed.
+extension PasscodeBuffer: Collection {
+    var startIndex: Int { 0 }
+    var endIndex: Int { count }
+    func index(after index: Int) -> Int { index + 1 }
+    subscript(index: Int) -> UInt8 { unsafe memory[index] }
+}

@@ -1,0 +1,56 @@
+import Glibc
+import TouchstoneCore
+
+/// Asks for passcodes: at a terminal without echo, else one line each from standard input.
+///
+/// Never from the command line, which every program on the machine can read.
+enum PasscodeEntry {
+    static func current() throws -> PasscodeBuffer {
+        try read("Passcode: ")
+    }
+
+    /// At a terminal it is asked for twice.
+    static func new() throws -> PasscodeBuffer {
+        let passcode = try read("New passcode: ")
+        if Terminal.isInput {
+            let again = try read("The new passcode once more: ")
+            guard passcode.equals(again) else {
+                throw Failure(.cancelled, "the two were not the same; nothing changed")
+            }
+        }
+        return passcode
+    }
+
+    private static func read(_ question: String) throws -> PasscodeBuffer {
+        guard Terminal.isInput else { return try line() }
+        return try Terminal.withoutEcho {
+            StandardError.write(question)
+            defer { StandardError.write("\n") }
+            return try line()
+        }
+    }
+
+    /// Reads byte by byte: what follows the line is the next reader's, and no buffer of the library keeps a copy.
+    private static func line() throws -> PasscodeBuffer {
+        let passcode = PasscodeBuffer()
+        var isEmptyInput = true
+        while true {
+            var byte: UInt8 = 0
+            let count = unsafe Glibc.read(STDIN_FILENO, &byte, 1)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            isEmptyInput = false
+            if byte == UInt8(ascii: "\n") { break }
+            passcode.append(byte)
+        }
+        guard !isEmptyInput else {
+            throw Failure(
+                .cancelled, "no passcode came: give one line for each on standard input, the current one first")
+        }
+        guard passcode.count > 0 else { throw Failure(.cancelled, "an empty passcode is none; nothing changed") }
+        guard !passcode.isTooLong else {
+            throw Failure(.refused, "the passcode is longer than \(SealedPasscode.maximumPasscodeLength) bytes")
+        }
+        return passcode
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import Glibc
+import TouchstoneCore
+
+/// The enclave and touchstoned of one device, with the private socket pairs between them.
+struct DaemonPair {
+    let enclave: Child
+    let daemon: Child
+    let started = ContinuousClock.now
+
+    /// Descriptor numbers that both daemons find their ends at.
+    static let callsDescriptor: Int32 = 3
+    static let eventsDescriptor: Int32 = 4
+
+    static func start(_ paths: DevicePaths, programs: Programs) throws -> DaemonPair {
+        let calls = try SocketPair()
+        let events = try SocketPair()
+        // The daemons' own standard output is for nobody: what they have to say is in the log.
+        func descriptors(_ calls: Int32, _ events: Int32) -> [(number: Int32, from: Child.Inheritance)] {
+            [
+                (STDIN_FILENO, .file("/dev/null", flags: O_RDONLY)), (STDOUT_FILENO, .descriptor(STDERR_FILENO)),
+                (STDERR_FILENO, .descriptor(STDERR_FILENO)), (callsDescriptor, .descriptor(calls)),
+                (eventsDescriptor, .descriptor(events)),
+            ]
+        }
+        // A group of their own: Ctrl-C at the terminal is the supervisor's to answer.
+        let flags = Int32(POSIX_SPAWN_SETPGROUP)
+        let enclave = try Child.start(
+            programs.enclave, ["run", "--state", paths.enclave.path],
+            inheriting: descriptors(calls.enclave, events.enclave), flags: flags)
+        do {
+            let daemon = try Child.start(
+                programs.daemon,
+                [
+                    "--device", paths.name, "--state", paths.state.path, "--socket", paths.socket.path,
+                    "--enclave-calls-fd", "\(callsDescriptor)", "--enclave-events-fd", "\(eventsDescriptor)",
+                ], inheriting: descriptors(calls.daemon, events.daemon), flags: flags)
+            return DaemonPair(enclave: enclave, daemon: daemon)
+        } catch {
+            enclave.send(SIGKILL)
+            _ = enclave.wait()
+            throw error
+        }
+    }
+
+    struct Programs {
+        let enclave: String
+        let daemon: String
+
+        static func locate() throws -> Programs {
+            Programs(enclave: try Program.enclave.locate(), daemon: try Program.daemon.locate())
+        }
+    }
+}
+
+/// Two connected sockets, closed with this process's last use of them.
+private final class SocketPair {
+    let enclave: Int32
+    let daemon: Int32
+
+    init() throws {
+        var ends: [Int32] = [-1, -1]
+        guard unsafe socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+            throw Failure.system("a socket pair")
+        }
+        defer { for end in ends { close(end) } }
+        // Out of the way of the numbers that the daemons get them at.
+        enclave = fcntl(ends[0], F_DUPFD_CLOEXEC, Self.lowest)
+        daemon = fcntl(ends[1], F_DUPFD_CLOEXEC, Self.lowest)
+        guard enclave >= 0, daemon >= 0 else { throw Failure.system("a socket pair") }
+    }
+
+    deinit {
+        close(enclave)
+        close(daemon)
+    }
+
+    private static let lowest: Int32 = 10
+}

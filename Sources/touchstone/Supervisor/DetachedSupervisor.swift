@@ -1,0 +1,73 @@
+import CTouchstoneSystem
+import Foundation
+import Glibc
+import TouchstoneCore
+
+/// A supervisor that goes on when the command that started it returns: this program once more, in a session of its own.
+enum DetachedSupervisor {
+    /// Returns when the device answers.
+    ///
+    /// - Throws: `Failure` with the supervisor's status, after showing what it wrote to its log.
+    static func start(_ paths: DevicePaths, wait: Double) throws {
+        let log = paths.state.appendingPathComponent("supervisor.log").path
+        let logEnd = try prepare(log: log)
+        var ends: [Int32] = [-1, -1]
+        guard unsafe pipe(&ends) == 0, fcntl(ends[0], F_SETFD, FD_CLOEXEC) == 0 else { throw Failure.system("a pipe") }
+        let reading = ends[0]
+        defer { close(reading) }
+        // Above the number that it is handed on at.
+        let writing = fcntl(ends[1], F_DUPFD_CLOEXEC, lowestDescriptor)
+        close(ends[1])
+        guard writing >= 0 else { throw Failure.system("a pipe") }
+        let child: Child
+        do {
+            defer { close(writing) }
+            child = try Child.start(
+                try Program.ownPath(),
+                [
+                    "device", "boot", "--foreground", "--wait", "\(wait)", "--ready-descriptor", "\(readyDescriptor)",
+                    paths.name,
+                ],
+                inheriting: [
+                    (STDIN_FILENO, .file("/dev/null", flags: O_RDONLY)),
+                    (STDOUT_FILENO, .file(log, flags: O_WRONLY | O_APPEND | O_CREAT)),
+                    (STDERR_FILENO, .file(log, flags: O_WRONLY | O_APPEND | O_CREAT)),
+                    (readyDescriptor, .descriptor(writing)),
+                ], flags: touchstone_spawn_flag_new_session())
+        }
+        // The supervisor keeps the deadline; it closes its end when it gives up.
+        var byte: UInt8 = 0
+        var count = unsafe read(reading, &byte, 1)
+        while count < 0, errno == EINTR { count = unsafe read(reading, &byte, 1) }
+        guard count != 1 else { return }
+        let ending = child.wait()
+        show(log, from: logEnd)
+        guard case .exited(let number) = ending, let status = ExitStatus(rawValue: number), status != .success else {
+            throw Failure(.internalError, "\(paths.name) was not booted: its supervisor \(ending)")
+        }
+        throw Failure(status, "\(paths.name) was not booted")
+    }
+
+    /// Begins a new log where the old one has grown large.
+    ///
+    /// Returns where this start's part begins.
+    private static func prepare(log: String) throws -> UInt64 {
+        let size = (try? FileManager.default.attributesOfItem(atPath: log)[.size] as? UInt64) ?? 0
+        guard size > maximumLogBytes else { return size }
+        guard unsafe truncate(log, 0) == 0 else { throw Failure.system(log) }
+        return 0
+    }
+
+    private static func show(_ log: String, from offset: UInt64) {
+        guard let file = FileHandle(forReadingAtPath: log) else { return }
+        defer { try? file.close() }
+        guard (try? file.seek(toOffset: offset)) != nil, let text = try? file.read(upToCount: maximumLogBytes) else {
+            return
+        }
+        try? FileHandle.standardError.write(contentsOf: text)
+    }
+
+    private static let readyDescriptor: Int32 = 3
+    private static let lowestDescriptor: Int32 = 10
+    private static let maximumLogBytes = 1 << 20
+}

@@ -1,0 +1,37 @@
+import Foundation
+import Glibc
+
+/// One of the programs a device consists of.
+enum Program: String {
+    case daemon = "touchstoned"
+    case enclave = "touchstone-enclave"
+
+    /// Looks beside this program, in `../libexec/touchstone`, then along `PATH`.
+    func locate() throws -> String {
+        let own = try Self.ownDirectory()
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        // An empty or relative part of PATH would mean whatever the current directory holds.
+        let places =
+            [own, own + "/../libexec/touchstone"]
+            + path.split(separator: ":").map(String.init).filter { $0.hasPrefix("/") }
+        for place in places {
+            let candidate = place + "/" + rawValue
+            if unsafe access(candidate, X_OK) == 0 { return candidate }
+        }
+        throw Failure(
+            .internalError,
+            "\(rawValue) is not installed: it belongs beside touchstone (\(own)), in ../libexec/touchstone or in PATH")
+    }
+
+    /// This program's own file.
+    static func ownPath() throws -> String {
+        guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") else {
+            throw Failure(.internalError, "/proc/self/exe cannot be read: is /proc mounted?")
+        }
+        return path
+    }
+
+    private static func ownDirectory() throws -> String {
+        URL(fileURLWithPath: try ownPath()).deletingLastPathComponent().path
+    }
+}

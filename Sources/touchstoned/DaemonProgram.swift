@@ -1,0 +1,185 @@
+import CTouchstoneSystem
+import Dispatch
+import Foundation
+import Glibc
+import Logging
+import Synchronization
+import TouchstoneAuthentication
+import TouchstoneCore
+import TouchstoneKeychain
+import TouchstoneSocketServer
+import TouchstoneTransport
+
+/// The process that apps reach: items, queries, policies and prompts.
+///
+/// It holds ciphertext, and asks the enclave for everything else.
+@main
+enum DaemonProgram {
+    static let usage = """
+        usage: touchstoned --device NAME --state DIRECTORY --socket PATH --enclave-calls-fd N --enclave-events-fd N
+
+        Serves one device. `touchstone device boot` starts it beside its touchstone-enclave, connected by two socket pairs.
+        Exit status: 0 stopped, 64 usage, 75 the enclave is gone or a reboot was asked for, 78 the state cannot be used as it is.
+        """
+
+    static func main() {
+        let hardened = touchstone_harden_process()
+        guard hardened == 0 else { fail("cannot harden this process (errno \(hardened))", EX_SOFTWARE) }
+        touchstone_die_with_parent()
+        touchstone_raise_file_limit()
+        _ = touchstone_lock_all_memory()
+        LoggingSystem.bootstrap(StreamLogHandler.standardError)
+        if CommandLine.arguments.contains(where: { $0 == "--help" || $0 == "-h" }) {
+            print(usage)
+            exit(EX_OK)
+        }
+        guard let options = Options(CommandLine.arguments.dropFirst()) else { fail(usage, EX_USAGE) }
+        do {
+            try Daemon(options).run()
+        } catch let error as KeychainStoreError {
+            fail("\(error)", EX_CONFIG)
+        } catch let error as UnsafeDirectory {
+            fail("\(error)", EX_CONFIG)
+        } catch {
+            fail("cannot serve \(options.socket): \(error)", EX_TEMPFAIL)
+        }
+    }
+
+    struct Options {
+        var device: String
+        var state: URL
+        var socket: String
+        var calls: Int32
+        var events: Int32
+
+        init?(_ arguments: ArraySlice<String>) {
+            var values: [String: String] = [:]
+            var rest = arguments
+            while let option = rest.popFirst() {
+                guard let value = rest.popFirst() else { return nil }
+                values[option] = value
+            }
+            guard let device = values["--device"], let state = values["--state"], let socket = values["--socket"],
+                let calls = values["--enclave-calls-fd"].flatMap(Int32.init),
+                let events = values["--enclave-events-fd"].flatMap(Int32.init), values.count == 5
+            else { return nil }
+            self.device = device
+            self.state = URL(fileURLWithPath: state)
+            self.socket = socket
+            self.calls = calls
+            self.events = events
+        }
+    }
+
+    static func fail(_ message: String, _ status: Int32) -> Never {
+        FileHandle.standardError.write(Data("touchstoned: \(message)\n".utf8))
+        exit(status)
+    }
+}
+
+/// One device being served.
+final class Daemon: Sendable {
+    private let options: DaemonProgram.Options
+    private let log = Logger(label: "touchstoned")
+    private let enclave: VarlinkClient
+    private let events: VarlinkClient
+    private let keychain: KeychainService
+    private let authentication: AuthenticationService
+    private let device: DeviceService
+    private let ending: Ending
+
+    init(_ options: DaemonProgram.Options) throws {
+        try UnsafeDirectory.check(options.state)
+        self.options = options
+        enclave = VarlinkClient(SocketChannel(descriptor: options.calls))
+        events = VarlinkClient(SocketChannel(descriptor: options.events))
+        let store = try KeychainStore(
+            file: options.state.appendingPathComponent("keychain").appendingPathComponent("keychain.db"))
+        let keychain = try KeychainService(store: store, enclave: enclave)
+        let ending = Ending()
+        self.ending = ending
+        self.keychain = keychain
+        authentication = AuthenticationService(enclave: enclave, ownerID: getuid())
+        device = DeviceService(
+            name: options.device, enclave: enclave, authentication: authentication, ownerID: getuid(),
+            keysChanged: { try keychain.refreshKeys() },
+            reboot: { ending.end(EX_TEMPFAIL) })
+    }
+
+    /// Serves until it is told to stop, or the enclave is gone.
+    func run() throws -> Never {
+        let router = VarlinkRouter(
+            info: .init(product: "touchstoned", version: TouchstoneVersion.current),
+            interfaces: [keychain.interface, device.interface] + authentication.interfaces)
+        watchEnclave()
+        let server = try SocketServer(
+            path: options.socket, router: router, identities: PeerIdentities(ownerID: getuid()))
+        unsafe chmod(options.socket, 0o600)
+        ending.serve(server)
+        log.info("serving", metadata: ["device": "\(options.device)", "socket": "\(options.socket)"])
+        signal(SIGTERM, SIG_IGN)
+        let terminate = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
+        terminate.setEventHandler { [ending] in ending.end(EX_OK) }
+        terminate.resume()
+        dispatchMain()
+    }
+
+    /// Reads the enclave's events until it is gone; then tells whoever waits, and ends: the supervisor boots the device anew.
+    ///
+    /// Returns once the enclave has begun to tell them: what is asked before that could wait for an answer that nobody hears.
+    private func watchEnclave() {
+        let isWatching = DispatchGroup()
+        isWatching.enter()
+        let thread = Thread { [self] in
+            var isFirst = true
+            try? events.stream(EnclaveInterface.WatchEvents.self, Empty()) { event in
+                if isFirst { isWatching.leave() }
+                isFirst = false
+                authentication.handle(event)
+                device.handle(event)
+                return true
+            }
+            if isFirst { isWatching.leave() }
+            log.error("the enclave is gone")
+            enclave.close()
+            authentication.enclaveLost()
+            device.enclaveLost()
+            ending.end(EX_TEMPFAIL)
+        }
+        thread.start()
+        isWatching.wait()
+    }
+}
+
+/// The device's directory is open to others: who can write to it can put another enclave or keychain in place of ours.
+private struct UnsafeDirectory: Error, CustomStringConvertible {
+    let description: String
+
+    /// - Throws: `UnsafeDirectory` where it is not a directory of this user's alone.
+    static func check(_ directory: URL) throws {
+        var status = stat()
+        guard unsafe lstat(directory.path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw Self(description: "\(directory.path) is not a directory")
+        }
+        guard status.st_uid == geteuid() else { throw Self(description: "\(directory.path) belongs to another user") }
+        guard status.st_mode & 0o077 == 0 else {
+            throw Self(description: "\(directory.path) can be read by others: run chmod go-rwx on it if nobody has")
+        }
+    }
+}
+
+/// Ends the process once: answers that were given reach their clients first.
+private final class Ending: Sendable {
+    private let server = Mutex<SocketServer?>(nil)
+    private let queue = DispatchQueue(label: "io.touchstone.ending")
+
+    func serve(_ server: SocketServer) { self.server.withLock { $0 = server } }
+
+    /// Returns at once, so that whoever calls it can finish answering.
+    func end(_ status: Int32) {
+        queue.async { [self] in
+            server.withLock { $0 }?.stop()
+            exit(status)
+        }
+    }
+}

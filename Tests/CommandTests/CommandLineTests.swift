@@ -1,0 +1,64 @@
+import ArgumentParser
+import Testing
+
+@testable import touchstone
+
+/// Command lines, their exit status and what they say, as exact strings: scripts depend on them.
+struct CommandLineTests {
+    /// Parses as `main` does.
+    ///
+    /// Returns the exit status and the first line of what is said.
+    private func parse(_ line: String) -> (status: Int32, says: String) {
+        do {
+            _ = try Touchstone.parseAsRoot(line.split(separator: " ").map(String.init))
+            return (0, "")
+        } catch {
+            let text = Touchstone.fullMessage(for: error).split(separator: "\n").first.map(String.init) ?? ""
+            return (Touchstone.exitCode(for: error).rawValue, text)
+        }
+    }
+
+    @Test(arguments: [
+        "device create phone --biometry faceid", "device boot --detach", "device boot phone --foreground --wait 0.5",
+        "device shutdown", "device list --json", "device status phone --json", "device erase --force",
+        "device passcode set --device phone", "device passcode change", "device passcode remove",
+        "device enroll left right", "device remove left", "device fingers", "device match nomatch --wait 3 --times 2",
+        "device lock", "device unlock --finger left", "device reboot", "device foreground app", "device background app",
+        "agent --script - --once --no-reconnect", "doctor phone",
+    ])
+    func commandIsUnderstood(line: String) {
+        #expect(parse(line) == (0, ""))
+    }
+
+    @Test(arguments: [
+        ("device nonsense", "Error: Unexpected argument 'nonsense'"),
+        ("device enroll", "Error: Missing expected argument '<finger> ...'"),
+        (
+            "device enroll nomatch",
+            "Error: 'nomatch' is what 'match' calls a finger that is not enrolled: choose another name"
+        ),
+        ("device match left --times 0", "Error: --times takes a number between 1 and 100"),
+        ("device boot --wait nan", "Error: --wait takes seconds between 0 and 3600"),
+        (
+            "device create ../x",
+            "Error: '../x' cannot be a device's name: use 1 to 64 letters, digits, '-', '_' and '.', not beginning with '.'"
+        ),
+        (
+            "device lock --device .hidden",
+            "Error: '.hidden' cannot be a device's name: use 1 to 64 letters, digits, '-', '_' and '.', not beginning with '.'"
+        ),
+    ])
+    func wrongCommandLineIsAUsageError(line: String, says: String) {
+        #expect(parse(line) == (64, says))
+    }
+
+    @Test func passcodeInArgumentsIsRefused() {
+        #expect(parse("device passcode set 1234") == (64, "Error: Unexpected argument '1234'"))
+    }
+
+    @Test func helpListsEveryExitStatus() {
+        let help = Touchstone.helpMessage(columns: 120)
+        for status in ExitStatus.allCases { #expect(help.contains("\(status.rawValue)")) }
+        #expect(Set(ExitStatus.allCases.map(\.meaning)).count == ExitStatus.allCases.count)
+    }
+}
