@@ -1,0 +1,83 @@
+import Timing
+
+/// What a figure may be, and how it follows from the timings of one run.
+struct Budget {
+    enum Limit: CustomStringConvertible {
+        case atMost(Double)
+        case atLeast(Double)
+
+        var description: String {
+            switch self {
+            case .atMost(let limit): "≤ \(limit.formatted())"
+            case .atLeast(let limit): "≥ \(limit.formatted())"
+            }
+        }
+
+        func allows(_ value: Double) -> Bool {
+            switch self {
+            case .atMost(let limit): value <= limit
+            case .atLeast(let limit): value >= limit
+            }
+        }
+    }
+
+    var title: String
+    var limit: Limit
+    var unit: String
+    /// nil: this run did not measure it.
+    var value: @Sendable (Results) -> Double?
+
+    static let all: [Budget] = placements.flatMap(ratios) + placements.map(matchToReply) + [boot, memory]
+
+    private static let placements = ["pinned", "free"]
+
+    private static func ratios(_ placement: String) -> [Budget] {
+        func ratio(
+            _ title: String, _ limit: Limit, _ subject: String, _ operation: String, _ items: Int, over divisor: String,
+            _ divisorOperation: String, _ divisorItems: Int
+        ) -> Budget {
+            Budget(title: "\(title), \(placement)", limit: limit, unit: "×") { results in
+                guard let dividend = results[subject, operation, items, placement],
+                    let divisor = results[divisor, divisorOperation, divisorItems, placement]
+                else { return nil }
+                return dividend.p50Microseconds / divisor.p50Microseconds
+            }
+        }
+
+        let peer = "gnome-keyring"
+        let ours = "touchstone"
+        return [
+            ratio("read / floor, 1,000 items", .atMost(3), ours, "read", 1_000, over: "floor", "read", 1_000),
+            ratio(
+                "gnome-keyring read / read, 1,000 items", .atLeast(8), peer, "read", 1_000, over: ours, "read", 1_000),
+            ratio(
+                "gnome-keyring read / read, 10,000 items", .atLeast(15), peer, "read", 10_000, over: ours, "read",
+                10_000),
+            ratio("add / bare SQLite insert, 1,000 items", .atMost(2), ours, "add", 1_000, over: "floor", "add", 1_000),
+            ratio("gnome-keyring add / add, 100 items", .atLeast(5), peer, "add", 100, over: ours, "add", 100),
+            ratio(
+                "gnome-keyring add / add, 10,000 items", .atLeast(100), peer, "add", 10_000, over: ours, "add", 10_000),
+        ]
+            + ["read", "add", "update"].map { operation in
+                ratio(
+                    "\(operation), 1,000,000 items / 1,000 items", .atMost(1.3), ours, operation, 1_000_000, over: ours,
+                    operation, 1_000)
+            }
+    }
+
+    private static func matchToReply(_ placement: String) -> Budget {
+        Budget(title: "sensor says match → the app's reply runs, p99, \(placement)", limit: .atMost(5), unit: "ms") {
+            $0["touchstone", "match to reply", 0, placement].map { $0.p99Microseconds / 1_000 }
+        }
+    }
+
+    private static let boot = Budget(title: "boot to the first answer, p50", limit: .atMost(150), unit: "ms") {
+        $0["touchstone", "boot", 0, "free"].map { $0.p50Microseconds / 1_000 }
+    }
+
+    private static let memory = Budget(
+        title: "resident memory of both daemons, 10,000 items", limit: .atMost(60), unit: "MiB"
+    ) {
+        $0.residentKibibytes.map { Double($0) / 1_024 }
+    }
+}

@@ -1,0 +1,32 @@
+import Foundation
+import Synchronization
+
+/// An agent and a finger at once: as soon as a prompt is shown, the finger is on the sensor.
+///
+/// It speaks to the device itself, so that no program has to start between the prompt and the finger.
+final class OwnerAtHand: Sendable {
+    private let agent: VarlinkConnection
+    private let touch = Mutex<ContinuousClock.Instant?>(nil)
+
+    init(finger: String) throws {
+        let device = ProcessInfo.processInfo.environment["TOUCHSTONE_DEVICE"] ?? "default"
+        let agent = try VarlinkConnection(device: device)
+        let sensor = try VarlinkConnection(device: device)
+        self.agent = agent
+
+        try agent.send("io.touchstone.Agent.Subscribe", more: true)
+        guard try agent.receive().event == "ready" else { throw VarlinkConnection.Failure.closed }
+        Thread.detachNewThread { [weak self] in
+            while let reply = try? agent.receive() {
+                guard reply.event == "show" else { continue }
+                self?.touch.withLock { $0 = .now }
+                _ = try? sensor.call("io.touchstone.Device.PresentFinger", ["finger": finger])
+            }
+        }
+    }
+
+    /// When the finger last touched the sensor.
+    var lastTouch: ContinuousClock.Instant { touch.withLock { $0 } ?? .now }
+
+    func leave() { agent.close() }
+}
