@@ -1,0 +1,46 @@
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+PROGRAMS := touchstone touchstoned touchstone-enclave
+.PHONY: help build demo test bench format docs check clean
+
+help: ## What there is to make
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## Build the three programs
+	@script/install-packages build
+	@for program in $(PROGRAMS); do swift build --product $$program; done
+
+demo: build ## Walk through the four examples on a throw-away simulated device (DEMO=interactive: you are the finger)
+	@swift build --package-path Examples
+	@DEMO='$(DEMO)' Examples/demo
+
+test: ## Run every test
+	@script/install-packages test
+	@script/python-environment
+	@script/check-layers --self-test
+	@script/check-products --self-test
+	@for program in $(PROGRAMS); do swift build --product $$program; done
+	@swift build --package-path Examples
+	@script/run-script-tests
+	@swift test
+
+bench: ## Measure against the budgets, in a release build
+	@script/install-packages bench
+	@Benchmarks/run
+
+format: ## Format the sources
+	@script/format
+
+docs: ## Build the documentation, warnings as errors
+	@script/install-packages build
+	@script/check-docs
+
+check: ## The quick checks: layers, products, format
+	@script/interface-pages --check
+	@script/check-layers
+	@script/check-products
+	@script/format --check
+
+clean: ## Remove what was built
+	@rm -rf .build .build-* Examples/.build Benchmarks/.build
