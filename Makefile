@@ -23,7 +23,8 @@ test: ## Run every test
 	@for program in $(PROGRAMS); do swift build --product $$program; done
 	@swift build --package-path Examples
 	@script/run-script-tests
-	@swift test
+	@# A test that waits for ever fails here, not at the end of a day.
+	@timeout --kill-after=30 1200 swift test
 
 bench: ## Measure against the budgets, in a release build
 	@script/install-packages bench

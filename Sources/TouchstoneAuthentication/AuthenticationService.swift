@@ -74,7 +74,8 @@ package final class AuthenticationService: Sendable {
     }
 
     package var hasAgent: Bool { state.withLock { !$0.agents.isEmpty } }
-    package var hasPrompt: Bool { state.withLock { $0.evaluation != nil } }
+    /// The prompt that is up.
+    package var prompt: AgentInterface.Prompt? { state.withLock { $0.evaluation?.prompt } }
 
     private var handlers: [VarlinkHandler] {
         [

@@ -61,7 +61,7 @@ package final class DeviceService: Sendable {
                         isBiometryLockedOut: facts.isBiometryLockedOut, passcodeFailures: facts.passcodeFailures,
                         passcodeRetryAfterSeconds: facts.passcodeRetryAfterSeconds,
                         isPasscodeDisabled: facts.isPasscodeDisabled, hasAgent: authentication.hasAgent,
-                        hasPrompt: authentication.hasPrompt))
+                        hasPrompt: authentication.prompt != nil))
             },
             owner(DeviceInterface.GetNonce.self) { [self] _ in
                 try enclave.call(EnclaveInterface.GetNonce.self, Empty())

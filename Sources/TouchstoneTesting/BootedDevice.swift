@@ -53,6 +53,9 @@ package final class BootedDevice: Sendable {
         isWatching.wait()
     }
 
+    /// The identifier of the prompt that is up.
+    var prompt: String? { authentication.prompt?.identifier }
+
     func client() throws -> VarlinkClient { try ownerEndpoint.client() }
 
     func seal(_ passcodes: [String], for purpose: SealedPasscode.Purpose, nonce: Data) throws -> SealedPasscode {

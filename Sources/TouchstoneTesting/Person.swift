@@ -98,7 +98,14 @@ final class Person: Sendable {
             }
             guard let (action, prompt, device) = next else { return }
             if (try? Self.perform(action, prompt, device)) == true { return }
-            state.withLock { $0.isActing = false }
+            let isShown = device.prompt == prompt.identifier
+            state.withLock { state in
+                state.isActing = false
+                guard !isShown, state.device === device else { return }
+                // Gone in the meantime, which nobody has told yet: the action waits for the next prompt.
+                state.planned.insert(action, at: 0)
+                if state.shown?.identifier == prompt.identifier { state.shown = nil }
+            }
         }
     }
 

@@ -55,7 +55,7 @@ package final class DeviceContext: Sendable {
                 return state.isInvalidated
             }
             if isLate {
-                Self.invalidate(registration)
+                Self.invalidate(registration, [])
                 throw Self.invalid
             }
             return registration.identifier
@@ -112,8 +112,8 @@ package final class DeviceContext: Sendable {
         }
         // A fork must leave its parent's connections alone.
         if let registration, registration.process != getpid() { return }
-        for evaluation in evaluations { evaluation.close() }
-        if let registration { Self.invalidate(registration) }
+        guard let registration else { return evaluations.forEach { $0.close() } }
+        Self.invalidate(registration, evaluations)
     }
 
     // MARK: - Registration
@@ -147,11 +147,14 @@ package final class DeviceContext: Sendable {
     }
 
     /// Tells the device, without waiting for it: a `deinit` may run anywhere.
-    private static func invalidate(_ registration: Registration) {
+    ///
+    /// The device answers the evaluations first, so that an app that hears of -9 finds the prompt gone.
+    private static func invalidate(_ registration: Registration, _ evaluations: [VarlinkClient]) {
         queue.async {
             // If this fails the connection is gone, and the context with it.
             _ = try? registration.lifeline.call(
                 AuthenticationInterface.InvalidateContext.self, .init(context: registration.identifier))
+            for evaluation in evaluations { evaluation.close() }
         }
     }
 
