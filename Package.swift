@@ -55,6 +55,7 @@ let package = Package(
     targets: [
         // ground
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+        .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
         .target(name: "CTouchstoneSystem"),
         library("TouchstoneCore"),
         library("TouchstoneMemory", ["CSodium"]),
@@ -96,7 +97,7 @@ let package = Package(
             "TouchstoneSecurity",
             [
                 "TouchstoneCore", "TouchstoneTransport", "TouchstoneCoreFoundation", "TouchstoneCertificates",
-                "CTouchstoneSystem", asn1, crypto, cryptoExtras,
+                "CTouchstoneSystem", "CNettle", asn1, crypto, cryptoExtras,
             ]),
         library(
             "TouchstoneLocalAuthentication",

@@ -1,12 +1,11 @@
-internal import Foundation
-internal import SwiftASN1
+package import SwiftASN1
 
 extension ASN1Node {
     /// The text of a string of any of ASN.1's types; nil for another type, and for bytes that are none.
     ///
     /// Teletex is read as Latin-1, as everybody does. A text with a NUL inside is refused: `"bank.example\0.evil"` must not be shown
     /// as its beginning.
-    var text: String? {
+    package var text: String? {
         guard case .primitive(let bytes) = content else { return nil }
         let text: String?
         switch identifier {
