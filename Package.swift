@@ -155,6 +155,9 @@ let package = Package(
         tests(
             "TouchstoneSecurityTests",
             ["TouchstoneCore", "TouchstoneTransport", "TouchstoneSecurity", "TouchstoneLocalAuthentication"]),
+        tests(
+            "TouchstoneCertificatesTests",
+            ["TouchstoneCertificates", "TouchstoneSecurity", "TouchstoneCore", asn1, crypto]),
         tests("TouchstoneTestingTests", ["TouchstoneTesting", "Security", "LocalAuthentication"]),
 
         // tests of the keychain, through the app API and beneath it

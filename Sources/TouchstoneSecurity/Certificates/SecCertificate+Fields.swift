@@ -27,7 +27,7 @@ public func SecCertificateCopySubjectSummary(_ certificate: SecCertificate) -> C
 /// - Parameters:
 ///   - certificate: The certificate.
 ///   - commonName: Takes the last common name, which is the most specific.
-/// - Returns: `errSecSuccess`, or `errSecInternal` where it has none, or one that cannot be read.
+/// - Returns: `errSecSuccess`, or -26276 where it has none, or one that cannot be read.
 @discardableResult
 public func SecCertificateCopyCommonName(
     _ certificate: SecCertificate, _ commonName: UnsafeMutablePointer<CFString?>

@@ -19,8 +19,10 @@ extension ASN1Node {
 
     /// An integer from 1 to 2^31 - 1.
     var positiveInteger: Int? {
-        guard let bytes = bytes(.integer), (1...4).contains(bytes.count) else { return nil }
+        guard let bytes = bytes(.integer), (1...4).contains(bytes.count), let first = bytes.first, first < 0x80 else {
+            return nil
+        }
         let number = bytes.reduce(0) { $0 << 8 | Int($1) }
-        return (1...Int(Int32.max)).contains(number) ? number : nil
+        return number > 0 ? number : nil
     }
 }

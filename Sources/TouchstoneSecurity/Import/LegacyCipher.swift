@@ -1,6 +1,6 @@
 internal import CNettle
 
-/// A cipher of old files, in CBC mode with PKCS#7 padding. For reading only.
+/// A cipher of old files, in CBC mode with PKCS#7 padding, for reading only.
 enum LegacyCipher {
     /// Three keys, of 24 bytes.
     case tripleDES
