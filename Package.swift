@@ -80,7 +80,7 @@ let package = Package(
         library(
             "TouchstoneKeychain",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneMemory", crypto,
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneMemory", "TouchstoneCertificates", crypto,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             resources: [.embedInCode("io.touchstone.Keychain.varlink")]),
