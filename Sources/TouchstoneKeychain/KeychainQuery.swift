@@ -72,7 +72,7 @@ struct KeychainQuery: Sendable {
         }
         guard case .string(let name) = value else { throw .param }
         if let itemClass = ItemClass(rawValue: name) { return itemClass }
-        throw ["cert", "keys", "idnt"].contains(name) ? .unimplemented : .noSuchClass
+        throw .noSuchClass
     }
 
     private mutating func readAttribute(_ key: String, _ value: AttributeValue) throws(Status) {
@@ -154,9 +154,9 @@ struct KeychainQuery: Sendable {
     /// - Throws: `.param` for what an add cannot have (section 6 of the table). Match keys are refused, where Apple's server
     ///   reports success and adds nothing.
     func checkedForAdd() throws(Status) -> KeychainQuery {
-        guard persistentReference == nil, !hasMatchKeys, authenticationUI != .skip, synchronizable != nil else {
-            throw .param
-        }
+        guard itemClass != .identity, persistentReference == nil, !hasMatchKeys, authenticationUI != .skip,
+            synchronizable != nil
+        else { throw .param }
         // KC-27
         if synchronizable == true, accessControl?.isConstrained == true { throw .param }
         return self

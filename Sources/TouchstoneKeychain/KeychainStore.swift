@@ -106,7 +106,11 @@ package final class KeychainStore: Sendable {
     private static func migrate(_ queue: DatabaseQueue) throws {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { database in
-            let tags = tagColumns.map { "\"\($0)\" BLOB" }.joined(separator: ", ")
+            // As it was when this was written: what came later is added below.
+            let tags = [
+                "acct", "agrp", "alis", "atyp", "crtr", "cusi", "desc", "gena", "icmt", "invi", "labl", "nega", "path",
+                "port", "prot", "ptcl", "scrp", "sdmn", "srvr", "svce", "sync", "tkid", "type", "vwht",
+            ].map { "\"\($0)\" BLOB" }.joined(separator: ", ")
             try database.execute(
                 sql: """
                     CREATE TABLE item (
@@ -125,6 +129,20 @@ package final class KeychainStore: Sendable {
                     CREATE INDEX item_server ON item (class, agrp, srvr, acct) WHERE class = 'inet';
                     CREATE INDEX item_account ON item (class, agrp, acct);
                     CREATE INDEX item_label ON item (class, agrp, labl) WHERE labl IS NOT NULL;
+                    """)
+        }
+        // Certificates and keys.
+        migrator.registerMigration("2") { database in
+            for column in ["atag", "bsiz", "ctyp", "esiz", "issr", "kcls", "klbl", "pkhh", "skid", "slnr", "subj"] {
+                try database.execute(sql: "ALTER TABLE item ADD COLUMN \"\(column)\" BLOB")
+            }
+            try database.execute(
+                sql: """
+                    CREATE INDEX item_key ON item (class, agrp, klbl) WHERE class = 'keys';
+                    CREATE INDEX item_applicationTag ON item (class, agrp, atag) WHERE class = 'keys';
+                    CREATE INDEX item_issuer ON item (class, agrp, issr, slnr) WHERE class = 'cert';
+                    CREATE INDEX item_subject ON item (class, agrp, subj) WHERE class = 'cert';
+                    CREATE INDEX item_publicKey ON item (class, agrp, pkhh) WHERE class = 'cert';
                     """)
         }
         try migrator.migrate(queue)
@@ -236,14 +254,4 @@ package final class KeychainStore: Sendable {
 /// The store cannot be used as it is.
 package struct KeychainStoreError: Error, CustomStringConvertible {
     package let description: String
-}
-
-extension Attribute {
-    /// Dates are compared after decryption, the protection class is in the clear.
-    var hasTag: Bool {
-        switch kind {
-        case .number, .string, .blob: true
-        case .date, .accessibility: false
-        }
-    }
 }

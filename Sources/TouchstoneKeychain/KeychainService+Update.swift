@@ -1,0 +1,30 @@
+import Foundation
+import TouchstoneCore
+import TouchstoneTransport
+
+extension KeychainService {
+    func update(_ request: KeychainInterface.Update.Parameters, for app: AppIdentity) throws {
+        var query = try KeychainQuery(request.query).checkedForChange(isUpdate: true)
+        query.returnsData = true
+        let changes = try Changes(request.attributes, of: query, groups: accessGroups(of: app))
+        let date = now().timeIntervalSinceReferenceDate
+        // Found and written in one transaction: what another call does to the same rows comes before or after.
+        try store.write { writer in
+            let found = try search(query, for: app, context: request.context, in: writer)
+            guard !found.isEmpty else { throw Status.itemNotFound }
+            for item in found {
+                let (attributes, control, data) = try changes.applied(to: item, now: date)
+                let row = try seal(
+                    attributes, control: control, data: data, itemClass: item.row.itemClass,
+                    identifier: item.row.identifier, rowID: item.row.rowID)
+                if row.identityTag != item.row.identityTag, let other = try writer.row(identityTag: row.identityTag),
+                    let rowID = other.rowID
+                {
+                    guard try isGone(other, accessGroup: attributes.accessGroup) else { throw Status.duplicateItem }
+                    try writer.delete(rowID: rowID)
+                }
+                try writer.save(row)
+            }
+        }
+    }
+}
