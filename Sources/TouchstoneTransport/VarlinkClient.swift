@@ -28,7 +28,7 @@ package final class VarlinkClient: Sendable {
 
     /// - Throws: `RemoteError`, the peer's answer; `TransportError`, after which the connection is of no more use.
     package func call<M: VarlinkMethod>(_ method: M.Type, _ parameters: M.Parameters) throws -> M.Reply {
-        let frame = try JSONEncoder().encode(RequestFrame(method: M.name, parameters: parameters, more: nil))
+        let frame = try MessageEncoder.encode(RequestFrame(method: M.name, parameters: parameters, more: nil))
         guard frame.count <= VarlinkLimits.maximumRequestBytes else { throw TransportError.tooLarge }
         let answer = try turn.withLock {
             do {
@@ -46,7 +46,7 @@ package final class VarlinkClient: Sendable {
     package func stream<M: VarlinkMethod>(
         _ method: M.Type, _ parameters: M.Parameters, _ body: (M.Reply) throws -> Bool
     ) throws {
-        let frame = try JSONEncoder().encode(RequestFrame(method: M.name, parameters: parameters, more: true))
+        let frame = try MessageEncoder.encode(RequestFrame(method: M.name, parameters: parameters, more: true))
         guard frame.count <= VarlinkLimits.maximumRequestBytes else { throw TransportError.tooLarge }
         try turn.withLock {
             try channel.send(frame)
@@ -68,7 +68,7 @@ package final class VarlinkClient: Sendable {
 
     private static func decode<R: Decodable>(_ type: R.Type, _ frame: Data) throws -> IncomingReply<R> {
         do {
-            return try JSONDecoder().decode(IncomingReply<R>.self, from: frame)
+            return try IncomingReply<R>(frame)
         } catch {
             throw TransportError.malformed
         }

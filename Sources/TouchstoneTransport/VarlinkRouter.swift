@@ -22,9 +22,7 @@ package struct VarlinkHandler: Sendable {
     /// The types, for the test that holds them against the interface file.
     package let parameters: any (Codable & Sendable).Type
     package let reply: any (Codable & Sendable).Type
-    let prepare: @Sendable (Decoder) throws -> @Sendable (PendingCall) -> Void
-
-    typealias Decoder = KeyedDecodingContainer<RequestKeys>
+    let prepare: @Sendable (MessageDecoder) throws -> @Sendable (PendingCall) -> Void
 
     /// A method that answers at once.
     ///
@@ -48,11 +46,7 @@ package struct VarlinkHandler: Sendable {
         _ method: M.Type, _ body: @escaping @Sendable (M.Parameters, VarlinkCall<M>) -> Void
     ) -> VarlinkHandler {
         VarlinkHandler(name: M.name, parameters: M.Parameters.self, reply: M.Reply.self) { request in
-            let parameters =
-                request.contains(.parameters)
-                ? try request.decode(M.Parameters.self, forKey: .parameters)
-                : try JSONDecoder().decode(NoParameters<M.Parameters>.self, from: Data(#"{"parameters":{}}"#.utf8))
-                    .parameters
+            let parameters = try request.decode(M.Parameters.self)
             return { pending in body(parameters, VarlinkCall(pending)) }
         }
     }
@@ -70,12 +64,12 @@ package struct VarlinkCall<M: VarlinkMethod>: Sendable {
     package var wantsMore: Bool { pending.more }
 
     package func reply(_ reply: M.Reply) {
-        pending.finish { try JSONEncoder().encode(ReplyFrame(parameters: reply, continues: nil)) }
+        pending.finish { try MessageEncoder.encode(ReplyFrame(parameters: reply, continues: nil)) }
     }
 
     /// One reply of a stream; to be called only where `wantsMore`.
     package func `continue`(_ reply: M.Reply) {
-        pending.send { try JSONEncoder().encode(ReplyFrame(parameters: reply, continues: true)) }
+        pending.send { try MessageEncoder.encode(ReplyFrame(parameters: reply, continues: true)) }
     }
 
     /// As `continue`, and waits until the peer has taken what it was sent: a stream is made no faster than it is read.
@@ -131,7 +125,7 @@ final class PendingCall: Sendable {
 
     func fail(_ error: any VarlinkError) {
         func encode<E: VarlinkError>(_ error: E) throws -> Data {
-            try JSONEncoder().encode(ErrorFrame(error: E.name, parameters: error))
+            try MessageEncoder.encode(ErrorFrame(error: E.name, parameters: error))
         }
         finish { try encode(error) }
     }
@@ -173,11 +167,9 @@ package final class VarlinkRouter: Sendable {
     }
 
     func answer(_ frame: Data, on connection: VarlinkConnection) {
-        let decoder = JSONDecoder()
-        decoder.userInfo[.handlers] = handlers
         let request: IncomingRequest
         do {
-            request = try decoder.decode(IncomingRequest.self, from: frame)
+            request = try IncomingRequest(frame, handlers)
         } catch {
             // Not a Varlink request at all: there is nothing to answer and no telling where the next one begins.
             return connection.close()
@@ -197,13 +189,8 @@ package final class VarlinkRouter: Sendable {
     }
 }
 
-extension CodingUserInfoKey {
-    // The initialiser fails only on Apple's platforms of old; the name is a literal.
-    fileprivate static let handlers = CodingUserInfoKey(rawValue: "io.touchstone.handlers")!
-}
-
 /// A request, parsed once: its parameters are read by the handler that the method names.
-private struct IncomingRequest: Decodable {
+private struct IncomingRequest {
     enum Body {
         case run(@Sendable (PendingCall) -> Void)
         case invalid(parameter: String)
@@ -215,47 +202,32 @@ private struct IncomingRequest: Decodable {
     var oneway: Bool
     var body: Body
 
-    init(from decoder: any Decoder) throws {
-        let request = try decoder.container(keyedBy: RequestKeys.self)
+    private enum Keys: String, CodingKey { case method, parameters, more, oneway }
+
+    init(_ frame: Data, _ handlers: [String: VarlinkHandler]) throws {
+        let text = try JSONText(frame)
+        let request = try MessageDecoder(text).container(keyedBy: Keys.self)
         method = try request.decode(String.self, forKey: .method)
         more = try request.decodeIfPresent(Bool.self, forKey: .more) ?? false
         oneway = try request.decodeIfPresent(Bool.self, forKey: .oneway) ?? false
-        let handlers = decoder.userInfo[.handlers] as? [String: VarlinkHandler]
-        guard let handler = handlers?[method] else {
+        guard let handler = handlers[method] else {
             body = .unknown
             return
         }
         do {
-            body = .run(try handler.prepare(request))
+            body = .run(try handler.prepare(text.value(Keys.parameters.rawValue, in: 0).map { MessageDecoder(text, $0) } ?? Self.noParameters()))
         } catch let error as DecodingError {
             body = .invalid(parameter: error.parameter)
         } catch is Status {
             body = .invalid(parameter: "accessControl")
-        } catch {
-            body = .invalid(parameter: Self.unfitNumber(in: request))
         }
     }
 
-    /// Of a number that does not fit, `JSONDecoder` says only that there is one: this is where, if there is only one that can be meant.
-    private static func unfitNumber(in request: KeyedDecodingContainer<RequestKeys>) -> String {
-        guard let parameters = try? request.decode([String: Suspect].self, forKey: .parameters) else { return "" }
-        let suspects = parameters.filter(\.value.isUnfit).keys
-        return suspects.count == 1 ? suspects.first ?? "" : ""
+    /// A request that leaves its parameters out is one that has none in them.
+    private static func noParameters() throws -> MessageDecoder {
+        let text = try JSONText(Data(#"{"parameters":{}}"#.utf8))
+        return MessageDecoder(text, text.value(Keys.parameters.rawValue, in: 0) ?? 0)
     }
-
-    /// A parameter that holds a number which is no 64-bit integer.
-    private struct Suspect: Decodable {
-        var isUnfit: Bool
-
-        init(from decoder: any Decoder) throws {
-            isUnfit = (try? JSONValue(from: decoder))?.hasUnfitNumber ?? true
-        }
-    }
-}
-
-/// A request that leaves its parameters out, as one that has none in them.
-private struct NoParameters<Parameters: Decodable>: Decodable {
-    var parameters: Parameters
 }
 
 extension DecodingError {

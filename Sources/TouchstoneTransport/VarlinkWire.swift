@@ -37,12 +37,13 @@ package enum VarlinkServiceError {
 /// The peer answered with an error.
 package struct RemoteError: Error, CustomStringConvertible {
     package var name: String
-    let parameters: JSONValue
+    /// As they came; nil where there were none.
+    fileprivate let parameters: Data?
 
     /// The error as `type`, where that is what it is.
     package func `as`<E: VarlinkError>(_ type: E.Type) -> E? {
-        guard name == E.name, let data = try? JSONEncoder().encode(parameters) else { return nil }
-        return try? JSONDecoder().decode(E.self, from: data)
+        guard name == E.name else { return nil }
+        return try? MessageDecoder.decode(E.self, from: parameters ?? Data("{}".utf8))
     }
 
     package var description: String { name }
@@ -63,8 +64,6 @@ struct RequestFrame<Parameters: Encodable>: Encodable {
     var more: Bool?
 }
 
-enum RequestKeys: String, CodingKey { case method, parameters, more, oneway }
-
 struct ReplyFrame<Parameters: Encodable>: Encodable {
     var parameters: Parameters
     var continues: Bool?
@@ -76,20 +75,21 @@ struct ErrorFrame<Parameters: Encodable>: Encodable {
 }
 
 /// A reply as a client reads it: parsed once, whichever it is.
-struct IncomingReply<Parameters: Decodable>: Decodable {
+struct IncomingReply<Parameters: Decodable> {
     var result: Result<Parameters, RemoteError>
     var continues: Bool
 
-    private enum CodingKeys: String, CodingKey { case error, parameters, continues }
+    private enum Keys: String, CodingKey { case error, parameters, continues }
 
-    init(from decoder: any Decoder) throws {
-        let frame = try decoder.container(keyedBy: CodingKeys.self)
-        continues = try frame.decodeIfPresent(Bool.self, forKey: .continues) ?? false
-        if let error = try frame.decodeIfPresent(String.self, forKey: .error) {
-            let parameters = try frame.decodeIfPresent(JSONValue.self, forKey: .parameters) ?? .object([:])
+    init(_ frame: Data) throws {
+        let text = try JSONText(frame)
+        let reply = try MessageDecoder(text).container(keyedBy: Keys.self)
+        continues = try reply.decodeIfPresent(Bool.self, forKey: .continues) ?? false
+        if let error = try reply.decodeIfPresent(String.self, forKey: .error) {
+            let parameters = text.value(Keys.parameters.rawValue, in: 0).map(text.text)
             result = .failure(RemoteError(name: error, parameters: parameters))
         } else {
-            result = .success(try frame.decode(Parameters.self, forKey: .parameters))
+            result = .success(try reply.decode(Parameters.self, forKey: .parameters))
         }
     }
 }

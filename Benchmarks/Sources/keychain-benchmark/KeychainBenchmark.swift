@@ -13,6 +13,7 @@ struct KeychainBenchmark {
         switch (command, words.count) {
         case ("fill", 2): try fill(from: number(words[0]), to: number(words[1]))
         case ("items", 2): try await items(number(words[0]), placement: words[1])
+        case ("repeat", 3): try repeatCall(words[0], number(words[1]), items: number(words[2]))
         case ("match", 1): try await match(placement: words[0])
         case ("boot", 4): try boot(count: number(words[0]), placement: words[1], touchstone: words[2], device: words[3])
         default: throw UsageError()
@@ -45,6 +46,21 @@ struct KeychainBenchmark {
         try check(item.add())
         print(try measure(key("protected read"), count: 1_000) { _ in try check(item.read()) }.line)
         try check(item.delete())
+    }
+
+    /// One call over and over, for a profiler to look at.
+    private static func repeatCall(_ operation: String, _ count: Int, items: Int) throws {
+        let timing = try measure(.init("touchstone", operation, items: items, "repeat"), count: count) { index in
+            switch operation {
+            case "read": try check(Item(index &* 7919 % items).read())
+            case "update": try check(Item(index &* 7919 % items).update())
+            case "add":
+                try check(Item(items + index).add())
+                try check(Item(items + index).delete())
+            default: throw UsageError()
+            }
+        }
+        print(timing.line)
     }
 
     /// From the sensor's match to the app's reply, with a new context each time, or the second would ask for nobody.
@@ -98,6 +114,7 @@ struct KeychainBenchmark {
             """
             keychain-benchmark fill FROM TO
             keychain-benchmark items COUNT PLACEMENT
+            keychain-benchmark repeat read|update|add CALLS ITEMS
             keychain-benchmark match PLACEMENT
             keychain-benchmark boot COUNT PLACEMENT TOUCHSTONE DEVICE
             """
