@@ -93,7 +93,7 @@ let package = Package(
             ["TouchstoneCore", "TouchstoneTransport", "TouchstoneCoreFoundation", "CTouchstoneSystem"]),
         library(
             "TouchstoneLocalAuthentication",
-            ["TouchstoneCore", "TouchstoneTransport", "TouchstoneSecurity", "TouchstoneCoreFoundation"]),
+            ["TouchstoneCore", "TouchstoneTransport", "TouchstoneSecurity", "TouchstoneCoreFoundation", crypto]),
         library("Security", ["TouchstoneSecurity"]),
         library("LocalAuthentication", ["TouchstoneLocalAuthentication"]),
         library(

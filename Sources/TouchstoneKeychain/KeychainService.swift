@@ -113,7 +113,8 @@ package final class KeychainService: Sendable {
                 try writer.delete(rowID: rowID)
             }
             let row = try seal(
-                attributes, control: control, data: query.data, itemClass: itemClass, identifier: .random(), rowID: nil)
+                attributes, control: control, data: query.data, itemClass: itemClass, identifier: .random(), rowID: nil,
+                for: app, context: request.context)
             try writer.save(row)
             return row
         }
@@ -230,7 +231,7 @@ package final class KeychainService: Sendable {
                 let (attributes, control, data) = try changes.applied(to: item, now: date)
                 let row = try seal(
                     attributes, control: control, data: data, itemClass: item.row.itemClass,
-                    identifier: item.row.identifier, rowID: item.row.rowID)
+                    identifier: item.row.identifier, rowID: item.row.rowID, for: app, context: request.context)
                 if row.identityTag != item.row.identityTag, let other = try writer.row(identityTag: row.identityTag),
                     let rowID = other.rowID
                 {
@@ -403,7 +404,7 @@ package final class KeychainService: Sendable {
     /// Makes a row of attributes and data, under fresh keys.
     private func seal(
         _ attributes: [String: AttributeValue], control: AccessControl, data: Data?, itemClass: ItemClass,
-        identifier: ItemIdentifier, rowID: Int64?
+        identifier: ItemIdentifier, rowID: Int64?, for app: AppIdentity, context: String?
     ) throws -> ItemRow {
         let binding = ItemCipher.Binding(
             itemClass: itemClass, identifier: identifier, version: ItemIdentifier.random().bytes)
@@ -415,10 +416,16 @@ package final class KeychainService: Sendable {
                 .init(
                     accessControl: control,
                     binding: .init(accessGroup: attributes.accessGroup, item: binding.bytes),
-                    key: unsafe itemKey.withUnsafeBytes { unsafe Data($0) })
+                    key: unsafe itemKey.withUnsafeBytes { unsafe Data($0) }, app: app.identifier, context: context)
             ).wrappedKey
         } catch let error as RemoteError {
-            throw error.as(EnclaveInterface.NotWrapped.self).map { Status(rawValue: $0.status) } ?? .internalError
+            let status = error.as(EnclaveInterface.NotWrapped.self).map { Status(rawValue: $0.status) }
+            // AC-21, AC-48: the context lacks the application password.
+            if status == .authNeeded {
+                throw KeychainInterface.AuthenticationNeeded(
+                    operations: [.init(accessControl: control, operation: .createItem)])
+            }
+            throw status ?? .internalError
         }
         guard let metadataKey = metadataKeys.withLock({ $0.open[control.protection] }) else {
             throw Status.interactionNotAllowed
@@ -459,7 +466,9 @@ extension Status {
         switch error.resultCode {
         case .SQLITE_CONSTRAINT: self = .duplicateItem
         case .SQLITE_NOMEM: self = .allocate
-        case .SQLITE_IOERR, .SQLITE_FULL: self = .io
+        case .SQLITE_IOERR: self = .io
+        case .SQLITE_FULL: self = .diskFull
+        case .SQLITE_READONLY: self = .readOnly
         default: self = .notAvailable
         }
     }
