@@ -101,7 +101,7 @@ let package = Package(
             ]),
         library(
             "TouchstoneLocalAuthentication",
-            ["TouchstoneCore", "TouchstoneTransport", "TouchstoneSecurity", "TouchstoneCoreFoundation"]),
+            ["TouchstoneCore", "TouchstoneTransport", "TouchstoneSecurity", "TouchstoneCoreFoundation", crypto]),
         library("Security", ["TouchstoneSecurity"]),
         library("LocalAuthentication", ["TouchstoneLocalAuthentication"]),
         library(

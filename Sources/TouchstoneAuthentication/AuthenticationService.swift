@@ -23,7 +23,11 @@ package final class AuthenticationService: Sendable {
         /// A program that comes later cannot take the screen.
         var agents: [ConnectedAgent] = []
         var backgroundApps: Set<String> = []
+        /// Who waits for an application password to be stretched, by the enclave's ticket.
+        var credentials: [String: @Sendable (Result<Void, Failed>) -> Void] = [:]
     }
+
+    typealias Failed = AuthenticationInterface.Failed
 
     /// A context belongs to the process that made it.
     struct ContextOwner: Hashable {
@@ -86,6 +90,12 @@ package final class AuthenticationService: Sendable {
                 try invalidateContext(request.context, connection)
                 return Empty()
             },
+            .deferred(AuthenticationInterface.SetCredential.self) { [self] request, call in setCredential(request, call)
+            },
+            .method(AuthenticationInterface.IsCredentialSet.self) { [self] request, connection in
+                guard try isOwner(connection, of: request.context) else { return .init(isSet: false) }
+                return .init(isSet: try isCredentialSet(request.context, try connection.identity()))
+            },
             .method(AuthenticationInterface.CanEvaluatePolicy.self) { [self] request, connection in
                 try canEvaluate(request, connection)
             },
@@ -106,9 +116,13 @@ package final class AuthenticationService: Sendable {
                 }
                 // EV-62: creating binds and asks nobody; using asks for what the control says.
                 let isCreation = request.operation == .createItem || request.operation == .createKey
-                // AC-04: always wanted in addition, and there is no way yet to give it.
-                if !isCreation, request.accessControl.flags.contains(.applicationPassword) {
-                    return answer(.failure(Self.failed(.authenticationFailed)))
+                // AC-04: the password is wanted in addition, to create as well as to use.
+                if request.accessControl.flags.contains(.applicationPassword) {
+                    do {
+                        try checkCredential(request, call.connection)
+                    } catch {
+                        return answer(.failure(error))
+                    }
                 }
                 evaluate(
                     isCreation ? Requirement(proofs: []) : request.accessControl.requirement, context: request.context,
@@ -166,6 +180,50 @@ package final class AuthenticationService: Sendable {
     private func isOwner(_ connection: VarlinkConnection, of context: String) throws -> Bool {
         let owner = ContextOwner(app: try connection.identity().identifier, processID: connection.peer.processID)
         return state.withLock { $0.contexts[context] } == owner
+    }
+
+    // MARK: application passwords
+
+    private func setCredential(
+        _ request: AuthenticationInterface.SetCredential.Parameters,
+        _ call: VarlinkCall<AuthenticationInterface.SetCredential>
+    ) {
+        let answer = { @Sendable (result: Result<Void, Failed>) in
+            call.answer(result.mapError { $0 as any Error }.map { Empty() })
+        }
+        do {
+            guard try isOwner(call.connection, of: request.context) else { throw Self.failed(.invalidContext) }
+            let app = try call.connection.identity().identifier
+            // The lock is held over the call so that no event comes before its ticket is known. The call answers at once.
+            let isDone = try state.withLock { state in
+                let reply = try enclave.call(
+                    EnclaveInterface.SetCredential.self,
+                    .init(context: request.context, app: app, credential: request.credential))
+                if let ticket = reply.ticket { state.credentials[ticket] = answer }
+                return reply.ticket == nil
+            }
+            if isDone { answer(.success(())) }
+        } catch let error as RemoteError {
+            let isInvalid = error.as(EnclaveInterface.InvalidContext.self) != nil
+            call.answer(.failure(Self.failed(isInvalid ? .invalidContext : .authenticationFailed)))
+        } catch {
+            call.answer(.failure(error))
+        }
+    }
+
+    private func isCredentialSet(_ context: String, _ app: AppIdentity) throws -> Bool {
+        try enclave.call(EnclaveInterface.IsCredentialSet.self, .init(context: context, app: app.identifier)).isSet
+    }
+
+    /// EV-61: where the password is not there somebody would have to be asked for it, which no agent can do yet.
+    private func checkCredential(
+        _ request: AuthenticationInterface.EvaluateAccessControl.Parameters, _ connection: VarlinkConnection
+    ) throws {
+        guard try isOwner(connection, of: request.context) else { throw Self.failed(.invalidContext) }
+        if try isCredentialSet(request.context, try connection.identity()) { return }
+        throw request.options.interactionNotAllowed
+            ? Self.failed(.notInteractive)
+            : Failed(.authenticationFailed, "The application password is missing or wrong: set it with setCredential.")
     }
 
     // MARK: canEvaluatePolicy
@@ -301,6 +359,10 @@ package final class AuthenticationService: Sendable {
 
     /// Takes one event of the enclave's.
     package func handle(_ event: EnclaveInterface.WatchEvents.Reply) {
+        if let ticket = event.ticket {
+            let reply = state.withLock { $0.credentials.removeValue(forKey: ticket) }
+            reply?(event.outcome == .succeeded ? .success(()) : .failure(Self.failed(.authenticationFailed)))
+        }
         guard let identifier = event.evaluation else { return }
         switch event.outcome {
         case .succeeded: finish(identifier, .success(()))
@@ -320,7 +382,12 @@ package final class AuthenticationService: Sendable {
 
     /// The enclave is gone: whoever waits hears of it now.
     package func enclaveLost() {
-        guard let identifier = state.withLock({ $0.evaluation?.identifier }) else { return }
+        let (running, credentials) = state.withLock { state in
+            defer { state.credentials = [:] }
+            return (state.evaluation?.identifier, state.credentials)
+        }
+        for reply in credentials.values { reply(.failure(Self.failed(.systemCancel))) }
+        guard let identifier = running else { return }
         finish(identifier, .failure(.init(.systemCancel, "UI canceled by system.")))
     }
 

@@ -8,11 +8,13 @@ package struct Status: RawRepresentable, Error, Hashable, Codable, Sendable, Cus
 
     package static let success = Status(0)
     package static let unimplemented = Status(-4)
+    package static let diskFull = Status(-34)
     package static let io = Status(-36)
     package static let param = Status(-50)
     package static let allocate = Status(-108)
     package static let userCanceled = Status(-128)
     package static let notAvailable = Status(-25291)
+    package static let readOnly = Status(-25292)
     package static let authFailed = Status(-25293)
     package static let duplicateItem = Status(-25299)
     package static let itemNotFound = Status(-25300)
@@ -20,6 +22,8 @@ package struct Status: RawRepresentable, Error, Hashable, Codable, Sendable, Cus
     package static let noSuchClass = Status(-25306)
     package static let interactionNotAllowed = Status(-25308)
     package static let keySizeNotAllowed = Status(-25311)
+    /// Between the daemons only: the client is told which access control stands in the way (AC-40).
+    package static let authNeeded = Status(-25330)
     package static let decode = Status(-26275)
     package static let internalError = Status(-26276)
     package static let missingEntitlement = Status(-34018)

@@ -6,12 +6,19 @@ import TouchstoneMemory
 /// A wrapped item key, as the keychain keeps it: version (1 byte), class (1 byte), then AES-256-GCM under the class key of
 /// key (32) ‖ flags (8, little-endian) ‖ enrolment hash (32, zero where the control does not want it).
 ///
+/// Version 2 is of a control that wants an application password: instead of the key stands the key sealed under what the password gives this
+/// item (60 bytes), so that without the password there is nothing to open (AC-04).
+///
 /// The access group and the item's binding are authenticated with it; the control itself is inside, so that neither can be changed (AC-10).
 private enum WrappedKey {
-    static let version: UInt8 = 1
-    static let plainBytes = 32 + 8 + 32
+    static let plain: UInt8 = 1
+    static let withPassword: UInt8 = 2
+    static let keyBytes = 32
 
-    static func context(_ protection: UInt8, _ binding: EnclaveInterface.ItemBinding) -> Data {
+    /// Bytes of the key's place in the plaintext.
+    static func placeBytes(_ version: UInt8) -> Int { version == withPassword ? 12 + keyBytes + 16 : keyBytes }
+
+    static func context(_ version: UInt8, _ protection: UInt8, _ binding: EnclaveInterface.ItemBinding) -> Data {
         let group = Data(binding.accessGroup.utf8)
         return Data("io.touchstone item key \(version) \(protection) \(group.count) ".utf8) + group + binding.item
     }
@@ -36,8 +43,7 @@ extension Enclave {
     /// Wraps an item's key and binds it to what is enrolled now; asks nobody (AC-10, AC-12, AC-15, KC-24).
     func wrap(_ request: EnclaveInterface.WrapKey.Parameters, now: Double) throws -> Data {
         let control = request.accessControl
-        guard request.key.count == 32 else { throw EnclaveInterface.NotWrapped(.param) }
-        guard !control.flags.contains(.applicationPassword) else { throw EnclaveInterface.NotWrapped(.unimplemented) }
+        guard request.key.count == WrappedKey.keyBytes else { throw EnclaveInterface.NotWrapped(.param) }
         // AC-20: with it there is no decrypt entry, so that what is wrapped could never be read.
         guard !control.flags.contains(.privateKeyUsage) else { throw EnclaveInterface.NotWrapped(.param) }
         let proofs = control.requirement.proofs
@@ -54,47 +60,82 @@ extension Enclave {
             let isMissing = control.protection == .whenPasscodeSetThisDeviceOnly && !isPasscodeSet
             throw EnclaveInterface.NotWrapped(isMissing ? .authFailed : .interactionNotAllowed)
         }
+        let wantsPassword = control.flags.contains(.applicationPassword)
+        let version = wantsPassword ? WrappedKey.withPassword : WrappedKey.plain
+        let bound = WrappedKey.context(version, number, request.binding)
         let wantsSet = control.requirement.proofs.contains(.biometryCurrentSet)
         var plain = Data(request.key)
+        if wantsPassword {
+            // AC-48: there is nothing to mix in, and nobody here to ask for it.
+            guard let password = credential(of: request.context, app: request.app) else {
+                throw EnclaveInterface.NotWrapped(.authNeeded)
+            }
+            plain = try password.itemKey(request.binding).seal(SecretBytes(plain), context: bound)
+        }
         defer { plain.resetBytes(in: 0..<plain.count) }
         for shift in stride(from: 0, to: 64, by: 8) {
             plain.append(UInt8(truncatingIfNeeded: control.flags.rawValue >> UInt64(shift)))
         }
         plain.append(wantsSet ? state.database.hash : Data(count: 32))
-        let sealed = try classKey.seal(SecretBytes(plain), context: WrappedKey.context(number, request.binding))
-        return Data([WrappedKey.version, number]) + sealed
+        return Data([version, number]) + (try classKey.seal(SecretBytes(plain), context: bound))
+    }
+
+    /// What became of one wrapped key.
+    struct Opened {
+        var state: EnclaveInterface.KeyState
+        var key: Data?
+        /// All was proven, and the context's application password is not this item's.
+        var isPasswordWrong = false
+
+        init(_ state: EnclaveInterface.KeyState, key: Data? = nil) {
+            self.state = state
+            self.key = key
+        }
     }
 
     /// Opens one item's key for an app, if everything that the item asks for is there.
-    func unwrap(_ item: EnclaveInterface.WrappedItem, app: String, context: String?) -> EnclaveInterface.OpenedItem {
+    func unwrap(_ item: EnclaveInterface.WrappedItem, app: String, context: String?) -> Opened {
         let blob = item.wrappedKey
-        guard blob.count > 2, blob[blob.startIndex] == WrappedKey.version,
-            let protection = Accessibility(number: blob[blob.startIndex + 1])
-        else { return .init(state: .gone) }
+        guard blob.count > 2, let protection = Accessibility(number: blob[blob.startIndex + 1]) else {
+            return .init(.gone)
+        }
+        let (version, number) = (blob[blob.startIndex], blob[blob.startIndex + 1])
+        guard [WrappedKey.plain, WrappedKey.withPassword].contains(version) else { return .init(.gone) }
         guard let classKey = keys[protection] else {
             // Without a passcode no class is merely locked: P is destroyed (KC-23).
-            return .init(state: isPasscodeSet ? .locked : .gone)
+            return .init(isPasscodeSet ? .locked : .gone)
         }
-        let number = blob[blob.startIndex + 1]
-        guard let plain = classKey.open(blob.dropFirst(2), context: WrappedKey.context(number, item.binding)),
-            plain.count == WrappedKey.plainBytes
-        else { return .init(state: .gone) }
+        let bound = WrappedKey.context(version, number, item.binding)
+        let place = WrappedKey.placeBytes(version)
+        guard let plain = classKey.open(blob.dropFirst(2), context: bound), plain.count == place + 8 + 32 else {
+            return .init(.gone)
+        }
         return unsafe plain.withUnsafeBytes { bytes in
-            let flags = (0..<8).reduce(UInt64(0)) { unsafe $0 | UInt64(bytes[32 + $1]) << UInt64(8 * $1) }
-            guard let control = try? AccessControl(protection: protection, flags: .init(rawValue: flags)) else {
-                return .init(state: .gone)
-            }
+            let flags = (0..<8).reduce(UInt64(0)) { unsafe $0 | UInt64(bytes[place + $1]) << UInt64(8 * $1) }
+            guard let control = try? AccessControl(protection: protection, flags: .init(rawValue: flags)),
+                control.flags.contains(.applicationPassword) == (version == WrappedKey.withPassword)
+            else { return .init(.gone) }
             let requirement = control.requirement
             // AC-50, AC-51: bound to an enrolment that is no more.
-            if requirement.proofs.contains(.biometryCurrentSet), unsafe Data(bytes[40..<72]) != state.database.hash {
-                return .init(state: .gone)
+            if requirement.proofs.contains(.biometryCurrentSet),
+                unsafe Data(bytes[(place + 8)...]) != state.database.hash
+            {
+                return .init(.gone)
             }
             // A proof opens what is of the app it was given to, and of no other.
             let isOwn = item.binding.accessGroup == app
             guard requirement.proofs.isEmpty || (isOwn && isProven(requirement, to: context, app: app)) else {
-                return .init(state: .authenticationNeeded)
+                return .init(.authenticationNeeded)
             }
-            return unsafe .init(state: .open, key: Data(bytes[0..<32]))
+            guard version == WrappedKey.withPassword else { return unsafe .init(.open, key: Data(bytes[0..<place])) }
+            // AC-04: wanted in addition to every proof, and looked at after them, so that nobody guesses without the owner.
+            guard isOwn, let password = credential(of: context, app: app) else { return .init(.authenticationNeeded) }
+            guard let key = unsafe password.itemKey(item.binding).open(Data(bytes[0..<place]), context: bound) else {
+                var wrong = Opened(.authenticationNeeded)
+                wrong.isPasswordWrong = true
+                return wrong
+            }
+            return .init(.open, key: key.publicBytes)
         }
     }
 

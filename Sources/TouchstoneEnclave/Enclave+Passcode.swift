@@ -41,7 +41,7 @@ extension Enclave {
     /// Opens what was sealed to the enclave's key for one purpose, with one of these nonces.
     ///
     /// - Returns: The payload, and the nonce it was sealed with.
-    private func open(_ sealed: SealedPasscode, for purpose: SealedPasscode.Purpose, nonces candidates: [Data])
+    func open(_ sealed: SealedPasscode, for purpose: SealedPasscode.Purpose, nonces candidates: [Data])
         throws(DeviceInterface.Refused) -> (SecretBytes, nonce: Data)
     {
         guard let key = try? passcodePrivateKey() else { throw .init(.unreadablePasscode) }
@@ -104,8 +104,7 @@ extension Enclave {
     }
 
     /// The passcodes of `SealedPasscode.payload`.
-    private static func passcodes(in payload: SecretBytes, count: Int) throws(DeviceInterface.Refused) -> [SecretBytes]
-    {
+    static func passcodes(in payload: SecretBytes, count: Int) throws(DeviceInterface.Refused) -> [SecretBytes] {
         let length = SealedPasscode.entryLength
         guard payload.count == count * length else { throw .init(.unreadablePasscode) }
         let passcodes = unsafe payload.withUnsafeBytes { bytes in

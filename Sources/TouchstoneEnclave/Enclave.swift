@@ -13,6 +13,7 @@ package struct Enclave {
     struct Context {
         var app: String
         var proven = Proven()
+        var credential = Credential()
     }
 
     /// What the owner proved to a context (EV-31).
@@ -38,6 +39,8 @@ package struct Enclave {
         /// Non-matches in a row before only the passcode helps (EV-26).
         static let biometryFailures = 5
         static let nonces = 64
+        /// Application passwords that wait to be stretched.
+        static let credentialJobs = 256
     }
 
     // Kept across boots.
@@ -61,6 +64,7 @@ package struct Enclave {
     var isBiometrySuspended = false
     var contexts: [String: Context] = [:]
     var evaluation: Evaluation?
+    var credentialJobs = 0
     /// Nonces given out and not yet used, oldest first.
     var nonces: [Data] = []
 

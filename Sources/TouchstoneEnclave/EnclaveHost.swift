@@ -12,6 +12,7 @@ package final class EnclaveHost: Sendable {
     private let clock: any TimeSource
     private let newPasscodeCost: @Sendable () -> PasscodeCost
     private let derivations = DispatchQueue(label: "io.touchstone.enclave.passcode")
+    let credentials = DispatchQueue(label: "io.touchstone.enclave.credentials")
     private let events = DispatchQueue(label: "io.touchstone.enclave.events")
     private let watcher = Mutex<(@Sendable (EnclaveEvent) -> Void)?>(nil)
 

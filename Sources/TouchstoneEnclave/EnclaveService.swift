@@ -34,6 +34,10 @@ package struct EnclaveService: Sendable {
             .method(EnclaveInterface.InvalidateContext.self) { request, _ in
                 try host.change { enclave, _ in (Empty(), enclave.invalidateContext(request.context)) }
             },
+            .method(EnclaveInterface.SetCredential.self) { request, _ in try host.setCredential(request) },
+            .method(EnclaveInterface.IsCredentialSet.self) { request, _ in
+                .init(isSet: host.read { enclave, _ in enclave.isCredentialSet(request) })
+            },
             .method(EnclaveInterface.Preflight.self) { request, _ in
                 try host.change { enclave, now in
                     enclave.applyReuse(request, now: now)
@@ -131,11 +135,7 @@ package struct EnclaveService: Sendable {
             .method(EnclaveInterface.WrapKey.self) { request, _ in
                 .init(wrappedKey: try host.read { try $0.wrap(request, now: $1) })
             },
-            .method(EnclaveInterface.UnwrapKeys.self) { request, _ in
-                host.read { enclave, _ in
-                    .init(items: request.items.map { enclave.unwrap($0, app: request.app, context: request.context) })
-                }
-            },
+            .method(EnclaveInterface.UnwrapKeys.self) { request, _ in try host.unwrap(request) },
         ]
     }
 }

@@ -9,15 +9,19 @@ extension KeychainService {
         if let certificate, query.itemClass != .key || certificate.itemClass != .certificate { throw Status.param }
         let match = try store.write { writer in
             // Section 6 of the primary-key table: the certificate first, and one that is there already is as good.
-            let certificate = try certificate.map { try insert($0, for: app, in: writer, tolerates: true) }
-            return Match(item: try insert(query, for: app, in: writer), certificate: certificate)
+            let certificate = try certificate.map {
+                try insert($0, for: app, context: request.context, in: writer, tolerates: true)
+            }
+            return Match(
+                item: try insert(query, for: app, context: request.context, in: writer), certificate: certificate)
         }
         return match.result(for: query)
     }
 
     /// Makes the row; where one of the same primary key is there and it `tolerates` that, that one is the answer.
     private func insert(
-        _ query: KeychainQuery, for app: AppIdentity, in writer: KeychainStore.KeychainWriter, tolerates: Bool = false
+        _ query: KeychainQuery, for app: AppIdentity, context: String?, in writer: KeychainStore.KeychainWriter,
+        tolerates: Bool = false
     ) throws -> OpenItem {
         let itemClass = query.itemClass
         var attributes = query.attributes
@@ -43,7 +47,8 @@ extension KeychainService {
             try writer.delete(rowID: rowID)
         }
         let row = try seal(
-            attributes, control: control, data: query.data, itemClass: itemClass, identifier: .random(), rowID: nil)
+            attributes, control: control, data: query.data, itemClass: itemClass, identifier: .random(), rowID: nil,
+            for: app, context: context)
         try writer.save(row)
         return OpenItem(row: row, attributes: attributes, control: control, data: query.data)
     }

@@ -99,7 +99,7 @@ extension KeychainService {
     /// Makes a row of attributes and data, under fresh keys.
     func seal(
         _ attributes: [String: AttributeValue], control: AccessControl, data: Data?, itemClass: ItemClass,
-        identifier: ItemIdentifier, rowID: Int64?
+        identifier: ItemIdentifier, rowID: Int64?, for app: AppIdentity, context: String?
     ) throws -> ItemRow {
         let binding = ItemCipher.Binding(
             itemClass: itemClass, identifier: identifier, version: ItemIdentifier.random().bytes)
@@ -111,10 +111,16 @@ extension KeychainService {
                 .init(
                     accessControl: control,
                     binding: .init(accessGroup: attributes.accessGroup, item: binding.bytes),
-                    key: unsafe itemKey.withUnsafeBytes { unsafe Data($0) })
+                    key: unsafe itemKey.withUnsafeBytes { unsafe Data($0) }, app: app.identifier, context: context)
             ).wrappedKey
         } catch let error as RemoteError {
-            throw error.as(EnclaveInterface.NotWrapped.self).map { Status(rawValue: $0.status) } ?? .internalError
+            let status = error.as(EnclaveInterface.NotWrapped.self).map { Status(rawValue: $0.status) }
+            // AC-21, AC-48: the context lacks the application password.
+            if status == .authNeeded {
+                throw KeychainInterface.AuthenticationNeeded(
+                    operations: [.init(accessControl: control, operation: .createItem)])
+            }
+            throw status ?? .internalError
         }
         guard let metadataKey = metadataKeys.withLock({ $0.open[control.protection] }) else {
             throw Status.interactionNotAllowed

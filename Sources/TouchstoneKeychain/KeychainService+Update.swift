@@ -17,7 +17,7 @@ extension KeychainService {
             var changed: Set<ItemIdentifier> = []
             try search.deliver { matches in
                 for item in matches.flatMap(\.items) where changed.insert(item.row.identifier).inserted {
-                    try replace(item, changes, date, in: writer)
+                    try replace(item, changes, date, for: app, context: request.context, in: writer)
                     isEmpty = false
                 }
                 return true
@@ -27,12 +27,13 @@ extension KeychainService {
     }
 
     private func replace(
-        _ item: OpenItem, _ changes: Changes, _ date: Double, in writer: KeychainStore.KeychainWriter
+        _ item: OpenItem, _ changes: Changes, _ date: Double, for app: AppIdentity, context: String?,
+        in writer: KeychainStore.KeychainWriter
     ) throws {
         let (attributes, control, data) = try changes.applied(to: item, now: date)
         let row = try seal(
             attributes, control: control, data: data, itemClass: item.row.itemClass, identifier: item.row.identifier,
-            rowID: item.row.rowID)
+            rowID: item.row.rowID, for: app, context: context)
         if row.identityTag != item.row.identityTag, let other = try writer.row(identityTag: row.identityTag),
             let rowID = other.rowID
         {

@@ -151,7 +151,9 @@ extension Status {
         switch error.resultCode {
         case .SQLITE_CONSTRAINT: self = .duplicateItem
         case .SQLITE_NOMEM: self = .allocate
-        case .SQLITE_IOERR, .SQLITE_FULL: self = .io
+        case .SQLITE_IOERR: self = .io
+        case .SQLITE_FULL: self = .diskFull
+        case .SQLITE_READONLY: self = .readOnly
         default: self = .notAvailable
         }
     }

@@ -31,6 +31,10 @@ public var kLABiometryTypeTouchID: Int32 { 1 }
 public var kLABiometryTypeFaceID: Int32 { 2 }
 /// `LABiometryType.opticID`.
 public var kLABiometryTypeOpticID: Int32 { 4 }
+/// `LACredentialType.applicationPassword`.
+public var kLACredentialTypeApplicationPassword: Int32 { 0 }
+/// `LACredentialType.smartCardPIN`.
+public var kLACredentialSmartCardPIN: Int32 { -3 }
 /// `LAAccessControlOperation.createItem`.
 public var kLAAccessControlOperationCreateItem: Int32 { 0 }
 /// `LAAccessControlOperation.useItem`.

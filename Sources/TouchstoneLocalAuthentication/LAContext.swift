@@ -187,6 +187,47 @@ open class LAContext: NSObject, AuthenticationContext {
         }
     }
 
+    // MARK: - Credentials
+
+    /// Gives the context the app's own password, for items whose access control has `applicationPassword`; nil takes it away.
+    ///
+    /// It goes to the device's enclave, sealed to the enclave's own key, and nowhere else: this object does not keep it. Blocks
+    /// while the enclave stretches it, which takes some tens of milliseconds. Whether it is right shows when an item is read; one
+    /// that was wrong is forgotten (AC-46). It is gone with the context and when the device restarts.
+    ///
+    /// > Source: EV-60, AC-48.
+    ///
+    /// - Parameters:
+    ///   - credential: The password: at most 256 bytes.
+    ///   - type: `applicationPassword`; there are no smart cards.
+    /// - Returns: Whether it is set, or was taken away; false where no device runs, its key cannot be had, or the context is invalid.
+    @discardableResult
+    open func setCredential(_ credential: Data?, type: LACredentialType) -> Bool {
+        guard type == .applicationPassword else { return credential == nil }
+        if credential == nil, !deviceContext.isRegistered { return !deviceContext.isInvalidated }
+        do {
+            let key = try credential.map { _ in try deviceContext.endpoint.passcodeKey() }
+            try deviceContext.setCredential { context in
+                guard let credential, let key else { return nil }
+                return try SealedPasscode(credential, for: context, enclaveKey: key)
+            }
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    /// Whether the context has a credential.
+    ///
+    /// > Source: EV-60.
+    ///
+    /// - Parameter type: Its kind.
+    /// - Returns: Whether one is set, as the device knows it.
+    @discardableResult
+    open func isCredentialSet(_ type: LACredentialType) -> Bool {
+        type == .applicationPassword && deviceContext.isCredentialSet
+    }
+
     /// Ends the context: evaluations that run fail with `appCancel`, later ones with `invalidContext`.
     ///
     /// Harmless when repeated (EV-50).

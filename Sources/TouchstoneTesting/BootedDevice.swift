@@ -15,7 +15,7 @@ package final class BootedDevice: Sendable {
     private let ownerEndpoint: LoopbackEndpoint
     private let authentication: AuthenticationService
     private let device: DeviceService
-    private let passcodeKey: Curve25519.KeyAgreement.PublicKey
+    let passcodeKey: Curve25519.KeyAgreement.PublicKey
 
     init(storage: any EnclaveStorage, root: any RootOfTrust, clock: ManualClock, store: KeychainStore) throws {
         let host = try EnclaveHost(storage: storage, root: root, clock: clock, newPasscodeCost: { .minimum })

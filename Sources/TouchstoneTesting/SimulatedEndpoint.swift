@@ -1,3 +1,5 @@
+import Crypto
+import Foundation
 import Synchronization
 import TouchstoneCore
 import TouchstoneTransport
@@ -5,7 +7,7 @@ import TouchstoneTransport
 /// How one app reaches a simulated device, across its reboots.
 final class SimulatedEndpoint: VarlinkEndpoint {
     private let app: AppIdentity
-    private let current = Mutex<LoopbackEndpoint?>(nil)
+    private let current = Mutex<(endpoint: LoopbackEndpoint, passcodeKey: Data)?>(nil)
 
     init(app: AppIdentity, device: BootedDevice) {
         self.app = app
@@ -16,15 +18,21 @@ final class SimulatedEndpoint: VarlinkEndpoint {
         let app = app
         let peer = Peer(processID: app.processID, userID: app.userID, identify: { app })
         let new = LoopbackEndpoint(router: device.router, peer: peer)
+        let key = device.passcodeKey.rawRepresentation
         let old = current.withLock { current in
-            defer { current = new }
-            return current
+            defer { current = (new, key) }
+            return current?.endpoint
         }
         old?.stop()
     }
 
     func connect() throws(TransportError) -> any VarlinkChannel {
-        guard let current = current.withLock({ $0 }) else { throw .unreachable }
+        guard let current = current.withLock({ $0?.endpoint }) else { throw .unreachable }
         return try current.connect()
+    }
+
+    func passcodeKey() throws(PasscodeKeyError) -> Data {
+        guard let key = current.withLock({ $0?.passcodeKey }) else { throw .unreadable(ENOENT) }
+        return key
     }
 }

@@ -1,6 +1,7 @@
 package import Foundation
 internal import Glibc
 internal import Synchronization
+internal import TouchstoneCore
 
 /// A channel over a connected Unix stream socket: messages of JSON, each ended by NUL.
 package final class SocketChannel: VarlinkChannel {
@@ -82,9 +83,19 @@ package final class SocketChannel: VarlinkChannel {
 /// A Unix socket by its path.
 package struct SocketEndpoint: VarlinkEndpoint {
     package let path: String
+    private let device: String?
 
-    package init(path: String) {
+    /// - Parameters:
+    ///   - path: The path of the socket.
+    ///   - device: The name of the device whose socket it is; without it the enclave's key is not to be had.
+    package init(path: String, device: String? = nil) {
         self.path = path
+        self.device = device
+    }
+
+    package func passcodeKey() throws(PasscodeKeyError) -> Data {
+        guard let device else { throw .unreadable(ENOENT) }
+        return try PasscodeKeyFile(DevicePaths(name: device).passcodeKey).read()
     }
 
     package var identifier: String? { path }

@@ -1,4 +1,5 @@
 package import Foundation
+internal import Glibc
 package import TouchstoneCore
 
 /// One connection as a client has it: frames out, frames in, in order.
@@ -14,6 +15,8 @@ package protocol VarlinkChannel: Sendable {
 package protocol VarlinkEndpoint: Sendable {
     /// Connections may be kept and shared by all who name this; nil where a new one costs next to nothing.
     var identifier: String? { get }
+    /// Reads the enclave's public key for what only the enclave may read, from where touchstoned could not have put its own (DEC-005).
+    func passcodeKey() throws(PasscodeKeyError) -> Data
     func connect() throws(TransportError) -> any VarlinkChannel
 }
 
@@ -77,6 +80,8 @@ package final class VarlinkClient: Sendable {
 
 extension VarlinkEndpoint {
     package var identifier: String? { nil }
+
+    package func passcodeKey() throws(PasscodeKeyError) -> Data { throw .unreadable(ENOENT) }
 
     package func client() throws(TransportError) -> VarlinkClient {
         VarlinkClient(try connect())

@@ -215,7 +215,10 @@ private struct IncomingRequest {
             return
         }
         do {
-            body = .run(try handler.prepare(text.value(Keys.parameters.rawValue, in: 0).map { MessageDecoder(text, $0) } ?? Self.noParameters()))
+            body = .run(
+                try handler.prepare(
+                    text.value(Keys.parameters.rawValue, in: 0).map { MessageDecoder(text, $0) } ?? Self.noParameters())
+            )
         } catch let error as DecodingError {
             body = .invalid(parameter: error.parameter)
         } catch is Status {

@@ -18,7 +18,8 @@ import TouchstoneCore
     ) throws -> EnclaveInterface.WrappedItem {
         let wrapped = try (enclave ?? self.enclave).wrap(
             .init(
-                accessControl: .init(protection: protection, flags: flags), binding: Self.binding, key: Self.key),
+                accessControl: .init(protection: protection, flags: flags), binding: Self.binding, key: Self.key,
+                app: "app", context: nil),
             now: 0)
         return .init(wrappedKey: wrapped, binding: Self.binding)
     }
@@ -95,7 +96,7 @@ import TouchstoneCore
             try enclave.wrap(
                 .init(
                     accessControl: .init(protection: .whenUnlocked, flags: []), binding: Self.binding,
-                    key: Data(count: count)), now: 0)
+                    key: Data(count: count), app: "app", context: nil), now: 0)
         }
     }
 
@@ -136,7 +137,8 @@ import TouchstoneCore
         var enclave = try Enclave.device()
         let others = EnclaveInterface.ItemBinding(accessGroup: "other", item: Data("item".utf8))
         let control = try AccessControl(protection: .whenUnlocked, flags: .userPresence)
-        let wrapped = try enclave.wrap(.init(accessControl: control, binding: others, key: Data(0..<32)), now: 0)
+        let wrapped = try enclave.wrap(
+            .init(accessControl: control, binding: others, key: Data(0..<32), app: "other", context: nil), now: 0)
         let item = EnclaveInterface.WrappedItem(wrappedKey: wrapped, binding: others)
         let context = try enclave.proven(.deviceOwner)
         #expect(enclave.unwrap(item, app: "app", context: context).state == .authenticationNeeded)

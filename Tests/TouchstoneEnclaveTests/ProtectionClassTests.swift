@@ -22,7 +22,7 @@ import TouchstoneCore
                 wrappedKey: try enclave.wrap(
                     .init(
                         accessControl: .init(protection: protection, flags: []), binding: Self.binding,
-                        key: Data(0..<32)), now: 0), binding: Self.binding)
+                        key: Data(0..<32), app: "other", context: nil), now: 0), binding: Self.binding)
         }
     }
 
@@ -158,7 +158,7 @@ import TouchstoneCore
             try enclave.wrap(
                 .init(
                     accessControl: .init(protection: .whenPasscodeSetThisDeviceOnly, flags: []),
-                    binding: Self.binding, key: Data(0..<32)), now: 0)
+                    binding: Self.binding, key: Data(0..<32), app: "other", context: nil), now: 0)
         }
         #expect(try enclave.changePasscode(from: nil, to: "1234"))
         let opened = items.mapValues { enclave.unwrap($0, app: "app", context: nil).state }

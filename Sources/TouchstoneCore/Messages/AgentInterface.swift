@@ -136,6 +136,8 @@ package struct SealedPasscode: Codable, Hashable, Sendable {
         case unlock
         /// To set, change or remove it.
         case change
+        /// An app's own password, for items of this context (EV-60).
+        case credential(context: String)
     }
 
     /// What is authenticated with the ciphertext.
@@ -145,6 +147,7 @@ package struct SealedPasscode: Codable, Hashable, Sendable {
             case .prompt(let app): "prompt \(app)"
             case .unlock: "unlock"
             case .change: "change"
+            case .credential(let context): "credential \(context)"
             }
         return nonce + Data(words.utf8)
     }

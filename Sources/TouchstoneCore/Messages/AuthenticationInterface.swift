@@ -48,6 +48,30 @@ package enum AuthenticationInterface {
         package typealias Reply = Empty
     }
 
+    /// Gives a context the application password, sealed to the enclave's key for this context, or takes it away (EV-60).
+    package enum SetCredential: VarlinkMethod {
+        package static let name = "io.touchstone.Authentication.SetCredential"
+        package struct Parameters: Codable, Sendable {
+            package var context: String
+            /// nil takes it away.
+            package var credential: SealedPasscode?
+            package init(context: String, credential: SealedPasscode?) {
+                self.context = context
+                self.credential = credential
+            }
+        }
+        package typealias Reply = Empty
+    }
+
+    package enum IsCredentialSet: VarlinkMethod {
+        package static let name = "io.touchstone.Authentication.IsCredentialSet"
+        package typealias Parameters = InvalidateContext.Parameters
+        package struct Reply: Codable, Sendable {
+            package var isSet: Bool
+            package init(isSet: Bool) { self.isSet = isSet }
+        }
+    }
+
     package enum CanEvaluatePolicy: VarlinkMethod {
         package static let name = "io.touchstone.Authentication.CanEvaluatePolicy"
         package struct Parameters: Codable, Sendable {

@@ -74,6 +74,42 @@ package enum EnclaveInterface {
         package typealias Reply = Empty
     }
 
+    /// Gives a context the application password, or takes it away (EV-60).
+    ///
+    /// With a ticket the answer is an event: a password takes as long to be stretched as a passcode.
+    package enum SetCredential: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.SetCredential"
+        package struct Parameters: Codable, Sendable {
+            package var context: String
+            package var app: String
+            /// nil takes it away.
+            package var credential: SealedPasscode?
+            package init(context: String, app: String, credential: SealedPasscode?) {
+                self.context = context
+                self.app = app
+                self.credential = credential
+            }
+        }
+        package struct Reply: Codable, Sendable {
+            /// nil: done.
+            package var ticket: String?
+            package init(ticket: String?) { self.ticket = ticket }
+        }
+    }
+
+    package enum IsCredentialSet: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.IsCredentialSet"
+        package struct Parameters: Codable, Sendable {
+            package var context: String
+            package var app: String
+            package init(context: String, app: String) {
+                self.context = context
+                self.app = app
+            }
+        }
+        package typealias Reply = AuthenticationInterface.IsCredentialSet.Reply
+    }
+
     /// What an evaluation would meet, without beginning one.
     package enum Preflight: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.Preflight"
@@ -201,7 +237,7 @@ package enum EnclaveInterface {
         package typealias Parameters = Empty
         package struct Reply: Codable, Sendable {
             package var evaluation: String?
-            /// A ticket of `ChangePasscode` or `Unlock`.
+            /// A ticket of `ChangePasscode`, `Unlock` or `SetCredential`.
             package var ticket: String?
             package var outcome: Outcome
             package var code: AuthenticationFailure?
@@ -327,10 +363,17 @@ package enum EnclaveInterface {
             package var binding: ItemBinding
             /// 32 bytes.
             package var key: Data
-            package init(accessControl: AccessControl, binding: ItemBinding, key: Data) {
+            package var app: String
+            /// Has the application password, where the control wants one.
+            package var context: String?
+            package init(
+                accessControl: AccessControl, binding: ItemBinding, key: Data, app: String, context: String?
+            ) {
                 self.accessControl = accessControl
                 self.binding = binding
                 self.key = key
+                self.app = app
+                self.context = context
             }
         }
         package struct Reply: Codable, Sendable {

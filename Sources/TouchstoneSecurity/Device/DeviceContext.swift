@@ -41,6 +41,9 @@ package final class DeviceContext: Sendable {
 
     package var isInvalidated: Bool { state.withLock { $0.isInvalidated } }
 
+    /// Whether the device knows the context.
+    package var isRegistered: Bool { state.withLock { $0.registration != nil } }
+
     /// The name by which the device knows the context.
     ///
     /// - Throws: `Failed` with -10 where it was invalidated (EV-50); `TransportError` where there is no device.
@@ -78,6 +81,32 @@ package final class DeviceContext: Sendable {
         } catch {
             throw failure(error)
         }
+    }
+
+    /// Gives the context a credential, or takes it away; blocks while the device stretches it.
+    ///
+    /// - Parameter seal: Seals the credential for the context of this name; nil takes it away.
+    /// - Throws: What `seal` throws; `Failed` where the context is invalid or the device refuses; `TransportError`.
+    package func setCredential(_ seal: (String) throws -> SealedPasscode?) throws {
+        typealias Method = AuthenticationInterface.SetCredential
+        let identifier = try identifier()
+        do {
+            _ = try endpoint.call(Method.self, .init(context: identifier, credential: seal(identifier)))
+        } catch let error as RemoteError where error.as(Failed.self)?.code == .invalidContext && !isInvalidated {
+            // The device was restarted since.
+            forget(identifier)
+            let identifier = try self.identifier()
+            _ = try endpoint.call(Method.self, .init(context: identifier, credential: seal(identifier)))
+        }
+    }
+
+    /// Whether the device has a credential of this context.
+    package var isCredentialSet: Bool {
+        let (isInvalidated, known) = state.withLock { ($0.isInvalidated, $0.registration?.identifier) }
+        guard !isInvalidated, let known else { return false }
+        let reply = try? endpoint.call(
+            AuthenticationInterface.IsCredentialSet.self, .init(context: known), isRepeatable: true)
+        return reply?.isSet == true
     }
 
     /// Has the owner asked; blocks until there is an answer.

@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
-import Glibc
 import TouchstoneCore
+import TouchstoneTransport
 
 /// Seals passcodes for one enclave, so that touchstoned carries them and cannot read them.
 struct PasscodeSeal {
@@ -16,28 +16,26 @@ struct PasscodeSeal {
     /// - Throws: `Failure` where the file is not there, is no key, or could have been written by somebody else.
     init(_ paths: DevicePaths) throws {
         let path = paths.passcodeKey.path
-        let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard file >= 0 else {
-            let code = errno
-            throw Failure(
-                .unavailable,
-                "the enclave's public key cannot be read (\(path): \(Failure.describe(code))): is \(paths.name) booted?"
-            )
+        let key: Data
+        do throws(PasscodeKeyError) {
+            key = try PasscodeKeyFile(paths.passcodeKey).read()
+        } catch {
+            switch error {
+            case .unreadable(let code):
+                throw Failure(
+                    .unavailable,
+                    "the enclave's public key cannot be read (\(path): \(Failure.describe(code))): "
+                        + "is \(paths.name) booted?")
+            case .writableByOthers:
+                throw Failure(
+                    .configuration,
+                    "\(path) can be written by others: a passcode sealed with it might not stay secret")
+            case .malformed:
+                throw Failure(
+                    .configuration, "\(path) is not a public key of \(PasscodeKeyFile.keyBytes) bytes")
+            }
         }
-        defer { close(file) }
-        var facts = stat()
-        guard unsafe fstat(file, &facts) == 0 else { throw Failure.system(path) }
-        guard facts.st_uid == geteuid() || facts.st_uid == 0, facts.st_mode & 0o022 == 0 else {
-            throw Failure(
-                .configuration, "\(path) can be written by others: a passcode sealed with it might not stay secret")
-        }
-        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: Self.keyBytes + 1) { buffer, count in
-            count = max(0, unsafe read(file, buffer.baseAddress!, buffer.count))
-        }
-        guard bytes.count == Self.keyBytes else {
-            throw Failure(.configuration, "\(path) is not a public key of \(Self.keyBytes) bytes")
-        }
-        try self.init(rawPublicKey: Data(bytes))
+        try self.init(rawPublicKey: key)
     }
 
     /// Seals what was typed for one purpose: it is good for nothing else, and with the enclave's nonce for one use.
@@ -64,6 +62,4 @@ struct PasscodeSeal {
         let ciphertext = try sender.seal(payload, authenticating: SealedPasscode.context(purpose, nonce: nonce))
         return SealedPasscode(encapsulatedKey: sender.encapsulatedKey, ciphertext: ciphertext)
     }
-
-    private static let keyBytes = 32
 }

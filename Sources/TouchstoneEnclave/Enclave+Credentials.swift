@@ -1,0 +1,120 @@
+import Crypto
+import Foundation
+import TouchstoneCore
+import TouchstoneMemory
+
+/// Application passwords: a secret of the app's own that is mixed into the keys of its items (AC-04, AC-48, EV-60).
+///
+/// A password is stretched once, when it is set, and only what comes of that is kept; each item then has a key of its own derived from it.
+/// So opening many items costs one derivation, and none of them waits inside a call.
+extension Enclave {
+    /// The application password of one context.
+    struct Credential {
+        /// The stretched password.
+        var key: SecretBytes?
+        /// The derivation whose result is still wanted: a later one, or taking the password away, makes it worthless.
+        var job: String?
+    }
+
+    /// An application password on its way through the key derivation.
+    struct CredentialJob: Sendable {
+        let ticket: String
+        let context: String
+        let password: SecretBytes
+        let salt: Data
+
+        /// Runs for as long as a guess should cost: not to be called while anything waits.
+        func run() throws -> SecretBytes {
+            try PasscodeDerivation.argon2id(password, salt: salt, cost: Self.cost).derive("application password")
+        }
+
+        /// Part of the format: another cost is another version of the wrapped key.
+        static let cost = PasscodeCost(operations: 2, memoryBytes: 19 << 20)
+    }
+
+    /// Takes a password that an app sealed for one of its contexts; nil takes it away.
+    ///
+    /// - Returns: The derivation to run, where there is one.
+    mutating func setCredential(_ request: EnclaveInterface.SetCredential.Parameters) throws -> CredentialJob? {
+        guard contexts[request.context]?.app == request.app else { throw EnclaveInterface.InvalidContext() }
+        guard let sealed = request.credential else {
+            contexts[request.context]?.credential = Credential()
+            return nil
+        }
+        guard credentialJobs < Limits.credentialJobs else { throw DeviceInterface.Refused(.busy) }
+        // Sealed for this context, whose name never comes again: good for no other, and needs no nonce.
+        let (payload, _) = try open(sealed, for: .credential(context: request.context), nonces: [Data()])
+        let job = CredentialJob(
+            ticket: Self.freshIdentifier(), context: request.context,
+            password: try Self.passcodes(in: payload, count: 1)[0],
+            salt: deviceKey.derive("application password salt").publicBytes.prefix(PasscodeDerivation.saltBytes))
+        contexts[request.context]?.credential.job = job.ticket
+        credentialJobs += 1
+        return job
+    }
+
+    /// Ends the derivation; `key` is nil where there was no memory for it.
+    mutating func finishCredential(_ job: CredentialJob, key: SecretBytes?) -> [EnclaveEvent] {
+        credentialJobs -= 1
+        if contexts[job.context]?.credential.job == job.ticket {
+            contexts[job.context]?.credential = Credential(key: key)
+        }
+        return [EnclaveEvent(ticket: job.ticket, outcome: key == nil ? .failed : .succeeded)]
+    }
+
+    func isCredentialSet(_ request: EnclaveInterface.IsCredentialSet.Parameters) -> Bool {
+        credential(of: request.context, app: request.app) != nil
+    }
+
+    /// The stretched password of this app's context.
+    func credential(of identifier: String?, app: String) -> SecretBytes? {
+        guard let identifier, let context = contexts[identifier], context.app == app else { return nil }
+        return context.credential.key
+    }
+
+    /// AC-46: a password that did not open an item is not kept.
+    mutating func forgetCredential(of identifier: String) {
+        contexts[identifier]?.credential = Credential()
+    }
+}
+
+extension SecretBytes {
+    /// The key that a stretched application password gives one item.
+    func itemKey(_ binding: EnclaveInterface.ItemBinding) -> SecretBytes {
+        // The item's own salt: its binding has 32 random bytes that are new with every write.
+        SecretBytes(
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: symmetricKey, salt: binding.item,
+                info: Data("io.touchstone item key of an application password".utf8), outputByteCount: 32))
+    }
+}
+
+extension EnclaveHost {
+    /// Takes an application password; it is stretched outside of any turn, on a queue that no passcode waits for.
+    func setCredential(_ request: EnclaveInterface.SetCredential.Parameters) throws
+        -> EnclaveInterface.SetCredential.Reply
+    {
+        let job = try change { enclave, _ in (try enclave.setCredential(request), []) }
+        guard let job else { return .init(ticket: nil) }
+        credentials.async { [self] in
+            let key = try? job.run()
+            // Nothing of it is kept on the disk, so that nothing can fail to be.
+            try? change { enclave, _ in ((), enclave.finishCredential(job, key: key)) }
+        }
+        return .init(ticket: job.ticket)
+    }
+
+    /// Opens items' keys; drops an application password that was wrong for one of them (AC-46).
+    func unwrap(_ request: EnclaveInterface.UnwrapKeys.Parameters) throws -> EnclaveInterface.UnwrapKeys.Reply {
+        let opened = read { enclave, _ in
+            request.items.map { enclave.unwrap($0, app: request.app, context: request.context) }
+        }
+        if let context = request.context, opened.contains(where: { $0.isPasswordWrong }) {
+            try change { enclave, _ in
+                enclave.forgetCredential(of: context)
+                return ((), [])
+            }
+        }
+        return .init(items: opened.map { .init(state: $0.state, key: $0.key) })
+    }
+}

@@ -1,0 +1,216 @@
+import Crypto
+import Dispatch
+import Foundation
+import Synchronization
+import Testing
+import TouchstoneCore
+import TouchstoneMemory
+
+@testable import TouchstoneEnclave
+
+/// Application passwords, as the enclave holds them.
+@Suite struct CredentialTests {
+    private static let binding = EnclaveInterface.ItemBinding(accessGroup: "app", item: Data("item".utf8))
+    private static let key = Data(0..<32)
+    private var enclave: Enclave
+
+    init() throws { enclave = try Enclave.device() }
+
+    private func sealed(_ password: String, for context: String, in enclave: Enclave) throws -> SealedPasscode {
+        try seal(password, to: enclave.passcodePublicKey(), nonce: Data(), for: .credential(context: context))
+    }
+
+    private mutating func context(_ password: String, app: String = "app") throws -> String {
+        let context = enclave.createContext(app: app)
+        let entry = try sealed(password, for: context, in: enclave)
+        let job = try #require(try enclave.setCredential(.init(context: context, app: app, credential: entry)))
+        _ = enclave.finishCredential(job, key: try job.run())
+        return context
+    }
+
+    private func wrap(_ flags: AccessControl.Flags = .applicationPassword, context: String?) throws
+        -> EnclaveInterface.WrappedItem
+    {
+        let wrapped = try enclave.wrap(
+            .init(
+                accessControl: .init(protection: .whenUnlocked, flags: flags), binding: Self.binding, key: Self.key,
+                app: "app", context: context), now: 0)
+        return .init(wrappedKey: wrapped, binding: Self.binding)
+    }
+
+    private func expectRefusal(
+        _ reason: DeviceInterface.RefusalReason, sourceLocation: SourceLocation = #_sourceLocation,
+        _ body: () throws -> Void
+    ) {
+        do {
+            try body()
+            Issue.record("not refused", sourceLocation: sourceLocation)
+        } catch {
+            #expect((error as? DeviceInterface.Refused)?.reason == reason, sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test("AC-04: the class key alone does not hold the item's key: the password is mixed into it")
+    mutating func mixedIn() throws {
+        let context = try context("right")
+        let item = try wrap(context: context)
+        let classKey = try #require(enclave.keys[.whenUnlocked])
+        let bound = Data("io.touchstone item key 2 6 3 app".utf8) + Self.binding.item
+        let plain = try #require(classKey.open(item.wrappedKey.dropFirst(2), context: bound)).publicBytes
+        #expect(plain.count == 100)
+        #expect(plain.range(of: Self.key) == nil)
+        let opened = enclave.unwrap(item, app: "app", context: context)
+        #expect((opened.state, opened.key) == (.open, Self.key))
+        // The place of the key opens with what this password gives this item, and with nothing near it.
+        let right = try #require(enclave.credential(of: context, app: "app"))
+        let other = EnclaveInterface.ItemBinding(accessGroup: "app", item: Data("tem".utf8))
+        #expect(right.itemKey(Self.binding).open(plain.prefix(60), context: bound)?.publicBytes == Self.key)
+        #expect(right.itemKey(other).open(plain.prefix(60), context: bound) == nil)
+        #expect(right.open(plain.prefix(60), context: bound) == nil)
+    }
+
+    @Test("AC-46: the wrong password does not open the key, and is told from a missing one")
+    mutating func wrongPassword() throws {
+        let right = try context("right")
+        let item = try wrap(context: right)
+        let wrongContext = try context("wrong")
+        let wrong = enclave.unwrap(item, app: "app", context: wrongContext)
+        #expect((wrong.state, wrong.key, wrong.isPasswordWrong) == (.authenticationNeeded, nil, true))
+        let bare = enclave.createContext(app: "app")
+        let missing = enclave.unwrap(item, app: "app", context: bare)
+        #expect((missing.state, missing.key, missing.isPasswordWrong) == (.authenticationNeeded, nil, false))
+        #expect(enclave.unwrap(item, app: "app", context: nil).state == .authenticationNeeded)
+        let again = try context("right")
+        #expect(enclave.unwrap(item, app: "app", context: again).state == .open)
+    }
+
+    @Test("AC-04: the same password on another device opens nothing")
+    mutating func otherDevice() throws {
+        let right = try context("right")
+        let item = try wrap(context: right)
+        let first = enclave
+        enclave = try Enclave.device(root: TestRoot(2))
+        let context = try context("right")
+        let second = enclave
+        #expect(second.unwrap(item, app: "app", context: context).state == .gone)
+        // The salt is the device's own.
+        let key = try #require(second.credential(of: context, app: "app"))
+        let own = try #require(first.credential(of: right, app: "app"))
+        #expect(!own.isEqual(to: key))
+    }
+
+    @Test("A flipped bit anywhere is gone, and so is the version of a key without a password")
+    mutating func tampered() throws {
+        let context = try context("right")
+        let item = try wrap(context: context)
+        for index in item.wrappedKey.indices {
+            var changed = item
+            changed.wrappedKey[index] ^= 1
+            #expect(enclave.unwrap(changed, app: "app", context: context).state == .gone, "byte \(index)")
+        }
+        var plain = item
+        plain.wrappedKey[0] = 1
+        #expect(enclave.unwrap(plain, app: "app", context: context).state == .gone)
+    }
+
+    @Test("AC-48: without a password in the app's own context nothing is wrapped")
+    mutating func wrappingWithout() throws {
+        let foreign = try context("right", app: "other")
+        for context in [nil, "made up", foreign, enclave.createContext(app: "app")] {
+            #expect { try wrap(context: context) } throws: {
+                ($0 as? EnclaveInterface.NotWrapped)?.status == Status.authNeeded.rawValue
+            }
+        }
+    }
+
+    @Test("What was sealed for one context is good for no other, for no other app, and for nothing else")
+    mutating func sealedForAnother() throws {
+        let mine = enclave.createContext(app: "app")
+        let other = enclave.createContext(app: "app")
+        let entry = try sealed("right", for: mine, in: enclave)
+        expectRefusal(.staleNonce) {
+            _ = try enclave.setCredential(.init(context: other, app: "app", credential: entry))
+        }
+        #expect(throws: EnclaveInterface.InvalidContext.self) {
+            try enclave.setCredential(.init(context: mine, app: "other", credential: entry))
+        }
+        let typed = try seal("1234", to: enclave.passcodePublicKey(), nonce: enclave.freshNonce(), for: .unlock)
+        expectRefusal(.staleNonce) {
+            _ = try enclave.setCredential(.init(context: mine, app: "app", credential: typed))
+        }
+        expectRefusal(.staleNonce) { _ = try enclave.unlock(entry, now: 0) }
+        let long = try sealed(String(repeating: "x", count: 257), for: mine, in: enclave)
+        expectRefusal(.passcodeTooLong) {
+            _ = try enclave.setCredential(.init(context: mine, app: "app", credential: long))
+        }
+        #expect(!enclave.isCredentialSet(.init(context: mine, app: "app")))
+    }
+
+    @Test("EV-60: of several passwords the last one counts, and one taken away does not come back")
+    mutating func lastOneCounts() throws {
+        let context = enclave.createContext(app: "app")
+        let jobs = try ["first", "second"].map {
+            try #require(
+                try enclave.setCredential(
+                    .init(context: context, app: "app", credential: sealed($0, for: context, in: enclave))))
+        }
+        let second = try jobs[1].run()
+        _ = enclave.finishCredential(jobs[1], key: second)
+        _ = enclave.finishCredential(jobs[0], key: try jobs[0].run())
+        #expect(enclave.credential(of: context, app: "app")?.isEqual(to: second) == true)
+        let third = try #require(
+            try enclave.setCredential(
+                .init(context: context, app: "app", credential: sealed("third", for: context, in: enclave))))
+        #expect(try enclave.setCredential(.init(context: context, app: "app", credential: nil)) == nil)
+        _ = enclave.finishCredential(third, key: try third.run())
+        #expect(!enclave.isCredentialSet(.init(context: context, app: "app")))
+    }
+
+    @Test("Passwords that wait to be stretched do not pile up")
+    mutating func flood() throws {
+        let context = enclave.createContext(app: "app")
+        let entry = try sealed("x", for: context, in: enclave)
+        var jobs: [Enclave.CredentialJob] = []
+        expectRefusal(.busy) {
+            for _ in 0...Enclave.Limits.credentialJobs {
+                jobs += [
+                    try #require(try enclave.setCredential(.init(context: context, app: "app", credential: entry)))
+                ]
+            }
+        }
+        #expect(jobs.count == Enclave.Limits.credentialJobs)
+        for job in jobs { _ = enclave.finishCredential(job, key: nil) }
+        #expect(throws: Never.self) {
+            try enclave.setCredential(.init(context: context, app: "app", credential: entry))
+        }
+    }
+
+    @Test("While a password is stretched every other call is answered; its event comes after")
+    func nothingWaits() throws {
+        let root = TestRoot()
+        let storage = TestStorage(try Enclave.create(isSimulated: true, biometryType: .touchID, root: root))
+        let host = try EnclaveHost(
+            storage: storage, root: root, clock: StandingClock(), newPasscodeCost: { .minimum })
+        let told = Mutex<[EnclaveEvent]>([])
+        let happened = DispatchSemaphore(value: 0)
+        host.watch { event in
+            told.withLock { $0.append(event) }
+            happened.signal()
+        }
+        host.credentials.suspend()
+        let context = try host.change { enclave, _ in (enclave.createContext(app: "app"), []) }
+        let entry = try seal(
+            "x", to: host.passcodePublicKey(), nonce: Data(), for: .credential(context: context))
+        let ticket = try host.setCredential(.init(context: context, app: "app", credential: entry)).ticket
+        #expect(ticket != nil)
+        #expect(host.read { enclave, now in enclave.facts(app: "app", now: now) }.isSimulated)
+        #expect(host.read { enclave, _ in enclave.isCredentialSet(.init(context: context, app: "app")) } == false)
+        #expect(told.withLock { $0.isEmpty })
+        host.credentials.resume()
+        #expect(happened.wait(timeout: .now() + 30) == .success)
+        #expect(told.withLock { $0.map(\.ticket) } == [ticket])
+        #expect(told.withLock { $0.map(\.outcome) } == [.succeeded])
+        #expect(host.read { enclave, _ in enclave.isCredentialSet(.init(context: context, app: "app")) })
+        #expect(storage.versions.count == 1, "nothing of it is on the disk")
+    }
+}
