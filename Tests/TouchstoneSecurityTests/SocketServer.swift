@@ -27,7 +27,11 @@ final class SocketServer: Sendable {
         Thread.detachNewThread { [self] in
             while true {
                 let descriptor = accept(listener, nil, nil)
-                guard descriptor >= 0 else { return }
+                guard descriptor >= 0 else {
+                    // Here and not in `stop`: while this thread may still accept, the number must not come to mean another.
+                    close(listener)
+                    return
+                }
                 let channel = SocketChannel(descriptor: descriptor)
                 connections.withLock { $0.append(channel) }
                 count.withLock { $0 += 1 }
@@ -41,7 +45,6 @@ final class SocketServer: Sendable {
 
     func stop() {
         shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
         unsafe unlink(path)
         for channel in connections.withLock({ $0 }) { channel.close() }
     }
