@@ -157,7 +157,7 @@ let package = Package(
             ["TouchstoneCore", "TouchstoneTransport", "TouchstoneSecurity", "TouchstoneLocalAuthentication"]),
         tests(
             "TouchstoneCertificatesTests",
-            ["TouchstoneCertificates", "TouchstoneSecurity", "TouchstoneCore", asn1, crypto]),
+            ["TouchstoneTesting", "TouchstoneCertificates", "TouchstoneSecurity", "TouchstoneCore", asn1, crypto]),
         tests("TouchstoneTestingTests", ["TouchstoneTesting", "Security", "LocalAuthentication"]),
 
         // tests of the keychain, through the app API and beneath it

@@ -95,15 +95,22 @@ extension Certificate {
         return alternative + own
     }
 
-    /// One line for people to know it by: the common name with the description, else one of them, else the unit, the organization,
-    /// an e-mail address, a host.
+    /// One line for people to know it by.
+    ///
+    /// The common name, with the description where there is one; else the unit, the organization, whatever else the subject says; of an
+    /// empty subject the first e-mail address, else the first host. Several of a kind stand with the most specific first.
     package var summary: String? {
-        let commonName = joined(Self.commonNameType)
-        if let description = joined(Self.descriptionType) {
-            return commonName.map { "\($0) (\(description))" } ?? description
+        guard subject.normalizedContent != nil else { return nil }
+        let readable = subject.attributes.compactMap { attribute in attribute.text.map { (attribute.type, $0) } }
+        func joined(_ isWanted: ([UInt8]) -> Bool) -> String? {
+            let texts = readable.filter { isWanted($0.0) }.map(\.1)
+            return texts.isEmpty ? nil : texts.reversed().joined(separator: ", ")
         }
-        return commonName ?? joined(Self.organizationalUnitType) ?? joined(Self.organizationType)
-            ?? emailAddresses.first ?? alternativeNames.hostNames?.first
+        if let commonName = joined({ $0 == Self.commonNameType }) {
+            return joined { $0 == Self.descriptionType }.map { "\(commonName) (\($0))" } ?? commonName
+        }
+        return joined { $0 == Self.organizationalUnitType } ?? joined { $0 == Self.organizationType }
+            ?? joined { _ in true } ?? emailAddresses.first ?? alternativeNames.hostNames?.first
     }
 
     /// Whether a point in time lies in its validity.
@@ -112,20 +119,6 @@ extension Certificate {
     /// - Returns: Whether it does; both ends are inside.
     package func isValid(on date: Double) -> Bool {
         notBefore <= date && date <= notAfter
-    }
-
-    /// The texts of all attributes of a type, the most specific first.
-    private func joined(_ type: [UInt8]) -> String? {
-        var result: String?
-        for attribute in subject.attributes where attribute.type == type {
-            guard let text = attribute.text else { continue }
-            if let others = result {
-                result = attribute.continuesRelativeName ? "\(others) + \(text)" : "\(text), \(others)"
-            } else {
-                result = text
-            }
-        }
-        return result
     }
 
     private static let commonNameType: [UInt8] = [0x55, 0x04, 0x03]

@@ -17,8 +17,6 @@ package struct DistinguishedName: Hashable, Sendable {
     struct Attribute: Hashable, Sendable {
         let type: [UInt8]
         let text: String?
-        /// Whether it shares its relative name with the one before.
-        let continuesRelativeName: Bool
     }
 
     /// Reads the DER of a name; nil for anything but a sequence.
@@ -31,11 +29,7 @@ package struct DistinguishedName: Hashable, Sendable {
         guard let relativeNames = node.children(.sequence) else { return nil }
         der = Data(node.encodedBytes)
         let parts = Self.parts(relativeNames)
-        attributes = (parts ?? []).flatMap { relativeName in
-            relativeName.enumerated().map { index, part in
-                Attribute(type: part.type, text: part.value.text, continuesRelativeName: index > 0)
-            }
-        }
+        attributes = (parts ?? []).joined().map { Attribute(type: $0.type, text: $0.value.text) }
         normalizedContent = parts.map(Self.normalize)
     }
 

@@ -32,24 +32,23 @@ import TouchstoneCore
         return try #require(addresses as? [String])
     }
 
-    private func summary(_ subject: String, _ more: String...) throws -> String? {
-        try openssl.run(
-            ["req", "-x509", "-new", "-key", "one.key", "-subj", subject] + more + [
-                "-outform", "DER", "-out", "one.der",
-            ])
-        let certificate = try #require(SecCertificateCreateWithData(nil, try openssl["one.der"] as CFData))
-        return SecCertificateCopySubjectSummary(certificate) as String?
+    private func summary(_ subject: String, _ more: [String] = []) throws -> String? {
+        SecCertificateCopySubjectSummary(try certificate(subject, more: more)) as String?
     }
 
     @Test func summaryIsTheMostTelling() throws {
         #expect(try summary("/O=Org/OU=Unit/CN=Name/description=What") == "Name (What)")
-        #expect(try summary("/O=Org/OU=Unit/description=What") == "What")
+        #expect(try summary("/O=Org/OU=Unit/description=What") == "Unit")
+        #expect(try summary("/C=DE/description=What") == "What, DE")
         #expect(try summary("/O=Org/OU=Unit/CN=Name") == "Name")
         #expect(try summary("/O=Org/OU=Unit") == "Unit")
         #expect(try summary("/O=Org/emailAddress=a@b.c") == "Org")
-        #expect(try summary("/C=DE/emailAddress=a@b.c") == "a@b.c")
-        #expect(try summary("/C=DE", "-addext", "subjectAltName=DNS:host.example,DNS:other.example") == "host.example")
-        #expect(try summary("/C=DE") == nil)
+        #expect(try summary("/CN=First/OU=Unit/CN=Last/description=x/description=y") == "Last, First (y, x)")
+        let names = ["-addext", "subjectAltName=DNS:host.example,DNS:other.example,email:a@b.c"]
+        #expect(try summary("/C=DE", names) == "DE")
+        #expect(try summary("/", names) == "a@b.c")
+        #expect(try summary("/", ["-addext", "subjectAltName=DNS:host.example,DNS:other.example"]) == "host.example")
+        #expect(try summary("/", []) == nil)
     }
 
     @Test func commonNameIsTheLast() throws {

@@ -180,15 +180,17 @@ import TouchstoneCertificates
         #expect(commonName(.utf8String, []) == "")
     }
 
-    @Test func severalNamesAreJoinedWithTheMostSpecificFirst() {
-        let name = CertificateParts.commonName
-        let summary = read {
-            $0.subject = CertificateParts.name([
-                [(name, .utf8String, Array("a".utf8)), (name, .utf8String, Array("b".utf8))],
-                [(name, .utf8String, Array("c".utf8))],
-            ])
-        }?.summary
-        #expect(summary == "c, a + b")
+    @Test func summaryLeavesOutWhatCannotBeRead() {
+        func summary(_ name: [[(type: [UInt8], ASN1Identifier, [UInt8])]]) -> String? {
+            read { $0.subject = CertificateParts.name(name) }?.summary
+        }
+        let (name, organization): ([UInt8], [UInt8]) = (CertificateParts.commonName, [0x55, 0x04, 0x0a])
+        let unreadable = (type: name, ASN1Identifier.utf8String, [UInt8]([0xff]))
+        #expect(summary([[unreadable]]) == nil)
+        #expect(summary([[unreadable], [(organization, .utf8String, Array("o".utf8))]]) == "o")
+        #expect(
+            summary([[(name, .utf8String, Array("a".utf8)), unreadable, (name, .utf8String, Array("b".utf8))]])
+                == "b, a")
     }
 
     // MARK: - Extensions

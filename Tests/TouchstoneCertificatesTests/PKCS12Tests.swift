@@ -225,6 +225,18 @@ import TouchstoneCertificates
         }
     }
 
+    @Test func emptyPassphraseMayBeNothingAtAll() throws {
+        try openssl.makeKey()
+        _ = try openssl.makeCertificate()
+        for passphrase in ["", "p"] {
+            var parts = try MadeFile(
+                try export(passphrase, ["-keypbe", "NONE", "-certpbe", "NONE"]), passphrase: passphrase)
+            #expect(load(parts.file(), passphrase).0 == errSecSuccess)
+            parts.hasTerminator = false
+            #expect(load(parts.file(), passphrase).0 == (passphrase.isEmpty ? errSecSuccess : errSecAuthFailed))
+        }
+    }
+
     @Test func piecesOfIndefiniteLengthAreRead() throws {
         try openssl.makeKey()
         let der = try openssl.makeCertificate()

@@ -13,7 +13,8 @@ public func SecCertificateCopyData(_ certificate: SecCertificate) -> CFData {
 
 /// A line by which people know whose certificate it is.
 ///
-/// The common name with the description of the subject, else one of the two, else its unit, its organization, an e-mail address or a host.
+/// The common name, with the description where there is one; else the unit, the organization or whatever else the subject says; of an
+/// empty subject an e-mail address or a host.
 ///
 /// - Parameter certificate: The certificate.
 /// - Returns: The line; nil where there is none of these.

@@ -12,8 +12,6 @@ struct PKCS12File {
     struct Entry<Value> {
         let value: Value
         let friendlyName: String?
-        /// Joins a key and its certificate.
-        let localKeyID: [UInt8]?
     }
 
     private var passphrase: Passphrase
@@ -138,22 +136,15 @@ struct PKCS12File {
     }
 
     private static func entry<Value>(_ value: Value, _ attributes: ASN1Node?) throws(Status) -> Entry<Value> {
+        guard let attributes else { return Entry(value: value, friendlyName: nil) }
+        guard let attributes = attributes.children(.set) else { throw .decode }
         var friendlyName: String?
-        var localKeyID: [UInt8]?
-        if let attributes {
-            guard let attributes = attributes.children(.set) else { throw .decode }
-            for attribute in attributes {
-                guard let fields = attribute.children(.sequence), fields.count == 2,
-                    let values = fields[1].children(.set)
-                else { throw .decode }
-                if fields[0].isObjectIdentifier(Self.friendlyName) {
-                    friendlyName = values.first?.text
-                } else if fields[0].isObjectIdentifier(Self.localKeyID) {
-                    localKeyID = values.first?.octets(.octetString)
-                }
-            }
+        for attribute in attributes {
+            guard let fields = attribute.children(.sequence), fields.count == 2, let values = fields[1].children(.set)
+            else { throw .decode }
+            if fields[0].isObjectIdentifier(Self.friendlyName) { friendlyName = values.first?.text }
         }
-        return Entry(value: value, friendlyName: friendlyName, localKeyID: localKeyID)
+        return Entry(value: value, friendlyName: friendlyName)
     }
 
     // MARK: - Parts
@@ -173,5 +164,4 @@ struct PKCS12File {
     private static let bag: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x0c, 0x0a, 0x01]
     private static let x509Certificate: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x09, 0x16, 0x01]
     private static let friendlyName: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x09, 0x14]
-    private static let localKeyID: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x09, 0x15]
 }

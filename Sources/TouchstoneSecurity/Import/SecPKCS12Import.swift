@@ -5,7 +5,7 @@ public import TouchstoneCoreFoundation
 /// Reads the identities of a PKCS#12 file.
 ///
 /// As on iOS nothing is stored, unless the options hold `kSecUseDataProtectionKeychain`: then every identity is added to the keychain with
-/// its chain, and what is there already stays. A key without a certificate, and a certificate of no chain, are left out.
+/// its chain, and what is there already stays. The certificate of a key is the first of its public key. A key without a certificate, and a certificate of no chain, are left out.
 ///
 /// Reads what OpenSSL, Java and browsers write: PBES2 with AES or 3DES, the older 3DES and RC2, and codes with SHA-1, SHA-256, SHA-384 or
 /// SHA-512. Derivations of more than 10,000,000 iterations in all are refused.
@@ -46,9 +46,10 @@ private struct ImportedIdentity {
     /// Nil for a key whose certificate is not in the file.
     init?(_ key: PKCS12File.Entry<SoftwareKey>, _ certificates: [PKCS12File.Entry<Certificate>]) {
         let secKey = SecKey(key.value)
-        let own = certificates.filter { SecCertificate($0.value).publicKeyHash == secKey.publicKeyHash }
-        // Several of one key are told apart by what the file says of them.
-        guard let leaf = own.first(where: { $0.localKeyID == key.localKeyID }) ?? own.first else { return nil }
+        let hash = secKey.publicKeyHash
+        guard let leaf = certificates.first(where: { SecCertificate($0.value).publicKeyHash == hash }) else {
+            return nil
+        }
         var chain = [leaf.value]
         while let last = chain.last, last.issuer.normalizedContent != last.subject.normalizedContent,
             let issuer = certificates.first(where: {

@@ -12,6 +12,8 @@ struct MadeFile {
     var iterations: [UInt8] = [1]
     /// In BER of indefinite length, with the contents cut in two.
     var isInPieces = false
+    /// Whether the passphrase ends with a zero, as it should.
+    var hasTerminator = true
     private let passphrase: String
     private let salt: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8]
 
@@ -23,8 +25,10 @@ struct MadeFile {
     }
 
     func file() -> Data {
-        let password = passphrase.utf16.flatMap { unit -> [UInt8] in [UInt8(unit >> 8), UInt8(unit & 0xff)] } + [0, 0]
-        let key = PKCS12KeyDerivation<SHA256>(passphrase: password, salt: salt, iterations: 1).derive(
+        let password = passphrase.utf16.flatMap { unit -> [UInt8] in [UInt8(unit >> 8), UInt8(unit & 0xff)] }
+        let key = PKCS12KeyDerivation<SHA256>(
+            passphrase: hasTerminator ? password + [0, 0] : password, salt: salt, iterations: 1
+        ).derive(
             .authentication, count: 32)
         let code = Array(HMAC<SHA256>.authenticationCode(for: contents, using: SymmetricKey(data: key)))
         let sha256: [UInt8] = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01]
