@@ -7,6 +7,8 @@ struct ItemQuery {
     /// Everything but the authentication context.
     private(set) var entries: KeychainInterface.Dictionary = [:]
     private(set) var context: (any AuthenticationContext)?
+    /// Whether the call must fail rather than ask the owner (AC-41).
+    private(set) var forbidsInteraction = false
 
     /// - Throws: `.param` for a key that is not text, a value of a type that no attribute has, or a context that is none.
     init(_ dictionary: CFDictionary) throws(Status) {
@@ -18,14 +20,19 @@ struct ItemQuery {
                 self.context = context
             } else {
                 guard let value = AttributeValue(value as AnyObject) else { throw .param }
-                entries[key] = value
+                if Self.forbidsInteraction(key, value) {
+                    // Ours to obey: the device would answer at once, and not say what it needs, which may be had without asking (EV-40).
+                    forbidsInteraction = true
+                } else {
+                    entries[key] = value
+                }
             }
         }
     }
 
-    /// Whether the call must fail rather than ask the owner (AC-41).
-    var forbidsInteraction: Bool {
-        entries[Key.authenticationUI] == .string("u_AuthUIF") || entries[Key.noAuthenticationUI] == .boolean(true)
+    private static func forbidsInteraction(_ key: String, _ value: AttributeValue) -> Bool {
+        (key, value) == (Key.authenticationUI, .string("u_AuthUIF"))
+            || (key, value) == (Key.noAuthenticationUI, .boolean(true))
     }
 
     /// Whether one item is returned by itself; else an array is, even of one (section 5 of the primary-key table).
