@@ -173,6 +173,7 @@ package final class DeviceService: Sendable {
 
     private static func passedOn(_ error: RemoteError) -> any Error {
         if let refused = error.as(DeviceInterface.Refused.self) { return refused }
+        if error.as(EnclaveInterface.NotKept.self) != nil { return DeviceInterface.Refused(.notKept) }
         if let notSimulated = error.as(DeviceInterface.NotSimulated.self) { return notSimulated }
         return error
     }

@@ -102,7 +102,7 @@ package final class EnclaveHost: Sendable {
             do {
                 try finish(job, ticket: ticket)
             } catch {
-                abandon(job, ticket: ticket)
+                abandon(job, ticket: ticket, error is EnclaveInterface.NotKept ? .notKept : .busy)
             }
         }
     }
@@ -110,8 +110,8 @@ package final class EnclaveHost: Sendable {
     /// Ends a job that was never judged.
     ///
     /// The guess is given back where that can be kept; otherwise it stays counted.
-    private func abandon(_ job: PasscodeJob, ticket: String) {
-        let refused = EnclaveEvent(ticket: ticket, outcome: .failed, refusal: .busy)
+    private func abandon(_ job: PasscodeJob, ticket: String, _ reason: DeviceInterface.RefusalReason) {
+        let refused = EnclaveEvent(ticket: ticket, outcome: .failed, refusal: reason)
         do {
             try change { enclave, now in
                 enclave.refundGuess(job)

@@ -133,6 +133,7 @@ import TouchstoneMemory
         }
         await eventually { events.all.contains { $0.ticket == "a" } }
         #expect(events.all.last?.outcome == .failed)
+        #expect(events.all.last?.refusal == .notKept)
         #expect(host.read { enclave, _ in enclave.isLocked })
         #expect(host.read { enclave, _ in enclave.keys[.whenUnlocked] == nil })
         storage.isFull = false

@@ -90,35 +90,6 @@ import TouchstoneTesting
 
     // MARK: protection
 
-    @Test("KC-20: an item moves to another protection class and back") func classMoves() throws {
-        try device.run {
-            add(account("a").value("1"))
-            let anywhere: Attributes = [kSecAttrAccessible: kSecAttrAccessibleAlways]
-            #expect(update(account("a"), anywhere) == errSecSuccess)
-            try device.lock()
-            #expect(secret(account("a")) == "1")
-            #expect(
-                update(account("a"), [kSecAttrAccessible: kSecAttrAccessibleWhenUnlocked])
-                    == errSecInteractionNotAllowed)
-            try device.unlock(passcode: "1234")
-            #expect(update(account("a"), [kSecAttrAccessible: kSecAttrAccessibleWhenUnlocked]) == errSecSuccess)
-            try device.lock()
-            #expect(read(account("a")) == errSecInteractionNotAllowed)
-        }
-    }
-
-    @Test("KC-24: an item does not move to the class of a passcode that is not set") func passcodeClass() throws {
-        let device = try SimulatedDevice()
-        try device.run {
-            add(account("a").value("1"))
-            let changes: Attributes = [kSecAttrAccessible: kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly]
-            #expect(update(account("a"), changes) == errSecAuthFailed)
-            #expect(secret(account("a")) == "1")
-            try device.setPasscode("1234")
-            #expect(update(account("a"), changes) == errSecSuccess)
-        }
-    }
-
     @Test("AC-21: an item gets an access control by an update, and loses it by another that asks") func accessControl()
         throws
     {

@@ -190,5 +190,7 @@ package enum DeviceInterface {
         case passcodeNotSet, passcodeAlreadySet, passcodeDisabled, passcodeTooShort, passcodeTooLong, busy
         case noSensor, tooManyFingers, fingerAlreadyEnrolled, noSuchFinger, invalidName
         case staleNonce, unreadablePasscode, notOwner
+        /// The device's disk did not take it: nothing changed.
+        case notKept
     }
 }

@@ -48,9 +48,16 @@ struct AuthenticatedCall {
                 needed = error
             }
             // AC-41. With a context that has proven enough the device does not ask, and we do not get here (AC-42).
-            if query.forbidsInteraction { throw Status.interactionNotAllowed }
+            if query.forbidsInteraction, query.context == nil { throw Status.interactionNotAllowed }
             for operation in needed.operations {
-                _ = try device.evaluate(operation.accessControl, operation.operation, options(query.reason))
+                var options = options(query.reason)
+                if query.forbidsInteraction { options.interactionNotAllowed = true }
+                do throws(DeviceContext.Failed) {
+                    _ = try device.evaluate(operation.accessControl, operation.operation, options)
+                } catch {
+                    // EV-40: what an unlock of the device proved is given silently; whatever else is in the way, nobody may be asked.
+                    throw query.forbidsInteraction ? Status.interactionNotAllowed : error
+                }
             }
             identifier = try Self.identifier(of: device)
         }

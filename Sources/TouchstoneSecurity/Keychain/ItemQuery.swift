@@ -17,6 +17,8 @@ struct ItemQuery {
     /// The contents of the normalized names of `kSecMatchIssuers`.
     private(set) var issuers: [Data]?
     private var reference: Reference?
+    /// Whether the call must fail rather than ask the owner (AC-41).
+    private(set) var forbidsInteraction = false
 
     /// - Throws: `.param` for a key that is not text, a value of a type that no attribute has, a reference to nothing that an item
     ///   could be, or a context that is none.
@@ -43,7 +45,12 @@ struct ItemQuery {
         case (Key.matchValidOnDate, _ as NSNumber): throw .param
         default:
             guard let value = AttributeValue(value) else { throw .param }
-            entries[key] = value
+            if Self.forbidsInteraction(key, value) {
+                // Ours to obey: the device would answer at once, and not say what it needs, which may be had without asking (EV-40).
+                forbidsInteraction = true
+            } else {
+                entries[key] = value
+            }
         }
     }
 
@@ -124,9 +131,9 @@ struct ItemQuery {
 
     // MARK: what the client reads
 
-    /// Whether the call must fail rather than ask the owner (AC-41).
-    var forbidsInteraction: Bool {
-        entries[Key.authenticationUI] == .string("u_AuthUIF") || entries[Key.noAuthenticationUI] == .boolean(true)
+    private static func forbidsInteraction(_ key: String, _ value: AttributeValue) -> Bool {
+        (key, value) == (Key.authenticationUI, .string("u_AuthUIF"))
+            || (key, value) == (Key.noAuthenticationUI, .boolean(true))
     }
 
     /// Whether one item is returned by itself; else an array is, even of one (section 5 of the primary-key table).

@@ -66,6 +66,7 @@ extension Failure {
             case .unreadablePasscode:
                 "the enclave could not open what was sealed for it: \(paths.passcodeKey.path) is not its key"
             case .notOwner: "\(paths.name) belongs to somebody else"
+            case .notKept: "\(paths.state.path) cannot be written: is the disk full or read-only? Nothing changed"
             }
         return Failure(.refused, message)
     }
