@@ -12,8 +12,16 @@ private enum WrappedKey {
     static let plainBytes = 32 + 8 + 32
 
     static func context(_ protection: UInt8, _ binding: EnclaveInterface.ItemBinding) -> Data {
-        let group = Data(binding.accessGroup.utf8)
-        return Data("io.touchstone item key \(version) \(protection) \(group.count) ".utf8) + group + binding.item
+        var context = Data(capacity: 128)
+        for word in [
+            "io.touchstone item key", String(version), String(protection), String(binding.accessGroup.utf8.count),
+        ] {
+            context.append(contentsOf: word.utf8)
+            context.append(UInt8(ascii: " "))
+        }
+        context.append(contentsOf: binding.accessGroup.utf8)
+        context.append(binding.item)
+        return context
     }
 }
 
@@ -61,8 +69,9 @@ extension Enclave {
             plain.append(UInt8(truncatingIfNeeded: control.flags.rawValue >> UInt64(shift)))
         }
         plain.append(wantsSet ? state.database.hash : Data(count: 32))
-        let sealed = try classKey.seal(SecretBytes(plain), context: WrappedKey.context(number, request.binding))
-        return Data([WrappedKey.version, number]) + sealed
+        let sealed = try AES.GCM.seal(
+            plain, using: classKey.symmetricKey, authenticating: WrappedKey.context(number, request.binding))
+        return Data([WrappedKey.version, number]) + (sealed.combined ?? Data())
     }
 
     /// Opens one item's key for an app, if everything that the item asks for is there.
@@ -76,9 +85,13 @@ extension Enclave {
             return .init(state: isPasscodeSet ? .locked : .gone)
         }
         let number = blob[blob.startIndex + 1]
-        guard let plain = classKey.open(blob.dropFirst(2), context: WrappedKey.context(number, item.binding)),
+        // In ordinary memory, wiped at the end: guarded pages would take longer to make than all the rest.
+        guard let box = try? AES.GCM.SealedBox(combined: blob.dropFirst(2)),
+            var plain = try? AES.GCM.open(
+                box, using: classKey.symmetricKey, authenticating: WrappedKey.context(number, item.binding)),
             plain.count == WrappedKey.plainBytes
         else { return .init(state: .gone) }
+        defer { plain.resetBytes(in: 0..<plain.count) }
         return unsafe plain.withUnsafeBytes { bytes in
             let flags = (0..<8).reduce(UInt64(0)) { unsafe $0 | UInt64(bytes[32 + $1]) << UInt64(8 * $1) }
             guard let control = try? AccessControl(protection: protection, flags: .init(rawValue: flags)) else {
