@@ -19,8 +19,16 @@ private enum WrappedKey {
     static func placeBytes(_ version: UInt8) -> Int { version == withPassword ? 12 + keyBytes + 16 : keyBytes }
 
     static func context(_ version: UInt8, _ protection: UInt8, _ binding: EnclaveInterface.ItemBinding) -> Data {
-        let group = Data(binding.accessGroup.utf8)
-        return Data("io.touchstone item key \(version) \(protection) \(group.count) ".utf8) + group + binding.item
+        var context = Data(capacity: 128)
+        for word in [
+            "io.touchstone item key", String(version), String(protection), String(binding.accessGroup.utf8.count),
+        ] {
+            context.append(contentsOf: word.utf8)
+            context.append(UInt8(ascii: " "))
+        }
+        context.append(contentsOf: binding.accessGroup.utf8)
+        context.append(binding.item)
+        return context
     }
 }
 
@@ -77,7 +85,8 @@ extension Enclave {
             plain.append(UInt8(truncatingIfNeeded: control.flags.rawValue >> UInt64(shift)))
         }
         plain.append(wantsSet ? state.database.hash : Data(count: 32))
-        return Data([version, number]) + (try classKey.seal(SecretBytes(plain), context: bound))
+        let sealed = try AES.GCM.seal(plain, using: classKey.symmetricKey, authenticating: bound)
+        return Data([version, number]) + (sealed.combined ?? Data())
     }
 
     /// What became of one wrapped key.
@@ -107,9 +116,12 @@ extension Enclave {
         }
         let bound = WrappedKey.context(version, number, item.binding)
         let place = WrappedKey.placeBytes(version)
-        guard let plain = classKey.open(blob.dropFirst(2), context: bound), plain.count == place + 8 + 32 else {
-            return .init(.gone)
-        }
+        // In ordinary memory, wiped at the end: guarded pages would take longer to make than all the rest.
+        guard let box = try? AES.GCM.SealedBox(combined: blob.dropFirst(2)),
+            var plain = try? AES.GCM.open(box, using: classKey.symmetricKey, authenticating: bound),
+            plain.count == place + 8 + 32
+        else { return .init(.gone) }
+        defer { plain.resetBytes(in: 0..<plain.count) }
         return unsafe plain.withUnsafeBytes { bytes in
             let flags = (0..<8).reduce(UInt64(0)) { unsafe $0 | UInt64(bytes[place + $1]) << UInt64(8 * $1) }
             guard let control = try? AccessControl(protection: protection, flags: .init(rawValue: flags)),

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Synchronization
 import TouchstoneCore
 
 /// The two halves of a row under their keys (KC-10…12), and the tags by which ciphertext is searched.
@@ -11,7 +12,17 @@ enum ItemCipher {
         /// New with every write of the row.
         var version: Data
 
-        var bytes: Data { Data(itemClass.rawValue.utf8) + identifier.bytes + version }
+        var bytes: Data { bytes(after: "") }
+
+        /// As one piece: every reading of an item makes three.
+        fileprivate func bytes(after prefix: String) -> Data {
+            var bytes = Data(capacity: 64)
+            bytes.append(contentsOf: prefix.utf8)
+            bytes.append(contentsOf: itemClass.rawValue.utf8)
+            bytes.append(identifier.bytes)
+            bytes.append(version)
+            return bytes
+        }
     }
 
     // MARK: metadata
@@ -23,7 +34,7 @@ enum ItemCipher {
         -> Data
     {
         let key = SymmetricKey(size: .bits256)
-        let context = Data("metadata".utf8) + binding.bytes
+        let context = binding.bytes(after: "metadata")
         let wrapped = try unsafe key.withUnsafeBytes {
             unsafe try AES.GCM.seal($0, using: classKey, authenticating: context).combined
         }
@@ -33,7 +44,7 @@ enum ItemCipher {
 
     /// nil where it was not sealed so.
     static func openMetadata(_ blob: Data, classKey: SymmetricKey, binding: Binding) -> [String: AttributeValue]? {
-        let context = Data("metadata".utf8) + binding.bytes
+        let context = binding.bytes(after: "metadata")
         guard blob.count > wrappedKeyBytes,
             let wrapped = try? AES.GCM.SealedBox(combined: blob.prefix(wrappedKeyBytes)),
             let key = try? AES.GCM.open(wrapped, using: classKey, authenticating: context),
@@ -53,13 +64,13 @@ enum ItemCipher {
         plain.append(data)
         plain.append(Data(count: (padding - plain.count % padding) % padding))
         defer { plain.resetBytes(in: 0..<plain.count) }
-        let context = Data("secret".utf8) + binding.bytes
+        let context = binding.bytes(after: "secret")
         return try AES.GCM.seal(plain, using: key, authenticating: context).combined ?? Data()
     }
 
     static func openSecret(_ blob: Data, key: SymmetricKey, binding: Binding) -> Data? {
         guard let box = try? AES.GCM.SealedBox(combined: blob),
-            let plain = try? AES.GCM.open(box, using: key, authenticating: Data("secret".utf8) + binding.bytes),
+            let plain = try? AES.GCM.open(box, using: key, authenticating: binding.bytes(after: "secret")),
             plain.count >= 4
         else { return nil }
         let count = (0..<4).reduce(0) { $0 | Int(plain[plain.startIndex + $1]) << (8 * $1) }
@@ -70,25 +81,22 @@ enum ItemCipher {
     // MARK: tags
 
     /// 16 bytes that are equal for equal values of one attribute of one class, and say nothing of the value.
-    static func tag(_ attribute: Attribute, _ value: AttributeValue, in itemClass: ItemClass, key: SymmetricKey) -> Data
-    {
-        var code = HMAC<SHA256>(key: key)
-        code.update(data: Data("\(itemClass.rawValue) \(attribute.key) ".utf8))
-        code.update(data: attribute.comparable(value))
-        return Data(code.finalize().prefix(tagBytes))
+    static func tag(_ attribute: Attribute, _ value: AttributeValue, in itemClass: ItemClass, key: LookupKey) -> Data {
+        key.code(
+            "\(itemClass.rawValue) \(attribute.key) ", attribute.comparable(value), isRepeated: attribute.isRepeated
+        )
+        .prefix(tagBytes)
     }
 
     /// The tag of the whole primary key (KC-30).
-    static func identityTag(_ attributes: [String: AttributeValue], in itemClass: ItemClass, key: SymmetricKey) -> Data
-    {
-        var code = HMAC<SHA256>(key: key)
-        code.update(data: Data("\(itemClass.rawValue) identity".utf8))
+    static func identityTag(_ attributes: [String: AttributeValue], in itemClass: ItemClass, key: LookupKey) -> Data {
+        var identity = Data()
         for attribute in itemClass.attributes where attribute.isPrimaryKey {
             let value = attributes[attribute.key].map(attribute.comparable) ?? Data()
-            code.update(data: withLittleEndian(UInt32(value.count)))
-            code.update(data: value)
+            identity.append(withLittleEndian(UInt32(value.count)))
+            identity.append(value)
         }
-        return Data(code.finalize())
+        return key.code("\(itemClass.rawValue) identity", identity, isRepeated: false)
     }
 
     static let tagBytes = 16
@@ -98,41 +106,104 @@ enum ItemCipher {
     }
 }
 
+/// The key of the lookup tags.
+final class LookupKey: Sendable {
+    /// Has taken the key, and nothing else yet: every tag begins with a copy of it.
+    private let start: HMAC<SHA256>
+    /// Tags that nearly every query wants: of the app's groups, and of what does not synchronise.
+    private let known = Mutex<[Known: Data]>([:])
+
+    private struct Known: Hashable {
+        var purpose: String
+        var value: Data
+    }
+
+    private static let maximumKnown = 1024
+
+    init(_ key: Data) {
+        start = HMAC<SHA256>(key: SymmetricKey(data: key))
+    }
+
+    /// The HMAC-SHA256 of `purpose` and `value`.
+    fileprivate func code(_ purpose: String, _ value: Data, isRepeated: Bool) -> Data {
+        guard isRepeated else { return code(purpose, value) }
+        let known = Known(purpose: purpose, value: value)
+        if let code = self.known.withLock({ $0[known] }) { return code }
+        let code = code(purpose, value)
+        self.known.withLock { all in
+            if all.count >= Self.maximumKnown { all = [:] }
+            all[known] = code
+        }
+        return code
+    }
+
+    private func code(_ purpose: String, _ value: Data) -> Data {
+        var code = start
+        var message = Data(capacity: purpose.utf8.count + value.count)
+        message.append(contentsOf: purpose.utf8)
+        message.append(value)
+        code.update(data: message)
+        return Data(code.finalize())
+    }
+}
+
+extension Attribute {
+    /// Whether a few values of it are in nearly every query.
+    fileprivate var isRepeated: Bool { key == "agrp" || key == "sync" }
+}
+
 /// Attributes as bytes: for each, key (length, then UTF-8), kind (1 byte), value (length in 4 bytes little-endian, then bytes).
 enum ItemAttributes {
     private enum Kind: UInt8 { case string, data, number, real, boolean, date, accessControl }
 
     static func encode(_ attributes: [String: AttributeValue]) -> Data {
-        var bytes = Data()
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(512)
+        func append(_ kind: Kind, _ value: some Collection<UInt8>) {
+            bytes.append(kind.rawValue)
+            append(fixed: UInt32(value.count))
+            bytes.append(contentsOf: value)
+        }
+        func append(_ kind: Kind, fixed value: UInt64) {
+            bytes.append(kind.rawValue)
+            append(fixed: UInt32(8))
+            append(fixed: value)
+        }
+        func append(fixed value: some FixedWidthInteger) {
+            for shift in stride(from: 0, to: value.bitWidth, by: 8) {
+                bytes.append(UInt8(truncatingIfNeeded: value >> shift))
+            }
+        }
         for (key, value) in attributes {
             bytes.append(UInt8(key.utf8.count))
             bytes.append(contentsOf: key.utf8)
-            let (kind, content): (Kind, Data) =
-                switch value {
-                case .string(let string): (.string, Data(string.utf8))
-                case .data(let data): (.data, data)
-                case .number(let number): (.number, fixed(UInt64(bitPattern: number)))
-                case .real(let real): (.real, fixed(real.bitPattern))
-                case .boolean(let boolean): (.boolean, Data([boolean ? 1 : 0]))
-                case .date(let date): (.date, fixed(date.bitPattern))
-                case .accessControl(let control):
-                    (.accessControl, fixed(control.flags.rawValue) + Data(control.protection.rawValue.utf8))
-                }
-            bytes.append(kind.rawValue)
-            bytes.append(fixed(UInt32(content.count)))
-            bytes.append(content)
+            switch value {
+            case .string(let string): append(.string, string.utf8)
+            case .data(let data): append(.data, data)
+            case .number(let number): append(.number, fixed: UInt64(bitPattern: number))
+            case .real(let real): append(.real, fixed: real.bitPattern)
+            case .boolean(let boolean): append(.boolean, CollectionOfOne<UInt8>(boolean ? 1 : 0))
+            case .date(let date): append(.date, fixed: date.bitPattern)
+            case .accessControl(let control):
+                let protection = control.protection.rawValue.utf8
+                bytes.append(Kind.accessControl.rawValue)
+                append(fixed: UInt32(8 + protection.count))
+                append(fixed: control.flags.rawValue)
+                bytes.append(contentsOf: protection)
+            }
         }
-        return bytes
+        return Data(bytes)
     }
 
     /// nil for anything that `encode` does not make.
     static func decode(_ bytes: Data) -> [String: AttributeValue]? {
-        var rest = bytes[...]
+        var rest = [UInt8](bytes)[...]
         var attributes: [String: AttributeValue] = [:]
-        func take(_ count: Int) -> Data? {
+        attributes.reserveCapacity(16)
+        func take(_ count: Int) -> ArraySlice<UInt8>? {
             guard rest.count >= count else { return nil }
             defer { rest = rest.dropFirst(count) }
-            return Data(rest.prefix(count))
+            return rest.prefix(count)
         }
         while !rest.isEmpty {
             guard let keyLength = take(1)?.first, let key = take(Int(keyLength)),
@@ -142,7 +213,7 @@ enum ItemAttributes {
             let value: AttributeValue
             switch kind {
             case .string: value = .string(String(decoding: content, as: UTF8.self))
-            case .data: value = .data(content)
+            case .data: value = .data(Data(content))
             case .number: value = .number(Int64(bitPattern: number(content)))
             case .real: value = .real(Double(bitPattern: number(content)))
             case .boolean: value = .boolean(content.first == 1)
@@ -160,11 +231,8 @@ enum ItemAttributes {
         return attributes
     }
 
-    private static func fixed<T: FixedWidthInteger>(_ value: T) -> Data {
-        Data((0..<(T.bitWidth / 8)).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) })
-    }
-
-    private static func number(_ bytes: Data) -> UInt64 {
-        bytes.enumerated().reduce(0) { $0 | UInt64($1.element) << UInt64(8 * min($1.offset, 7)) }
+    /// Of at most eight bytes, the lowest first.
+    private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 {
+        bytes.prefix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }
     }
 }

@@ -13,7 +13,7 @@ package import TouchstoneTransport
 package final class KeychainService: Sendable {
     let store: KeychainStore
     let enclave: VarlinkClient
-    let lookupKey: SymmetricKey
+    let lookupKey: LookupKey
     let metadataKeys = Mutex(MetadataKeys())
     private let refreshing = NSLock()
     let now: @Sendable () -> Date
@@ -31,7 +31,7 @@ package final class KeychainService: Sendable {
         self.store = store
         self.enclave = enclave
         self.now = now
-        lookupKey = SymmetricKey(data: try enclave.call(EnclaveInterface.GetLookupKey.self, Empty()).key)
+        lookupKey = LookupKey(try enclave.call(EnclaveInterface.GetLookupKey.self, Empty()).key)
         try refreshKeys()
     }
 

@@ -6,7 +6,7 @@ internal import TouchstoneCore
 /// A channel over a connected Unix stream socket: messages of JSON, each ended by NUL.
 package final class SocketChannel: VarlinkChannel {
     private let descriptor: Int32
-    private let received = Mutex(Data())
+    private let received = Mutex(Received())
     private let maximumBytes: Int
     private let isOpen = Mutex(true)
     /// Held for a whole frame: two threads' frames must not end up in one another.
@@ -41,28 +41,7 @@ package final class SocketChannel: VarlinkChannel {
 
     package func receive() throws(TransportError) -> Data {
         // One reader at a time by contract; the lock only keeps the buffer honest.
-        let result: Result<Data, TransportError> = received.withLock { buffer in
-            var searched = 0
-            while true {
-                if let end = buffer[(buffer.startIndex + searched)...].firstIndex(of: 0) {
-                    let frame = Data(buffer[buffer.startIndex..<end])
-                    buffer = end + 1 == buffer.endIndex ? Data() : Data(buffer[(end + 1)...])
-                    return .success(frame)
-                }
-                searched = buffer.count
-                if buffer.count > maximumBytes { return .failure(.tooLarge) }
-                var chunk = Data(count: Self.chunkBytes)
-                let count = unsafe chunk.withUnsafeMutableBytes { bytes in
-                    while true {
-                        let count = unsafe Glibc.recv(descriptor, bytes.baseAddress!, bytes.count, 0)
-                        if count < 0 && errno == EINTR { continue }
-                        return count
-                    }
-                }
-                guard count > 0 else { return .failure(.closed) }
-                buffer.append(chunk.prefix(count))
-            }
-        }
+        let result = received.withLock { $0.nextFrame(from: descriptor, maximumBytes: maximumBytes) }
         return try result.get()
     }
 
@@ -76,8 +55,44 @@ package final class SocketChannel: VarlinkChannel {
     deinit {
         _ = Glibc.close(descriptor)
     }
+}
 
-    private static let chunkBytes = 16 << 10
+/// What came and was not yet asked for.
+private struct Received {
+    /// Written to by the system, and read at once.
+    private var chunk = [UInt8](repeating: 0, count: 16 << 10)
+    private var rest = Data()
+
+    mutating func nextFrame(from descriptor: Int32, maximumBytes: Int) -> Result<Data, TransportError> {
+        var searched = 0
+        while true {
+            if let end = rest[(rest.startIndex + searched)...].firstIndex(of: 0) {
+                let frame = Data(rest[rest.startIndex..<end])
+                rest = end + 1 == rest.endIndex ? Data() : Data(rest[(end + 1)...])
+                return .success(frame)
+            }
+            searched = rest.count
+            if rest.count > maximumBytes { return .failure(.tooLarge) }
+            let count = read(from: descriptor)
+            guard count > 0 else { return .failure(.closed) }
+            defer { unsafe chunk.withUnsafeMutableBytes { _ = unsafe memset($0.baseAddress!, 0, count) } }
+            // Mostly there is one frame, and all of it.
+            if rest.isEmpty, chunk[..<count].firstIndex(of: 0) == count - 1 {
+                return .success(Data(chunk[..<(count - 1)]))
+            }
+            rest.append(contentsOf: chunk[..<count])
+        }
+    }
+
+    private mutating func read(from descriptor: Int32) -> Int {
+        unsafe chunk.withUnsafeMutableBytes { chunk in
+            while true {
+                let count = unsafe recv(descriptor, chunk.baseAddress!, chunk.count, 0)
+                if count < 0 && errno == EINTR { continue }
+                return count
+            }
+        }
+    }
 }
 
 /// A Unix socket by its path.

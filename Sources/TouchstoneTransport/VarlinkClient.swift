@@ -31,7 +31,7 @@ package final class VarlinkClient: Sendable {
 
     /// - Throws: `RemoteError`, the peer's answer; `TransportError`, after which the connection is of no more use.
     package func call<M: VarlinkMethod>(_ method: M.Type, _ parameters: M.Parameters) throws -> M.Reply {
-        let frame = try MessageEncoder.encode(RequestFrame(method: M.name, parameters: parameters, more: nil))
+        let frame = try Frame.request(M.name, parameters, more: false)
         guard frame.count <= VarlinkLimits.maximumRequestBytes else { throw TransportError.tooLarge }
         let answer = try turn.withLock {
             do {
@@ -49,7 +49,7 @@ package final class VarlinkClient: Sendable {
     package func stream<M: VarlinkMethod>(
         _ method: M.Type, _ parameters: M.Parameters, _ body: (M.Reply) throws -> Bool
     ) throws {
-        let frame = try MessageEncoder.encode(RequestFrame(method: M.name, parameters: parameters, more: true))
+        let frame = try Frame.request(M.name, parameters, more: true)
         guard frame.count <= VarlinkLimits.maximumRequestBytes else { throw TransportError.tooLarge }
         try turn.withLock {
             try channel.send(frame)

@@ -64,12 +64,12 @@ package struct VarlinkCall<M: VarlinkMethod>: Sendable {
     package var wantsMore: Bool { pending.more }
 
     package func reply(_ reply: M.Reply) {
-        pending.finish { try MessageEncoder.encode(ReplyFrame(parameters: reply, continues: nil)) }
+        pending.finish { try Frame.reply(reply, continues: false) }
     }
 
     /// One reply of a stream; to be called only where `wantsMore`.
     package func `continue`(_ reply: M.Reply) {
-        pending.send { try MessageEncoder.encode(ReplyFrame(parameters: reply, continues: true)) }
+        pending.send { try Frame.reply(reply, continues: true) }
     }
 
     /// As `continue`, and waits until the peer has taken what it was sent: a stream is made no faster than it is read.
@@ -78,7 +78,7 @@ package struct VarlinkCall<M: VarlinkMethod>: Sendable {
     ///
     /// - Returns: Whether the peer is still there.
     package func continueWhenTaken(_ reply: M.Reply) -> Bool {
-        pending.sendThrough { try JSONEncoder().encode(ReplyFrame(parameters: reply, continues: true)) }
+        pending.sendThrough { try Frame.reply(reply, continues: true) }
     }
 
     package func fail(_ error: any VarlinkError) {
@@ -124,9 +124,7 @@ final class PendingCall: Sendable {
     }
 
     func fail(_ error: any VarlinkError) {
-        func encode<E: VarlinkError>(_ error: E) throws -> Data {
-            try MessageEncoder.encode(ErrorFrame(error: E.name, parameters: error))
-        }
+        func encode<E: VarlinkError>(_ error: E) throws -> Data { try Frame.error(E.name, error) }
         finish { try encode(error) }
     }
 
@@ -202,23 +200,20 @@ private struct IncomingRequest {
     var oneway: Bool
     var body: Body
 
-    private enum Keys: String, CodingKey { case method, parameters, more, oneway }
-
     init(_ frame: Data, _ handlers: [String: VarlinkHandler]) throws {
-        let text = try JSONText(frame)
-        let request = try MessageDecoder(text).container(keyedBy: Keys.self)
-        method = try request.decode(String.self, forKey: .method)
-        more = try request.decodeIfPresent(Bool.self, forKey: .more) ?? false
-        oneway = try request.decodeIfPresent(Bool.self, forKey: .oneway) ?? false
+        let request = try MessageDecoder(JSONText(frame))
+        try request.checkIsObject()
+        method = try request.member("method").decode(String.self)
+        more = try request["more"]?.decode(Bool.self) ?? false
+        oneway = try request["oneway"]?.decode(Bool.self) ?? false
         guard let handler = handlers[method] else {
             body = .unknown
             return
         }
         do {
-            body = .run(
-                try handler.prepare(
-                    text.value(Keys.parameters.rawValue, in: 0).map { MessageDecoder(text, $0) } ?? Self.noParameters())
-            )
+            // A request that leaves its parameters out is one that has none in them.
+            let parameters = try request.contains("parameters") ? request : MessageDecoder(JSONText(Self.noParameters))
+            body = .run(try handler.prepare(parameters.member("parameters")))
         } catch let error as DecodingError {
             body = .invalid(parameter: error.parameter)
         } catch is Status {
@@ -226,11 +221,7 @@ private struct IncomingRequest {
         }
     }
 
-    /// A request that leaves its parameters out is one that has none in them.
-    private static func noParameters() throws -> MessageDecoder {
-        let text = try JSONText(Data(#"{"parameters":{}}"#.utf8))
-        return MessageDecoder(text, text.value(Keys.parameters.rawValue, in: 0) ?? 0)
-    }
+    private static let noParameters = Data(#"{"parameters":{}}"#.utf8)
 }
 
 extension DecodingError {

@@ -58,20 +58,38 @@ package enum TransportError: Error, Hashable {
     case malformed
 }
 
-struct RequestFrame<Parameters: Encodable>: Encodable {
-    var method: String
-    var parameters: Parameters
-    var more: Bool?
-}
+/// The messages of the protocol, around the parameters that a method or an error gives them.
+enum Frame {
+    static func request(_ method: String, _ parameters: some Encodable, more: Bool) throws -> Data {
+        try frame(("method", method), parameters, more ? "more" : nil)
+    }
 
-struct ReplyFrame<Parameters: Encodable>: Encodable {
-    var parameters: Parameters
-    var continues: Bool?
-}
+    static func reply(_ parameters: some Encodable, continues: Bool) throws -> Data {
+        try frame(nil, parameters, continues ? "continues" : nil)
+    }
 
-struct ErrorFrame<Parameters: Encodable>: Encodable {
-    var error: String
-    var parameters: Parameters
+    static func error(_ name: String, _ parameters: some Encodable) throws -> Data {
+        try frame(("error", name), parameters, nil)
+    }
+
+    private static func frame(_ head: (key: String, value: String)?, _ parameters: some Encodable, _ flag: String?)
+        throws -> Data
+    {
+        var json = JSONOutput()
+        try json.container("{", "}") { json in
+            if let head {
+                json.key(head.key)
+                json.write(head.value)
+            }
+            json.key("parameters")
+            try MessageEncoder.encode(parameters, into: &json)
+            if let flag {
+                json.key(flag)
+                json.write(true)
+            }
+        }
+        return Data(json.bytes)
+    }
 }
 
 /// A reply as a client reads it: parsed once, whichever it is.
@@ -79,17 +97,14 @@ struct IncomingReply<Parameters: Decodable> {
     var result: Result<Parameters, RemoteError>
     var continues: Bool
 
-    private enum Keys: String, CodingKey { case error, parameters, continues }
-
     init(_ frame: Data) throws {
-        let text = try JSONText(frame)
-        let reply = try MessageDecoder(text).container(keyedBy: Keys.self)
-        continues = try reply.decodeIfPresent(Bool.self, forKey: .continues) ?? false
-        if let error = try reply.decodeIfPresent(String.self, forKey: .error) {
-            let parameters = text.value(Keys.parameters.rawValue, in: 0).map(text.text)
-            result = .failure(RemoteError(name: error, parameters: parameters))
+        let reply = try MessageDecoder(JSONText(frame))
+        try reply.checkIsObject()
+        continues = try reply["continues"]?.decode(Bool.self) ?? false
+        if let error = try reply["error"]?.decode(String.self) {
+            result = .failure(RemoteError(name: error, parameters: reply["parameters"]?.json))
         } else {
-            result = .success(try reply.decode(Parameters.self, forKey: .parameters))
+            result = .success(try reply.member("parameters").decode(Parameters.self))
         }
     }
 }

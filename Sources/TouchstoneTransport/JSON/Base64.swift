@@ -15,14 +15,14 @@ enum Base64 {
         let alphabet = alphabet
         var bits: UInt32 = 0
         var count = 0
-        text.reserveCapacity(text.count + (data.count + 2) / 3 * 4 + 8)
-        for byte in data {
+        for byte in [UInt8](data) {
             bits = bits << 8 | UInt32(byte)
             count += 1
             guard count == 3 else { continue }
-            for shift in stride(from: 18, through: 0, by: -6) {
-                text.append(alphabet[Int(bits >> UInt32(shift) & 63)])
-            }
+            text.append(alphabet[Int(bits >> 18 & 63)])
+            text.append(alphabet[Int(bits >> 12 & 63)])
+            text.append(alphabet[Int(bits >> 6 & 63)])
+            text.append(alphabet[Int(bits & 63)])
             (bits, count) = (0, 0)
         }
         guard count > 0 else { return }

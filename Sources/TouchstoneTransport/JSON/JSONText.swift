@@ -21,12 +21,12 @@ final class JSONText {
         var end: Int32
         /// The first node that is not in it.
         var next: Int32
-        /// Of an object, the key that is looked at first: keys are mostly asked for in the order in which they came.
-        var cursor: Int32
     }
 
-    let bytes: [UInt8]
-    fileprivate(set) var nodes: [Node]
+    private let bytes: [UInt8]
+    private let nodes: [Node]
+    /// For each object the key that is looked at first: keys are mostly asked for in the order in which they came.
+    private var cursors: [Int32]
 
     /// - Throws: `Malformed`.
     init(_ text: Data) throws(Malformed) {
@@ -36,6 +36,7 @@ final class JSONText {
         var scanner = JSONScanner(bytes)
         try scanner.scan()
         nodes = scanner.nodes
+        cursors = [Int32](repeating: 0, count: nodes.count)
     }
 
     subscript(node: Int) -> Node { nodes[node] }
@@ -44,13 +45,14 @@ final class JSONText {
 
     /// The value of a key of the object `node`.
     func value(_ key: String, in node: Int) -> Int? {
-        let (first, end, start) = (node + 1, Int(nodes[node].next), Int(nodes[node].cursor))
+        let (first, end) = (node + 1, Int(nodes[node].next))
         guard first < end else { return nil }
+        let start = max(first, Int(cursors[node]))
         var index = start
         repeat {
             let next = Int(nodes[index + 1].next)
             if isText(nodes[index], key) {
-                nodes[node].cursor = Int32(next < end ? next : first)
+                cursors[node] = Int32(truncatingIfNeeded: next < end ? next : first)
                 return index + 1
             }
             index = next < end ? next : first
@@ -220,9 +222,7 @@ private struct JSONScanner {
 
     private mutating func append(_ kind: JSONText.Kind, start: Int, end: Int) {
         nodes.append(
-            Node(
-                kind: kind, start: Int32(start), end: Int32(end), next: Int32(nodes.count + 1),
-                cursor: Int32(nodes.count + 1)))
+            Node(kind: kind, start: Int32(start), end: Int32(end), next: Int32(nodes.count + 1)))
     }
 
     /// A key that is there twice means one thing to us and another to the next reader.

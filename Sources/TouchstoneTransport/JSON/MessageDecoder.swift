@@ -132,12 +132,63 @@ extension MessageDecoder: SingleValueDecodingContainer {
     func decode(_ type: UInt64.Type) throws -> UInt64 { try number(type) }
 
     func decode<T: Decodable>(_ type: T.Type) throws -> T {
-        guard type == Data.self else { return try T(from: self) }
-        guard text[node].kind == .string || text[node].kind == .escapedString else { throw mismatch(type) }
-        guard let data = text.data(text[node]) as? T else {
+        try DirectCoding.read(type, from: self) ?? T(from: self)
+    }
+}
+
+// MARK: - Without containers
+
+extension MessageDecoder {
+    func data() throws -> Data {
+        guard text[node].kind == .string || text[node].kind == .escapedString else { throw mismatch(Data.self) }
+        guard let data = text.data(text[node]) else {
             throw DecodingError.dataCorrupted(.init(codingPath: codingPath, debugDescription: "not base64"))
         }
         return data
+    }
+
+    func checkIsObject() throws {
+        guard text[node].kind == .object else { throw mismatch([String: Any].self) }
+    }
+
+    /// The value of a key of an object; nil where there is none, or null.
+    subscript(key: String) -> MessageDecoder? {
+        guard let value = text.value(key, in: node), text[value].kind != .null else { return nil }
+        return MessageDecoder(text, value)
+    }
+
+    func contains(_ key: String) -> Bool { text.value(key, in: node) != nil }
+
+    /// The value as a text of its own.
+    var json: Data { text.text(of: node) }
+
+    func member(_ key: String) throws -> MessageDecoder {
+        guard let value = text.value(key, in: node) else {
+            throw DecodingError.keyNotFound(
+                Place(stringValue: key), .init(codingPath: codingPath, debugDescription: "missing"))
+        }
+        return MessageDecoder(text, value)
+    }
+
+    /// The keys and values of an object, in order.
+    func forEachMember(_ body: (String, MessageDecoder) throws -> Void) throws {
+        try checkIsObject()
+        var key = node + 1
+        while key < Int(text[node].next) {
+            try body(text.string(text[key]), MessageDecoder(text, key + 1))
+            key = Int(text[key + 1].next)
+        }
+    }
+
+    func array<Element>(_ body: (MessageDecoder) throws -> Element) throws -> [Element] {
+        guard text[node].kind == .array else { throw mismatch([Any].self) }
+        var elements: [Element] = []
+        var element = node + 1
+        while element < Int(text[node].next) {
+            elements.append(try body(MessageDecoder(text, element)))
+            element = Int(text[element].next)
+        }
+        return elements
     }
 }
 
@@ -151,18 +202,10 @@ private struct Keyed<Key: CodingKey>: KeyedDecodingContainerProtocol {
     var allKeys: [Key] { text.keys(of: node).compactMap { Key(stringValue: $0) } }
     func contains(_ key: Key) -> Bool { text.value(key.stringValue, in: node) != nil }
 
-    private func value(_ key: Key) throws -> MessageDecoder {
-        guard let value = text.value(key.stringValue, in: node) else {
-            throw DecodingError.keyNotFound(key, .init(codingPath: codingPath, debugDescription: "missing"))
-        }
-        return MessageDecoder(text, value)
-    }
+    private func value(_ key: Key) throws -> MessageDecoder { try MessageDecoder(text, node).member(key.stringValue) }
 
     /// nil where there is none, or null.
-    private func valueIfPresent(_ key: Key) -> MessageDecoder? {
-        guard let value = text.value(key.stringValue, in: node), text[value].kind != .null else { return nil }
-        return MessageDecoder(text, value)
-    }
+    private func valueIfPresent(_ key: Key) -> MessageDecoder? { MessageDecoder(text, node)[key.stringValue] }
 
     func decodeNil(forKey key: Key) throws -> Bool { try value(key).decodeNil() }
     func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try value(key).decode(type) }

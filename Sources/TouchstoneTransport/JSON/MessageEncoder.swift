@@ -4,16 +4,23 @@ internal import Foundation
 ///
 /// No byte of it is zero, so that a frame can end with one.
 final class MessageEncoder: Encoder {
-    private var bytes: [UInt8] = []
+    private var output = JSONOutput(capacity: 0)
     /// What closes each object and array that is open.
     private var open: [UInt8] = []
 
     /// - Throws: `EncodingError` for a number that is none, and what the value itself throws.
     static func encode(_ value: some Encodable) throws -> Data {
+        var output = JSONOutput()
+        try encode(value, into: &output)
+        return Data(output.bytes)
+    }
+
+    static func encode<T: Encodable>(_ value: T, into output: inout JSONOutput) throws {
+        if try DirectCoding.write(value, to: &output) { return }
         let encoder = MessageEncoder()
-        encoder.bytes.reserveCapacity(512)
-        try encoder.write(value)
-        return Data(encoder.bytes)
+        swap(&encoder.output, &output)
+        defer { swap(&encoder.output, &output) }
+        try encoder.writeThroughEncodable(value)
     }
 
     var codingPath: [any CodingKey] { [] }
@@ -33,83 +40,46 @@ final class MessageEncoder: Encoder {
     ///
     /// - Returns: How many are open with it.
     fileprivate func begin(_ opening: Unicode.Scalar, _ closing: Unicode.Scalar) -> Int {
-        bytes.append(UInt8(ascii: opening))
+        output.bytes.append(UInt8(ascii: opening))
         open.append(UInt8(ascii: closing))
         return open.count
     }
 
     /// Closes whatever was opened in the container at `depth`, which is written to again.
-    fileprivate func close(to depth: Int) {
-        while open.count > depth, let closing = open.popLast() { bytes.append(closing) }
+    private func close(to depth: Int) {
+        while open.count > depth, let closing = open.popLast() { output.bytes.append(closing) }
     }
 
     /// Takes up the container at `depth` for its next element.
     fileprivate func element(_ depth: Int) {
         close(to: depth)
-        if bytes.last != UInt8(ascii: "{"), bytes.last != UInt8(ascii: "[") { bytes.append(UInt8(ascii: ",")) }
+        output.separate()
     }
 
     fileprivate func key(_ key: some CodingKey, _ depth: Int) {
-        element(depth)
-        write(key.stringValue)
-        bytes.append(UInt8(ascii: ":"))
+        close(to: depth)
+        output.key(key.stringValue)
     }
 
     // MARK: values
 
     fileprivate func write<T: Encodable>(_ value: T) throws {
-        if T.self == Data.self, let data = value as? Data { return write(data) }
-        let (depth, count) = (open.count, bytes.count)
+        if try !DirectCoding.write(value, to: &output) { try writeThroughEncodable(value) }
+    }
+
+    private func writeThroughEncodable(_ value: some Encodable) throws {
+        let (depth, count) = (open.count, output.bytes.count)
         try value.encode(to: self)
         close(to: depth)
         // A type without members.
-        if bytes.count == count { bytes.append(contentsOf: "{}".utf8) }
+        if output.bytes.count == count { output.write(word: "{}") }
     }
 
-    fileprivate func write(_ data: Data) {
-        bytes.append(UInt8(ascii: "\""))
-        Base64.encode(data, into: &bytes)
-        bytes.append(UInt8(ascii: "\""))
-    }
-
-    fileprivate func write(_ string: String) {
-        bytes.append(UInt8(ascii: "\""))
-        if string.utf8.contains(where: Self.needsEscape) {
-            for byte in string.utf8 {
-                if Self.needsEscape(byte) {
-                    bytes.append(contentsOf: Self.escape(byte))
-                } else {
-                    bytes.append(byte)
-                }
-            }
-        } else {
-            bytes.append(contentsOf: string.utf8)
-        }
-        bytes.append(UInt8(ascii: "\""))
-    }
-
-    private static func needsEscape(_ byte: UInt8) -> Bool {
-        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
-    }
-
-    private static func escape(_ byte: UInt8) -> [UInt8] {
-        let digits = Array("0123456789abcdef".utf8)
-        return byte < 0x20
-            ? Array("\\u00".utf8) + [digits[Int(byte >> 4)], digits[Int(byte & 15)]] : [UInt8(ascii: "\\"), byte]
-    }
-
-    fileprivate func write(_ value: Bool) { write(word: value ? "true" : "false") }
-    fileprivate func write(integer: some FixedWidthInteger) { write(word: String(integer)) }
-    fileprivate func writeNil() { write(word: "null") }
-
-    fileprivate func write(_ value: Double) throws {
-        guard value.isFinite else {
-            throw EncodingError.invalidValue(value, .init(codingPath: [], debugDescription: "not finite"))
-        }
-        write(word: value.description)
-    }
-
-    private func write(word: String) { bytes.append(contentsOf: word.utf8) }
+    fileprivate func write(_ value: String) { output.write(value) }
+    fileprivate func write(_ value: Double) throws { try output.write(value) }
+    fileprivate func write(_ value: Bool) { output.write(value) }
+    fileprivate func write(integer: some FixedWidthInteger) { output.write(word: String(integer)) }
+    fileprivate func writeNil() { output.write(word: "null") }
 }
 
 private struct Keyed<Key: CodingKey>: KeyedEncodingContainerProtocol {

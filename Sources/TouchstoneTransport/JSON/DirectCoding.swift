@@ -1,0 +1,216 @@
+internal import Foundation
+internal import TouchstoneCore
+
+/// The JSON of what every keychain call carries, read and written without `Codable`, which costs more than all the rest of a call.
+///
+/// It is the same JSON: a test holds the two against each other for every type here.
+enum DirectCoding {
+    /// nil: to be read through `Decodable`.
+    static func read<T>(_ type: T.Type, from json: MessageDecoder) throws -> T? {
+        if T.self == Data.self { return try json.data() as? T }
+        if T.self == EnclaveInterface.UnwrapKeys.Parameters.self { return try json.unwrapKeysParameters() as? T }
+        if T.self == EnclaveInterface.UnwrapKeys.Reply.self { return try json.unwrapKeysReply() as? T }
+        if T.self == KeychainInterface.Dictionary.self { return try json.attributes() as? T }
+        if T.self == [KeychainInterface.Item].self { return try json.array { try $0.item() } as? T }
+        if T.self == KeychainInterface.Item.self { return try json.item() as? T }
+        if T.self == [EnclaveInterface.WrappedItem].self { return try json.array { try $0.wrappedItem() } as? T }
+        if T.self == [EnclaveInterface.OpenedItem].self { return try json.array { try $0.openedItem() } as? T }
+        return nil
+    }
+
+    /// false: to be written through `Encodable`.
+    static func write<T>(_ value: T, to json: inout JSONOutput) throws -> Bool {
+        if T.self == Data.self, let data = value as? Data {
+            json.write(data)
+        } else if T.self == EnclaveInterface.UnwrapKeys.Parameters.self,
+            let message = value as? EnclaveInterface.UnwrapKeys.Parameters
+        {
+            json.write(message)
+        } else if T.self == EnclaveInterface.UnwrapKeys.Reply.self,
+            let message = value as? EnclaveInterface.UnwrapKeys.Reply
+        {
+            json.write(message)
+        } else if T.self == KeychainInterface.Dictionary.self, let attributes = value as? KeychainInterface.Dictionary {
+            try json.write(attributes)
+        } else if T.self == [KeychainInterface.Item].self, let items = value as? [KeychainInterface.Item] {
+            try json.write(items) { try $0.write($1) }
+        } else if T.self == KeychainInterface.Item.self, let item = value as? KeychainInterface.Item {
+            try json.write(item)
+        } else if T.self == [EnclaveInterface.WrappedItem].self, let items = value as? [EnclaveInterface.WrappedItem] {
+            json.write(items) { $0.write($1) }
+        } else if T.self == [EnclaveInterface.OpenedItem].self, let items = value as? [EnclaveInterface.OpenedItem] {
+            json.write(items) { $0.write($1) }
+        } else {
+            return false
+        }
+        return true
+    }
+}
+
+extension MessageDecoder {
+    fileprivate func attributes() throws -> KeychainInterface.Dictionary {
+        var attributes: KeychainInterface.Dictionary = [:]
+        try forEachMember { attributes[$0] = try $1.attributeValue() }
+        return attributes
+    }
+
+    private func attributeValue() throws -> AttributeValue {
+        try checkIsObject()
+        if let string = self["string"] { return .string(try string.decode(String.self)) }
+        if let data = self["data"] { return .data(try data.data()) }
+        if let number = self["number"] { return .number(try number.decode(Int64.self)) }
+        if let boolean = self["boolean"] { return .boolean(try boolean.decode(Bool.self)) }
+        return try AttributeValue(from: self)
+    }
+
+    fileprivate func item() throws -> KeychainInterface.Item {
+        try checkIsObject()
+        return KeychainInterface.Item(
+            attributes: try self["attributes"]?.attributes(), data: try self["data"]?.data(),
+            persistentReference: try self["persistentReference"]?.data())
+    }
+
+    fileprivate func unwrapKeysParameters() throws -> EnclaveInterface.UnwrapKeys.Parameters {
+        try checkIsObject()
+        return EnclaveInterface.UnwrapKeys.Parameters(
+            items: try member("items").array { try $0.wrappedItem() }, app: try member("app").decode(String.self),
+            context: try self["context"]?.decode(String.self))
+    }
+
+    fileprivate func unwrapKeysReply() throws -> EnclaveInterface.UnwrapKeys.Reply {
+        try checkIsObject()
+        return EnclaveInterface.UnwrapKeys.Reply(items: try member("items").array { try $0.openedItem() })
+    }
+
+    fileprivate func wrappedItem() throws -> EnclaveInterface.WrappedItem {
+        try checkIsObject()
+        let binding = try member("binding")
+        try binding.checkIsObject()
+        return EnclaveInterface.WrappedItem(
+            wrappedKey: try member("wrappedKey").data(),
+            binding: .init(
+                accessGroup: try binding.member("accessGroup").decode(String.self),
+                item: try binding.member("item").data()))
+    }
+
+    fileprivate func openedItem() throws -> EnclaveInterface.OpenedItem {
+        try checkIsObject()
+        return EnclaveInterface.OpenedItem(
+            state: try member("state").decode(EnclaveInterface.KeyState.self), key: try self["key"]?.data())
+    }
+}
+
+extension JSONOutput {
+    fileprivate mutating func write<Element>(
+        _ elements: [Element], _ body: (inout JSONOutput, Element) throws -> Void
+    ) rethrows {
+        try container("[", "]") { json in
+            for element in elements {
+                json.separate()
+                try body(&json, element)
+            }
+        }
+    }
+
+    fileprivate mutating func write(_ attributes: KeychainInterface.Dictionary) throws {
+        try container("{", "}") { json in
+            for (key, value) in attributes {
+                json.key(key)
+                try json.container("{", "}") { try $0.write(value) }
+            }
+        }
+    }
+
+    private mutating func write(_ value: AttributeValue) throws {
+        switch value {
+        case .string(let string):
+            key("string")
+            write(string)
+        case .data(let data):
+            key("data")
+            write(data)
+        case .number(let number):
+            key("number")
+            write(word: String(number))
+        case .real(let real):
+            key("real")
+            try write(real)
+        case .boolean(let boolean):
+            key("boolean")
+            write(boolean)
+        case .date(let date):
+            key("date")
+            try write(date)
+        case .accessControl(let control):
+            key("accessControl")
+            container("{", "}") { json in
+                json.key("protection")
+                json.write(control.protection.rawValue)
+                json.key("flags")
+                json.write(word: String(control.flags.rawValue))
+            }
+        }
+    }
+
+    fileprivate mutating func write(_ item: KeychainInterface.Item) throws {
+        try container("{", "}") { json in
+            if let attributes = item.attributes {
+                json.key("attributes")
+                try json.write(attributes)
+            }
+            if let data = item.data {
+                json.key("data")
+                json.write(data)
+            }
+            if let reference = item.persistentReference {
+                json.key("persistentReference")
+                json.write(reference)
+            }
+        }
+    }
+
+    fileprivate mutating func write(_ message: EnclaveInterface.UnwrapKeys.Parameters) {
+        container("{", "}") { json in
+            json.key("items")
+            json.write(message.items) { $0.write($1) }
+            json.key("app")
+            json.write(message.app)
+            if let context = message.context {
+                json.key("context")
+                json.write(context)
+            }
+        }
+    }
+
+    fileprivate mutating func write(_ message: EnclaveInterface.UnwrapKeys.Reply) {
+        container("{", "}") { json in
+            json.key("items")
+            json.write(message.items) { $0.write($1) }
+        }
+    }
+
+    fileprivate mutating func write(_ item: EnclaveInterface.WrappedItem) {
+        container("{", "}") { json in
+            json.key("wrappedKey")
+            json.write(item.wrappedKey)
+            json.key("binding")
+            json.container("{", "}") { json in
+                json.key("accessGroup")
+                json.write(item.binding.accessGroup)
+                json.key("item")
+                json.write(item.binding.item)
+            }
+        }
+    }
+
+    fileprivate mutating func write(_ item: EnclaveInterface.OpenedItem) {
+        container("{", "}") { json in
+            json.key("state")
+            json.write(item.state.rawValue)
+            if let key = item.key {
+                json.key("key")
+                json.write(key)
+            }
+        }
+    }
+}
