@@ -61,6 +61,8 @@ package struct Enclave {
     var isBiometrySuspended = false
     var contexts: [String: Context] = [:]
     var evaluation: Evaluation?
+    /// One at a time; ends with the lock.
+    var backup: BackupSession?
     /// Nonces given out and not yet used, oldest first.
     var nonces: [Data] = []
 

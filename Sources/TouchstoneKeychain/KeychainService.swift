@@ -145,6 +145,7 @@ package final class KeychainService: Sendable {
         guard limit > 0 else { return [] }
         var found: [OpenItem] = []
         var gone: [ItemRow] = []
+        var damaged: [ItemRow] = []
         var unreadable: [ItemRow] = []
         var needed: [KeychainInterface.ConstrainedOperation] = []
         var blocked = 0
@@ -161,7 +162,10 @@ package final class KeychainService: Sendable {
                     bytes += data?.count ?? 0
                     guard bytes <= Self.resultBytes else { throw Status.allocate }
                     found.append(item)
-                case .gone: gone.append(item.row)
+                case .gone:
+                    // What other fingers made unreadable (AC-51) goes; anything else is damage, and is kept for its owner to look at.
+                    let isExpired = item.control.requirement.proofs.contains(.biometryCurrentSet)
+                    if isExpired { gone.append(item.row) } else { damaged.append(item.row) }
                 case .locked: throw Status.interactionNotAllowed
                 case .authenticationNeeded:
                     // AC-41: Skip leaves it out.
@@ -191,7 +195,7 @@ package final class KeychainService: Sendable {
         if let writer { try writer.scan(filter, visit) } else { try store.read(filter, visit) }
         try openCandidates()
         // What cannot be cleaned up now stays, and stays absent.
-        try? remove(gone: gone, unreadable: unreadable, in: writer)
+        try? remove(gone: gone, damaged: damaged, unreadable: unreadable, in: writer)
         guard needed.isEmpty else {
             // AC-41, AC-42: nobody may be asked.
             if query.authenticationUI == .fail { throw Status.interactionNotAllowed }
@@ -200,18 +204,23 @@ package final class KeychainService: Sendable {
         return found.count > limit ? Array(found.prefix(limit)) : found
     }
 
-    /// KC-16: what can never be opened again is absent, and goes.
+    /// KC-16: what can never be opened again is absent, and goes: what its owner destroyed for good, what is damaged aside.
     ///
     /// Where only our metadata keys say so they are asked for anew first: they may be of a moment ago.
-    private func remove(gone: [ItemRow], unreadable: [ItemRow], in writer: KeychainStore.KeychainWriter?) throws {
-        guard !gone.isEmpty || !unreadable.isEmpty else { return }
+    private func remove(
+        gone: [ItemRow], damaged: [ItemRow], unreadable: [ItemRow], in writer: KeychainStore.KeychainWriter?
+    ) throws {
+        guard !gone.isEmpty || !damaged.isEmpty || !unreadable.isEmpty else { return }
         guard let writer else {
-            return try store.write { try remove(gone: gone, unreadable: unreadable, in: $0) }
+            return try store.write { try remove(gone: gone, damaged: damaged, unreadable: unreadable, in: $0) }
         }
         if !unreadable.isEmpty { try refreshKeys() }
         for row in gone { try writer.delete(row) }
+        for row in damaged { try writer.putAside(row, at: now()) }
         for row in unreadable {
-            if case .gone = try openMetadata(row) { try writer.delete(row) }
+            guard case .gone = try openMetadata(row) else { continue }
+            let isDestroyed = metadataKeys.withLock { $0.destroyed.contains(row.accessibility) }
+            if isDestroyed { try writer.delete(row) } else { try writer.putAside(row, at: now()) }
         }
     }
 
@@ -455,7 +464,7 @@ extension [String: AttributeValue] {
 
 extension Status {
     /// Section 10 of the primary-key table.
-    fileprivate init(_ error: DatabaseError) {
+    init(_ error: DatabaseError) {
         switch error.resultCode {
         case .SQLITE_CONSTRAINT: self = .duplicateItem
         case .SQLITE_NOMEM: self = .allocate
