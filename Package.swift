@@ -60,6 +60,7 @@ let package = Package(
         library("TouchstoneCore"),
         library("TouchstoneMemory", ["CSodium"]),
         library("TouchstoneCertificates", [asn1]),
+        library("TouchstoneAge", ["TouchstoneMemory", "CSodium", crypto]),
 
         // transport: messages, client and dispatch without a server; the socket server apart, so that apps do not link it
         library("TouchstoneTransport", ["TouchstoneCore", "CTouchstoneSystem"]),
@@ -80,10 +81,13 @@ let package = Package(
         library(
             "TouchstoneKeychain",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneMemory", "TouchstoneCertificates", crypto,
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneMemory", "TouchstoneCertificates",
+                "CTouchstoneSystem", crypto,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
-            resources: [.embedInCode("io.touchstone.Keychain.varlink")]),
+            resources: [
+                .embedInCode("io.touchstone.Keychain.varlink"), .embedInCode("io.touchstone.Backup.varlink"),
+            ]),
         library(
             "TouchstoneAuthentication", ["TouchstoneCore", "TouchstoneTransport"],
             resources: [
@@ -127,9 +131,12 @@ let package = Package(
         tool(
             "touchstone",
             [
-                "TouchstoneCore", "TouchstoneTransport", "CTouchstoneSystem", crypto,
+                "TouchstoneCore", "TouchstoneMemory", "TouchstoneAge", "TouchstoneTransport", "CTouchstoneSystem", crypto,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
+
+        // tests of the ground
+        tests("TouchstoneAgeTests", ["TouchstoneAge", "TouchstoneMemory"], resources: [.copy("Fixtures")]),
 
         // tests of the transport
         tests(

@@ -72,6 +72,9 @@ package final class DeviceService: Sendable {
             .deferred(DeviceInterface.Unlock.self) { [self] request, call in
                 redeem(call) { try enclave.call(EnclaveInterface.Unlock.self, request) }
             },
+            .deferred(DeviceInterface.AuthorizeBackup.self) { [self] request, call in
+                redeem(call) { try enclave.call(EnclaveInterface.AuthorizeBackup.self, request) }
+            },
             owner(DeviceInterface.Lock.self) { [self] _ in
                 let reply = try enclave.call(EnclaveInterface.Lock.self, Empty())
                 try keysChanged()

@@ -20,4 +20,14 @@ package enum Accessibility: String, Codable, CaseIterable, Sendable {
         case .always, .alwaysThisDeviceOnly: .always
         }
     }
+
+    /// Whether it opens on the same root of trust only, also out of a backup (KC-25).
+    package var isThisDeviceOnly: Bool {
+        switch self {
+        case .whenUnlocked, .afterFirstUnlock, .always: false
+        case .whenUnlockedThisDeviceOnly, .afterFirstUnlockThisDeviceOnly, .alwaysThisDeviceOnly,
+            .whenPasscodeSetThisDeviceOnly:
+            true
+        }
+    }
 }

@@ -135,6 +135,7 @@ extension Enclave {
     mutating func lock(now: Double) -> [EnclaveEvent] {
         guard isPasscodeSet, !isLocked else { return [] }
         isLocked = true
+        backup = nil
         let classA = keys.remove { $0.availability == .unlocked }
         heldForBiometry = isEnrolled && !isBiometryLockedOut(now: now) ? classA : ClassKeys()
         forgetProofs()

@@ -166,6 +166,12 @@ extension Accessibility {
 
     fileprivate var number: UInt8? { Self.numbers[self] }
 
+    /// The class that a wrapped key says it is of: true once the key has opened.
+    init?(wrappedKey: Data) {
+        guard wrappedKey.count > 2 else { return nil }
+        self.init(number: wrappedKey[wrappedKey.startIndex + 1])
+    }
+
     fileprivate init?(number: UInt8) {
         guard let found = Self.numbers.first(where: { $0.value == number }) else { return nil }
         self = found.key

@@ -10,6 +10,7 @@ struct PasscodeJob: Sendable {
         case unlock
         /// Set, change or remove.
         case change
+        case backup(BackupSession)
     }
 
     var purpose: Purpose
@@ -62,7 +63,7 @@ extension Enclave {
     /// Opens an entry of the owner's settings.
     ///
     /// Its nonce is used up whatever comes of it: a carrier cannot play it twice.
-    private mutating func openSetting(_ sealed: SealedPasscode, for purpose: SealedPasscode.Purpose)
+    mutating func openSetting(_ sealed: SealedPasscode, for purpose: SealedPasscode.Purpose)
         throws(DeviceInterface.Refused) -> SecretBytes
     {
         let (secret, nonce) = try open(sealed, for: purpose, nonces: nonces)
@@ -128,7 +129,7 @@ extension Enclave {
     /// Begins one guess.
     ///
     /// It is counted before it is looked at: ending the process in between gives none for free.
-    private mutating func begin(_ secret: SecretBytes, now: Double) throws(DeviceInterface.Refused)
+    mutating func begin(_ secret: SecretBytes, now: Double) throws(DeviceInterface.Refused)
         -> PasscodeDerivation
     {
         guard let passcode = state.passcode else { throw .init(.passcodeNotSet) }
@@ -142,7 +143,7 @@ extension Enclave {
     /// Judges a guess whose derivation is done.
     ///
     /// - Returns: The class keys that the passcode opens, or nil for a wrong one.
-    private mutating func finish(guess key: SecretBytes, now: Double) -> ClassKeys? {
+    mutating func finish(guess key: SecretBytes, now: Double) -> ClassKeys? {
         isPasscodeBusy = false
         guard let passcode = state.passcode else { return nil }
         guard let opened = ClassKeys(passcode.classKeys, under: key) else {
@@ -229,7 +230,7 @@ extension Enclave {
         return events + [EnclaveEvent(ticket: ticket, outcome: .succeeded)]
     }
 
-    private func rejected(_ ticket: String, now: Double) -> EnclaveEvent {
+    func rejected(_ ticket: String, now: Double) -> EnclaveEvent {
         EnclaveEvent(ticket: ticket, outcome: .failed, retryAfterSeconds: passcodeRetryAfter(now: now))
     }
 }

@@ -65,6 +65,8 @@ package struct Enclave {
     var contexts: [String: Context] = [:]
     var evaluation: Evaluation?
     var credentialJobs = 0
+    /// One at a time; ends with the lock.
+    var backup: BackupSession?
     /// Nonces given out and not yet used, oldest first.
     var nonces: [Data] = []
 

@@ -135,6 +135,9 @@ package final class EnclaveHost: Sendable {
         case .unlock:
             guard let currentKey else { return }
             try change { ((), $0.finishUnlock(ticket: ticket, key: currentKey, now: $1)) }
+        case .backup(let session):
+            guard let currentKey else { return }
+            try change { ((), $0.finishBackup(session, ticket: ticket, key: currentKey, now: $1)) }
         case .change:
             var new: (key: SecretBytes, salt: Data, cost: PasscodeCost)?
             if let passcode = job.new {

@@ -20,7 +20,7 @@ package struct EnclaveService: Sendable {
     package var interface: VarlinkInterface {
         VarlinkInterface(
             name: EnclaveInterface.name, description: PackageResources.io_touchstone_Enclave_varlink,
-            handlers: evaluations + settings + keys)
+            handlers: evaluations + settings + keys + backups)
     }
 
     private var evaluations: [VarlinkHandler] {
@@ -136,6 +136,28 @@ package struct EnclaveService: Sendable {
                 .init(wrappedKey: try host.read { try $0.wrap(request, now: $1) })
             },
             .method(EnclaveInterface.UnwrapKeys.self) { request, _ in try host.unwrap(request) },
+        ]
+    }
+
+    private var backups: [VarlinkHandler] {
+        [
+            .method(EnclaveInterface.AuthorizeBackup.self) { request, _ in
+                let ticket = Enclave.freshIdentifier()
+                try host.derive(ticket: ticket) { (enclave, now) throws(DeviceInterface.Refused) in
+                    try enclave.authorizeBackup(request, now: now)
+                }
+                return .init(ticket: ticket)
+            },
+            .method(EnclaveInterface.ExportKeys.self) { request, _ in
+                .init(keys: try host.read { enclave, _ in try enclave.exportKeys(request) })
+            },
+            .method(EnclaveInterface.ImportKeys.self) { request, _ in
+                .init(keys: try host.read { enclave, now in try enclave.importKeys(request, now: now) })
+            },
+            .method(EnclaveInterface.EndBackup.self) { request, _ in
+                try host.change { enclave, _ in (enclave.endBackup(request.session), []) }
+                return Empty()
+            },
         ]
     }
 }

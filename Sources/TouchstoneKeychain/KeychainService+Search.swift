@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TouchstoneCore
 import TouchstoneTransport
 
@@ -56,18 +57,23 @@ extension KeychainService {
     /// Most bytes of secrets that one reply gives: they and their base64 are in memory at once.
     private static var resultBytes: Int { 32 << 20 }
 
-    /// KC-16: what can never be opened again is absent, and goes.
+    /// KC-16: what can never be opened again is absent, and goes: what its owner destroyed for good, what is damaged aside.
     ///
     /// Where only our metadata keys say so they are asked for anew first: they may be of a moment ago.
-    func remove(gone: [ItemRow], unreadable: [ItemRow], in writer: KeychainStore.KeychainWriter?) throws {
-        guard !gone.isEmpty || !unreadable.isEmpty else { return }
+    func remove(
+        gone: [ItemRow], damaged: [ItemRow], unreadable: [ItemRow], in writer: KeychainStore.KeychainWriter?
+    ) throws {
+        guard !gone.isEmpty || !damaged.isEmpty || !unreadable.isEmpty else { return }
         guard let writer else {
-            return try store.write { try remove(gone: gone, unreadable: unreadable, in: $0) }
+            return try store.write { try remove(gone: gone, damaged: damaged, unreadable: unreadable, in: $0) }
         }
         if !unreadable.isEmpty { try refreshKeys() }
         for row in gone { try writer.delete(row) }
+        for row in damaged { try writer.putAside(row, at: now()) }
         for row in unreadable {
-            if case .gone = try openMetadata(row) { try writer.delete(row) }
+            guard case .gone = try openMetadata(row) else { continue }
+            let isDestroyed = metadataKeys.withLock { $0.destroyed.contains(row.accessibility) }
+            if isDestroyed { try writer.delete(row) } else { try writer.putAside(row, at: now()) }
         }
     }
 }

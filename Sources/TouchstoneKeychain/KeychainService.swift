@@ -147,7 +147,7 @@ package final class KeychainService: Sendable {
 
 extension Status {
     /// Section 10 of the primary-key table.
-    fileprivate init(_ error: DatabaseError) {
+    init(_ error: DatabaseError) {
         switch error.resultCode {
         case .SQLITE_CONSTRAINT: self = .duplicateItem
         case .SQLITE_NOMEM: self = .allocate

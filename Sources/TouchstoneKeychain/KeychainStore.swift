@@ -25,7 +25,7 @@ struct ItemRow: Sendable {
 }
 
 extension ItemRow {
-    fileprivate static let columns =
+    static let columns =
         "rowid, class, identifier, version, pdmn, identity, metadata, wrappedKey, secret, length(secret)"
     fileprivate static let columnsWithoutSecret =
         "rowid, class, identifier, version, pdmn, identity, metadata, wrappedKey, NULL, length(secret)"
@@ -33,7 +33,7 @@ extension ItemRow {
     /// nil for a class that is not known.
     ///
     /// - Throws: GRDB's errors for a row that is not as our schema says: the file may be another's work.
-    fileprivate init?(_ row: Row) throws {
+    init?(_ row: Row) throws {
         guard let itemClass = ItemClass(rawValue: try row.decode(String.self, atIndex: 1)),
             let accessibility = Accessibility(rawValue: try row.decode(String.self, atIndex: 4))
         else { return nil }
@@ -75,9 +75,12 @@ package final class KeychainStore: RowSource, Sendable {
     private let reader: DatabaseQueue
     /// For searches of many rows, which point queries do not wait for.
     private let scanner: DatabaseQueue
+    /// nil: in memory.
+    let file: URL?
 
     /// In memory, for tests: gone with the object.
     package init() throws {
+        file = nil
         writer = try DatabaseQueue(configuration: Self.configuration())
         reader = writer
         scanner = writer
@@ -86,8 +89,10 @@ package final class KeychainStore: RowSource, Sendable {
 
     /// Opens or makes the file, which must lie in a directory that only this user can enter.
     ///
-    /// - Throws: `KeychainStoreError` for a directory others can enter; GRDB's errors.
+    /// - Throws: `KeychainStoreError` for a directory others can enter, for a database of a newer version, which stays as
+    ///   it is, and for one that is damaged beyond use; GRDB's errors.
     package init(file: URL) throws {
+        self.file = file
         let directory = file.deletingLastPathComponent().path
         let attributes = try FileManager.default.attributesOfItem(atPath: directory)
         guard let mode = attributes[.posixPermissions] as? NSNumber, mode.intValue & 0o077 == 0 else {
@@ -103,10 +108,17 @@ package final class KeychainStore: RowSource, Sendable {
             _ = FileManager.default.createFile(
                 atPath: file.path, contents: nil, attributes: [.posixPermissions: NSNumber(value: 0o600)])
         }
-        writer = try DatabaseQueue(path: file.path, configuration: Self.configuration())
-        try Self.migrate(writer)
-        reader = try DatabaseQueue(path: file.path, configuration: Self.configuration())
-        scanner = try DatabaseQueue(path: file.path, configuration: Self.configuration())
+        do {
+            try Self.checkVersion(file)
+            writer = try DatabaseQueue(path: file.path, configuration: Self.configuration())
+            try Self.migrate(writer)
+            reader = try DatabaseQueue(path: file.path, configuration: Self.configuration())
+            scanner = try DatabaseQueue(path: file.path, configuration: Self.configuration())
+        } catch let error as DatabaseError where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode) {
+            throw KeychainStoreError(
+                description: "\(file.path) is damaged (\(error.message ?? "no reason given")): "
+                    + "run 'touchstone keychain check --repair'")
+        }
     }
 
     private static func configuration() -> Configuration {
@@ -122,7 +134,10 @@ package final class KeychainStore: RowSource, Sendable {
         return configuration
     }
 
-    private static func migrate(_ queue: DatabaseQueue) throws {
+    static func migrate(_ queue: DatabaseQueue) throws { try migrator.migrate(queue) }
+
+    /// The versions of the database, oldest first.
+    static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { database in
             // As it was when this was written: what came later is added below.
@@ -164,11 +179,22 @@ package final class KeychainStore: RowSource, Sendable {
                     CREATE INDEX item_publicKey ON item (class, agrp, pkhh) WHERE class = 'cert';
                     """)
         }
-        try migrator.migrate(queue)
+        // What does not open any more is kept here (KC-16): any column may be anything.
+        migrator.registerMigration("3") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE quarantine (
+                        rowid INTEGER PRIMARY KEY,
+                        at REAL NOT NULL,
+                        class, identifier, version, pdmn, identity, metadata, wrappedKey, secret
+                    )
+                    """)
+        }
+        return migrator
     }
 
     /// Every attribute that can be looked for by equality.
-    private static let tagColumns: [String] = {
+    static let tagColumns: [String] = {
         let keys = ItemClass.allCases.flatMap { $0.attributes }.filter(\.hasTag).map(\.key)
         return Set(keys).sorted()
     }()
@@ -238,6 +264,9 @@ package final class KeychainStore: RowSource, Sendable {
         return (sql, StatementArguments(arguments))
     }
 
+    /// Looks at the database for longer than one search takes, in the reader's turn.
+    func inspect<R>(_ body: (Database) throws -> R) throws -> R { try reader.unsafeRead(body) }
+
     // MARK: writing
 
     /// Runs `body` in one transaction: all of it is on the disk when this returns, or nothing.
@@ -247,7 +276,7 @@ package final class KeychainStore: RowSource, Sendable {
 
     /// The transaction of one `write`.
     struct KeychainWriter: RowSource {
-        fileprivate let database: Database
+        let database: Database
 
         func scan(_ filter: RowFilter, _ body: (ItemRow) throws -> Bool) throws {
             try KeychainStore.scan(database, filter, body)

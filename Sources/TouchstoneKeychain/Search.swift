@@ -21,6 +21,7 @@ final class Search<Source: RowSource> {
     private var blocked = 0
     private var needed: [KeychainInterface.ConstrainedOperation] = []
     private var gone: [ItemRow] = []
+    private var damaged: [ItemRow] = []
     private var unreadable: [ItemRow] = []
 
     /// Rows read, and opened in one turn of the enclave, at a time.
@@ -228,7 +229,9 @@ final class Search<Source: RowSource> {
                         match.item.data = data
                     }
                 case .gone:
-                    gone.append(item.row)
+                    // What other fingers made unreadable (AC-51) goes; anything else is damage, and is kept for its owner to look at.
+                    let isExpired = item.control.requirement.proofs.contains(.biometryCurrentSet)
+                    if isExpired { gone.append(item.row) } else { damaged.append(item.row) }
                     isOpen = false
                 case .locked: throw Status.interactionNotAllowed
                 case .authenticationNeeded:
@@ -250,8 +253,9 @@ final class Search<Source: RowSource> {
     /// Cleans up, and says what is in the way.
     private func conclude() throws {
         // What cannot be cleaned up now stays, and stays absent.
-        try? service.remove(gone: gone, unreadable: unreadable, in: source as? KeychainStore.KeychainWriter)
-        (gone, unreadable) = ([], [])
+        try? service.remove(
+            gone: gone, damaged: damaged, unreadable: unreadable, in: source as? KeychainStore.KeychainWriter)
+        (gone, damaged, unreadable) = ([], [], [])
         guard !needed.isEmpty else { return }
         // AC-41, AC-42: nobody may be asked.
         if query.authenticationUI == .fail { throw Status.interactionNotAllowed }

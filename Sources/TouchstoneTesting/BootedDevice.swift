@@ -27,6 +27,8 @@ package final class BootedDevice: Sendable {
         enclaveEndpoint = LoopbackEndpoint(router: enclaveRouter, peer: daemon)
         let enclave = try enclaveEndpoint.client()
         let keychain = try KeychainService(store: store, enclave: enclave, now: { clock.date })
+        let backup = try BackupService(
+            store: store, enclave: enclave, ownerID: getuid(), now: { clock.date })
         let authentication = AuthenticationService(enclave: enclave, ownerID: getuid())
         let device = DeviceService(
             name: "test", enclave: enclave, authentication: authentication, ownerID: getuid(),
@@ -35,7 +37,7 @@ package final class BootedDevice: Sendable {
         self.device = device
         router = VarlinkRouter(
             info: .init(product: "touchstoned", version: TouchstoneVersion.current),
-            interfaces: [keychain.interface, device.interface] + authentication.interfaces)
+            interfaces: [keychain.interface, backup.interface, device.interface] + authentication.interfaces)
         ownerEndpoint = LoopbackEndpoint(router: router, peer: daemon)
         owner = try ownerEndpoint.client()
         // Booted once events are watched: what is asked before that could wait for an answer that nobody hears.

@@ -17,9 +17,11 @@ import TouchstoneTransport
 enum DaemonProgram {
     static let usage = """
         usage: touchstoned --device NAME --state DIRECTORY --socket PATH --enclave-calls-fd N --enclave-events-fd N
+               touchstoned check --keychain FILE [--repair]
 
         Serves one device. `touchstone device boot` starts it beside its touchstone-enclave, connected by two socket pairs.
-        Exit status: 0 stopped, 64 usage, 75 the enclave is gone or a reboot was asked for, 78 the state cannot be used as it is.
+        With check it looks for damage in the database of a device that is off; `touchstone keychain check` starts it.
+        Exit status: 0 stopped, or nothing is damaged (any more), 1 damage was found, 64 usage, 75 the enclave is gone or a reboot was asked for, 78 the state cannot be used as it is.
         """
 
     static func main() {
@@ -33,6 +35,7 @@ enum DaemonProgram {
             print(usage)
             exit(EX_OK)
         }
+        if CommandLine.arguments.dropFirst().first == "check" { check(CommandLine.arguments.dropFirst(2)) }
         guard let options = Options(CommandLine.arguments.dropFirst()) else { fail(usage, EX_USAGE) }
         do {
             try Daemon(options).run()
@@ -71,6 +74,29 @@ enum DaemonProgram {
         }
     }
 
+    /// Checks a database file that nobody has open.
+    static func check(_ arguments: ArraySlice<String>) -> Never {
+        guard arguments.count >= 2, arguments.first == "--keychain", [[], ["--repair"]].contains(arguments.dropFirst(2))
+        else { fail(usage, EX_USAGE) }
+        let file = KeychainFile(URL(fileURLWithPath: arguments[arguments.startIndex + 1]))
+        do {
+            let problems = try file.problems()
+            for problem in problems { print("database: \(problem)") }
+            guard !problems.isEmpty else {
+                print("the database is whole; boot the device to have its items checked")
+                exit(EX_OK)
+            }
+            guard arguments.count > 2 else { exit(EXIT_FAILURE) }
+            let repaired = try file.repair()
+            print("\(repaired.items) items are in a fresh database; the old one is kept in \(repaired.kept.path)")
+            exit(EX_OK)
+        } catch let error as KeychainStoreError {
+            fail("\(error)", EX_CONFIG)
+        } catch {
+            fail("\(file.url.path) cannot be checked: \(error)", EX_SOFTWARE)
+        }
+    }
+
     static func fail(_ message: String, _ status: Int32) -> Never {
         FileHandle.standardError.write(Data("touchstoned: \(message)\n".utf8))
         exit(status)
@@ -84,6 +110,7 @@ final class Daemon: Sendable {
     private let enclave: VarlinkClient
     private let events: VarlinkClient
     private let keychain: KeychainService
+    private let backup: BackupService
     private let authentication: AuthenticationService
     private let device: DeviceService
     private let ending: Ending
@@ -99,6 +126,7 @@ final class Daemon: Sendable {
         let ending = Ending()
         self.ending = ending
         self.keychain = keychain
+        backup = try BackupService(store: store, enclave: enclave, ownerID: getuid())
         authentication = AuthenticationService(enclave: enclave, ownerID: getuid())
         device = DeviceService(
             name: options.device, enclave: enclave, authentication: authentication, ownerID: getuid(),
@@ -110,7 +138,7 @@ final class Daemon: Sendable {
     func run() throws -> Never {
         let router = VarlinkRouter(
             info: .init(product: "touchstoned", version: TouchstoneVersion.current),
-            interfaces: [keychain.interface, device.interface] + authentication.interfaces)
+            interfaces: [keychain.interface, backup.interface, device.interface] + authentication.interfaces)
         watchEnclave()
         let server = try SocketServer(
             path: options.socket, router: router, identities: PeerIdentities(ownerID: getuid()))

@@ -17,6 +17,8 @@ import TouchstoneEnclave
         AuthenticationInterface.Failed.self, AgentInterface.NoSuchPrompt.self, DeviceInterface.NotSimulated.self,
         DeviceInterface.PasscodeRejected.self, DeviceInterface.Refused.self, EnclaveInterface.NotWrapped.self,
         EnclaveInterface.InvalidContext.self, EnclaveInterface.NoSuchEvaluation.self, EnclaveInterface.NotKept.self,
+        EnclaveInterface.NoSuchBackup.self, BackupInterface.NotOwner.self, BackupInterface.NoSuchSession.self,
+        BackupInterface.Malformed.self, BackupInterface.Failed.self,
     ]
     private static let serviceErrors: [any VarlinkError.Type] = [
         VarlinkServiceError.InterfaceNotFound.self, VarlinkServiceError.MethodNotFound.self,
@@ -71,7 +73,7 @@ import TouchstoneEnclave
         let interfaces = try Self.interfaces()
         #expect(
             Set(interfaces.map(\.name)) == [
-                "org.varlink.service", "io.touchstone.Keychain", "io.touchstone.Authentication",
+                "org.varlink.service", "io.touchstone.Keychain", "io.touchstone.Backup", "io.touchstone.Authentication",
                 "io.touchstone.Agent", "io.touchstone.Device", "io.touchstone.Enclave",
             ])
         for interface in interfaces where interface.name != "org.varlink.service" {

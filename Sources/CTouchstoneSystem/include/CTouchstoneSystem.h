@@ -36,6 +36,12 @@ void touchstone_die_with_parent(void);
 /// Fills `buffer` from the kernel's random generator. Returns 0 or an errno.
 int touchstone_random(void *buffer, size_t count);
 
+/// Renames without replacing what has the new name. Returns 0 or an errno, EEXIST where there is such a file.
+int touchstone_rename_new(const char *from, const char *to);
+
+/// Exchanges two files or directories, in one step. Returns 0 or an errno.
+int touchstone_exchange(const char *one, const char *other);
+
 /// Has a spawned process close every descriptor from `lowest` up. Returns 0 or an errno.
 int touchstone_spawn_closes_from(posix_spawn_file_actions_t *actions, int lowest);
 

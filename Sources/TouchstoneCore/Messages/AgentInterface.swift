@@ -138,6 +138,8 @@ package struct SealedPasscode: Codable, Hashable, Sendable {
         case change
         /// An app's own password, for items of this context (EV-60).
         case credential(context: String)
+        /// To take a backup of the keychain, or to bring one back.
+        case backup(BackupDirection)
     }
 
     /// What is authenticated with the ciphertext.
@@ -148,6 +150,7 @@ package struct SealedPasscode: Codable, Hashable, Sendable {
             case .unlock: "unlock"
             case .change: "change"
             case .credential(let context): "credential \(context)"
+            case .backup(let direction): direction.rawValue
             }
         return nonce + Data(words.utf8)
     }
@@ -156,7 +159,7 @@ package struct SealedPasscode: Codable, Hashable, Sendable {
     /// zero, so that the size tells nothing.
     ///
     /// A prompt and the lock screen take one; a change takes two in one message, so that neither can be exchanged: the
-    /// current one, then the new one, of length 0 for none.
+    /// current one, then the new one, of length 0 for none. A backup takes the passcode, then the backup's key.
     package static func payload<Passcode: Collection<UInt8>>(_ passcodes: [Passcode]) -> Data {
         var payload = Data(capacity: passcodes.count * entryLength)
         for passcode in passcodes {

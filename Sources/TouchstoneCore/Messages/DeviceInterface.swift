@@ -91,6 +91,21 @@ package enum DeviceInterface {
         package typealias Reply = Empty
     }
 
+    /// The owner agrees to a backup, with the passcode; `BackupInterface` does the rest.
+    package enum AuthorizeBackup: VarlinkMethod {
+        package static let name = "io.touchstone.Device.AuthorizeBackup"
+        package struct Parameters: Codable, Sendable {
+            package var direction: BackupDirection
+            /// The passcode, then the backup's key (32 bytes), sealed for `export` or `import`.
+            package var passcode: SealedPasscode
+            package init(direction: BackupDirection, passcode: SealedPasscode) {
+                self.direction = direction
+                self.passcode = passcode
+            }
+        }
+        package typealias Reply = Empty
+    }
+
     // Driving methods: each answers `NotSimulated` on a real device.
 
     /// Ends both daemons after the reply; the supervisor starts them again.
@@ -192,5 +207,6 @@ package enum DeviceInterface {
         case staleNonce, unreadablePasscode, notOwner
         /// The device's disk did not take it: nothing changed.
         case notKept
+        case locked
     }
 }

@@ -429,6 +429,88 @@ package enum EnclaveInterface {
         }
     }
 
+    // MARK: backup
+
+    package enum AuthorizeBackup: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.AuthorizeBackup"
+        package typealias Parameters = DeviceInterface.AuthorizeBackup.Parameters
+        package typealias Reply = Ticket
+    }
+
+    /// One item's key on its way from the device into a backup, or back.
+    package struct BackupKey: Codable, Sendable {
+        /// As `WrapKey` gave it, or as `ExportKeys` did.
+        package var wrappedKey: Data
+        package var binding: ItemBinding
+        package var accessControl: AccessControl
+        package init(wrappedKey: Data, binding: ItemBinding, accessControl: AccessControl) {
+            self.wrappedKey = wrappedKey
+            self.binding = binding
+            self.accessControl = accessControl
+        }
+    }
+
+    package enum BackupVerdict: String, Codable, Sendable {
+        case wrapped
+        /// The class key is not there now.
+        case locked
+        /// It belongs to no backup: its access control wants the owner, or its class wants a passcode to be set (KC-26).
+        case excluded
+        /// It does not open: damaged, or of another root of trust (KC-25).
+        case gone
+    }
+
+    package struct RewrappedKey: Codable, Sendable {
+        package var verdict: BackupVerdict
+        package var wrappedKey: Data?
+        package init(_ verdict: BackupVerdict, wrappedKey: Data? = nil) {
+            self.verdict = verdict
+            self.wrappedKey = wrappedKey
+        }
+    }
+
+    /// Wraps items' keys for the backup that the owner agreed to.
+    ///
+    /// Under the backup's key, which the enclave has from the owner alone, or, of a class of this device only, under one of
+    /// the root of trust. An empty list asks only whether there is such a session.
+    package enum ExportKeys: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.ExportKeys"
+        package struct Parameters: Codable, Sendable {
+            package var session: String
+            package var keys: [BackupKey]
+            package init(session: String, keys: [BackupKey]) {
+                self.session = session
+                self.keys = keys
+            }
+        }
+        package struct Reply: Codable, Sendable {
+            package var keys: [RewrappedKey]
+            package init(keys: [RewrappedKey]) { self.keys = keys }
+        }
+    }
+
+    /// Wraps keys out of a backup as `WrapKey` would have.
+    package enum ImportKeys: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.ImportKeys"
+        package typealias Parameters = ExportKeys.Parameters
+        package typealias Reply = ExportKeys.Reply
+    }
+
+    package enum EndBackup: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.EndBackup"
+        package struct Parameters: Codable, Sendable {
+            package var session: String
+            package init(session: String) { self.session = session }
+        }
+        package typealias Reply = Empty
+    }
+
+    /// There is no such session of this direction (any more): the device was locked, or another one began.
+    package struct NoSuchBackup: VarlinkError {
+        package static let name = "io.touchstone.Enclave.NoSuchBackup"
+        package init() {}
+    }
+
     /// A key could not be wrapped; the code is the `OSStatus` for the app.
     package struct NotWrapped: VarlinkError {
         package static let name = "io.touchstone.Enclave.NotWrapped"

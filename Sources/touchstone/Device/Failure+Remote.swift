@@ -23,6 +23,18 @@ extension Failure {
         if let refused = error.as(DeviceInterface.Refused.self) {
             return of(refused.reason, paths)
         }
+        if error.as(BackupInterface.NoSuchSession.self) != nil {
+            return Failure(.refused, "\(paths.name) was locked meanwhile, or another backup began: try again")
+        }
+        if error.as(BackupInterface.NotOwner.self) != nil {
+            return Failure(.refused, "\(paths.name) belongs to somebody else")
+        }
+        if error.as(BackupInterface.Malformed.self) != nil {
+            return Failure(.configuration, "the backup holds something that is no item")
+        }
+        if let failed = error.as(BackupInterface.Failed.self) {
+            return of(Status(rawValue: failed.status), paths)
+        }
         if error.as(AgentInterface.NoSuchPrompt.self) != nil {
             return Failure(.no, "that prompt is not up any more")
         }
@@ -42,6 +54,18 @@ extension Failure {
                 .unavailable, "the connection to \(paths.name) was lost: see 'touchstone device status \(paths.name)'")
         case .tooLarge, .malformed:
             Failure(.internalError, "\(paths.name) sent something that is not an answer")
+        }
+    }
+
+    private static func of(_ status: Status, _ paths: DevicePaths) -> Failure {
+        switch status {
+        case .interactionNotAllowed:
+            Failure(.refused, "\(paths.name) was locked meanwhile: unlock it with 'touchstone device unlock'")
+        case .io: Failure(.internalError, "the disk of \(paths.name) is full, or failed")
+        default:
+            Failure(
+                .internalError,
+                "the keychain of \(paths.name) cannot be used as it is (\(status)): run 'touchstone keychain check'")
         }
     }
 
@@ -65,6 +89,7 @@ extension Failure {
             case .staleNonce: "the passcode came too late, the device had moved on: try again"
             case .unreadablePasscode:
                 "the enclave could not open what was sealed for it: \(paths.passcodeKey.path) is not its key"
+            case .locked: "\(paths.name) is locked: unlock it with 'touchstone device unlock'"
             case .notOwner: "\(paths.name) belongs to somebody else"
             case .notKept: "\(paths.state.path) cannot be written: is the disk full or read-only? Nothing changed"
             }

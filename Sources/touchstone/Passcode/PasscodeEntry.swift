@@ -30,20 +30,8 @@ enum PasscodeEntry {
         }
     }
 
-    /// Reads byte by byte: what follows the line is the next reader's, and no buffer of the library keeps a copy.
     private static func line() throws -> PasscodeBuffer {
-        let passcode = PasscodeBuffer()
-        var isEmptyInput = true
-        while true {
-            var byte: UInt8 = 0
-            let count = unsafe Glibc.read(STDIN_FILENO, &byte, 1)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { break }
-            isEmptyInput = false
-            if byte == UInt8(ascii: "\n") { break }
-            passcode.append(byte)
-        }
-        guard !isEmptyInput else {
+        guard let passcode = PasscodeBuffer(lineFrom: STDIN_FILENO) else {
             throw Failure(
                 .cancelled, "no passcode came: give one line for each on standard input, the current one first")
         }
@@ -52,5 +40,25 @@ enum PasscodeEntry {
             throw Failure(.refused, "the passcode is longer than \(SealedPasscode.maximumPasscodeLength) bytes")
         }
         return passcode
+    }
+}
+
+extension PasscodeBuffer {
+    /// Reads byte by byte: what follows the line is the next reader's, and no buffer of the library keeps a copy.
+    ///
+    /// nil where there is nothing to read any more.
+    convenience init?(lineFrom descriptor: Int32) {
+        self.init()
+        var isEmptyInput = true
+        while true {
+            var byte: UInt8 = 0
+            let count = unsafe Glibc.read(descriptor, &byte, 1)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            isEmptyInput = false
+            if byte == UInt8(ascii: "\n") { break }
+            append(byte)
+        }
+        if isEmptyInput { return nil }
     }
 }

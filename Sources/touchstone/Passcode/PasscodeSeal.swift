@@ -48,6 +48,13 @@ struct PasscodeSeal {
         try seal([current ?? PasscodeBuffer(), new ?? PasscodeBuffer()], for: .change, nonce: nonce)
     }
 
+    /// The passcode and the key of a backup, in one message.
+    func seal(_ passcode: PasscodeBuffer, backupKey: PasscodeBuffer, _ direction: BackupDirection, nonce: Data) throws
+        -> SealedPasscode
+    {
+        try seal([passcode, backupKey], for: .backup(direction), nonce: nonce)
+    }
+
     private func seal(_ passcodes: [PasscodeBuffer], for purpose: SealedPasscode.Purpose, nonce: Data) throws
         -> SealedPasscode
     {

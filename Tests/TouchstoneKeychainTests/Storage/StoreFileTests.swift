@@ -181,7 +181,7 @@ import Testing
         let file = directory.url.appendingPathComponent("keychain.db")
         try Data(repeating: 0x41, count: 8192).write(to: file)
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
-        #expect(throws: DatabaseError.self) { try KeychainStore(file: file) }
+        #expect(throws: KeychainStoreError.self) { try KeychainStore(file: file) }
         #expect(try Data(contentsOf: file) == Data(repeating: 0x41, count: 8192))
     }
 }

@@ -41,7 +41,7 @@ final class FileDevice: Sendable {
     let files: PrivateDirectory
     let database: URL
     let person = Person()
-    private let device: BootedDevice
+    let device: BootedDevice
     private let endpoint: SimulatedEndpoint
 
     static let app = AppIdentity(
@@ -82,6 +82,8 @@ final class FileDevice: Sendable {
     func run<R>(_ body: () throws -> R) rethrows -> R {
         try DeviceEndpoint.$scoped.withValue(endpoint, operation: body)
     }
+
+    func lock() throws { _ = try device.owner.call(DeviceInterface.Lock.self, Empty()) }
 
     func unlock() throws {
         let passcode = try seal(["1234"], for: .unlock)

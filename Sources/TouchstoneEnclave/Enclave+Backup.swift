@@ -1,0 +1,118 @@
+import Crypto
+import Foundation
+import TouchstoneCore
+import TouchstoneMemory
+
+/// A backup that the owner agreed to, with the passcode.
+///
+/// Its key came sealed with the passcode, from the owner's program: who carries the wrapped keys cannot open them.
+struct BackupSession: Sendable {
+    let direction: BackupDirection
+    let key: SecretBytes
+
+    /// Names the session; whoever knows the key knows it, and nobody else.
+    var identifier: String {
+        let label = Data(BackupInterface.sessionLabel.utf8)
+        return HMAC<SHA256>.authenticationCode(for: label, using: key.symmetricKey)
+            .map { String(format: "%02x", $0) }.joined()
+    }
+}
+
+extension Enclave {
+    /// Takes the owner's passcode for a backup, and the backup's key with it (KC-26).
+    mutating func authorizeBackup(_ request: EnclaveInterface.AuthorizeBackup.Parameters, now: Double)
+        throws(DeviceInterface.Refused) -> PasscodeJob
+    {
+        let secrets = try Self.passcodes(in: openSetting(request.passcode, for: .backup(request.direction)), count: 2)
+        guard secrets[1].count == BackupInterface.keyBytes else { throw .init(.unreadablePasscode) }
+        guard isPasscodeSet else { throw .init(.passcodeNotSet) }
+        guard !isLocked else { throw .init(.locked) }
+        let session = BackupSession(direction: request.direction, key: secrets[1])
+        return PasscodeJob(purpose: .backup(session), current: try begin(secrets[0], now: now))
+    }
+
+    /// Ends the job that begins a backup.
+    mutating func finishBackup(_ session: BackupSession, ticket: String, key: SecretBytes, now: Double)
+        -> [EnclaveEvent]
+    {
+        guard finish(guess: key, now: now) != nil else { return [rejected(ticket, now: now)] }
+        // Locked while the passcode was derived.
+        guard !isLocked else { return [EnclaveEvent(ticket: ticket, outcome: .failed, refusal: .locked)] }
+        backup = session
+        return [EnclaveEvent(ticket: ticket, outcome: .succeeded)]
+    }
+
+    mutating func endBackup(_ identifier: String) {
+        if backup?.identifier == identifier { backup = nil }
+    }
+
+    /// Wraps items' keys for the backup: KC-25, KC-26.
+    func exportKeys(_ request: EnclaveInterface.ExportKeys.Parameters) throws(EnclaveInterface.NoSuchBackup)
+        -> [EnclaveInterface.RewrappedKey]
+    {
+        let session = try session(request.session, .export)
+        return request.keys.map { item in
+            // What the blob says counts, not what the caller says of it: it is authenticated, and decides how far the key may go.
+            guard let protection = Accessibility(wrappedKey: item.wrappedKey),
+                protection == item.accessControl.protection
+            else { return .init(.gone) }
+            guard protection != .whenPasscodeSetThisDeviceOnly else { return .init(.excluded) }
+            let opened = unwrap(.init(wrappedKey: item.wrappedKey, binding: item.binding), app: "", context: nil)
+            switch (opened.state, opened.key) {
+            case (.open, let key?):
+                guard !item.accessControl.isConstrained else { return .init(.gone) }
+                let sealed = try? backupKey(for: protection, session).seal(
+                    SecretBytes(key), context: Self.context(item))
+                return sealed.map { .init(.wrapped, wrappedKey: $0) } ?? .init(.gone)
+            case (.authenticationNeeded, _): return .init(.excluded)
+            case (.locked, _): return .init(.locked)
+            default: return .init(.gone)
+            }
+        }
+    }
+
+    /// Wraps keys out of a backup for this device, each as it was.
+    func importKeys(_ request: EnclaveInterface.ImportKeys.Parameters, now: Double)
+        throws(EnclaveInterface.NoSuchBackup) -> [EnclaveInterface.RewrappedKey]
+    {
+        let session = try session(request.session, .import)
+        return request.keys.map { item in
+            let control = item.accessControl
+            guard !control.isConstrained, control.protection != .whenPasscodeSetThisDeviceOnly else {
+                return .init(.excluded)
+            }
+            guard keys[control.protection] != nil else { return .init(.locked) }
+            guard
+                let key = backupKey(for: control.protection, session).open(
+                    item.wrappedKey, context: Self.context(item)),
+                let wrapped = try? wrap(
+                    .init(
+                        accessControl: control, binding: item.binding, key: key.publicBytes, app: "", context: nil),
+                    now: now)
+            else { return .init(.gone) }
+            return .init(.wrapped, wrappedKey: wrapped)
+        }
+    }
+
+    private func session(_ identifier: String, _ direction: BackupDirection) throws(EnclaveInterface.NoSuchBackup)
+        -> BackupSession
+    {
+        guard let backup, backup.direction == direction, backup.identifier == identifier, !isLocked else {
+            throw .init()
+        }
+        return backup
+    }
+
+    /// The backup's own for what may move house, one of the root of trust for what may not.
+    private func backupKey(for protection: Accessibility, _ session: BackupSession) -> SecretBytes {
+        protection.isThisDeviceOnly ? deviceKey.derive("backup") : session.key
+    }
+
+    private static func context(_ item: EnclaveInterface.BackupKey) -> Data {
+        let group = Data(item.binding.accessGroup.utf8)
+        let control = item.accessControl
+        return Data(
+            "io.touchstone backup key 1 \(control.protection.rawValue) \(control.flags.rawValue) \(group.count) ".utf8)
+            + group + item.binding.item
+    }
+}

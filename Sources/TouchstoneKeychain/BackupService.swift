@@ -1,0 +1,298 @@
+import Crypto
+package import Foundation
+import GRDB
+import Synchronization
+import TouchstoneCore
+package import TouchstoneTransport
+
+/// `io.touchstone.Backup`: the keychain as a whole, for its owner.
+///
+/// Holds no more than one page of it at a time. The keys in a backup are wrapped by the enclave, for a session that it began with the
+/// owner's passcode (``DeviceInterface/AuthorizeBackup``); here they are only carried.
+///
+/// > Source: KC-16, KC-25, KC-26, KC-29.
+package final class BackupService: Sendable {
+    let store: KeychainStore
+    let enclave: VarlinkClient
+    let lookupKey: LookupKey
+    private let attributesKey: SymmetricKey
+    let now: @Sendable () -> Date
+    private let ownerID: UInt32
+    /// What was left over of the bytes of an import, by its session; held over the call, so that its calls come one by one.
+    private let importing = Mutex<(session: String, rest: Data)?>(nil)
+
+    /// - Throws: what the enclave throws.
+    package init(
+        store: KeychainStore, enclave: VarlinkClient, ownerID: UInt32, now: @escaping @Sendable () -> Date = { Date() }
+    ) throws {
+        self.store = store
+        self.enclave = enclave
+        self.ownerID = ownerID
+        self.now = now
+        let key = try enclave.call(EnclaveInterface.GetLookupKey.self, Empty()).key
+        lookupKey = LookupKey(key)
+        attributesKey = BackupAttributes.key(of: key)
+    }
+
+    package var interface: VarlinkInterface {
+        VarlinkInterface(
+            name: BackupInterface.name, description: PackageResources.io_touchstone_Backup_varlink,
+            handlers: [
+                owner(BackupInterface.Export.self) { [self] in try export($0) },
+                owner(BackupInterface.Import.self) { [self] in try `import`($0) },
+                owner(BackupInterface.End.self) { [self] request in
+                    importing.withLock { if $0?.session == request.session { $0 = nil } }
+                    return try enclave.call(EnclaveInterface.EndBackup.self, .init(session: request.session))
+                },
+                owner(BackupInterface.Check.self) { [self] in try check($0) },
+            ])
+    }
+
+    /// A method for the owner alone.
+    private func owner<M: VarlinkMethod>(
+        _ method: M.Type, _ body: @escaping @Sendable (M.Parameters) throws -> M.Reply
+    ) -> VarlinkHandler {
+        .method(method) { [self] request, connection in
+            guard connection.peer.userID == ownerID || connection.peer.userID == 0 else {
+                throw BackupInterface.NotOwner()
+            }
+            do {
+                return try body(request)
+            } catch let status as Status {
+                throw BackupInterface.Failed(status)
+            } catch let error as DatabaseError {
+                throw BackupInterface.Failed(Status(error))
+            } catch let error as RemoteError where error.as(EnclaveInterface.NoSuchBackup.self) != nil {
+                throw BackupInterface.NoSuchSession()
+            } catch is BackupRecord.Malformed {
+                throw BackupInterface.Malformed()
+            } catch is TransportError {
+                throw BackupInterface.Failed(.notAvailable)
+            }
+        }
+    }
+
+    // MARK: attributes
+
+    /// The metadata keys of this moment.
+    struct MetadataKeys {
+        var open: [String: Data]
+        var destroyed: Set<String>
+    }
+
+    func metadataKeys() throws -> MetadataKeys {
+        let reply = try enclave.call(EnclaveInterface.GetMetadataKeys.self, Empty())
+        return MetadataKeys(open: reply.keys, destroyed: Set(reply.destroyed))
+    }
+
+    enum Attributes {
+        /// The access control is among them.
+        case open([String: AttributeValue], AccessControl)
+        case locked
+        /// Its class was destroyed by its owner.
+        case expired
+        case damaged
+    }
+
+    func attributes(of row: ItemRow, _ keys: MetadataKeys) -> Attributes {
+        guard let key = keys.open[row.accessibility.rawValue] else {
+            return keys.destroyed.contains(row.accessibility.rawValue) ? .expired : .locked
+        }
+        guard
+            let attributes = ItemCipher.openMetadata(
+                row.metadata, classKey: SymmetricKey(data: key), binding: row.binding),
+            case .accessControl(let control)? = attributes["accc"], control.protection == row.accessibility
+        else { return .damaged }
+        return .open(attributes, control)
+    }
+
+    /// The tags of an item, as they are to be.
+    func tags(of attributes: [String: AttributeValue], in itemClass: ItemClass) -> [String: Data] {
+        var tags: [String: Data] = [:]
+        for (key, value) in attributes {
+            guard let attribute = itemClass.attribute(key), attribute.hasTag else { continue }
+            tags[key] = ItemCipher.tag(attribute, value, in: itemClass, key: lookupKey)
+        }
+        return tags
+    }
+
+    // MARK: export
+
+    private func export(_ request: BackupInterface.Export.Parameters) throws -> BackupInterface.Export.Reply {
+        let metadataKeys = try metadataKeys()
+        let page = try store.page(after: request.after ?? 0)
+        var counts = BackupInterface.ExportCounts()
+        var candidates: [(ItemRow, [String: AttributeValue], EnclaveInterface.BackupKey)] = []
+        for row in page {
+            guard let item = row.item else {
+                counts.damaged += 1
+                continue
+            }
+            switch attributes(of: item, metadataKeys) {
+            case .open(let attributes, let control):
+                // An item whose secret lives in the enclave (KC-26).
+                if case .string(let token)? = attributes["tkid"], !token.isEmpty {
+                    counts.excluded += 1
+                    continue
+                }
+                let binding = EnclaveInterface.ItemBinding(
+                    accessGroup: attributes.accessGroup, item: item.binding.bytes)
+                candidates.append(
+                    (item, attributes, .init(wrappedKey: item.wrappedKey, binding: binding, accessControl: control)))
+            case .locked: throw Status.interactionNotAllowed
+            case .expired: counts.excluded += 1
+            case .damaged: counts.damaged += 1
+            }
+        }
+        // Asked also where there is nothing to wrap: without a session nobody learns anything.
+        let wrapped = try enclave.call(
+            EnclaveInterface.ExportKeys.self, .init(session: request.session, keys: candidates.map(\.2)))
+        guard wrapped.keys.count == candidates.count else { throw Status.internalError }
+        var records = Data()
+        for ((row, attributes, _), key) in zip(candidates, wrapped.keys) {
+            switch (key.verdict, key.wrappedKey) {
+            case (.wrapped, let wrappedKey?):
+                records.append(try record(row, attributes, wrappedKey).encoded())
+                counts.exported += 1
+                if row.accessibility.isThisDeviceOnly { counts.thisDeviceOnly += 1 }
+            case (.locked, _): throw Status.interactionNotAllowed
+            case (.excluded, _): counts.excluded += 1
+            default: counts.damaged += 1
+            }
+        }
+        return .init(records: records, next: page.last?.rowID, counts: counts, total: try store.count())
+    }
+
+    private func record(_ row: ItemRow, _ attributes: [String: AttributeValue], _ wrappedKey: Data) throws
+        -> BackupRecord
+    {
+        let isSealed = row.accessibility.isThisDeviceOnly
+        let bytes = ItemAttributes.encode(attributes)
+        return BackupRecord(
+            itemClass: row.itemClass, identifier: row.identifier, version: row.version, isSealed: isSealed,
+            attributes: isSealed
+                ? try BackupAttributes.seal(bytes, key: attributesKey, binding: row.binding) : bytes,
+            wrappedKey: wrappedKey, secret: row.secret)
+    }
+
+    // MARK: import
+
+    private func `import`(_ request: BackupInterface.Import.Parameters) throws -> BackupInterface.Import.Reply {
+        try importing.withLock { importing in
+            var rest = importing?.session == request.session ? importing?.rest ?? Data() : Data()
+            rest.append(request.records)
+            var counts = BackupInterface.ImportCounts()
+            var records: [BackupRecord] = []
+            reading: while true {
+                switch try BackupRecord.next(&rest) {
+                case .record(let record): records.append(record)
+                case .unknown: counts.damaged += 1
+                case .partial: break reading
+                }
+            }
+            try restore(records, replaces: request.replaces, session: request.session, &counts)
+            importing = (request.session, Data(rest))
+            return .init(counts: counts, isWhole: rest.isEmpty)
+        }
+    }
+
+    private func restore(
+        _ records: [BackupRecord], replaces: Bool, session: String, _ counts: inout BackupInterface.ImportCounts
+    ) throws {
+        var candidates: [(BackupRecord, [String: AttributeValue], EnclaveInterface.BackupKey)] = []
+        for record in records {
+            guard let bytes = attributes(of: record) else {
+                counts.foreign += 1
+                continue
+            }
+            guard let attributes = ItemAttributes.decode(bytes), isWhole(attributes, of: record.itemClass),
+                case .accessControl(let control)? = attributes["accc"],
+                control.protection.isThisDeviceOnly == record.isSealed
+            else {
+                counts.damaged += 1
+                continue
+            }
+            let binding = EnclaveInterface.ItemBinding(accessGroup: attributes.accessGroup, item: record.binding.bytes)
+            candidates.append(
+                (record, attributes, .init(wrappedKey: record.wrappedKey, binding: binding, accessControl: control)))
+        }
+        let metadataKeys = try metadataKeys()
+        let wrapped = try enclave.call(
+            EnclaveInterface.ImportKeys.self, .init(session: session, keys: candidates.map(\.2)))
+        guard wrapped.keys.count == candidates.count else { throw Status.internalError }
+        var rows: [(ItemRow, String)] = []
+        for ((record, attributes, key), wrapped) in zip(candidates, wrapped.keys) {
+            let protection = key.accessControl.protection
+            switch (wrapped.verdict, wrapped.wrappedKey) {
+            case (.wrapped, let wrappedKey?):
+                guard let metadataKey = metadataKeys.open[protection.rawValue] else {
+                    throw Status.interactionNotAllowed
+                }
+                var named = attributes
+                named["accc"] = nil
+                let row = ItemRow(
+                    itemClass: record.itemClass, identifier: record.identifier, version: record.version,
+                    accessibility: protection,
+                    identityTag: ItemCipher.identityTag(named, in: record.itemClass, key: lookupKey),
+                    metadata: try ItemCipher.sealMetadata(
+                        attributes, classKey: SymmetricKey(data: metadataKey), binding: record.binding),
+                    wrappedKey: wrappedKey, secret: record.secret,
+                    tags: tags(of: named, in: record.itemClass))
+                rows.append((row, attributes.accessGroup))
+            case (.locked, _): throw Status.interactionNotAllowed
+            default: counts.damaged += 1
+            }
+        }
+        let before = counts
+        counts = try store.write { writer in
+            var counts = before
+            for (row, accessGroup) in rows {
+                try save(row, accessGroup: accessGroup, replaces: replaces, in: writer, &counts)
+            }
+            return counts
+        }
+    }
+
+    private func save(
+        _ row: ItemRow, accessGroup: String, replaces: Bool, in writer: KeychainStore.KeychainWriter,
+        _ counts: inout BackupInterface.ImportCounts
+    ) throws {
+        let same = try writer.row(identityTag: row.identityTag)
+        let named = try writer.row(identifier: row.identifier)
+        if let named, named.version == row.version, named.identityTag == row.identityTag {
+            counts.kept += 1
+            return
+        }
+        // KC-31: what can never be opened again is in nobody's way.
+        let isThere = try named != nil || same.map { try !isGone($0, accessGroup: accessGroup) } ?? false
+        guard replaces || !isThere else {
+            counts.kept += 1
+            return
+        }
+        for old in [same, named] { if let rowID = old?.rowID { try writer.delete(rowID: rowID) } }
+        try writer.save(row)
+        if isThere { counts.replaced += 1 } else { counts.added += 1 }
+    }
+
+    private func isGone(_ row: ItemRow, accessGroup: String) throws -> Bool {
+        let binding = EnclaveInterface.ItemBinding(accessGroup: accessGroup, item: row.binding.bytes)
+        let reply = try enclave.call(
+            EnclaveInterface.UnwrapKeys.self,
+            .init(items: [.init(wrappedKey: row.wrappedKey, binding: binding)], app: "", context: nil))
+        return reply.items.first?.state == .gone
+    }
+
+    /// nil where they are another device's.
+    private func attributes(of record: BackupRecord) -> Data? {
+        guard record.isSealed else { return record.attributes }
+        return BackupAttributes.open(record.attributes, key: attributesKey, binding: record.binding)
+    }
+
+    /// Whether an item can have these: a key of the class each, with a value of its kind.
+    private func isWhole(_ attributes: [String: AttributeValue], of itemClass: ItemClass) -> Bool {
+        !attributes.accessGroup.isEmpty
+            && attributes.allSatisfy { key, value in
+                key == "accc" || (try? itemClass.attribute(key)?.kept(value)) == value
+            }
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import GRDB
+import TouchstoneCore
+
+/// The rows of the whole database, a page at a time, whoever's they are: for backup and for looking for damage.
+extension KeychainStore {
+    /// One row as it lies there.
+    struct PageRow {
+        var rowID: Int64
+        /// nil where it is not as the table's columns are; then only what can be told of it is there.
+        var item: ItemRow?
+        var itemClass: String?
+        var protection: String?
+    }
+
+    /// The next rows by their number; their tags with them.
+    ///
+    /// At most `limit`, and no more than fit in about `bytes`, but at least one where there is one.
+    func page(after rowID: Int64, limit: Int = 256, bytes: Int = 1 << 20) throws -> [PageRow] {
+        try inspect { database in
+            let statement = try database.cachedStatement(
+                sql: "SELECT rowid AS number, * FROM item WHERE rowid > ? ORDER BY rowid LIMIT ?")
+            let rows = try Row.fetchCursor(statement, arguments: [rowID, limit])
+            var page: [PageRow] = []
+            var size = 0
+            while size < bytes, let row = try rows.next() {
+                let read = Self.read(row)
+                size += (read.item?.metadata.count ?? 0) + (read.item?.secret?.count ?? 0)
+                page.append(read)
+            }
+            return page
+        }
+    }
+
+    private static func read(_ row: Row) -> PageRow {
+        func text(_ column: String) -> String? { String.fromDatabaseValue(row[column]) }
+        var read = PageRow(rowID: row["number"], itemClass: text("class"), protection: text("pdmn"))
+        let whole = Row(
+            dictionaryLiteral: ("rowid", row["number"] as DatabaseValue), ("class", row["class"] as DatabaseValue),
+            ("identifier", row["identifier"] as DatabaseValue), ("version", row["version"] as DatabaseValue),
+            ("pdmn", row["pdmn"] as DatabaseValue), ("identity", row["identity"] as DatabaseValue),
+            ("metadata", row["metadata"] as DatabaseValue), ("wrappedKey", row["wrappedKey"] as DatabaseValue),
+            ("secret", row["secret"] as DatabaseValue))
+        guard var item = try? ItemRow(whole), item.identifier.bytes.count == ItemIdentifier.length,
+            item.version.count == ItemIdentifier.length
+        else { return read }
+        for column in tagColumns {
+            let value: DatabaseValue = row[column]
+            if let tag = Data.fromDatabaseValue(value) { item.tags[column] = tag }
+        }
+        read.item = item
+        return read
+    }
+
+    func count() throws -> Int {
+        try inspect { try Int.fetchOne($0, sql: "SELECT count(*) FROM item") ?? 0 }
+    }
+
+    func quarantined() throws -> Int {
+        try inspect { try Int.fetchOne($0, sql: "SELECT count(*) FROM quarantine") ?? 0 }
+    }
+
+    /// What SQLite finds wrong with the file; nothing where it is whole.
+    ///
+    /// On a connection of its own: it takes long, and no search waits for it.
+    func integrity() throws -> [String] {
+        guard let file else { return try inspect(Self.integrity) }
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.busyMode = .timeout(5)
+        return try DatabaseQueue(path: file.path, configuration: configuration).inDatabase(Self.integrity)
+    }
+
+    static func integrity(_ database: Database) throws -> [String] {
+        do {
+            let lines = try String.fetchAll(database, sql: "PRAGMA integrity_check(100)")
+            return lines == ["ok"] ? [] : lines
+        } catch let error as DatabaseError where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode) {
+            return [error.message ?? "\(error.resultCode)"]
+        }
+    }
+
+    /// Makes every index anew.
+    func reindex() throws { try write { try $0.database.execute(sql: "REINDEX") } }
+}
+
+extension KeychainStore.KeychainWriter {
+    func row(identifier: ItemIdentifier) throws -> ItemRow? {
+        let rows = try Row.fetchCursor(
+            database.cachedStatement(sql: "SELECT \(ItemRow.columns) FROM item WHERE identifier = ?"),
+            arguments: [identifier.bytes])
+        return try rows.next().flatMap { try ItemRow($0) }
+    }
+
+    /// Moves a row out of everybody's sight, and keeps it (KC-16).
+    ///
+    /// Not one that another call has put in its place since it was read as this version; nil: whatever is there.
+    func putAside(rowID: Int64, version: Data?, at date: Date) throws {
+        let columns = "class, identifier, version, pdmn, identity, metadata, wrappedKey, secret"
+        try database.execute(
+            sql: """
+                INSERT INTO quarantine (at, \(columns))
+                SELECT ?, \(columns) FROM item WHERE rowid = ? AND (version = ? OR ? IS NULL)
+                """, arguments: [date.timeIntervalSinceReferenceDate, rowID, version, version])
+        try database.execute(
+            sql: "DELETE FROM item WHERE rowid = ? AND (version = ? OR ? IS NULL)",
+            arguments: [rowID, version, version])
+    }
+
+    func putAside(_ row: ItemRow, at date: Date) throws {
+        guard let rowID = row.rowID else { return }
+        try putAside(rowID: rowID, version: row.version, at: date)
+    }
+}

@@ -1,0 +1,24 @@
+import Foundation
+import GRDB
+
+extension KeychainStore {
+    /// Refuses a database that a newer version has written, without changing a byte of it.
+    ///
+    /// - Throws: `KeychainStoreError`; GRDB's errors where it cannot be read at all.
+    static func checkVersion(_ file: URL) throws {
+        let size = try FileManager.default.attributesOfItem(atPath: file.path)[.size] as? NSNumber
+        // Just made.
+        guard let size, size.intValue > 0 else { return }
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.busyMode = .timeout(5)
+        let isNewer = try DatabaseQueue(path: file.path, configuration: configuration).inDatabase { database in
+            try migrator.hasBeenSuperseded(database)
+        }
+        guard !isNewer else {
+            throw KeychainStoreError(
+                description: "\(file.path) was written by a newer version of Touchstone: install that version; "
+                    + "nothing was changed")
+        }
+    }
+}

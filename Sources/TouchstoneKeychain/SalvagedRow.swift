@@ -1,0 +1,151 @@
+import Foundation
+import GRDB
+import TouchstoneCore
+
+/// A row of `item` as it lies on a page of the database file, found without the pages that lead to it.
+///
+/// Reads the leaf pages of SQLite's documented file format (https://www.sqlite.org/fileformat2.html): every length and offset is checked, the
+/// file may hold anything.
+struct SalvagedRow {
+    var rowID: Int64
+    /// By the table's columns, in their order.
+    var values: [DatabaseValue]
+
+    static func scan(_ file: Data, _ body: (SalvagedRow) -> Void) {
+        let pages = Pages(file)
+        guard pages.count > 0 else { return }
+        for number in 1...pages.count { pages.rows(on: number).forEach(body) }
+    }
+
+    /// Whether it can be an item: what else lies in the file is not.
+    private init?(rowID: Int64, values: [DatabaseValue]) {
+        func bytes(_ index: Int) -> Int? {
+            if case .blob(let data) = values[index].storage { data.count } else { nil }
+        }
+        func text(_ index: Int) -> String? {
+            if case .string(let text) = values[index].storage { text } else { nil }
+        }
+        guard rowID > 0, values.count >= 9, text(1).flatMap(ItemClass.init) != nil,
+            bytes(2) == ItemIdentifier.length, bytes(3) == ItemIdentifier.length,
+            text(4).flatMap(Accessibility.init) != nil, bytes(5) != nil, bytes(6) != nil, bytes(7) != nil
+        else { return nil }
+        self.rowID = rowID
+        self.values = values
+    }
+
+    private struct Pages {
+        let file: Data
+        let size: Int
+        let usable: Int
+
+        init(_ file: Data) {
+            self.file = file
+            let head = file.prefix(100)
+            let told = head.count == 100 ? Int(head[head.startIndex + 16]) << 8 | Int(head[head.startIndex + 17]) : 0
+            // Where the head is damaged, what SQLite makes by default.
+            size = told == 1 ? 65536 : (512...32768).contains(told) && told.nonzeroBitCount == 1 ? told : 4096
+            let reserved = head.count == 100 ? Int(head[head.startIndex + 20]) : 0
+            usable = size - (size - reserved >= 480 ? reserved : 0)
+        }
+
+        var count: Int { file.count / size }
+
+        private func byte(_ page: Int, _ offset: Int) -> Int {
+            Int(file[file.startIndex + (page - 1) * size + offset])
+        }
+
+        private func bytes(_ page: Int, _ offset: Int, _ count: Int) -> Data {
+            let start = file.startIndex + (page - 1) * size + offset
+            return file[start..<(start + count)]
+        }
+
+        /// A varint and the offset after it; nil beyond the page.
+        private func varint(_ page: Int, _ offset: Int) -> (Int64, Int)? {
+            guard offset < usable else { return nil }
+            let available = bytes(page, offset, min(9, usable - offset))
+            guard let (value, count) = Pages.varint(available) else { return nil }
+            return (value, offset + count)
+        }
+
+        static func varint(_ bytes: Data) -> (Int64, Int)? {
+            var value: UInt64 = 0
+            for (index, byte) in bytes.prefix(9).enumerated() {
+                if index == 8 { return (Int64(bitPattern: value << 8 | UInt64(byte)), 9) }
+                value = value << 7 | UInt64(byte & 0x7F)
+                if byte & 0x80 == 0 { return (Int64(bitPattern: value), index + 1) }
+            }
+            return nil
+        }
+
+        func rows(on page: Int) -> [SalvagedRow] {
+            let start = page == 1 ? 100 : 0
+            // A leaf of a table.
+            guard byte(page, start) == 0x0D else { return [] }
+            let cells = byte(page, start + 3) << 8 | byte(page, start + 4)
+            guard start + 8 + 2 * cells <= usable else { return [] }
+            return (0..<cells).compactMap { index in
+                let place = start + 8 + 2 * index
+                return row(page, byte(page, place) << 8 | byte(page, place + 1))
+            }
+        }
+
+        private func row(_ page: Int, _ offset: Int) -> SalvagedRow? {
+            guard let (length, afterLength) = varint(page, offset), let (rowID, start) = varint(page, afterLength),
+                (1...Int64(BackupRecord.maximumBytes)).contains(length),
+                let payload = payload(page, start, Int(length)), let values = Self.values(payload)
+            else { return nil }
+            return SalvagedRow(rowID: rowID, values: values)
+        }
+
+        private func payload(_ page: Int, _ start: Int, _ length: Int) -> Data? {
+            let most = usable - 35
+            let least = (usable - 12) * 32 / 255 - 23
+            let spill = least + (length - least) % (usable - 4)
+            let local = length <= most ? length : spill <= most ? spill : least
+            guard start + local <= usable else { return nil }
+            var payload = Data(bytes(page, start, local))
+            guard local < length else { return payload }
+            guard start + local + 4 <= usable else { return nil }
+            var next = number(page, start + local)
+            // Each page gives something, so that a ring of them ends too.
+            while payload.count < length {
+                guard (1...count).contains(next) else { return nil }
+                payload.append(bytes(next, 4, min(usable - 4, length - payload.count)))
+                next = number(next, 0)
+            }
+            return payload
+        }
+
+        private func number(_ page: Int, _ offset: Int) -> Int {
+            bytes(page, offset, 4).reduce(0) { $0 << 8 | Int($1) }
+        }
+
+        /// The columns of a record; nil for one that is none, or holds other values than NULL, text and bytes.
+        static func values(_ record: Data) -> [DatabaseValue]? {
+            let record = Data(record)
+            guard let (headLength, first) = varint(record), headLength <= Int64(record.count), headLength >= 1 else {
+                return nil
+            }
+            var place = first
+            var body = Int(headLength)
+            var values: [DatabaseValue] = []
+            while place < Int(headLength) {
+                guard let (type, count) = varint(record.dropFirst(place)) else { return nil }
+                place += count
+                if type == 0 {
+                    values.append(.null)
+                    continue
+                }
+                guard type >= 12, type <= Int64(2 * BackupRecord.maximumBytes) else { return nil }
+                let length = Int(type - 12) / 2
+                guard body + length <= record.count else { return nil }
+                let bytes = Data(record[body..<(body + length)])
+                body += length
+                values.append(
+                    type.isMultiple(of: 2)
+                        ? bytes.databaseValue : String(decoding: bytes, as: UTF8.self).databaseValue)
+            }
+            return values
+        }
+    }
+}

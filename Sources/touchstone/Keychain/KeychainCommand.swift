@@ -1,0 +1,9 @@
+import ArgumentParser
+
+/// `touchstone keychain`: the keychain as a whole.
+struct KeychainCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keychain",
+        abstract: "Back up the keychain, bring a backup back, look for damage.",
+        subcommands: [ExportCommand.self, ImportCommand.self, CheckCommand.self])
+}
