@@ -19,7 +19,15 @@ package final class BackupService: Sendable {
     let now: @Sendable () -> Date
     private let ownerID: UInt32
     /// What was left over of the bytes of an import, by its session; held over the call, so that its calls come one by one.
-    private let importing = Mutex<(session: String, rest: Data)?>(nil)
+    private let importing = Mutex<Importing?>(nil)
+
+    private struct Importing {
+        var session: String
+        /// Bytes that have come.
+        var offset: Int
+        /// What of them is no whole record yet.
+        var rest: Data
+    }
 
     /// - Throws: what the enclave throws.
     package init(
@@ -179,8 +187,11 @@ package final class BackupService: Sendable {
 
     private func `import`(_ request: BackupInterface.Import.Parameters) throws -> BackupInterface.Import.Reply {
         try importing.withLock { importing in
-            var rest = importing?.session == request.session ? importing?.rest ?? Data() : Data()
-            rest.append(request.records)
+            if request.offset == 0 { importing = Importing(session: request.session, offset: 0, rest: Data()) }
+            guard let current = importing, current.session == request.session, current.offset == request.offset else {
+                throw BackupInterface.Malformed()
+            }
+            var rest = current.rest + request.records
             var counts = BackupInterface.ImportCounts()
             var records: [BackupRecord] = []
             reading: while true {
@@ -191,7 +202,8 @@ package final class BackupService: Sendable {
                 }
             }
             try restore(records, replaces: request.replaces, session: request.session, &counts)
-            importing = (request.session, Data(rest))
+            importing = Importing(
+                session: request.session, offset: request.offset + request.records.count, rest: Data(rest))
             return .init(counts: counts, isWhole: rest.isEmpty)
         }
     }

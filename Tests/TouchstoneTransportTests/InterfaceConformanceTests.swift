@@ -97,7 +97,7 @@ import TouchstoneEnclave
         let files = try #require(FileManager.default.enumerator(atPath: sources.path))
             .compactMap { ($0 as? String).map { URL(fileURLWithPath: $0).lastPathComponent } }
             .filter { $0.hasSuffix(".varlink") }
-        #expect(files.count == 5)
+        #expect(files.count == 6)
         #expect(served.isSuperset(of: files))
     }
 

@@ -78,11 +78,14 @@ package enum BackupInterface {
         package static let name = "io.touchstone.Backup.Import"
         package struct Parameters: Codable, Sendable {
             package var session: String
+            /// How many bytes came before these: 0 begins anew.
+            package var offset: Int
             package var records: Data
             /// Whether what is in the backup takes the place of what is there.
             package var replaces: Bool
-            package init(session: String, records: Data, replaces: Bool) {
+            package init(session: String, offset: Int, records: Data, replaces: Bool) {
                 self.session = session
+                self.offset = offset
                 self.records = records
                 self.replaces = replaces
             }

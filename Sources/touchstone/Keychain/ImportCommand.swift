@@ -64,11 +64,13 @@ struct ImportCommand: ParsableCommand {
         var progress = ProgressLine()
         defer { progress.clear() }
         var piece = beginning
+        var offset = 0
         var isWhole = true
         func send() throws {
             let reply = try session.device.call(
                 BackupInterface.Import.self,
-                .init(session: session.identifier, records: piece, replaces: replace))
+                .init(session: session.identifier, offset: offset, records: piece, replaces: replace))
+            offset += piece.count
             piece = Data()
             isWhole = reply.isWhole
             counts.added += reply.counts.added

@@ -71,9 +71,9 @@ import Testing
         var repairs = 0
         // The head, each page's own head, and places at random.
         let places =
-            Array(stride(from: 0, to: 100, by: 9)) + Array(stride(from: 0, to: bytes.count, by: 4096))
-            + Array(stride(from: 3, to: bytes.count, by: 8192))
-            + (0..<40).map { _ in Int.random(in: 0..<bytes.count, using: &generator) }
+            [0, 18, 28, 60, 99] + Array(stride(from: 0, to: bytes.count, by: 3 * 4096))
+            + Array(stride(from: 3, to: bytes.count, by: 5 * 4096))
+            + (0..<12).map { _ in Int.random(in: 0..<bytes.count, using: &generator) }
         for place in places {
             var damaged = bytes
             damaged[place] ^= 1 << (place % 7)
@@ -100,7 +100,7 @@ import Testing
     @Test("A page of noise, the first, a middle or the last, costs the items on it and no other") func noise() throws {
         let device = try Self.original()
         let bytes = try Data(contentsOf: device.database)
-        for page in 0..<(bytes.count / 4096) {
+        for page in stride(from: 0, to: bytes.count / 4096, by: 4) {
             var damaged = bytes
             let range = (page * 4096)..<((page + 1) * 4096)
             damaged.replaceSubrange(range, with: (0..<4096).map { _ in UInt8.random(in: 0...255) })
@@ -120,7 +120,8 @@ import Testing
         let file = KeychainFile(files.url.appendingPathComponent("keychain/keychain.db"))
         #expect(try file.problems() != [])
         _ = try file.repair()
-        #expect(try Self.readable(files, "cut") >= Self.count / 3)
+        let saved = try Self.readable(files, "cut")
+        #expect(saved >= Self.count / 3, "\(saved)")
     }
 
     @Test("What is only in the log is saved too") func log() throws {

@@ -7,9 +7,9 @@ import Testing
 
 /// What an earlier version wrote is opened by this one: `Fixtures/v1` was written by the first and is never written again.
 ///
-/// A format that changes adds a directory; to make it, `TOUCHSTONE_MAKE_FIXTURE=DIRECTORY swift test --filter FixtureTests`.
+/// A format that changes adds a directory, which `script/make-fixture` makes of the one before.
 @Suite(.timeLimit(.minutes(1))) struct FixtureTests {
-    private static let versions = ["v1"]
+    private static let versions = ["v1", "v2"]
     private static let files = ["enclave/root.key", "enclave/state", "keychain/keychain.db"]
 
     private static var directory: URL {
@@ -79,44 +79,5 @@ import Testing
             device.person.present([.passcode("1234")])
             #expect(secret(account("by passcode")) == "of by passcode")
         }
-    }
-
-    @Test("Write a fixture", .enabled(if: ProcessInfo.processInfo.environment["TOUCHSTONE_MAKE_FIXTURE"] != nil))
-    func writeFixture() throws {
-        let target = URL(fileURLWithPath: try #require(ProcessInfo.processInfo.environment["TOUCHSTONE_MAKE_FIXTURE"]))
-        let device = try FileDevice()
-        let reference = try device.run {
-            func item(_ name: String, _ attributes: Attributes) {
-                #expect(add(account(name, attributes).value("of \(name)")) == errSecSuccess)
-            }
-            item("after", [kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlock])
-            item("always", [kSecAttrAccessible: kSecAttrAccessibleAlwaysThisDeviceOnly])
-            item("passcode", [kSecAttrAccessible: kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly])
-            item("cloud", [kSecAttrSynchronizable: true])
-            item("presence", [kSecAttrAccessControl: try control(.userPresence)])
-            item("set", [kSecAttrAccessControl: try control(.biometryCurrentSet)])
-            item("any", [kSecAttrAccessControl: try control([.biometryAny, .or, .devicePasscode])])
-            item("by passcode", [kSecAttrAccessControl: try control(.devicePasscode)])
-            #expect(add(account("empty")) == errSecSuccess)
-            let web = internet([
-                kSecAttrServer: "example.org", kSecAttrPort: 443, kSecAttrProtocol: kSecAttrProtocolHTTPS,
-            ])
-            #expect(add(web.value("of the web")) == errSecSuccess)
-            let plain = account(
-                "plain",
-                [
-                    kSecAttrService: "service", kSecAttrLabel: "Étiquette", kSecAttrGeneric: Data([0, 1, 255]),
-                    kSecAttrCreator: 7, kSecAttrIsInvisible: true, kSecReturnPersistentRef: true,
-                ])
-            return try #require(addReturning(plain.value("of plain")).result as? Data)
-        }
-        _ = try device.tamperer().writeWithoutTransaction { try $0.checkpoint(.truncate) }
-        for file in Self.files {
-            let place = target.appendingPathComponent(file)
-            try FileManager.default.createDirectory(
-                at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
-            try Data(contentsOf: device.files.url.appendingPathComponent(file)).write(to: place)
-        }
-        try reference.write(to: target.appendingPathComponent("reference"))
     }
 }

@@ -42,16 +42,19 @@ struct OwnersBackup {
         return (records, counts)
     }
 
-    func `import`(_ records: Data, into device: BootedDevice, replaces: Bool = false, pieces: Int = .max) throws
-        -> BackupInterface.ImportCounts
-    {
+    /// Whether `isKilled`, the session is not ended.
+    func `import`(
+        _ records: Data, into device: BootedDevice, replaces: Bool = false, pieces: Int = .max, isKilled: Bool = false
+    ) throws -> BackupInterface.ImportCounts {
         try authorize(.import, on: device)
         var counts = BackupInterface.ImportCounts()
         var rest = records[...]
         repeat {
             let reply = try device.owner.call(
                 BackupInterface.Import.self,
-                .init(session: session, records: Data(rest.prefix(pieces)), replaces: replaces))
+                .init(
+                    session: session, offset: records.count - rest.count, records: Data(rest.prefix(pieces)),
+                    replaces: replaces))
             rest = rest.dropFirst(pieces)
             counts.added += reply.counts.added
             counts.replaced += reply.counts.replaced
@@ -59,7 +62,7 @@ struct OwnersBackup {
             counts.foreign += reply.counts.foreign
             counts.damaged += reply.counts.damaged
         } while !rest.isEmpty
-        _ = try device.owner.call(BackupInterface.End.self, .init(session: session))
+        if !isKilled { _ = try device.owner.call(BackupInterface.End.self, .init(session: session)) }
         return counts
     }
 }
@@ -72,9 +75,10 @@ extension SimulatedDevice {
     }
 
     func restore(
-        _ records: Data, _ backup: OwnersBackup = OwnersBackup(), replaces: Bool = false, pieces: Int = .max
+        _ records: Data, _ backup: OwnersBackup = OwnersBackup(), replaces: Bool = false, pieces: Int = .max,
+        isKilled: Bool = false
     ) throws -> BackupInterface.ImportCounts {
-        try backup.import(records, into: booted.withLock { $0 }, replaces: replaces, pieces: pieces)
+        try backup.import(records, into: booted.withLock { $0 }, replaces: replaces, pieces: pieces, isKilled: isKilled)
     }
 }
 
