@@ -249,7 +249,13 @@ struct ItemIdentifier: Hashable, Sendable {
     init(bytes: Data) { self.bytes = bytes }
 
     static func random() -> ItemIdentifier {
-        ItemIdentifier(bytes: Data((0..<length).map { _ in UInt8.random(in: 0...255) }))
+        // In two pieces of eight bytes: each piece is a system call.
+        var generator = SystemRandomNumberGenerator()
+        var bytes = Data(capacity: length)
+        for piece in [generator.next(), generator.next()] {
+            for shift in stride(from: 0, to: 64, by: 8) { bytes.append(UInt8(truncatingIfNeeded: piece >> shift)) }
+        }
+        return ItemIdentifier(bytes: bytes)
     }
 
     /// 20 bytes: class (4 ASCII characters), then the identifier.

@@ -150,19 +150,9 @@ import TouchstoneCore
                 data: .random(using: &random) ? Self.data(&random) : nil,
                 persistentReference: .random(using: &random) ? Self.data(&random) : nil)
         }
-        try holdAgainstCodable(items)
+        try holdAgainstCodable(KeychainInterface.CopyMatching.Reply(items: items))
         if let item = items.first { try holdAgainstCodable(item) }
         try holdAgainstCodable(Self.data(&random))
-        try holdAgainstCodable(
-            (0..<2).map { _ in
-                EnclaveInterface.WrappedItem(
-                    wrappedKey: Self.data(&random),
-                    binding: .init(accessGroup: Self.text(&random), item: Self.data(&random)))
-            })
-        try holdAgainstCodable(
-            [EnclaveInterface.KeyState.open, .locked, .gone, .authenticationNeeded].map {
-                EnclaveInterface.OpenedItem(state: $0, key: .random(using: &random) ? Self.data(&random) : nil)
-            })
     }
 
     @Test(arguments: 0..<50) func directMessagesAreTheSameJSON(seed: Int) throws {
@@ -174,31 +164,41 @@ import TouchstoneCore
                 items: Array(repeating: item, count: Int.random(in: 0...2, using: &random)), app: Self.text(&random),
                 context: .random(using: &random) ? Self.text(&random) : nil))
         try holdAgainstCodable(
-            EnclaveInterface.UnwrapKeys.Reply(items: [.init(state: .open, key: Self.data(&random))]))
+            EnclaveInterface.UnwrapKeys.Reply(
+                items: [.open, .locked, .gone, .authenticationNeeded].map {
+                    .init(state: $0, key: .random(using: &random) ? Self.data(&random) : nil)
+                }))
     }
 
     /// A field that a type gains must not be lost on its direct way.
     @Test func directCodingKnowsEveryField() throws {
         func fields<T: Codable>(_ value: T) throws -> Set<String> {
-            let json = try JSONSerialization.jsonObject(with: MessageEncoder.encode([value])) as? [[String: Any]]
-            return Set(try #require(json?.first).keys)
+            let json = try JSONSerialization.jsonObject(with: MessageEncoder.encode(value)) as? [String: Any]
+            return Set(try #require(json).keys)
         }
         func declared<T: Decodable>(_ type: T.Type) throws -> Set<String> {
             guard case .structure(let fields) = try ShapeRecorder.shape(of: type) else { return [] }
             return Set(fields.keys)
         }
+        func inside(_ name: String, of message: some Encodable) throws -> [String: Any] {
+            let json = try JSONSerialization.jsonObject(with: MessageEncoder.encode(message)) as? [String: Any]
+            return try #require((json?[name] as? [[String: Any]])?.first)
+        }
         let item = KeychainInterface.Item(attributes: [:], data: Data(), persistentReference: Data())
         #expect(try fields(item) == declared(KeychainInterface.Item.self))
+        let found = KeychainInterface.CopyMatching.Reply(items: [item])
+        #expect(try fields(found) == declared(KeychainInterface.CopyMatching.Reply.self))
         let wrapped = EnclaveInterface.WrappedItem(
             wrappedKey: Data(), binding: .init(accessGroup: "", item: Data()))
-        #expect(try fields(wrapped) == declared(EnclaveInterface.WrappedItem.self))
-        #expect(try fields(wrapped.binding) == declared(EnclaveInterface.ItemBinding.self))
-        let opened = EnclaveInterface.OpenedItem(state: .open, key: Data())
-        #expect(try fields(opened) == declared(EnclaveInterface.OpenedItem.self))
-        let unwrap = EnclaveInterface.UnwrapKeys.Parameters(items: [], app: "", context: "")
+        let unwrap = EnclaveInterface.UnwrapKeys.Parameters(items: [wrapped], app: "", context: "")
         #expect(try fields(unwrap) == declared(EnclaveInterface.UnwrapKeys.Parameters.self))
-        let unwrapped = EnclaveInterface.UnwrapKeys.Reply(items: [])
+        let written = try inside("items", of: unwrap)
+        #expect(try Set(written.keys) == declared(EnclaveInterface.WrappedItem.self))
+        let binding = try #require(written["binding"] as? [String: Any])
+        #expect(try Set(binding.keys) == declared(EnclaveInterface.ItemBinding.self))
+        let unwrapped = EnclaveInterface.UnwrapKeys.Reply(items: [.init(state: .open, key: Data())])
         #expect(try fields(unwrapped) == declared(EnclaveInterface.UnwrapKeys.Reply.self))
+        #expect(try Set(inside("items", of: unwrapped).keys) == declared(EnclaveInterface.OpenedItem.self))
         let values: [AttributeValue] = [
             .string(""), .data(Data()), .number(0), .real(0), .boolean(true), .date(0),
             .accessControl(try AccessControl(protection: .always, flags: [])),

@@ -10,13 +10,10 @@ import Timing
 @main
 struct FloorBenchmark {
     static func main() throws {
-        let words = CommandLine.arguments
-        if words.count == 4, words[1] == "multiply", let items = Int(words[3]) {
-            return try Keychain(path: words[2]).multiply(to: items)
-        }
         let echo = floor_start_echo()
+        let words = CommandLine.arguments
         guard echo >= 0, words.count == 4, let items = Int(words[1]) else {
-            throw FloorError("usage: floor-benchmark ITEMS PLACEMENT DIRECTORY | floor-benchmark multiply KEYCHAIN ITEMS")
+            throw FloorError("usage: floor-benchmark ITEMS PLACEMENT DIRECTORY")
         }
         func key(_ operation: String) -> Timing.Key { .init("floor", operation, items: items, words[2]) }
 

@@ -3,18 +3,16 @@ internal import TouchstoneCore
 
 /// The JSON of what every keychain call carries, read and written without `Codable`, which costs more than all the rest of a call.
 ///
-/// It is the same JSON: a test holds the two against each other for every type here.
+/// It is the same JSON: `MessageCodingTests` holds the two against each other, field by field, for every type here.
 enum DirectCoding {
     /// nil: to be read through `Decodable`.
     static func read<T>(_ type: T.Type, from json: MessageDecoder) throws -> T? {
         if T.self == Data.self { return try json.data() as? T }
         if T.self == EnclaveInterface.UnwrapKeys.Parameters.self { return try json.unwrapKeysParameters() as? T }
         if T.self == EnclaveInterface.UnwrapKeys.Reply.self { return try json.unwrapKeysReply() as? T }
+        if T.self == KeychainInterface.CopyMatching.Reply.self { return try json.copyMatchingReply() as? T }
         if T.self == KeychainInterface.Dictionary.self { return try json.attributes() as? T }
-        if T.self == [KeychainInterface.Item].self { return try json.array { try $0.item() } as? T }
         if T.self == KeychainInterface.Item.self { return try json.item() as? T }
-        if T.self == [EnclaveInterface.WrappedItem].self { return try json.array { try $0.wrappedItem() } as? T }
-        if T.self == [EnclaveInterface.OpenedItem].self { return try json.array { try $0.openedItem() } as? T }
         return nil
     }
 
@@ -30,16 +28,14 @@ enum DirectCoding {
             let message = value as? EnclaveInterface.UnwrapKeys.Reply
         {
             json.write(message)
+        } else if T.self == KeychainInterface.CopyMatching.Reply.self,
+            let message = value as? KeychainInterface.CopyMatching.Reply
+        {
+            try json.write(message)
         } else if T.self == KeychainInterface.Dictionary.self, let attributes = value as? KeychainInterface.Dictionary {
             try json.write(attributes)
-        } else if T.self == [KeychainInterface.Item].self, let items = value as? [KeychainInterface.Item] {
-            try json.write(items) { try $0.write($1) }
         } else if T.self == KeychainInterface.Item.self, let item = value as? KeychainInterface.Item {
             try json.write(item)
-        } else if T.self == [EnclaveInterface.WrappedItem].self, let items = value as? [EnclaveInterface.WrappedItem] {
-            json.write(items) { $0.write($1) }
-        } else if T.self == [EnclaveInterface.OpenedItem].self, let items = value as? [EnclaveInterface.OpenedItem] {
-            json.write(items) { $0.write($1) }
         } else {
             return false
         }
@@ -61,6 +57,11 @@ extension MessageDecoder {
         if let number = self["number"] { return .number(try number.decode(Int64.self)) }
         if let boolean = self["boolean"] { return .boolean(try boolean.decode(Bool.self)) }
         return try AttributeValue(from: self)
+    }
+
+    fileprivate func copyMatchingReply() throws -> KeychainInterface.CopyMatching.Reply {
+        try checkIsObject()
+        return KeychainInterface.CopyMatching.Reply(items: try member("items").array { try $0.item() })
     }
 
     fileprivate func item() throws -> KeychainInterface.Item {
@@ -149,6 +150,13 @@ extension JSONOutput {
                 json.key("flags")
                 json.write(word: String(control.flags.rawValue))
             }
+        }
+    }
+
+    fileprivate mutating func write(_ message: KeychainInterface.CopyMatching.Reply) throws {
+        try container("{", "}") { json in
+            json.key("items")
+            try json.write(message.items) { try $0.write($1) }
         }
     }
 
