@@ -159,6 +159,11 @@ let package = Package(
         tests(
             "SourceCompatibilityTests", ["Security", "LocalAuthentication", "TouchstoneTransport"],
             resources: [.copy("Fixtures")]),
+        // the libraries of Tests/Consumers, which script/check-consumers builds from outside, with a device
+        .testTarget(
+            name: "ConsumerTests", dependencies: ["TouchstoneTesting", "Security", "LocalAuthentication"],
+            path: "Tests/Consumers", exclude: ["Plain", "WithCertificates", "Sources/main.swift"],
+            sources: ["Sources", "Tests"], swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
         tests(
             "TouchstoneSecurityTests",
             ["TouchstoneCore", "TouchstoneTransport", "TouchstoneSecurity", "TouchstoneLocalAuthentication"]),

@@ -228,7 +228,9 @@ package final class KeychainStore: RowSource, Sendable {
 
     private static func rowIDs(_ database: Database, _ filter: RowFilter) throws -> [Int64] {
         let (sql, arguments) = selection(filter, columns: "rowid")
-        return try Int64.fetchAll(database.cachedStatement(sql: sql), arguments: arguments)
+        // In the order of their making, which apps count on although nothing promises it; the indexes are in that of the tags.
+        // Not ORDER BY, for which SQLite might read the whole table.
+        return try Int64.fetchAll(database.cachedStatement(sql: sql), arguments: arguments).sorted()
     }
 
     private static func row(_ database: Database, _ rowID: Int64, withSecret: Bool) throws -> ItemRow? {

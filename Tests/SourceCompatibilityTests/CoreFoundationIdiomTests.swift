@@ -97,3 +97,58 @@ import Testing
         #expect(Security.errSecDuplicateItem == -25299)
     }
 }
+
+@Suite struct CoreFoundationFunctionTests {
+    @Test func literalsWithConstantsForKeysAreDictionariesOfStrings() {
+        let query = [kSecClass: kSecClassGenericPassword, kSecAttrAccount: "a", kSecReturnData: true] as [String: Any]
+        #expect(query as CFDictionary == ["class": "genp", "acct": "a", "r_Data": true] as NSDictionary)
+        #expect(query[kSecAttrAccount as String] as? String == "a")
+    }
+
+    @Test func dataIsMadeOfBytesAndBecomesBytes() throws {
+        let bytes: [UInt8] = [1, 2, 3]
+        let data = try #require(CFDataCreate(nil, bytes, bytes.count))
+        #expect(data as Data == Data(bytes))
+        #expect(CFDataGetLength(data) == 3)
+        #expect(Array(UnsafeBufferPointer(start: CFDataGetBytePtr(data), count: 3)) == bytes)
+        #expect(CFDataCreate(kCFAllocatorDefault, nil, 0) == NSData())
+        #expect(CFDataCreate(nil, bytes, -1) == nil)
+        #expect(CFDataCreate(nil, nil, 3) == nil)
+    }
+
+    @Test func dataWithoutACopyLeavesTheBytesToTheirOwner() throws {
+        var bytes: [UInt8] = [1, 2, 3]
+        try bytes.withUnsafeMutableBufferPointer { buffer in
+            let data = try #require(CFDataCreateWithBytesNoCopy(nil, buffer.baseAddress, 3, kCFAllocatorNull))
+            let copy = data as Data
+            buffer[0] = 9
+            #expect(CFDataGetBytePtr(data)[0] == 9)
+            #expect(copy == Data([1, 2, 3]), "a Data made of it has bytes of its own")
+            #expect(CFDataCreateWithBytesNoCopy(nil, buffer.baseAddress, -1, kCFAllocatorNull) == nil)
+        }
+        #expect(CFDataCreateWithBytesNoCopy(nil, nil, 0, kCFAllocatorNull) == NSData())
+        let owned = UnsafeMutableRawPointer(try #require(malloc(4))).bindMemory(to: UInt8.self, capacity: 4)
+        owned.update(repeating: 7, count: 4)
+        #expect(CFDataCreateWithBytesNoCopy(nil, owned, 4, kCFAllocatorDefault)! as Data == Data([7, 7, 7, 7]))
+    }
+
+    @Test func equalityIsWhatTheObjectsSay() {
+        #expect(CFEqual("x" as CFString, "x" as CFString) && !CFEqual("x" as CFString, "y" as CFString))
+        #expect(!CFEqual("1" as CFString, 1 as CFNumber) && !CFEqual("x" as CFString, nil) && CFEqual(nil, nil))
+        let first = SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, .userPresence, nil)
+        let second = SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, .userPresence, nil)
+        let third = SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, .devicePasscode, nil)
+        #expect(CFEqual(first, second) && CFHash(first) == CFHash(second))
+        #expect(!CFEqual(first, third))
+    }
+
+    @Test func collectionsAreCounted() {
+        #expect(CFArrayGetCount(["a", "b"] as CFArray) == 2)
+        #expect(CFDictionaryGetCount(["a": 1] as CFDictionary) == 1)
+        #expect(CFGetTypeID(kCFNull) == CFNullGetTypeID())
+    }
+
+    @Test func timeIsCountedFrom2001() {
+        #expect(abs(CFAbsoluteTimeGetCurrent() - Date().timeIntervalSinceReferenceDate) < 60)
+    }
+}
