@@ -89,17 +89,21 @@ extension Enclave {
             if requirement.proofs.contains(.biometryCurrentSet), unsafe Data(bytes[40..<72]) != state.database.hash {
                 return .init(state: .gone)
             }
-            // A proof opens what is of the app it was given to, and of no other.
-            let isOwn = item.binding.accessGroup == app
-            guard requirement.proofs.isEmpty || (isOwn && isProven(requirement, to: context, app: app)) else {
+            guard
+                requirement.proofs.isEmpty
+                    || isProven(requirement, to: context, app: app, group: item.binding.accessGroup)
+            else {
                 return .init(state: .authenticationNeeded)
             }
             return unsafe .init(state: .open, key: Data(bytes[0..<32]))
         }
     }
 
-    private func isProven(_ requirement: Requirement, to identifier: String?, app: String) -> Bool {
-        guard let identifier, let context = contexts[identifier], context.app == app else { return false }
+    /// A proof opens what is of the groups of the app it was given to, and nothing else.
+    private func isProven(_ requirement: Requirement, to identifier: String?, app: String, group: String) -> Bool {
+        guard let identifier, let context = contexts[identifier], context.app == app,
+            context.accessGroups.contains(group)
+        else { return false }
         return isMet(requirement, by: context.proven)
     }
 }
