@@ -126,6 +126,7 @@ final class PendingCall: Sendable {
         guard let data = try? frame(), data.count <= VarlinkLimits.maximumReplyBytes else {
             return connection.close()
         }
+        guard connection.isPeerUnchanged() else { return }
         connection.send(data)
     }
 }
@@ -154,6 +155,7 @@ package final class VarlinkRouter: Sendable {
     }
 
     func answer(_ frame: Data, on connection: VarlinkConnection) {
+        guard connection.isPeerUnchanged() else { return }
         let decoder = JSONDecoder()
         decoder.userInfo[.handlers] = handlers
         let request: IncomingRequest
