@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #ifndef SO_PEERPIDFD
@@ -41,6 +42,17 @@ int touchstone_peer_of(int socket, struct touchstone_peer *peer) {
 bool touchstone_pidfd_alive(int pidfd) {
     struct pollfd entry = {.fd = pidfd, .events = POLLIN};
     return poll(&entry, 1, 0) == 0;
+}
+
+int touchstone_executable_of(int process, struct touchstone_executable *executable) {
+    struct statx file;
+    if (statx(process, "exe", AT_STATX_DONT_SYNC, STATX_INO | STATX_BTIME, &file) != 0) return errno;
+    bool has_birth = (file.stx_mask & STATX_BTIME) != 0;
+    executable->device = makedev(file.stx_dev_major, file.stx_dev_minor);
+    executable->inode = file.stx_ino;
+    executable->birth_seconds = has_birth ? file.stx_btime.tv_sec : 0;
+    executable->birth_nanoseconds = has_birth ? file.stx_btime.tv_nsec : 0;
+    return 0;
 }
 
 int touchstone_harden_process(void) {

@@ -136,14 +136,16 @@ package final class AuthenticationService: Sendable {
     private func createContext(_ connection: VarlinkConnection) throws
         -> AuthenticationInterface.CreateContext.Reply
     {
-        let app = try connection.identity().identifier
+        let app = try connection.identity()
         let key = ObjectIdentifier(connection)
         let count = state.withLock { $0.contextsByConnection[key]?.count }
         guard count ?? 0 < Limits.contextsPerConnection else {
             throw AuthenticationInterface.Failed(.invalidContext, "Too many contexts: let go of some.")
         }
-        let context = try enclave.call(EnclaveInterface.CreateContext.self, .init(app: app)).context
-        let owner = ContextOwner(app: app, processID: connection.peer.processID)
+        let context = try enclave.call(
+            EnclaveInterface.CreateContext.self, .init(app: app.identifier, accessGroups: app.accessGroups)
+        ).context
+        let owner = ContextOwner(app: app.identifier, processID: connection.peer.processID)
         state.withLock { state in
             state.contexts[context] = owner
             state.contextsByConnection[key, default: []].insert(context)

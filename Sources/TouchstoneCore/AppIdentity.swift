@@ -4,9 +4,9 @@
 package struct AppIdentity: Codable, Hashable, Sendable {
     /// The strongest evidence that was found, in the order in which it is looked for.
     package enum Evidence: String, Codable, Sendable {
-        /// `/.flatpak-info` in the root of the peer's mount namespace, which the sandboxed app cannot write.
+        /// `/.flatpak-info` in the root of the sandbox, which the sandboxed app cannot write.
         case flatpak
-        /// The control group that snapd made.
+        /// The control group that snapd made, and the confinement that goes with it.
         case snap
         /// The systemd service whose control group the peer is in.
         case systemdUnit
@@ -21,16 +21,25 @@ package struct AppIdentity: Codable, Hashable, Sendable {
     /// For example `flatpak:org.example.App` or `/usr/bin/example`.
     package var identifier: String
     package var evidence: Evidence
-    /// What the prompt shows as the app's name: the last part of the identifier.
+    /// What the prompt shows as the app's name: the manifest's, else the last part of the identifier.
     package var name: String
     package var processID: Int32
     package var userID: UInt32
     /// SHA-256 of the executable, lowercase hex, where it could be read.
     package var executableDigest: String?
+    /// Every access group that is the app's, in order; the first is the default (KC-40, KC-41).
+    ///
+    /// Stays in the daemon: no message has it.
+    package private(set) var accessGroups: [String] = []
 
+    private enum CodingKeys: String, CodingKey {
+        case identifier, evidence, name, processID, userID, executableDigest
+    }
+
+    /// `keychainAccessGroups` stand before the app's own group, so that the first is then the default; `applicationGroups` stand behind it.
     package init(
         identifier: String, evidence: Evidence, name: String, processID: Int32, userID: UInt32,
-        executableDigest: String? = nil
+        executableDigest: String? = nil, keychainAccessGroups: [String] = [], applicationGroups: [String] = []
     ) {
         self.identifier = identifier
         self.evidence = evidence
@@ -38,5 +47,6 @@ package struct AppIdentity: Codable, Hashable, Sendable {
         self.processID = processID
         self.userID = userID
         self.executableDigest = executableDigest
+        accessGroups = keychainAccessGroups + [identifier] + applicationGroups
     }
 }

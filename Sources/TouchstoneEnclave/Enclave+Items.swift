@@ -134,14 +134,16 @@ extension Enclave {
             {
                 return .init(.gone)
             }
-            // A proof opens what is of the app it was given to, and of no other.
-            let isOwn = item.binding.accessGroup == app
-            guard requirement.proofs.isEmpty || (isOwn && isProven(requirement, to: context, app: app)) else {
+            // A proof, or a password, opens what is of the groups of the app it was given to, and nothing else.
+            let context = contexts[context ?? ""].flatMap { context in
+                context.app == app && context.accessGroups.contains(item.binding.accessGroup) ? context : nil
+            }
+            guard requirement.proofs.isEmpty || context.map({ isMet(requirement, by: $0.proven) }) == true else {
                 return .init(.authenticationNeeded)
             }
             guard version == WrappedKey.withPassword else { return unsafe .init(.open, key: Data(bytes[0..<place])) }
             // AC-04: wanted in addition to every proof, and looked at after them, so that nobody guesses without the owner.
-            guard isOwn, let password = credential(of: context, app: app) else { return .init(.authenticationNeeded) }
+            guard let password = context?.credential.key else { return .init(.authenticationNeeded) }
             guard let key = unsafe password.itemKey(item.binding).open(Data(bytes[0..<place]), context: bound) else {
                 var wrong = Opened(.authenticationNeeded)
                 wrong.isPasswordWrong = true
@@ -151,10 +153,6 @@ extension Enclave {
         }
     }
 
-    private func isProven(_ requirement: Requirement, to identifier: String?, app: String) -> Bool {
-        guard let identifier, let context = contexts[identifier], context.app == app else { return false }
-        return isMet(requirement, by: context.proven)
-    }
 }
 
 extension Accessibility {

@@ -12,6 +12,8 @@ package struct Enclave {
     /// One app's context (A.3).
     struct Context {
         var app: String
+        /// A proof opens what is of these, and of no other.
+        var accessGroups: Set<String>
         var proven = Proven()
         var credential = Credential()
     }
@@ -127,13 +129,13 @@ package struct Enclave {
 
     // MARK: contexts
 
-    mutating func createContext(app: String) -> String {
+    mutating func createContext(app: String, accessGroups: [String]) -> String {
         let own = contexts.filter { $0.value.app == app }.keys
         if own.count >= Limits.contextsPerApp, let spare = own.first(where: { $0 != evaluation?.context }) {
             contexts[spare] = nil
         }
         let identifier = Self.freshIdentifier()
-        contexts[identifier] = Context(app: app)
+        contexts[identifier] = Context(app: app, accessGroups: Set(accessGroups))
         return identifier
     }
 

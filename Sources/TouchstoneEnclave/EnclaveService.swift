@@ -29,7 +29,10 @@ package struct EnclaveService: Sendable {
                 .init(facts: host.read { $0.facts(app: request.app, now: $1) })
             },
             .method(EnclaveInterface.CreateContext.self) { request, _ in
-                .init(context: try host.change { enclave, _ in (enclave.createContext(app: request.app), []) })
+                .init(
+                    context: try host.change { enclave, _ in
+                        (enclave.createContext(app: request.app, accessGroups: request.accessGroups), [])
+                    })
             },
             .method(EnclaveInterface.InvalidateContext.self) { request, _ in
                 try host.change { enclave, _ in (Empty(), enclave.invalidateContext(request.context)) }

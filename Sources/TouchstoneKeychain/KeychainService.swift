@@ -106,9 +106,7 @@ package final class KeychainService: Sendable {
     // MARK: access groups
 
     /// In order; the first is the default (KC-40, KC-41).
-    ///
-    /// An app without a manifest has one of its own, named as it is.
-    func accessGroups(of app: AppIdentity) -> [String] { [app.identifier] }
+    func accessGroups(of app: AppIdentity) -> [String] { app.accessGroups }
 
     func accessGroup(_ attributes: [String: AttributeValue], of app: AppIdentity) throws(Status) -> String {
         let groups = accessGroups(of: app)

@@ -35,40 +35,75 @@ package final class PeerIdentities: Sendable {
     }
 
     private let ownerID: UInt32
+    private let manifests: AppManifests
+    private let report: @Sendable (String) -> Void
 
-    /// - Parameter ownerID: The user whose device this is: the programs of that user, and of root, are its apps. An identifier does not say
-    ///   whose process it is, so another user's is none.
-    package init(ownerID: UInt32) {
+    /// - Parameters:
+    ///   - ownerID: The user whose device this is: the programs of that user, and of root, are its apps. An identifier does not say
+    ///     whose process it is, so another user's is none.
+    ///   - manifests: What is said of the apps.
+    ///   - report: Is told of every peer that is refused, once for each connection.
+    package init(ownerID: UInt32, manifests: AppManifests, report: @escaping @Sendable (String) -> Void) {
         self.ownerID = ownerID
+        self.manifests = manifests
+        self.report = report
     }
 
     /// The peer of a connected socket; nil where the kernel does not say.
+    ///
+    /// To be asked before the first byte is read, so that what comes later is held against the program that ran then.
     func peer(ofSocket socket: Int32) -> Peer? {
         var credentials = touchstone_peer()
         guard unsafe touchstone_peer_of(socket, &credentials) == 0 else { return nil }
-        let process = PeerProcess(descriptor: credentials.pidfd)
         let (processID, userID) = (credentials.pid, credentials.uid)
-        return Peer(processID: processID, userID: userID) { [self] in
-            guard userID == ownerID || userID == 0 else { return nil }
-            let identity = identity(processID: processID, userID: userID)
-            // Looked at while it lived, so what was read is of this process and not of one that got its number.
-            return process.isAlive ? identity : nil
-        }
+        let process = PeerProcess(processID: processID, descriptor: credentials.pidfd)
+        let report = Once { [report] in report("process \(processID) of user \(userID) is refused: \($0)") }
+        return Peer(
+            processID: processID, userID: userID,
+            isUnchanged: {
+                if process?.isUnchanged == true { return true }
+                report("it is gone, or runs another program than when it connected")
+                return false
+            },
+            identify: { [self] in
+                guard let process else { return nil }
+                guard userID == ownerID || userID == 0 else {
+                    report("the device is of user \(ownerID)")
+                    return nil
+                }
+                guard let identity = identity(of: process, processID: processID, userID: userID) else {
+                    report(
+                        "nothing tells what it runs; a program that is not dumpable has to be a system service or a snap"
+                    )
+                    return nil
+                }
+                // Looked at through what is only its own, but perhaps before and after it began to run another program.
+                return process.isUnchanged ? identity : nil
+            })
     }
 
-    private func identity(processID: Int32, userID: UInt32) -> AppIdentity? {
-        let proc = "/proc/\(processID)"
-        guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(proc)/exe") else { return nil }
+    private func identity(of process: PeerProcess, processID: Int32, userID: UInt32) -> AppIdentity? {
+        let proc = process.path
         let digest = digest("\(proc)/exe")
         func identity(_ identifier: String, _ evidence: AppIdentity.Evidence, _ name: String) -> AppIdentity {
-            AppIdentity(
-                identifier: identifier, evidence: evidence, name: name, processID: processID, userID: userID,
-                executableDigest: digest)
+            let manifest = manifests.manifest(for: identifier)
+            if let manifest, !manifest.digests.isEmpty, digest.map(manifest.digests.contains) != true {
+                // Not that app, and not one that may have what that app has kept.
+                return AppIdentity(
+                    identifier: "\(identifier) (other digest)", evidence: evidence, name: name, processID: processID,
+                    userID: userID, executableDigest: digest)
+            }
+            return AppIdentity(
+                identifier: identifier, evidence: evidence, name: manifest?.name ?? name, processID: processID,
+                userID: userID, executableDigest: digest,
+                keychainAccessGroups: manifest?.keychainAccessGroups ?? [],
+                applicationGroups: manifest?.applicationGroups ?? [])
         }
-        if let app = flatpak(proc) { return identity("flatpak:\(app)", .flatpak, app) }
         let group = controlGroup(proc)
-        if let snap = Self.snap(inControlGroup: group) { return identity("snap:\(snap)", .snap, snap) }
+        if let app = flatpak(proc, group) { return identity("flatpak:\(app)", .flatpak, app) }
+        if let snap = snap(proc, group) { return identity("snap:\(snap)", .snap, snap) }
         if let unit = Self.unit(ofControlGroup: group) { return identity("unit:\(unit)", .systemdUnit, unit) }
+        guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(proc)/exe") else { return nil }
         let name = URL(fileURLWithPath: path).lastPathComponent
         // A path in another mount namespace, or one whose file was replaced since, is not the path we see.
         guard isSameFile("\(proc)/exe", path) else { return identity("\(path) (replaced)", .executable, name) }
@@ -79,15 +114,60 @@ package final class PeerIdentities: Sendable {
 
     /// The application id in the file that Flatpak puts into the sandbox, out of a sandboxed app's reach.
     ///
-    /// A label: a program that is not sandboxed can make a root directory with such a file.
-    private func flatpak(_ proc: String) -> String? {
-        guard let text = read("\(proc)/root/.flatpak-info") else { return nil }
-        var isApplication = false
-        for line in text.split(separator: "\n") {
-            if line.hasPrefix("[") { isApplication = line == "[Application]" }
-            if isApplication, line.hasPrefix("name=") { return String(line.dropFirst("name=".count)) }
+    /// A label: a program of the same user can build such a sandbox around itself. It has to build all of it: a mount namespace of its
+    /// own, the file on a mount that cannot be written, no way to gain privileges; a root directory with such a file is not enough.
+    private func flatpak(_ proc: String, _ group: String) -> String? {
+        guard let file = open("\(proc)/root/.flatpak-info") else { return nil }
+        var mount = statvfs()
+        guard unsafe fstatvfs(file.fileDescriptor, &mount) == 0, mount.f_flag & UInt(ST_RDONLY) != 0,
+            !isSameFile("\(proc)/ns/mnt", "/proc/self/ns/mnt"), cannotGainPrivileges(proc),
+            let app = contents(of: file).flatMap(Self.application(inFlatpakInfo:))
+        else { return nil }
+        // Where Flatpak could have systemd make a scope, it carries the same name.
+        if let scope = Self.flatpak(inControlGroup: group), scope != app { return nil }
+        return app
+    }
+
+    /// The name of the application in `.flatpak-info`.
+    static func application(inFlatpakInfo bytes: Data) -> String? {
+        guard let name = (try? KeyFile(bytes))?["Application"]?["name"], !name.isEmpty else { return nil }
+        return name
+    }
+
+    /// `app-flatpak-ID-NUMBER.scope`, with the id escaped as systemd does.
+    static func flatpak(inControlGroup path: String) -> String? {
+        guard let scope = path.split(separator: "/").last, scope.hasPrefix("app-flatpak-"), scope.hasSuffix(".scope")
+        else { return nil }
+        let name = scope.dropFirst("app-flatpak-".count).dropLast(".scope".count)
+        guard let dash = name.lastIndex(of: "-"), dash != name.startIndex else { return nil }
+        return name[..<dash].replacingOccurrences(of: "\\x2d", with: "-")
+    }
+
+    private func cannotGainPrivileges(_ proc: String) -> Bool {
+        read("\(proc)/status")?.split(separator: "\n").contains("NoNewPrivs:\t1") == true
+    }
+
+    /// The snap whose control group it is, and whose confinement.
+    ///
+    /// A user's own manager can be told to use such a control group, but not to put a program under AppArmor's label of a snap. Where there is
+    /// no AppArmor the executable has to lie where only root mounts the snap.
+    private func snap(_ proc: String, _ group: String) -> String? {
+        guard let name = Self.snap(inControlGroup: group) else { return nil }
+        if group.hasPrefix("/system.slice/") { return name }
+        if read("/sys/module/apparmor/parameters/enabled")?.hasPrefix("Y") == true {
+            let label = read("\(proc)/attr/apparmor/current") ?? read("\(proc)/attr/current")
+            return label.map { Self.isLabel($0, ofSnap: name) } == true ? name : nil
         }
-        return nil
+        guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(proc)/exe"),
+            ["/snap/\(name)/", "/var/lib/snapd/snap/\(name)/"].contains(where: path.hasPrefix),
+            isSameFile("\(proc)/exe", path)
+        else { return nil }
+        return name
+    }
+
+    /// `snap.NAME.APP (enforce)`.
+    static func isLabel(_ label: String, ofSnap name: String) -> Bool {
+        label.hasPrefix("snap.\(name).")
     }
 
     private func controlGroup(_ proc: String) -> String {
@@ -97,8 +177,6 @@ package final class PeerIdentities: Sendable {
     }
 
     /// `snap.NAME.APP…` as snapd names its scopes and services.
-    ///
-    /// A label: a user's own manager can be told to use such a name, too.
     static func snap(inControlGroup path: String) -> String? {
         for part in path.split(separator: "/") where part.hasPrefix("snap.") {
             let names = part.split(separator: ".")
@@ -148,27 +226,81 @@ package final class PeerIdentities: Sendable {
     }
 
     private func read(_ path: String) -> String? {
-        // Never waits: what lies in the peer's own root may be a pipe.
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
+        open(path).flatMap(contents(of:)).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Never waits: what lies in the peer's own root may be a pipe.
+    private func open(_ path: String) -> FileHandle? {
+        let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
         guard descriptor >= 0 else { return nil }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-        return (try? file.read(upToCount: Limits.procFileBytes)).flatMap { $0 }.map {
-            String(decoding: $0, as: UTF8.self)
+        return file
+    }
+
+    private func contents(of file: FileHandle) -> Data? {
+        try? file.read(upToCount: Limits.procFileBytes)
+    }
+}
+
+/// A process by its directory in `/proc`, opened while it was known to be the peer: it never comes to mean another, whoever gets the number.
+private final class PeerProcess: Sendable {
+    private let directory: Int32
+    /// What it ran then; nil where it lets nobody look.
+    private let executable: touchstone_executable?
+
+    /// Closes `descriptor`, the process's pidfd.
+    init?(processID: Int32, descriptor: Int32) {
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        let directory = unsafe Glibc.open("/proc/\(processID)", O_RDONLY | O_CLOEXEC | O_DIRECTORY)
+        guard directory >= 0 else { return nil }
+        var executable = touchstone_executable()
+        let code = unsafe touchstone_executable_of(directory, &executable)
+        // Alive still, so that the number was its own when the directory was opened.
+        guard code == 0 || code == EACCES, touchstone_pidfd_alive(descriptor) else {
+            close(directory)
+            return nil
+        }
+        self.directory = directory
+        self.executable = code == 0 ? executable : nil
+    }
+
+    deinit { close(directory) }
+
+    var path: String { "/proc/self/fd/\(directory)" }
+
+    /// Whether it lives and runs what it ran: one look, which finds nothing once the process is gone.
+    var isUnchanged: Bool {
+        var now = touchstone_executable()
+        return switch unsafe touchstone_executable_of(directory, &now) {
+        case 0: executable.map { $0.isSame(as: now) } ?? false
+        case EACCES: executable == nil
+        default: false
         }
     }
 }
 
-/// A process by its descriptor, which no other process can come to mean.
-private final class PeerProcess: Sendable {
-    private let descriptor: Int32
+extension touchstone_executable {
+    fileprivate func isSame(as other: Self) -> Bool {
+        device == other.device && inode == other.inode && birth_seconds == other.birth_seconds
+            && birth_nanoseconds == other.birth_nanoseconds
+    }
+}
 
-    init(descriptor: Int32) { self.descriptor = descriptor }
+/// Says the first thing it is given to say.
+private final class Once: Sendable {
+    private let isDone = Mutex(false)
+    private let body: @Sendable (String) -> Void
 
-    var isAlive: Bool { descriptor >= 0 && touchstone_pidfd_alive(descriptor) }
+    init(_ body: @escaping @Sendable (String) -> Void) { self.body = body }
 
-    deinit {
-        if descriptor >= 0 { close(descriptor) }
+    func callAsFunction(_ text: String) {
+        let isFirst = isDone.withLock { isDone in
+            defer { isDone = true }
+            return !isDone
+        }
+        if isFirst { body(text) }
     }
 }

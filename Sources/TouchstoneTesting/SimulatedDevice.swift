@@ -39,8 +39,8 @@ public final class SimulatedDevice: Sendable {
     let booted: Mutex<BootedDevice>
     let person = Person()
     private let endpoint: SimulatedEndpoint
-    /// How other apps reach it, by their identifiers.
-    private let others = Mutex<[String: SimulatedEndpoint]>([:])
+    /// How other apps reach it, by their identifiers and groups.
+    private let others = Mutex<[[String]: SimulatedEndpoint]>([:])
 
     /// Makes a device, boots it, and has its owner set it up; afterwards it is unlocked.
     ///
@@ -99,37 +99,70 @@ public final class SimulatedDevice: Sendable {
 
     /// Runs `body` as another app, with access groups and contexts of its own.
     ///
+    /// The app's groups are, in order, `keychainAccessGroups`, its identifier and `applicationGroups` (KC-40): the first is where items
+    /// go that name none (KC-41), and a group that is not among them is refused with `errSecMissingEntitlement` (KC-42). Two apps share
+    /// what they both name, as apps of one team do:
+    ///
+    /// ```swift
+    /// device.run(as: "org.example.app", keychainAccessGroups: ["TEAM.shared"]) { SecItemAdd(query, nil) }
+    /// device.run(as: "org.example.widget", keychainAccessGroups: ["TEAM.shared"]) { SecItemCopyMatching(query, &item) }
+    /// ```
+    ///
     /// - Parameters:
     ///   - app: The application identifier.
+    ///   - keychainAccessGroups: The entitlement `keychain-access-groups`, in order.
+    ///   - applicationGroups: The entitlement `com.apple.security.application-groups`.
     ///   - body: What to run.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
-    public func run<Result>(as app: String, _ body: () throws -> Result) rethrows -> Result {
-        try DeviceEndpoint.$scoped.withValue(endpoint(as: app), operation: body)
+    public func run<Result>(
+        as app: String, keychainAccessGroups: [String] = [], applicationGroups: [String] = [],
+        _ body: () throws -> Result
+    ) rethrows -> Result {
+        let endpoint = endpoint(as: app, keychainAccessGroups, applicationGroups)
+        return try DeviceEndpoint.$scoped.withValue(endpoint, operation: body)
     }
 
     /// Runs `body` as another app, with access groups and contexts of its own.
     ///
+    /// The app's groups are, in order, `keychainAccessGroups`, its identifier and `applicationGroups` (KC-40): the first is where items
+    /// go that name none (KC-41), and a group that is not among them is refused with `errSecMissingEntitlement` (KC-42). Two apps share
+    /// what they both name, as apps of one team do:
+    ///
+    /// ```swift
+    /// device.run(as: "org.example.app", keychainAccessGroups: ["TEAM.shared"]) { SecItemAdd(query, nil) }
+    /// device.run(as: "org.example.widget", keychainAccessGroups: ["TEAM.shared"]) { SecItemCopyMatching(query, &item) }
+    /// ```
+    ///
     /// - Parameters:
     ///   - app: The application identifier.
+    ///   - keychainAccessGroups: The entitlement `keychain-access-groups`, in order.
+    ///   - applicationGroups: The entitlement `com.apple.security.application-groups`.
     ///   - body: What to run.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
-    public func run<Result>(as app: String, _ body: () async throws -> Result) async rethrows -> Result {
-        try await DeviceEndpoint.$scoped.withValue(endpoint(as: app), operation: body)
+    public func run<Result>(
+        as app: String, keychainAccessGroups: [String] = [], applicationGroups: [String] = [],
+        _ body: () async throws -> Result
+    ) async rethrows -> Result {
+        let endpoint = endpoint(as: app, keychainAccessGroups, applicationGroups)
+        return try await DeviceEndpoint.$scoped.withValue(endpoint, operation: body)
     }
 
     /// The application identifier of the test process.
     public static var applicationIdentifier: String { thisApp.identifier }
 
-    private func endpoint(as app: String) -> SimulatedEndpoint {
-        var identity = Self.thisApp
-        identity.identifier = app
-        identity.name = app
+    private func endpoint(
+        as app: String, _ keychainAccessGroups: [String], _ applicationGroups: [String]
+    ) -> SimulatedEndpoint {
+        let identity = AppIdentity(
+            identifier: app, evidence: .process, name: app, processID: getpid(), userID: getuid(),
+            keychainAccessGroups: keychainAccessGroups, applicationGroups: applicationGroups)
         return others.withLock { others in
-            if let known = others[app] { return known }
+            let key = [app] + identity.accessGroups
+            if let known = others[key] { return known }
             let other = SimulatedEndpoint(app: identity, device: booted.withLock { $0 })
-            others[app] = other
+            others[key] = other
             return other
         }
     }

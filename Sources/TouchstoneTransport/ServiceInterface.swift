@@ -40,6 +40,9 @@ enum ServiceInterface {
         error MethodNotFound (method: string)
         error MethodNotImplemented (method: string)
         error InvalidParameter (parameter: string)
+        # The service does not know the program at the other end, or it is no longer the one that connected: then the
+        # connection is closed, too.
+        error PermissionDenied ()
         error ExpectedMore ()
 
         """

@@ -6,12 +6,18 @@ package import TouchstoneCore
 package struct Peer: Sendable {
     package let processID: Int32
     package let userID: UInt32
-    /// Names the app; nil once the peer is gone.
+    /// Names the app; nil where it is nobody whom we know.
     package let identify: @Sendable () -> AppIdentity?
+    /// Whether the process that connected still is there and runs the program that it ran then.
+    package let isUnchanged: @Sendable () -> Bool
 
-    package init(processID: Int32, userID: UInt32, identify: @escaping @Sendable () -> AppIdentity?) {
+    package init(
+        processID: Int32, userID: UInt32, isUnchanged: @escaping @Sendable () -> Bool = { true },
+        identify: @escaping @Sendable () -> AppIdentity?
+    ) {
         self.processID = processID
         self.userID = userID
+        self.isUnchanged = isUnchanged
         self.identify = identify
     }
 }
@@ -54,10 +60,10 @@ package final class VarlinkConnection: Sendable {
 
     /// The app at the other end.
     ///
-    /// - Throws: `TransportError.closed` where the peer is gone already.
-    package func identity() throws(TransportError) -> AppIdentity {
+    /// - Throws: `PermissionDenied` where it is nobody whom we know.
+    package func identity() throws(VarlinkServiceError.PermissionDenied) -> AppIdentity {
         if let identity = state.withLock({ $0.identity }) { return identity }
-        guard let identity = peer.identify() else { throw .closed }
+        guard let identity = peer.identify() else { throw .init() }
         state.withLock { $0.identity = identity }
         return identity
     }
@@ -130,6 +136,24 @@ package final class VarlinkConnection: Sendable {
 
     func send(_ frame: Data) {
         if state.withLock({ !$0.isClosed }) { write(frame) }
+    }
+
+    /// Whether the peer still is who connected; if not, it is told so, and the connection ends.
+    ///
+    /// Asked when a request has been read and before anything is sent: who connects and then executes another program, or leaves the
+    /// connection to another process and ends, is served neither as the one nor as the other.
+    func isPeerUnchanged() -> Bool {
+        if peer.isUnchanged() { return true }
+        let isFirst = state.withLock { state in
+            defer { state.isClosed = true }
+            return !state.isClosed
+        }
+        typealias Refusal = VarlinkServiceError.PermissionDenied
+        if isFirst, let frame = try? Frame.error(Refusal.name, Refusal()) {
+            write(frame)
+        }
+        disconnect()
+        return false
     }
 
     /// The request being answered is answered: takes up the next.

@@ -137,7 +137,7 @@ final class PendingCall: Sendable {
             connection.close()
             return nil
         }
-        return data
+        return connection.isPeerUnchanged() ? data : nil
     }
 }
 
@@ -165,6 +165,7 @@ package final class VarlinkRouter: Sendable {
     }
 
     func answer(_ frame: Data, on connection: VarlinkConnection) {
+        guard connection.isPeerUnchanged() else { return }
         let request: IncomingRequest
         do {
             request = try IncomingRequest(frame, handlers)

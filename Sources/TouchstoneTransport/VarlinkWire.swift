@@ -28,6 +28,11 @@ package enum VarlinkServiceError {
         package var parameter: String
         package init(parameter: String) { self.parameter = parameter }
     }
+    /// The peer is nobody whom the service knows, or no longer the one that connected.
+    package struct PermissionDenied: VarlinkError {
+        package static let name = "org.varlink.service.PermissionDenied"
+        package init() {}
+    }
     package struct ExpectedMore: VarlinkError {
         package static let name = "org.varlink.service.ExpectedMore"
         package init() {}

@@ -140,8 +140,14 @@ final class Daemon: Sendable {
             info: .init(product: "touchstoned", version: TouchstoneVersion.current),
             interfaces: [keychain.interface, backup.interface, device.interface] + authentication.interfaces)
         watchEnclave()
+        let report = { @Sendable [log] (line: String) in log.warning("\(line)") }
+        let isSimulated = try enclave.call(EnclaveInterface.GetFacts.self, .init(app: "")).facts.isSimulated
+        let manifests = AppManifests(
+            isSimulated ? AppManifests.simulated(state: options.state, owner: getuid()) : AppManifests.system,
+            report: report)
         let server = try SocketServer(
-            path: options.socket, router: router, identities: PeerIdentities(ownerID: getuid()))
+            path: options.socket, router: router,
+            identities: PeerIdentities(ownerID: getuid(), manifests: manifests, report: report))
         unsafe chmod(options.socket, 0o600)
         ending.serve(server)
         log.info("serving", metadata: ["device": "\(options.device)", "socket": "\(options.socket)"])

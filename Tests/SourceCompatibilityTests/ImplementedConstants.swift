@@ -1,7 +1,10 @@
 import Foundation
 import Security
 
-/// Every constant under test by its name: what the compiler sees, held against the copied table of Apple's values.
+/// Every public constant of Apple's by its name: what the compiler sees, held against the copied table of Apple's values.
+///
+/// All of `SecItem.h`, `SecImportExport.h`, `SecIdentity.h`, `SecCertificate.h` and `SecSharedCredential.h`. What Swift sees as members of
+/// a type (`SecKeyAlgorithm`, `SecKeyKeyExchangeParameter`) is not of this table.
 let implementedConstants: [(String, String)] = [
     ("kSecClass", kSecClass as String),
     ("kSecClassGenericPassword", kSecClassGenericPassword as String),
@@ -168,4 +171,29 @@ let implementedConstants: [(String, String)] = [
     ("kSecAttrPRFHmacAlgSHA256", kSecAttrPRFHmacAlgSHA256 as String),
     ("kSecAttrPRFHmacAlgSHA384", kSecAttrPRFHmacAlgSHA384 as String),
     ("kSecAttrPRFHmacAlgSHA512", kSecAttrPRFHmacAlgSHA512 as String),
+    ("kSecSharedPassword", kSecSharedPassword as String),
+    ("kSecImportExportPassphrase", kSecImportExportPassphrase as String),
+    ("kSecImportExportKeychain", kSecImportExportKeychain as String),
+    ("kSecImportExportAccess", kSecImportExportAccess as String),
+    ("kSecImportToMemoryOnly", kSecImportToMemoryOnly as String),
+    ("kSecImportItemLabel", kSecImportItemLabel as String),
+    ("kSecImportItemKeyID", kSecImportItemKeyID as String),
+    ("kSecImportItemTrust", kSecImportItemTrust as String),
+    ("kSecImportItemCertChain", kSecImportItemCertChain as String),
+    ("kSecImportItemIdentity", kSecImportItemIdentity as String),
+    ("kSecIdentityDomainDefault", kSecIdentityDomainDefault as String),
+    ("kSecIdentityDomainKerberosKDC", kSecIdentityDomainKerberosKDC as String),
+    ("kSecPropertyKeyType", kSecPropertyKeyType as String),
+    ("kSecPropertyKeyLabel", kSecPropertyKeyLabel as String),
+    ("kSecPropertyKeyLocalizedLabel", kSecPropertyKeyLocalizedLabel as String),
+    ("kSecPropertyKeyValue", kSecPropertyKeyValue as String),
+    ("kSecPropertyTypeWarning", kSecPropertyTypeWarning as String),
+    ("kSecPropertyTypeSuccess", kSecPropertyTypeSuccess as String),
+    ("kSecPropertyTypeSection", kSecPropertyTypeSection as String),
+    ("kSecPropertyTypeData", kSecPropertyTypeData as String),
+    ("kSecPropertyTypeString", kSecPropertyTypeString as String),
+    ("kSecPropertyTypeURL", kSecPropertyTypeURL as String),
+    ("kSecPropertyTypeDate", kSecPropertyTypeDate as String),
+    ("kSecPropertyTypeArray", kSecPropertyTypeArray as String),
+    ("kSecPropertyTypeNumber", kSecPropertyTypeNumber as String),
 ]

@@ -114,7 +114,7 @@ extension Enclave {
     mutating func begin(
         _ requirement: Requirement, app: String = "app", context: String? = nil, now: Double = 0
     ) throws -> (evaluation: String, context: String, events: [EnclaveEvent]) {
-        let context = context ?? createContext(app: app)
+        let context = context ?? createContext(app: app, accessGroups: [app])
         let (reply, events) = try beginEvaluation(
             .init(context: context, app: app, requirement: requirement, isFallbackHidden: false), now: now)
         return (reply.evaluation, context, events)

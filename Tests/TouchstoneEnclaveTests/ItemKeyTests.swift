@@ -146,6 +146,31 @@ import TouchstoneCore
         #expect(enclave.unwrap(item, app: "other", context: own).state == .open)
     }
 
+    @Test("KC-42, KC-43: a proof opens items of every group that its app has, and of no other")
+    func proofForAGroup() throws {
+        var enclave = try Enclave.device()
+        let control = try AccessControl(protection: .whenUnlocked, flags: .userPresence)
+        let items = try ["shared", "app", "foreign", ""].map { group in
+            let binding = EnclaveInterface.ItemBinding(accessGroup: group, item: Data("item".utf8))
+            let key = try enclave.wrap(.init(accessControl: control, binding: binding, key: Data(0..<32)), now: 0)
+            return EnclaveInterface.WrappedItem(wrappedKey: key, binding: binding)
+        }
+        let context = enclave.createContext(app: "app", accessGroups: ["shared", "app"])
+        #expect(
+            items.map { enclave.unwrap($0, app: "app", context: context).state == .open } == [
+                false, false, false, false,
+            ])
+        _ = try enclave.begin(.deviceOwner, context: context)
+        _ = enclave.touch(.finger(1), now: 0)
+        #expect(
+            items.map { enclave.unwrap($0, app: "app", context: context).state == .open } == [true, true, false, false])
+        // One who has the group and knows the context's name has not its proof.
+        #expect(enclave.unwrap(items[0], app: "shared", context: context).state == .authenticationNeeded)
+        // A binding that names another group than the one that was sealed is no way around.
+        let moved = EnclaveInterface.WrappedItem(wrappedKey: items[2].wrappedKey, binding: items[0].binding)
+        #expect(enclave.unwrap(moved, app: "app", context: context).state == .gone)
+    }
+
     @Test("A.3: another app's context, a made-up one and an invalidated one prove nothing")
     mutating func foreignContext() throws {
         let item = try wrap(.userPresence)

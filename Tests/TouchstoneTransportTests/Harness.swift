@@ -49,6 +49,8 @@ final class Events<Element: Sendable>: @unchecked Sendable {
     private let condition = NSCondition()
     private var elements: [Element] = []
 
+    var all: [Element] { condition.withLock { elements } }
+
     func append(_ element: Element) {
         condition.withLock {
             elements.append(element)
@@ -79,10 +81,15 @@ final class ProbeServer: Sendable {
     let calls = Events<VarlinkCall<Probe.Wait>>()
     let closes = Events<Void>()
     let peers = Events<AppIdentity?>()
+    /// What the daemon's log would say.
+    let reports = Events<String>()
     private let directory: URL
     private let server: SocketServer
 
-    init(ownerID: UInt32 = getuid(), _ configure: (inout SocketServer.Configuration) -> Void = { _ in }) throws {
+    init(
+        ownerID: UInt32 = getuid(), manifests directories: [AppManifests.Directory] = [],
+        _ configure: (inout SocketServer.Configuration) -> Void = { _ in }
+    ) throws {
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("ts-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(
             at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -109,7 +116,9 @@ final class ProbeServer: Sendable {
             ])
         server = try SocketServer(
             path: path, router: VarlinkRouter(info: .init(product: "probe", version: "1"), interfaces: [interface]),
-            identities: PeerIdentities(ownerID: ownerID), configuration: configuration)
+            identities: PeerIdentities(
+                ownerID: ownerID, manifests: AppManifests(directories) { [reports] in reports.append($0) },
+                report: { [reports] in reports.append($0) }), configuration: configuration)
     }
 
     deinit {

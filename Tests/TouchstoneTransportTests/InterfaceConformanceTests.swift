@@ -22,7 +22,8 @@ import TouchstoneEnclave
     ]
     private static let serviceErrors: [any VarlinkError.Type] = [
         VarlinkServiceError.InterfaceNotFound.self, VarlinkServiceError.MethodNotFound.self,
-        VarlinkServiceError.InvalidParameter.self, VarlinkServiceError.ExpectedMore.self,
+        VarlinkServiceError.InvalidParameter.self, VarlinkServiceError.PermissionDenied.self,
+        VarlinkServiceError.ExpectedMore.self,
     ]
 
     /// Every interface that the two daemons serve.

@@ -100,13 +100,198 @@ import TouchstoneCore
         #expect(after.executableDigest == (try Self.digest(copy.path)))
     }
 
-    @Test func aPeerThatIsGoneHasNoIdentity() throws {
+    // MARK: attacks
+
+    private static let refusal = "org.varlink.service.PermissionDenied closed"
+
+    @Test("AT: a process that connects and then executes another program is refused, told so once, and cut off")
+    func connectThenExec() throws {
         let server = try ProbeServer()
-        let copy = try CopiedProgram(server.path)
-        try copy.start()
-        try copy.sendWaitAndDie()
+        let attacker = try CopiedProgram(server.path)
+        try attacker.start()
+        try attacker.send("exec")
+        // What another process of the attacker's asks over the same connection, once the program at the other end is not the attacker's any more.
+        #expect(try attacker.line() == Self.refusal)
+        #expect(server.peers.all.isEmpty)
+        #expect(server.reports.all.count == 1)
+        #expect(
+            server.reports.all.first?.contains("process \(attacker.processID) of user \(getuid()) is refused") == true)
+    }
+
+    @Test("AT: a request that was read before the process executed another program is not answered")
+    func execBetweenRequestAndAnswer() throws {
+        let server = try ProbeServer()
+        let attacker = try CopiedProgram(server.path)
+        try attacker.start()
+        try attacker.send("wait")
         let call = try server.calls.wait()[0]
-        #expect(throws: (any Error).self) { try call.connection.identity() }
+        #expect(try call.connection.identity().identifier == attacker.path)
+        try attacker.send("exec")
+        #expect(try attacker.line() == "executed")
+        call.reply(Empty())
+        #expect(try attacker.line() == Self.refusal)
+        #expect(server.reports.all.count == 1)
+    }
+
+    @Test("AT: a connection that outlives its process is nobody's")
+    func passedOn() throws {
+        let server = try ProbeServer()
+        let attacker = try CopiedProgram(server.path)
+        try attacker.start()
+        try attacker.send("die")
+        #expect(try attacker.line() == Self.refusal)
+        #expect(server.peers.all.isEmpty)
+        #expect(server.reports.all.count == 1)
+    }
+
+    @Test(
+        "AT: a connection is not that of the process that later gets the number of the one that made it",
+        .enabled(
+            if: getuid() == 0 && access("/proc/sys/kernel/ns_last_pid", W_OK) == 0,
+            "needs to choose the numbers of processes"))
+    func numberUsedAgain() throws {
+        let server = try ProbeServer()
+        let attacker = try CopiedProgram(server.path)
+        try attacker.start()
+        try attacker.send("reuse")
+        #expect(try attacker.line() == "\(attacker.processID) again")
+        #expect(try attacker.line() == Self.refusal)
+        #expect(server.peers.all.isEmpty)
+    }
+
+    @Test("A process that keeps what it is keeps its connection, however long")
+    func unchanged() throws {
+        let server = try ProbeServer()
+        let program = try CopiedProgram(server.path)
+        try program.start()
+        try program.send("wait")
+        let call = try server.calls.wait()[0]
+        // An upgrade puts another file at its path: what runs is what ran.
+        try FileManager.default.moveItem(atPath: program.path, toPath: program.path + ".old")
+        try FileManager.default.copyItem(atPath: program.path + ".old", toPath: program.path)
+        call.reply(Empty())
+        try program.send("receive")
+        #expect(try program.line() == "reply open")
+        #expect(server.reports.all.isEmpty)
+    }
+
+    @Test(
+        "A program that is not dumpable is refused with an error that says so, and its connection stays",
+        .enabled(if: getuid() != 0, "root sees through it"))
+    func notDumpable() throws {
+        let server = try ProbeServer()
+        let program = try CopiedProgram(server.path)
+        try program.start()
+        try program.send("hide")
+        #expect(try server.peers.wait()[0] == nil)
+        #expect(try program.line() == "reply open")
+        #expect(server.reports.all.count == 1)
+        #expect(server.reports.all.first?.contains("not dumpable") == true)
+    }
+
+    // MARK: Flatpak
+
+    @Test(
+        "A root directory with a .flatpak-info makes no Flatpak of a program",
+        .enabled(if: getuid() == 0, "needs to change the root directory"))
+    func fakeFlatpak() throws {
+        let server = try ProbeServer()
+        let program = try CopiedProgram(server.path)
+        try program.start()
+        try program.send("chroot")
+        let identity = try #require(try server.peers.wait()[0])
+        #expect(identity.evidence == .executable)
+        #expect(identity.identifier == program.path)
+    }
+
+    @Test(
+        "A program in a sandbox of Flatpak's kind is known by its application id",
+        .enabled(if: getuid() == 0, "needs to make a mount namespace"),
+        arguments: ["writable", "privileged", "sandbox"])
+    func flatpak(_ kind: String) throws {
+        let server = try ProbeServer()
+        let program = try CopiedProgram(server.path)
+        try program.start()
+        try program.send(kind)
+        let identity = try #require(try server.peers.wait()[0])
+        // The twins: the file can be written, or the program could still gain privileges.
+        #expect((identity.evidence == .flatpak) == (kind == "sandbox"))
+        #expect((identity.identifier == "flatpak:org.example.App") == (kind == "sandbox"))
+    }
+
+    @Test func theApplicationInFlatpakInfo() {
+        func name(_ text: String) -> String? { PeerIdentities.application(inFlatpakInfo: Data(text.utf8)) }
+        #expect(name("[Application]\nname=org.example.App\nruntime=x\n\n[Instance]\nname=other\n") == "org.example.App")
+        #expect(name("# first\n[Instance]\nname=other\n[Application]\n name = org.example.App \n") == "org.example.App")
+        #expect(name("[Runtime]\nname=org.example.App\n") == nil)
+        #expect(name("[Application]\nname=\n") == nil)
+        #expect(name("[Application]\nruntime=x\n") == nil)
+        #expect(name("name=org.example.App\n[Application]\n") == nil)
+        #expect(name("[Application]\nname=a\nname=b\n") == nil)
+        #expect(name("[Application]\nname=a\n[Application]\nname=b\n") == nil)
+        #expect(name("") == nil)
+        #expect(PeerIdentities.application(inFlatpakInfo: Data([0x5B, 0xFF, 0x5D])) == nil)
+    }
+
+    @Test(
+        arguments: [
+            (
+                "/user.slice/user-1000.slice/user@1000.service/app.slice/app-flatpak-org.example.App-4711.scope",
+                "org.example.App"
+            ),
+            ("/app.slice/app-flatpak-org.example.my\\x2dapp-1.scope", "org.example.my-app"),
+            ("/app.slice/app-gnome-org.example.App-1.scope", nil), ("/app.slice/app-flatpak-.scope", nil),
+            ("/app.slice/app-flatpak-1.scope", nil), ("/app-flatpak-org.example.App-1.scope/inner", nil), ("", nil),
+        ] as [(String, String?)])
+    func scopesOfFlatpak(_ path: String, _ name: String?) {
+        #expect(PeerIdentities.flatpak(inControlGroup: path) == name)
+    }
+
+    @Test(
+        arguments: [
+            ("snap.firefox.firefox (enforce)", true), ("snap.firefox.hook.install (complain)\n", true),
+            ("unconfined\n", false), ("snap.firefox", false), ("snap.firefoxx.a (enforce)", false),
+            ("/usr/bin/snap.firefox.firefox (enforce)", false), ("", false),
+        ])
+    func labelsOfSnaps(_ label: String, _ isOne: Bool) {
+        #expect(PeerIdentities.isLabel(label, ofSnap: "firefox") == isOne)
+    }
+
+    // MARK: manifests
+
+    @Test("KC-40: a program has the groups that its manifest gives to its path, then its own, then application groups")
+    func manifestOfAProgram() throws {
+        let manifests = try ManifestDirectory()
+        let server = try ProbeServer(manifests: [manifests.directory])
+        let copy = try CopiedProgram(server.path)
+        #expect(try copy.identity(server, number: 1)?.accessGroups == [copy.path])
+        try manifests.write(
+            "a.conf",
+            "[Application]\nIdentity=\(copy.path)\nName=Copy\nFamily=F\nkeychain-access-groups=F.b;F.a;\napplication-groups=group.x\n"
+        )
+        let identity = try #require(try copy.identity(server, number: 2))
+        #expect(identity.identifier == copy.path)
+        #expect(identity.name == "Copy")
+        #expect(identity.accessGroups == ["F.b", "F.a", copy.path, "group.x"])
+        #expect(server.reports.all.isEmpty)
+    }
+
+    @Test("A manifest with a digest is for the program of that digest, and another at its path is another app")
+    func pinnedProgram() throws {
+        let manifests = try ManifestDirectory()
+        let server = try ProbeServer(manifests: [manifests.directory])
+        let copy = try CopiedProgram(server.path)
+        try manifests.write(
+            "a.conf",
+            "[Application]\nIdentity=\(copy.path)\nName=Copy\nFamily=F\nkeychain-access-groups=F.a\nSHA256=\(try Self.digest(copy.path))\n"
+        )
+        let identity = try #require(try copy.identity(server, number: 1))
+        #expect(identity.identifier == copy.path)
+        #expect(identity.accessGroups == ["F.a", copy.path])
+        try copy.setLastByte(1)
+        let other = try #require(try copy.identity(server, number: 2))
+        #expect(other.identifier == "\(copy.path) (other digest)")
+        #expect(other.accessGroups == [other.identifier])
     }
 
     @Test(.enabled(if: getuid() != 0, "root is every device's user"))
@@ -121,7 +306,7 @@ import TouchstoneCore
     }
 }
 
-/// A copy of the Python interpreter that connects when it is told to, by a line on its standard input.
+/// A copy of the Python interpreter that does what it is told to, by lines on its standard input.
 private final class CopiedProgram {
     let path: String
     private let socket: String
@@ -130,23 +315,103 @@ private final class CopiedProgram {
     private let date = Date(timeIntervalSince1970: 1_700_000_000)
 
     private static let script = """
-        import os, socket, sys
-        print("ready", flush=True)
-        command = sys.stdin.readline().strip()
+        import ctypes, json, os, signal, socket, sys, time
+        def hurry():
+            # Rather a failed test than one that waits for ever.
+            signal.pthread_sigmask(signal.SIG_SETMASK, [])
+            signal.alarm(60)
+        hurry()
+        def say(text): print(text, flush=True)
+        def command(): return sys.stdin.readline().strip()
+        def ask(): client.sendall(b'{"method":"test.Probe.Echo","parameters":{"text":"who"}}\\0')
+        def hello(): client.sendall(b'{"method":"test.Probe.Echo","parameters":{"text":"hello"}}\\0')
+        def tell():
+            answer = json.loads(client.recv(4096).rstrip(b"\\0")).get("error", "reply")
+            # Open is what answers once more.
+            try:
+                hello()
+                rest = client.recv(4096)
+            except OSError: rest = b""
+            say(answer + (" open" if rest else " closed"))
+        def fork():
+            # The other process has the connection, and none of what Foundation watches.
+            child = os.fork()
+            if child == 0:
+                os.closerange(3, client.fileno())
+                os.closerange(client.fileno() + 1, 256)
+                hurry()
+            return child
+        def become_another():
+            first = os.readlink("/proc/self/exe")
+            process = os.getpid()
+            if fork():
+                client.set_inheritable(True)
+                os.execv("/bin/sleep", ["sleep", "20"])
+            while os.readlink(f"/proc/{process}/exe") == first: time.sleep(0.001)
+        def check(code):
+            if code: raise OSError(ctypes.get_errno(), "")
+        libc = ctypes.CDLL(None, use_errno=True)
+        say("ready")
+        what = command()
+        if what == "hide": check(libc.prctl(4, 0, 0, 0, 0))
         client = socket.socket(socket.AF_UNIX)
         client.connect(sys.argv[1])
-        if command == "who":
-            client.sendall(b'{"method":"test.Probe.Echo","parameters":{"text":"who"}}\\0')
+        # The server has seen who connected before it answers this.
+        hello()
+        client.recv(1024)
+        if what == "who":
+            ask()
             client.recv(1024)
-        else:
-            # A child keeps the connection open and the process that made it is gone.
-            if os.fork():
-                os._exit(0)
-            # Foundation takes the process for alive while anybody has the socket that it was given.
-            os.closerange(3, client.fileno())
-            os.closerange(client.fileno() + 1, 256)
-            os.read(0, 1)
+        elif what == "hide":
+            ask()
+            tell()
+        elif what == "exec":
+            become_another()
+            ask()
+            tell()
+        elif what == "wait":
             client.sendall(b'{"method":"test.Probe.Wait"}\\0')
+            if command() == "exec":
+                become_another()
+                say("executed")
+            tell()
+        elif what == "die":
+            process = os.getpid()
+            if fork(): os._exit(0)
+            while os.getppid() == process: time.sleep(0.001)
+            ask()
+            tell()
+        elif what == "reuse":
+            process = os.getpid()
+            if fork(): os._exit(0)
+            while os.getppid() == process: time.sleep(0.001)
+            # A number is not free while it is that of a process group.
+            os.setsid()
+            child = 0
+            while True:
+                if child: os.waitpid(child, 0)
+                with open("/proc/sys/kernel/ns_last_pid", "w") as file: file.write(str(process - 1))
+                child = os.fork()
+                if child == 0:
+                    if os.getpid() == process: time.sleep(20)
+                    os._exit(0)
+                if child == process: break
+            say(f"{child} again")
+            ask()
+            tell()
+            os.kill(child, 9)
+        else:
+            root = os.path.dirname(sys.argv[2]) + "/root"
+            os.mkdir(root)
+            if what != "chroot":
+                check(libc.unshare(0x20000))
+                check(libc.mount(None, b"/", None, 0x44000, None))
+                check(libc.mount(b"tmpfs", root.encode(), b"tmpfs", 0, None))
+            with open(root + "/.flatpak-info", "w") as file: file.write("[Application]\\nname=org.example.App\\n")
+            if what in ("privileged", "sandbox"): check(libc.mount(None, root.encode(), None, 0x21, None))
+            if what != "privileged": check(libc.prctl(38, 1, 0, 0, 0))
+            os.chroot(root)
+            ask()
             client.recv(1024)
         """
 
@@ -169,23 +434,40 @@ private final class CopiedProgram {
     }
 
     private var input: Pipe?
+    private var output: Pipe?
+
+    var processID: Int32 { process?.processIdentifier ?? 0 }
 
     func start() throws {
         let process = Process()
         let (input, output) = (Pipe(), Pipe())
         process.executableURL = URL(fileURLWithPath: path)
-        process.arguments = ["-S", "-c", Self.script, socket]
+        process.arguments = ["-S", "-c", Self.script, socket, path]
         process.standardInput = input
         process.standardOutput = output
         try process.run()
         self.process = process
         self.input = input
-        let line = try output.fileHandleForReading.read(upToCount: 6)
-        try #require(line == Data("ready\n".utf8))
+        self.output = output
+        try #require(try line() == "ready")
+    }
+
+    func send(_ command: String) throws {
+        try input?.fileHandleForWriting.write(contentsOf: Data("\(command)\n".utf8))
+    }
+
+    /// The next line that it says.
+    func line() throws -> String {
+        var line = Data()
+        while let byte = try output?.fileHandleForReading.read(upToCount: 1), byte != Data("\n".utf8) {
+            guard !byte.isEmpty else { break }
+            line += byte
+        }
+        return String(decoding: line, as: UTF8.self)
     }
 
     func whoAmI(_ server: ProbeServer, number: Int) throws -> AppIdentity? {
-        try input?.fileHandleForWriting.write(contentsOf: Data("who\n".utf8))
+        try send("who")
         let identity = try server.peers.wait(for: number)[number - 1]
         process?.waitUntilExit()
         return identity
@@ -194,12 +476,6 @@ private final class CopiedProgram {
     func identity(_ server: ProbeServer, number: Int) throws -> AppIdentity? {
         try start()
         return try whoAmI(server, number: number)
-    }
-
-    func sendWaitAndDie() throws {
-        try input?.fileHandleForWriting.write(contentsOf: Data("die\n".utf8))
-        process?.waitUntilExit()
-        try input?.fileHandleForWriting.write(contentsOf: Data("x".utf8))
     }
 
     /// Rewrites the file in place and gives it the date it had.

@@ -21,6 +21,18 @@ int touchstone_peer_of(int socket, struct touchstone_peer *peer);
 /// Whether the process behind `pidfd` still runs.
 bool touchstone_pidfd_alive(int pidfd);
 
+/// The file that a process executes: a file that takes its place has another inode, or was made at another time.
+struct touchstone_executable {
+    unsigned long long device;
+    unsigned long long inode;
+    long long birth_seconds;  // zero where the file system does not keep it
+    unsigned birth_nanoseconds;
+};
+
+/// Fills `executable` through `process`, an open directory `/proc/PID`, which no later process of that number can come to mean.
+/// Returns 0 or an errno: EACCES where the process lets nobody look, ENOENT or ESRCH where it is gone.
+int touchstone_executable_of(int process, struct touchstone_executable *executable);
+
 /// Makes this process undumpable, unable to gain privileges, without core dumps and with umask 077. Returns 0 or an errno.
 int touchstone_harden_process(void);
 

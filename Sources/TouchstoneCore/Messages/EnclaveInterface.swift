@@ -58,7 +58,15 @@ package enum EnclaveInterface {
 
     package enum CreateContext: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.CreateContext"
-        package typealias Parameters = GetFacts.Parameters
+        package struct Parameters: Codable, Sendable {
+            package var app: String
+            /// What is proven to the context opens items of these groups, and of no other.
+            package var accessGroups: [String]
+            package init(app: String, accessGroups: [String]) {
+                self.app = app
+                self.accessGroups = accessGroups
+            }
+        }
         package struct Reply: Codable, Sendable {
             package var context: String
             package init(context: String) { self.context = context }

@@ -121,3 +121,6 @@ public import TouchstoneCoreFoundation
 
 /// Value of `kSecAttrAuthenticationType`: default.
 @safe nonisolated(unsafe) public let kSecAttrAuthenticationTypeDefault: CFString = "dflt"
+
+/// Key of a shared web credential: its password (CFString).
+@safe nonisolated(unsafe) public let kSecSharedPassword: CFString = "spwd"

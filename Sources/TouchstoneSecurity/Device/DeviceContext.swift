@@ -228,7 +228,12 @@ package final class DeviceContext: Sendable {
         switch error {
         case let failed as Failed: failed
         case let remote as RemoteError:
-            remote.as(Failed.self) ?? Failed(.authenticationFailed, "The device did not understand the request.")
+            remote.as(Failed.self)
+                ?? Failed(
+                    .authenticationFailed,
+                    remote.as(VarlinkServiceError.PermissionDenied.self) == nil
+                        ? "The device did not understand the request."
+                        : "The device does not know this program: its log says why.")
         case TransportError.unreachable: Failed(.biometryNotAvailable, "No device is running.")
         case TransportError.tooLarge: Failed(.authenticationFailed, "The request is too large.")
         default: Failed(.systemCancel, "The connection to the device was lost.")

@@ -28,6 +28,9 @@ extension Status {
             self.init(rawValue: failed.status)
         } else if failure.as(VarlinkServiceError.InvalidParameter.self) != nil {
             self = .param
+        } else if failure.as(VarlinkServiceError.PermissionDenied.self) != nil {
+            // KC-42: an app that nobody knows has no group at all.
+            self = .missingEntitlement
         } else {
             self = .internalError
         }
