@@ -73,14 +73,16 @@ extension Enclave {
         let bound = WrappedKey.context(version, number, request.binding)
         let wantsSet = control.requirement.proofs.contains(.biometryCurrentSet)
         var plain = Data(request.key)
+        defer { plain.resetBytes(in: 0..<plain.count) }
         if wantsPassword {
             // AC-48: there is nothing to mix in, and nobody here to ask for it.
             guard let password = credential(of: request.context, app: request.app) else {
                 throw EnclaveInterface.NotWrapped(.authNeeded)
             }
-            plain = try password.itemKey(request.binding).seal(SecretBytes(plain), context: bound)
+            let sealed = try password.itemKey(request.binding).seal(SecretBytes(plain), context: bound)
+            plain.resetBytes(in: 0..<plain.count)
+            plain = sealed
         }
-        defer { plain.resetBytes(in: 0..<plain.count) }
         for shift in stride(from: 0, to: 64, by: 8) {
             plain.append(UInt8(truncatingIfNeeded: control.flags.rawValue >> UInt64(shift)))
         }

@@ -19,7 +19,7 @@ import TouchstoneMemory
     }
 
     private func wrapped(_ control: AccessControl) throws -> Data {
-        try enclave.wrap(.init(accessControl: control, binding: binding, key: itemKey), now: 0)
+        try enclave.wrap(.init(accessControl: control, binding: binding, key: itemKey, app: "", context: nil), now: 0)
     }
 
     /// - Returns: The session, or nil for a wrong passcode.

@@ -21,7 +21,7 @@ import TouchstoneMemory
     }
 
     private mutating func context(_ password: String, app: String = "app") throws -> String {
-        let context = enclave.createContext(app: app)
+        let context = enclave.createContext(app: app, accessGroups: [app])
         let entry = try sealed(password, for: context, in: enclave)
         let job = try #require(try enclave.setCredential(.init(context: context, app: app, credential: entry)))
         _ = enclave.finishCredential(job, key: try job.run())
@@ -76,7 +76,7 @@ import TouchstoneMemory
         let wrongContext = try context("wrong")
         let wrong = enclave.unwrap(item, app: "app", context: wrongContext)
         #expect((wrong.state, wrong.key, wrong.isPasswordWrong) == (.authenticationNeeded, nil, true))
-        let bare = enclave.createContext(app: "app")
+        let bare = enclave.createContext(app: "app", accessGroups: ["app"])
         let missing = enclave.unwrap(item, app: "app", context: bare)
         #expect((missing.state, missing.key, missing.isPasswordWrong) == (.authenticationNeeded, nil, false))
         #expect(enclave.unwrap(item, app: "app", context: nil).state == .authenticationNeeded)
@@ -116,7 +116,7 @@ import TouchstoneMemory
     @Test("AC-48: without a password in the app's own context nothing is wrapped")
     mutating func wrappingWithout() throws {
         let foreign = try context("right", app: "other")
-        for context in [nil, "made up", foreign, enclave.createContext(app: "app")] {
+        for context in [nil, "made up", foreign, enclave.createContext(app: "app", accessGroups: ["app"])] {
             #expect { try wrap(context: context) } throws: {
                 ($0 as? EnclaveInterface.NotWrapped)?.status == Status.authNeeded.rawValue
             }
@@ -125,8 +125,8 @@ import TouchstoneMemory
 
     @Test("What was sealed for one context is good for no other, for no other app, and for nothing else")
     mutating func sealedForAnother() throws {
-        let mine = enclave.createContext(app: "app")
-        let other = enclave.createContext(app: "app")
+        let mine = enclave.createContext(app: "app", accessGroups: ["app"])
+        let other = enclave.createContext(app: "app", accessGroups: ["app"])
         let entry = try sealed("right", for: mine, in: enclave)
         expectRefusal(.staleNonce) {
             _ = try enclave.setCredential(.init(context: other, app: "app", credential: entry))
@@ -148,7 +148,7 @@ import TouchstoneMemory
 
     @Test("EV-60: of several passwords the last one counts, and one taken away does not come back")
     mutating func lastOneCounts() throws {
-        let context = enclave.createContext(app: "app")
+        let context = enclave.createContext(app: "app", accessGroups: ["app"])
         let jobs = try ["first", "second"].map {
             try #require(
                 try enclave.setCredential(
@@ -168,7 +168,7 @@ import TouchstoneMemory
 
     @Test("Passwords that wait to be stretched do not pile up")
     mutating func flood() throws {
-        let context = enclave.createContext(app: "app")
+        let context = enclave.createContext(app: "app", accessGroups: ["app"])
         let entry = try sealed("x", for: context, in: enclave)
         var jobs: [Enclave.CredentialJob] = []
         expectRefusal(.busy) {
@@ -198,7 +198,7 @@ import TouchstoneMemory
             happened.signal()
         }
         host.credentials.suspend()
-        let context = try host.change { enclave, _ in (enclave.createContext(app: "app"), []) }
+        let context = try host.change { enclave, _ in (enclave.createContext(app: "app", accessGroups: ["app"]), []) }
         let entry = try seal(
             "x", to: host.passcodePublicKey(), nonce: Data(), for: .credential(context: context))
         let ticket = try host.setCredential(.init(context: context, app: "app", credential: entry)).ticket

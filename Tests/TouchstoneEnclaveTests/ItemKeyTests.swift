@@ -152,7 +152,8 @@ import TouchstoneCore
         let control = try AccessControl(protection: .whenUnlocked, flags: .userPresence)
         let items = try ["shared", "app", "foreign", ""].map { group in
             let binding = EnclaveInterface.ItemBinding(accessGroup: group, item: Data("item".utf8))
-            let key = try enclave.wrap(.init(accessControl: control, binding: binding, key: Data(0..<32)), now: 0)
+            let key = try enclave.wrap(
+                .init(accessControl: control, binding: binding, key: Data(0..<32), app: "app", context: nil), now: 0)
             return EnclaveInterface.WrappedItem(wrappedKey: key, binding: binding)
         }
         let context = enclave.createContext(app: "app", accessGroups: ["shared", "app"])

@@ -157,6 +157,60 @@ import TouchstoneTesting
         }
     }
 
+    @Test("AC-53: no cancel, interruption or lockout takes the item: the right proof opens it afterwards")
+    func itemSurvives()
+        throws
+    {
+        try device.run {
+            try addItem(.biometryCurrentSet)
+            for action in [SimulatedDevice.Action.cancel, .leaveApp] {
+                device.present(action)
+                #expect(read(account("a")) != errSecSuccess)
+                try device.setForeground(true)
+            }
+            device.present(.nonMatch, .nonMatch, .nonMatch, .nonMatch, .nonMatch)
+            for _ in 0..<3 { #expect(read(account("a")) == errSecAuthFailed) }
+            try device.lock()
+            #expect(read(account("a")) == errSecInteractionNotAllowed)
+            try device.unlock(passcode: "1234")
+            device.present(.finger(1))
+            #expect(secret(account("a")) == "a")
+        }
+    }
+
+    @Test("AC-08: a constraint goes with every class, which still says when") func everyClass() throws {
+        try device.run(prompts: 7) {
+            let classes = ["ak", "ck", "dk", "aku", "cku", "dku", "akpu"]
+            for name in classes {
+                let wanted = try control(.userPresence, name as CFString)
+                #expect(add(account(name, [kSecAttrAccessControl: wanted]).value(name)) == errSecSuccess)
+                device.present(.finger(1))
+                #expect(secret(account(name)) == name)
+            }
+            // Behind the lock screen nobody is asked, whatever the class.
+            try device.lock()
+            for name in classes { #expect(read(account(name)) == errSecInteractionNotAllowed, "\(name)") }
+        }
+    }
+
+    @Test("AC-60: a dummy item asks for a finger or the passcode, and cannot be had without one") func dummyItem()
+        throws
+    {
+        let bare = try SimulatedDevice()
+        try bare.runUnprompted {
+            for protection in [kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly, kSecAttrAccessibleWhenUnlocked] {
+                let wanted = try control(.userPresence, protection)
+                #expect(add(account("a", [kSecAttrAccessControl: wanted]).value("a")) == errSecAuthFailed)
+            }
+        }
+        try device.run(prompts: 1) {
+            let wanted = try control(.userPresence, kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly)
+            #expect(add(account("a", [kSecAttrAccessControl: wanted]).value("a")) == errSecSuccess)
+            device.present(.nonMatch, .fallback, .passcode("1234"))
+            #expect(read(account("a")) == errSecSuccess)
+        }
+    }
+
     // MARK: enrolment
 
     @Test("AC-50, AC-51: an enrolment change ends biometryCurrentSet for good, silently", arguments: [true, false])
