@@ -29,6 +29,8 @@ struct KeychainQuery: Sendable {
     var limit: Int?
     var saysLimit = false
     var hasMatchKeys = false
+    /// Whether it has a match key that its class, or this system, does not have.
+    private var isUnimplemented = false
     var certificates = CertificateCriteria()
     /// Lower case.
     var hostOrParent: String?
@@ -64,7 +66,7 @@ struct KeychainQuery: Sendable {
                 }
             }
         }
-        if dictionary["m_Issuers"] != nil {
+        if dictionary["m_Issuers"] != nil, itemClass.hasCertificate {
             guard let issuers, issuers.count <= Limits.issuers else { throw .param }
             certificates.issuers = Set(issuers)
         }
@@ -123,13 +125,13 @@ struct KeychainQuery: Sendable {
             limit = Int(number)
             saysLimit = true
         case ("m_Limit", _): throw .param
-        case ("m_Policy", _): throw .unimplemented
+        case ("m_Policy", _): isUnimplemented = true
         case ("m_Issuers", let value):
-            guard itemClass.hasCertificate else { throw .unimplemented }
+            guard itemClass.hasCertificate else { return isUnimplemented = true }
             // The names are beside the dictionary.
             guard case .boolean = value else { throw .param }
         case ("m_HostOrSubdomainOfHost", let value):
-            guard itemClass == .internetPassword else { throw .unimplemented }
+            guard itemClass == .internetPassword else { return isUnimplemented = true }
             guard case .string(let host) = value else { throw .param }
             hostOrParent = host.lowercased()
         case ("m_EmailAddressIfPresent", .string(let address)): certificates.emailAddress = address
@@ -137,7 +139,7 @@ struct KeychainQuery: Sendable {
         case ("m_ValidOnDate", .boolean(true)): certificates.validity = .now
         case ("m_TrustedOnly", .boolean(let isWanted)):
             // Nothing here evaluates trust: better no answer than one that says trusted.
-            if isWanted, itemClass.hasCertificate { throw .unimplemented }
+            if isWanted, itemClass.hasCertificate { isUnimplemented = true }
         case ("m_EmailAddressIfPresent", _), ("m_ValidOnDate", _), ("m_TrustedOnly", _): throw .param
         case ("m_CaseInsensitive", .boolean(let wanted)): certificates.set(.caseInsensitive, wanted)
         case ("m_DiacriticInsensitive", .boolean(let wanted)): certificates.set(.diacriticInsensitive, wanted)
@@ -222,7 +224,10 @@ struct KeychainQuery: Sendable {
     }
 
     /// One match by default (KC-33).
-    func checkedForSearch() -> KeychainQuery {
+    ///
+    /// - Throws: `.unimplemented` where Apple's keychain does (section 5 of the table).
+    func checkedForSearch() throws(Status) -> KeychainQuery {
+        if isUnimplemented { throw .unimplemented }
         var query = self
         if !saysLimit { query.limit = 1 }
         return query
