@@ -64,6 +64,7 @@ struct Passwords {
         var isSynchronizable: Bool? { return dictionary[String(kSecAttrSynchronizable)] as? Bool }
         var accessible: CFString? { return dictionary[String(kSecAttrAccessible)] as! CFString? }
         var created: NSDate? { return dictionary[String(kSecAttrCreationDate)] as? NSDate }
+        var reference: NSData? { return dictionary[String(kSecValueRef)] as? NSData }
         var data: NSData? { return dictionary[String(kSecValueData)] as? NSData }
         var persistentReference: Data? { return dictionary[String(kSecValuePersistentRef)] as? Data }
         var accessControl: SecAccessControl? {
@@ -98,7 +99,10 @@ struct Passwords {
         var status = SecItemCopyMatching(probe as CFDictionary, nil)
         switch status {
         case errSecSuccess, errSecInteractionNotAllowed:
-            let changes = extra.merging([kSecValueData as String: data]) { $1 }
+            var changes = extra
+            changes[kSecAttrAccessible as String] = accessibility
+            changes[kSecAttrSynchronizable as String] = isSynchronizable
+            changes[kSecValueData as String] = data
             status = SecItemUpdate(query(account) as CFDictionary, changes as CFDictionary)
         case errSecItemNotFound:
             var item = query(account).merging(extra) { $1 }
@@ -125,6 +129,7 @@ struct Passwords {
         var query = self.query(account)
         query[String(kSecMatchLimit)] = kSecMatchLimitOne
         query[String(kSecReturnAttributes)] = kCFBooleanTrue
+        query[String(kSecReturnRef)] = kCFBooleanTrue
         query[String(kSecReturnPersistentRef)] = true
         query[String(kSecReturnData)] = withData ? kCFBooleanTrue! : kCFBooleanFalse!
         var result: AnyObject?

@@ -29,4 +29,31 @@ require(real == "cannot", real)
 let mocked = await Owner(context: MockContext()).ask()
 require(mocked == "no", mocked)
 require(Owner(context: MockContext()).canAsk.0, "mock")
+
+func failure(_ body: () throws -> Void) -> Error? {
+    do {
+        try body()
+        return nil
+    } catch {
+        return error
+    }
+}
+let unavailable = PasswordError.other(errSecNotAvailable)
+require(failure { _ = try Passwords(service: "consumer").accounts() } as? PasswordError == unavailable, "passwords")
+let session = Session()
+require(session.attempts == 0 && session.$attempts == errSecNotAvailable, "session")
+require(
+    failure { try Migration.rename(service: "old", to: "new") } as? Migration.Failure == .keychain(errSecNotAvailable),
+    "migration")
+require(failure { _ = try CredentialStore().credentials() } as? PasswordError == unavailable, "credentials")
+require(!CredentialStore().removeAll() && !GuardedSecrets(service: "consumer").contains("me"), "removeAll, contains")
+require(
+    (failure { _ = try GuardedSecrets(service: "consumer").exists("me") } as NSError?)?.code == Int(errSecNotAvailable),
+    "exists")
+require(failure { try RawKeyStore().delete("key") } is RawKeyFailure, "keys")
+require(failure { _ = try ItemWrapper(identifier: "item") } as? PasswordError == unavailable, "item")
+require(failure { _ = try CertificateStore().all() } as? PasswordError == unavailable, "certificates")
+require(
+    failure { try CertificateStore().add(Data([0x30]), label: "none") } as? PasswordError == .notReadable, "certificate"
+)
 print("ok")

@@ -76,10 +76,24 @@ import TouchstoneTesting
             #expect(found.accessible == kSecAttrAccessibleAfterFirstUnlock)
             #expect(found.accessControl.map { CFGetTypeID($0) } == SecAccessControlGetTypeID())
             #expect(found.created != nil && found.persistentReference?.isEmpty == false)
-            #expect(found.data == nil)
+            #expect(found.data == nil && found.reference == nil, "a password has no reference")
             #expect(found[kSecAttrService] as? String == "app" && found[kSecAttrServer] == nil)
             #expect(try passwords.attributes(of: "me", withData: true)?.data != nil)
             #expect(try passwords.attributes(of: "you") == nil)
+        }
+    }
+
+    @Test("KC-20: saving with another class of protection moves the item to it")
+    func changesClass() throws {
+        let device = try SimulatedDevice(passcode: "1234")
+        try device.run { () throws in
+            try Passwords(service: "app").save("x", as: "me")
+            try Passwords(service: "app", accessibility: kSecAttrAccessibleAfterFirstUnlock).save("y", as: "me")
+            let attributes = try Passwords(service: "app").attributes(of: "me")
+            #expect(attributes?.accessible == kSecAttrAccessibleAfterFirstUnlock)
+            try device.lock()
+            device.advance(by: .seconds(60))
+            #expect(Passwords(service: "app")["me"] == "y")
         }
     }
 
