@@ -105,8 +105,7 @@ extension Enclave {
     }
 
     /// The passcodes of `SealedPasscode.payload`.
-    static func passcodes(in payload: SecretBytes, count: Int) throws(DeviceInterface.Refused) -> [SecretBytes]
-    {
+    static func passcodes(in payload: SecretBytes, count: Int) throws(DeviceInterface.Refused) -> [SecretBytes] {
         let length = SealedPasscode.entryLength
         guard payload.count == count * length else { throw .init(.unreadablePasscode) }
         let passcodes = unsafe payload.withUnsafeBytes { bytes in
