@@ -131,7 +131,8 @@ let package = Package(
         tool(
             "touchstone",
             [
-                "TouchstoneCore", "TouchstoneMemory", "TouchstoneAge", "TouchstoneTransport", "CTouchstoneSystem", crypto,
+                "TouchstoneCore", "TouchstoneMemory", "TouchstoneAge", "TouchstoneTransport", "CTouchstoneSystem",
+                crypto,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
 

@@ -18,17 +18,22 @@ package struct AgeWriter {
     ///   - output: Takes what is next of the file.
     /// - Throws: `AgeError.noMemory`; what `output` throws.
     package init(passphrase: SecretBytes, output: @escaping (Data) throws -> Void) throws {
+        try self.init(passphrase: passphrase, workFactor: AgeFormat.workFactor, output: output)
+    }
+
+    /// For this module's tests: nobody else can write with less.
+    init(passphrase: SecretBytes, workFactor: Int, output: @escaping (Data) throws -> Void) throws {
         self.output = output
         let fileKey = SymmetricKey(size: SymmetricKeySize(bitCount: AgeFormat.fileKeyBytes * 8))
         let salt = Self.random(AgeFormat.saltBytes)
-        let wrapping = try AgeFormat.wrappingKey(passphrase, salt: salt, workFactor: AgeFormat.workFactor)
+        let wrapping = try AgeFormat.wrappingKey(passphrase, salt: salt, workFactor: workFactor)
         let wrapped = unsafe try fileKey.withUnsafeBytes {
             unsafe try ChaChaPoly.seal($0, using: wrapping, nonce: AgeFormat.wrapNonce())
         }
         var header = Data(
             """
             \(AgeFormat.version)
-            -> scrypt \(AgeFormat.encode(salt)) \(AgeFormat.workFactor)
+            -> scrypt \(AgeFormat.encode(salt)) \(workFactor)
             \(AgeFormat.encode(wrapped.ciphertext + wrapped.tag))
             ---
             """.utf8)

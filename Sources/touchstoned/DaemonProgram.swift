@@ -76,7 +76,8 @@ enum DaemonProgram {
 
     /// Checks a database file that nobody has open.
     static func check(_ arguments: ArraySlice<String>) -> Never {
-        guard arguments.count >= 2, arguments.first == "--keychain", [[], ["--repair"]].contains(arguments.dropFirst(2))
+        guard arguments.count >= 2, arguments.first == "--keychain",
+            [[], ["--repair"]].contains(arguments.dropFirst(2))
         else { fail(usage, EX_USAGE) }
         let file = KeychainFile(URL(fileURLWithPath: arguments[arguments.startIndex + 1]))
         do {

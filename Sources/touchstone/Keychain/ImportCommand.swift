@@ -103,7 +103,8 @@ struct ImportCommand: ParsableCommand {
         switch error {
         case .notAge: Failure(.configuration, "\(file) is no backup: it is not in the age format")
         case .unsupported:
-            Failure(.configuration, "\(file) is no backup: it is not encrypted with a passphrase, or with more than one")
+            Failure(
+                .configuration, "\(file) is no backup: it is not encrypted with a passphrase, or with more than one")
         case .tooExpensive(let workFactor):
             Failure(
                 .configuration,

@@ -27,7 +27,8 @@ struct KeychainFileCheck {
         case .exited(0): return true
         case .exited(ExitStatus.no.rawValue): return false
         case .exited(let status):
-            throw Failure(ExitStatus(rawValue: status) ?? .internalError, "touchstoned could not check \(paths.keychain.path)")
+            throw Failure(
+                ExitStatus(rawValue: status) ?? .internalError, "touchstoned could not check \(paths.keychain.path)")
         case .killed: throw Failure(.internalError, "touchstoned \(ending)")
         }
     }

@@ -31,7 +31,9 @@ import TouchstoneTransport
 
     // MARK: what is in it
 
-    @Test("KC-29, KC-26: items of the classes that may move come back on another device, whole") func movesHouse() throws {
+    @Test("KC-29, KC-26: items of the classes that may move come back on another device, whole") func movesHouse()
+        throws
+    {
         let reference = try device.run {
             addAll(migratable)
             let item = account(
@@ -75,7 +77,9 @@ import TouchstoneTransport
         }
     }
 
-    @Test("KC-26: what wants the owner, or a passcode to be set, is left out, even while it is proven") func leftOut() throws {
+    @Test("KC-26: what wants the owner, or a passcode to be set, is left out, even while it is proven") func leftOut()
+        throws
+    {
         let device = device
         let (records, counts) = try device.run {
             for (name, flags) in [
@@ -145,7 +149,9 @@ import TouchstoneTransport
 
     // MARK: who may
 
-    @Test("Without the passcode there is no backup; with it there is one, for whoever has its key") func wantsPasscode() throws {
+    @Test("Without the passcode there is no backup; with it there is one, for whoever has its key") func wantsPasscode()
+        throws
+    {
         device.run { #expect(add(account("a").value("1")) == errSecSuccess) }
         let booted = device.booted.withLock { $0 }
         let backup = OwnersBackup()
@@ -167,7 +173,8 @@ import TouchstoneTransport
         #expect(
             refusal(BackupInterface.NoSuchSession.self) {
                 try booted.owner.call(
-                    BackupInterface.Import.self, .init(session: backup.session, offset: 0, records: Data(), replaces: true))
+                    BackupInterface.Import.self,
+                    .init(session: backup.session, offset: 0, records: Data(), replaces: true))
             } != nil)
         _ = try booted.owner.call(BackupInterface.End.self, .init(session: backup.session))
         #expect(refusal(BackupInterface.NoSuchSession.self) { try page(backup.session) } != nil)
@@ -246,7 +253,8 @@ import TouchstoneTransport
 
     // MARK: what is there already
 
-    @Test("What is there stays; with replaces the backup's takes its place; both say how many") func conflicts() throws {
+    @Test("What is there stays; with replaces the backup's takes its place; both say how many") func conflicts() throws
+    {
         device.run {
             for name in ["same", "changed", "deleted"] { #expect(add(account(name).value("old")) == errSecSuccess) }
         }
@@ -320,7 +328,9 @@ import TouchstoneTransport
         try give(records.count)
     }
 
-    @Test("What is no record is refused, what is of no known kind left out, and neither does harm") func malformed() throws {
+    @Test("What is no record is refused, what is of no known kind left out, and neither does harm") func malformed()
+        throws
+    {
         device.run { #expect(add(account("a").value("1")) == errSecSuccess) }
         let (records, _) = try device.backup()
         let other = try SimulatedDevice(passcode: "1234")

@@ -90,7 +90,9 @@ import TouchstoneCore
         }
     }
 
-    @Test("KC-16: what a search finds damaged is absent, put aside and kept", arguments: ["metadata", "wrappedKey", "secret"])
+    @Test(
+        "KC-16: what a search finds damaged is absent, put aside and kept",
+        arguments: ["metadata", "wrappedKey", "secret"])
     func foundBySearch(column: String) throws {
         let row = try RawRow(0, in: queue)
         var bytes = row.bytes(column)
@@ -104,7 +106,9 @@ import TouchstoneCore
         #expect(try check().quarantined == 1)
     }
 
-    @Test("Items that their owner made unreadable are no damage: they go, and nothing of them is kept") func expired() throws {
+    @Test("Items that their owner made unreadable are no damage: they go, and nothing of them is kept") func expired()
+        throws
+    {
         try device.run {
             let set = try control(.biometryCurrentSet)
             #expect(add(account("set", [kSecAttrAccessControl: set]).value("x")) == errSecSuccess)
@@ -116,7 +120,9 @@ import TouchstoneCore
         #expect(try rows() == 2 && rows("quarantine") == 0)
     }
 
-    @Test("A wrong tag is reported and made anew: the item is found again", arguments: ["acct", "svce", "agrp", "identity"])
+    @Test(
+        "A wrong tag is reported and made anew: the item is found again",
+        arguments: ["acct", "svce", "agrp", "identity"])
     func wrongTag(column: String) throws {
         let row = try RawRow(0, in: queue)
         var bytes = row.bytes(column)
@@ -132,7 +138,9 @@ import TouchstoneCore
         device.run { #expect(secret(account("a", [kSecAttrService: "s"])) == "of a") }
     }
 
-    @Test("A row that is not as the table is is reported and put aside", arguments: ["class", "pdmn", "identifier", "metadata"])
+    @Test(
+        "A row that is not as the table is is reported and put aside",
+        arguments: ["class", "pdmn", "identifier", "metadata"])
     func malformed(column: String) throws {
         let value: DatabaseValue = column == "metadata" ? 7.databaseValue : "zzzz".databaseValue
         try RawRow(0, in: queue).with(column, value).put(into: queue)
