@@ -3,82 +3,58 @@ import TouchstoneCore
 import TouchstoneTransport
 
 extension KeychainService {
-    func copyMatching(_ request: KeychainInterface.CopyMatching.Parameters, for app: AppIdentity) throws
-        -> [KeychainInterface.Item]
-    {
-        let query = try KeychainQuery(request.query).checkedForSearch()
-        let found = try search(query, for: app, context: request.context)
-        guard !found.isEmpty else { throw Status.itemNotFound }
-        return found.map { $0.result(for: query) }
-    }
-
-    /// Rows to open in one turn of the enclave.
-    static let chunk = 256
-    /// Most bytes of secrets that one call gives: they and their base64 are in memory at once.
-    static let resultBytes = 32 << 20
-
-    /// Searches, in `writer`'s transaction where what is found is to be written again.
-    func search(
-        _ query: KeychainQuery, for app: AppIdentity, context: String?, in writer: KeychainStore.KeychainWriter? = nil
-    ) throws -> [OpenItem] {
-        let limit = query.limit ?? .max
-        guard limit > 0 else { return [] }
-        var found: [OpenItem] = []
-        var gone: [ItemRow] = []
-        var unreadable: [ItemRow] = []
-        var needed: [KeychainInterface.ConstrainedOperation] = []
-        var blocked = 0
-        var bytes = 0
-        var candidates: [OpenItem] = []
-
-        func openCandidates() throws {
-            let opened = try open(candidates, withData: query.returnsData, for: app, context: context)
-            for (item, state) in zip(candidates, opened) {
-                switch state {
-                case .open(let data):
-                    var item = item
-                    item.data = data
-                    bytes += data?.count ?? 0
-                    guard bytes <= Self.resultBytes else { throw Status.allocate }
-                    found.append(item)
-                case .gone: gone.append(item.row)
-                case .locked: throw Status.interactionNotAllowed
-                case .authenticationNeeded:
-                    // AC-41: Skip leaves it out.
-                    if query.authenticationUI == .skip { continue }
-                    blocked += 1
-                    let operation = KeychainInterface.ConstrainedOperation(
-                        accessControl: item.control, operation: .useItem)
-                    if !needed.contains(operation) { needed.append(operation) }
+    /// Answers a search.
+    ///
+    /// One item is found and given on the thread that asks. More are looked for on the connection's own thread, so that nobody else waits;
+    /// a client that takes a stream gets them a few at a time, at the pace at which it takes them.
+    func copyMatching(
+        _ request: KeychainInterface.CopyMatching.Parameters, _ call: VarlinkCall<KeychainInterface.CopyMatching>
+    ) {
+        answer(call) { () throws -> KeychainInterface.CopyMatching.Reply? in
+            let app = try call.connection.identity()
+            let query = try KeychainQuery(request.query, issuers: request.issuers).checkedForSearch()
+            let search = try Search(query, of: self, for: app, context: request.context, in: store)
+            if search.canTakeFirst {
+                guard let match = try search.first() else { throw Status.itemNotFound }
+                return .init(items: [match.result(for: query)])
+            }
+            call.connection.perform { [self] in
+                answer(call) {
+                    let search = try Search(query, of: self, for: app, context: request.context, in: store)
+                    return .init(items: try copyAll(search, query, call))
                 }
             }
-            candidates = []
+            return nil
         }
-
-        func visit(_ row: ItemRow) throws -> Bool {
-            switch try openMetadata(row) {
-            case .gone: unreadable.append(row)
-            case .open(let item):
-                if matches(item, query, groups) { candidates.append(item) }
-            }
-            let missing = limit - found.count - blocked
-            if candidates.count >= min(missing, Self.chunk) { try openCandidates() }
-            // AC-23: a protected row that is reached first forces the prompt.
-            return found.count + blocked < limit
-        }
-        let groups = try searchedGroups(query, of: app)
-        let filter = try filter(query, for: app)
-        if let writer { try writer.scan(filter, visit) } else { try store.read(filter, visit) }
-        try openCandidates()
-        // What cannot be cleaned up now stays, and stays absent.
-        try? remove(gone: gone, unreadable: unreadable, in: writer)
-        guard needed.isEmpty else {
-            // AC-41, AC-42: nobody may be asked.
-            if query.authenticationUI == .fail { throw Status.interactionNotAllowed }
-            throw KeychainInterface.AuthenticationNeeded(operations: needed)
-        }
-        return found.count > limit ? Array(found.prefix(limit)) : found
     }
+
+    /// - Returns: The last of the items, after those that went out as a stream.
+    private func copyAll(
+        _ search: Search<KeychainStore>, _ query: KeychainQuery, _ call: VarlinkCall<KeychainInterface.CopyMatching>
+    ) throws -> [KeychainInterface.Item] {
+        try search.decide()
+        var waiting: [KeychainInterface.Item] = []
+        var isEmpty = true
+        var bytes = 0
+        try search.deliver { matches in
+            isEmpty = false
+            if call.wantsMore {
+                // What is sent has one slice behind it, so that the last goes with the end of the stream.
+                if !waiting.isEmpty, !call.continueWhenTaken(.init(items: waiting)) { return false }
+                waiting = matches.map { $0.result(for: query) }
+            } else {
+                bytes += matches.flatMap(\.items).reduce(0) { $0 + ($1.data?.count ?? 0) }
+                guard bytes <= Self.resultBytes else { throw Status.allocate }
+                waiting += matches.map { $0.result(for: query) }
+            }
+            return true
+        }
+        if isEmpty { throw Status.itemNotFound }
+        return waiting
+    }
+
+    /// Most bytes of secrets that one reply gives: they and their base64 are in memory at once.
+    private static var resultBytes: Int { 32 << 20 }
 
     /// KC-16: what can never be opened again is absent, and goes.
     ///

@@ -39,21 +39,19 @@ package final class KeychainService: Sendable {
         VarlinkInterface(
             name: KeychainInterface.name, description: PackageResources.io_touchstone_Keychain_varlink,
             handlers: [
-                .method(KeychainInterface.Add.self) { [self] request, connection in
-                    try reporting { .init(item: try add(request, for: connection.identity())) }
+                .deferred(KeychainInterface.Add.self) { [self] request, call in
+                    write(call) { .init(item: try $0.add(request, for: $1)) }
                 },
-                .method(KeychainInterface.CopyMatching.self) { [self] request, connection in
-                    try reporting { .init(items: try copyMatching(request, for: connection.identity())) }
-                },
-                .method(KeychainInterface.Update.self) { [self] request, connection in
-                    try reporting {
-                        try update(request, for: connection.identity())
+                .deferred(KeychainInterface.CopyMatching.self) { [self] request, call in copyMatching(request, call) },
+                .deferred(KeychainInterface.Update.self) { [self] request, call in
+                    write(call) {
+                        try $0.update(request, for: $1)
                         return Empty()
                     }
                 },
-                .method(KeychainInterface.Delete.self) { [self] request, connection in
-                    try reporting {
-                        try delete(request, for: connection.identity())
+                .deferred(KeychainInterface.Delete.self) { [self] request, call in
+                    write(call) {
+                        try $0.delete(request, for: $1)
                         return Empty()
                     }
                 },
@@ -72,6 +70,24 @@ package final class KeychainService: Sendable {
         }
         keys.destroyed = Set(reply.destroyed.compactMap(Accessibility.init))
         metadataKeys.withLock { $0 = keys }
+    }
+
+    /// Answers on the connection's own thread: a write waits for the disk, and for other writes.
+    private func write<M: VarlinkMethod>(
+        _ call: VarlinkCall<M>, _ body: @escaping @Sendable (KeychainService, AppIdentity) throws -> M.Reply
+    ) {
+        call.connection.perform { [self] in answer(call) { try body(self, call.connection.identity()) } }
+    }
+
+    /// Gives what `body` returns as the answer; nil is one that comes later.
+    func answer<M: VarlinkMethod>(_ call: VarlinkCall<M>, _ body: () throws -> M.Reply?) {
+        do {
+            if let reply = try reporting(body) { call.reply(reply) }
+        } catch let error as any VarlinkError {
+            call.fail(error)
+        } catch {
+            call.drop()
+        }
     }
 
     /// Turns whatever went wrong into the one answer a client gets.

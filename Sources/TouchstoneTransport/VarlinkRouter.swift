@@ -72,6 +72,15 @@ package struct VarlinkCall<M: VarlinkMethod>: Sendable {
         pending.send { try Frame.reply(reply, continues: true) }
     }
 
+    /// As `continue`, and waits until the peer has taken what it was sent: a stream is made no faster than it is read.
+    ///
+    /// To be called from `VarlinkConnection.perform` only.
+    ///
+    /// - Returns: Whether the peer is still there.
+    package func continueWhenTaken(_ reply: M.Reply) -> Bool {
+        pending.sendThrough { try Frame.reply(reply, continues: true) }
+    }
+
     package func fail(_ error: any VarlinkError) {
         pending.fail(error)
     }
@@ -109,16 +118,26 @@ final class PendingCall: Sendable {
         write(frame)
     }
 
+    func sendThrough(_ frame: () throws -> Data) -> Bool {
+        guard isFinished.withLock({ !$0 }), !oneway, let frame = encoded(frame) else { return false }
+        return connection.sendThrough(frame)
+    }
+
     func fail(_ error: any VarlinkError) {
         func encode<E: VarlinkError>(_ error: E) throws -> Data { try Frame.error(E.name, error) }
         finish { try encode(error) }
     }
 
     private func write(_ frame: () throws -> Data) {
+        if let frame = encoded(frame) { connection.send(frame) }
+    }
+
+    private func encoded(_ frame: () throws -> Data) -> Data? {
         guard let data = try? frame(), data.count <= VarlinkLimits.maximumReplyBytes else {
-            return connection.close()
+            connection.close()
+            return nil
         }
-        connection.send(data)
+        return data
     }
 }
 
