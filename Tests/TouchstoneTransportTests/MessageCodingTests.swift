@@ -148,7 +148,8 @@ import TouchstoneCore
             KeychainInterface.Item(
                 attributes: .random(using: &random) ? try Self.attributes(&random) : nil,
                 data: .random(using: &random) ? Self.data(&random) : nil,
-                persistentReference: .random(using: &random) ? Self.data(&random) : nil)
+                persistentReference: .random(using: &random) ? Self.data(&random) : nil,
+                certificate: .random(using: &random) ? Self.data(&random) : nil)
         }
         try holdAgainstCodable(KeychainInterface.CopyMatching.Reply(items: items))
         if let item = items.first { try holdAgainstCodable(item) }
@@ -184,7 +185,8 @@ import TouchstoneCore
             let json = try JSONSerialization.jsonObject(with: MessageEncoder.encode(message)) as? [String: Any]
             return try #require((json?[name] as? [[String: Any]])?.first)
         }
-        let item = KeychainInterface.Item(attributes: [:], data: Data(), persistentReference: Data())
+        let item = KeychainInterface.Item(
+            attributes: [:], data: Data(), persistentReference: Data(), certificate: Data())
         #expect(try fields(item) == declared(KeychainInterface.Item.self))
         let found = KeychainInterface.CopyMatching.Reply(items: [item])
         #expect(try fields(found) == declared(KeychainInterface.CopyMatching.Reply.self))

@@ -68,7 +68,8 @@ extension MessageDecoder {
         try checkIsObject()
         return KeychainInterface.Item(
             attributes: try self["attributes"]?.attributes(), data: try self["data"]?.data(),
-            persistentReference: try self["persistentReference"]?.data())
+            persistentReference: try self["persistentReference"]?.data(),
+            certificate: try self["certificate"]?.data())
     }
 
     fileprivate func unwrapKeysParameters() throws -> EnclaveInterface.UnwrapKeys.Parameters {
@@ -173,6 +174,10 @@ extension JSONOutput {
             if let reference = item.persistentReference {
                 json.key("persistentReference")
                 json.write(reference)
+            }
+            if let certificate = item.certificate {
+                json.key("certificate")
+                json.write(certificate)
             }
         }
     }
