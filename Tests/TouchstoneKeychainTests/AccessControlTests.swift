@@ -151,11 +151,11 @@ import TouchstoneTesting
             let query = generic([kSecAttrService: "s"])
             let context = LAContext()
             func firstIsOpen() throws -> Bool {
-                let all = query.all.attributes.with(kSecUseAuthenticationContext, context)
-                let found = try #require(find(all).result as? [[String: Any]])
-                return found.first?["acct"] as? String == "open"
+                let first = query.attributes.with(kSecUseAuthenticationContext, context)
+                let found = try #require(find(first).result as? [String: Any])
+                return found["acct"] as? String == "open"
             }
-            // Rows are in no order that we know: add protected ones until one of them comes first.
+            // One of several is in no order that we know: add protected ones until one of them comes first.
             var count = 0
             while try firstIsOpen() {
                 #expect(secret(query.silent) == "open")
