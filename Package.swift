@@ -29,6 +29,7 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Reso
 }
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
 let package = Package(
@@ -87,6 +88,7 @@ let package = Package(
             ]),
 
         // app API
+        library("TouchstoneKeyAlgorithms", ["TouchstoneCore", crypto, cryptoExtras]),
         library("TouchstoneCoreFoundation"),
         library(
             "TouchstoneSecurity",
@@ -147,6 +149,9 @@ let package = Package(
         tests(
             "TouchstoneSecurityTests",
             ["TouchstoneCore", "TouchstoneTransport", "TouchstoneSecurity", "TouchstoneLocalAuthentication"]),
+        tests(
+            "TouchstoneKeyAlgorithmsTests", ["TouchstoneKeyAlgorithms", "TouchstoneCore", crypto, cryptoExtras],
+            resources: [.copy("Fixtures")]),
         tests("TouchstoneTestingTests", ["TouchstoneTesting", "Security", "LocalAuthentication"]),
 
         // tests of the keychain, through the app API and beneath it
