@@ -30,6 +30,7 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Reso
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
+let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
 let package = Package(
@@ -44,6 +45,7 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -53,9 +55,11 @@ let package = Package(
     targets: [
         // ground
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+        .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
         .target(name: "CTouchstoneSystem"),
         library("TouchstoneCore"),
         library("TouchstoneMemory", ["CSodium"]),
+        library("TouchstoneCertificates", [asn1]),
 
         // transport: messages, client and dispatch without a server; the socket server apart, so that apps do not link it
         library("TouchstoneTransport", ["TouchstoneCore", "CTouchstoneSystem"]),
@@ -76,7 +80,7 @@ let package = Package(
         library(
             "TouchstoneKeychain",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneMemory", crypto,
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneMemory", "TouchstoneCertificates", crypto,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             resources: [.embedInCode("io.touchstone.Keychain.varlink")]),
@@ -88,11 +92,14 @@ let package = Package(
             ]),
 
         // app API
-        library("TouchstoneKeyAlgorithms", ["TouchstoneCore", crypto, cryptoExtras]),
+        library("TouchstoneKeyAlgorithms", ["TouchstoneCore", "CNettle", crypto, cryptoExtras]),
         library("TouchstoneCoreFoundation"),
         library(
             "TouchstoneSecurity",
-            ["TouchstoneCore", "TouchstoneTransport", "TouchstoneCoreFoundation", "CTouchstoneSystem"]),
+            [
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneCoreFoundation", "TouchstoneCertificates",
+                "CTouchstoneSystem", "CNettle", asn1, crypto, cryptoExtras,
+            ]),
         library(
             "TouchstoneLocalAuthentication",
             ["TouchstoneCore", "TouchstoneTransport", "TouchstoneSecurity", "TouchstoneCoreFoundation"]),
@@ -150,8 +157,14 @@ let package = Package(
             "TouchstoneSecurityTests",
             ["TouchstoneCore", "TouchstoneTransport", "TouchstoneSecurity", "TouchstoneLocalAuthentication"]),
         tests(
-            "TouchstoneKeyAlgorithmsTests", ["TouchstoneKeyAlgorithms", "TouchstoneCore", crypto, cryptoExtras],
+            "TouchstoneKeyAlgorithmsTests", ["TouchstoneKeyAlgorithms", "TouchstoneCore", crypto],
             resources: [.copy("Fixtures")]),
+        tests(
+            "TouchstoneCertificatesTests",
+            [
+                "TouchstoneTesting", "TouchstoneCertificates", "TouchstoneSecurity", "TouchstoneKeyAlgorithms",
+                "TouchstoneCore", asn1, crypto,
+            ]),
         tests("TouchstoneTestingTests", ["TouchstoneTesting", "Security", "LocalAuthentication"]),
 
         // tests of the keychain, through the app API and beneath it

@@ -4,8 +4,16 @@ package import Foundation
 package enum ItemClass: String, Codable, CaseIterable, Sendable {
     case genericPassword = "genp"
     case internetPassword = "inet"
+    case certificate = "cert"
+    case key = "keys"
+    /// A private key and a certificate of its public key, found together; nothing is stored under this class.
+    case identity = "idnt"
 
-    package static let passwords: [ItemClass] = [.genericPassword, .internetPassword]
+    /// The classes of which there are rows.
+    package static let stored: [ItemClass] = [.genericPassword, .internetPassword, .certificate, .key]
+
+    /// What an item gets that says nothing of its protection (KC-21).
+    package var defaultAccessibility: Accessibility { self == .certificate ? .always : .whenUnlocked }
 }
 
 /// One attribute of a class of items: a row of the table that every layer reads.
@@ -18,7 +26,9 @@ package struct Attribute: Sendable {
         case string
         /// Bytes, text or a number, each kept as it came and compared by its bytes.
         case blob
-        /// Set by the keychain itself; what the caller gives is accepted where it is a date.
+        /// Bytes; text becomes its UTF-8, a number its four bytes.
+        case data
+        /// What is set by the keychain itself is accepted where it is a date.
         case date
         case accessibility
     }
@@ -28,67 +38,107 @@ package struct Attribute: Sendable {
     package let kind: Kind
     /// Whether it is part of the identity of an item (KC-30).
     package let isPrimaryKey: Bool
+    /// Whether a row carries a keyed tag of it, by which it is searched; what has none is compared once it is decrypted.
+    package let hasTag: Bool
     /// What an item gets for it when it is added without; nil: nothing, and then nothing is returned for it.
     package let absent: AttributeValue?
 }
 
 extension ItemClass {
     /// All attributes of this class, in the order in which its primary key is written.
-    package var attributes: [Attribute] {
-        switch self {
-        case .genericPassword: Self.genericPasswordAttributes
-        case .internetPassword: Self.internetPasswordAttributes
+    package var attributes: [Attribute] { table.attributes }
+
+    package func attribute(_ key: String) -> Attribute? { table.byKey[key] }
+
+    private struct Table: Sendable {
+        let attributes: [Attribute]
+        let byKey: [String: Attribute]
+
+        init(_ attributes: [Attribute]) {
+            self.attributes = attributes
+            byKey = Dictionary(attributes.map { ($0.key, $0) }) { first, _ in first }
         }
     }
 
-    package func attribute(_ key: String) -> Attribute? {
+    private var table: Table {
         switch self {
-        case .genericPassword: Self.genericPasswordByKey[key]
-        case .internetPassword: Self.internetPasswordByKey[key]
+        case .genericPassword: Self.genericPasswordTable
+        case .internetPassword: Self.internetPasswordTable
+        case .certificate: Self.certificateTable
+        case .key: Self.keyTable
+        case .identity: Self.identityTable
         }
     }
 
-    private static func key(_ key: String, _ kind: Attribute.Kind, absent: AttributeValue) -> Attribute {
-        Attribute(key: key, kind: kind, isPrimaryKey: true, absent: absent)
+    private static func key(_ key: String, _ kind: Attribute.Kind, absent: AttributeValue?) -> Attribute {
+        Attribute(key: key, kind: kind, isPrimaryKey: true, hasTag: kind != .date, absent: absent)
     }
     private static func other(_ key: String, _ kind: Attribute.Kind) -> Attribute {
-        Attribute(key: key, kind: kind, isPrimaryKey: false, absent: nil)
+        Attribute(
+            key: key, kind: kind, isPrimaryKey: false, hasTag: kind != .date && kind != .accessibility, absent: nil)
+    }
+    /// One that nobody searches by alone.
+    private static func untagged(_ key: String, _ kind: Attribute.Kind) -> Attribute {
+        Attribute(key: key, kind: kind, isPrimaryKey: false, hasTag: false, absent: nil)
     }
 
-    private static let identity = [
-        Attribute(key: "agrp", kind: .string, isPrimaryKey: true, absent: nil),
-        key("sync", .number, absent: .number(0)),
-        Attribute(key: "vwht", kind: .string, isPrimaryKey: true, absent: nil),
-        Attribute(key: "tkid", kind: .string, isPrimaryKey: true, absent: nil),
+    private static let empty = AttributeValue.string("")
+    private static let place = [
+        key("agrp", .string, absent: nil), key("sync", .number, absent: .number(0)), key("vwht", .string, absent: nil),
+        key("tkid", .string, absent: nil),
     ]
-    private static let password = [
-        other("cdat", .date), other("mdat", .date), other("desc", .blob), other("icmt", .blob), other("crtr", .number),
-        other("type", .number), other("scrp", .number), other("labl", .blob), other("alis", .blob),
-        other("invi", .number), other("nega", .number), other("cusi", .number), other("prot", .blob),
+    private static let common = [
+        other("cdat", .date), other("mdat", .date), other("labl", .blob), other("alis", .blob),
         other("pdmn", .accessibility),
     ]
-    private static let genericPasswordAttributes =
-        [key("acct", .blob, absent: .string("")), key("svce", .blob, absent: .string(""))]
-        + identity + password + [other("gena", .blob)]
-    private static let internetPasswordAttributes =
+    private static let password =
+        common + [
+            other("desc", .blob), other("icmt", .blob), other("crtr", .number), other("type", .number),
+            other("scrp", .number), other("invi", .number), other("nega", .number), other("cusi", .number),
+            other("prot", .blob),
+        ]
+    private static let genericPasswordTable = Table(
+        [key("acct", .blob, absent: empty), key("svce", .blob, absent: empty)] + place + password
+            + [other("gena", .blob)])
+    private static let internetPasswordTable = Table(
         [
-            key("acct", .blob, absent: .string("")), key("sdmn", .blob, absent: .string("")),
-            key("srvr", .blob, absent: .string("")), key("ptcl", .number, absent: .number(0)),
-            key("atyp", .blob, absent: .string("")), key("port", .number, absent: .number(0)),
-            key("path", .blob, absent: .string("")),
-        ] + identity + password
-    private static let genericPasswordByKey = Dictionary(
-        uniqueKeysWithValues: genericPasswordAttributes.map { ($0.key, $0) })
-    private static let internetPasswordByKey = Dictionary(
-        uniqueKeysWithValues: internetPasswordAttributes.map { ($0.key, $0) })
+            key("acct", .blob, absent: empty), key("sdmn", .blob, absent: empty), key("srvr", .blob, absent: empty),
+            key("ptcl", .number, absent: .number(0)), key("atyp", .blob, absent: empty),
+            key("port", .number, absent: .number(0)), key("path", .blob, absent: empty),
+        ] + place + password)
+    private static let certificateTable = Table(
+        [
+            key("ctyp", .number, absent: .number(0)), key("issr", .data, absent: .data(Data())),
+            key("slnr", .data, absent: .data(Data())),
+        ] + place + common + [
+            untagged("cenc", .number), other("subj", .data), other("skid", .data), other("pkhh", .data),
+        ])
+    private static let keyTable = Table(
+        [
+            key("kcls", .number, absent: .number(0)), key("klbl", .data, absent: .data(Data())),
+            key("atag", .blob, absent: empty), key("crtr", .number, absent: .number(0)),
+            key("type", .number, absent: .number(0)), key("bsiz", .number, absent: .number(0)),
+            key("esiz", .number, absent: .number(0)), key("sdat", .date, absent: .date(0)),
+            key("edat", .date, absent: .date(0)),
+        ] + place + common
+            + [
+                "perm", "priv", "modi", "sens", "asen", "extr", "next", "encr", "decr", "drve", "sign", "vrfy", "snrc",
+                "vyrc", "wrap", "unwp",
+            ].map { untagged($0, .number) })
+    /// A certificate's attributes, then those that only a key has (section 4 of the table).
+    private static let identityTable = Table(
+        certificateTable.attributes + keyTable.attributes.filter { certificateTable.byKey[$0.key] == nil })
 }
 
 extension Attribute {
     /// The value as it is kept, or `.param` for a type that this attribute cannot have.
     package func kept(_ value: AttributeValue) throws(Status) -> AttributeValue {
         switch (kind, value) {
-        case (.number, .number), (.string, .string), (.blob, .string), (.blob, .data), (.blob, .number), (.date, .date):
+        case (.number, .number), (.string, .string), (.blob, .string), (.blob, .data), (.blob, .number), (.data, .data),
+            (.date, .date):
             return value
+        case (.data, .string(let string)): return .data(Data(string.utf8))
+        case (.data, .number(let number)): return .data(fourBytes(number))
         case (.number, .boolean(let boolean)): return .number(boolean ? 1 : 0)
         case (.number, .string(let string)):
             guard let number = Int64(string), String(number) == string else { return value }
@@ -112,12 +162,16 @@ extension Attribute {
         case .string(let string): return Data(string.utf8)
         case .data(let data): return data
         case .number(let number):
-            if kind == .blob { return littleEndianBytes(Int32(truncatingIfNeeded: number).littleEndian) }
+            if kind == .blob { return fourBytes(number) }
             return Data(String(number).utf8)
-        case .date(let date), .real(let date): return littleEndianBytes(date.bitPattern.littleEndian)
+        case .date(let date), .real(let date): return littleEndianBytes(date.bitPattern)
         case .boolean(let boolean): return Data([boolean ? 1 : 0])
         case .accessControl: return Data()
         }
+    }
+
+    private func fourBytes(_ number: Int64) -> Data {
+        littleEndianBytes(Int32(truncatingIfNeeded: number))
     }
 
     private func littleEndianBytes<T: FixedWidthInteger>(_ value: T) -> Data {

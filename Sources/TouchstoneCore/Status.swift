@@ -19,6 +19,7 @@ package struct Status: RawRepresentable, Error, Hashable, Codable, Sendable, Cus
     package static let noSuchAttr = Status(-25303)
     package static let noSuchClass = Status(-25306)
     package static let interactionNotAllowed = Status(-25308)
+    package static let keySizeNotAllowed = Status(-25311)
     package static let decode = Status(-26275)
     package static let internalError = Status(-26276)
     package static let missingEntitlement = Status(-34018)

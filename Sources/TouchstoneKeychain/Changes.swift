@@ -17,6 +17,8 @@ struct Changes {
         let changes = try KeychainQuery(dictionary)
         guard !changes.saysSynchronizable || changes.synchronizable != nil else { throw .param }
         if case .string(let group)? = changes.attributes["agrp"], !groups.contains(group) { throw .missingEntitlement }
+        // An identity has two values.
+        if query.itemClass == .identity, changes.data != nil { throw .param }
         attributes = changes.attributes
         accessibility = changes.accessibility
         accessControl = changes.accessControl
@@ -26,10 +28,8 @@ struct Changes {
 
     func applied(to item: OpenItem, now: Double) throws(Status) -> ([String: AttributeValue], AccessControl, Data?) {
         var changed = item.attributes
-        for (key, value) in attributes {
-            guard item.row.itemClass.attribute(key) != nil else { throw .noSuchAttr }
-            changed[key] = value
-        }
+        // Of an identity each half takes what it has.
+        for (key, value) in attributes where item.row.itemClass.attribute(key) != nil { changed[key] = value }
         if let synchronizable { changed["sync"] = .number(synchronizable ? 1 : 0) }
         if case .date(let old)? = item.attributes["mdat"] { changed["mdat"] = .date(max(now, old + 0.001)) }
         changed["cdat"] = item.attributes["cdat"]

@@ -11,11 +11,12 @@ struct KeychainQuery: Sendable {
 
     enum Limits {
         static let entries = 128
+        static let issuers = 128
         /// Largest secret, in bytes: a message is at most 1 MiB, and this is base64 in it.
         static let dataBytes = 700 << 10
     }
 
-    let itemClass: ItemClass
+    private(set) var itemClass: ItemClass
     /// Kept values, by attribute; without access control and accessibility.
     var attributes: [String: AttributeValue] = [:]
     var accessibility: Accessibility?
@@ -28,6 +29,9 @@ struct KeychainQuery: Sendable {
     var limit: Int?
     var saysLimit = false
     var hasMatchKeys = false
+    var certificates = CertificateCriteria()
+    /// Lower case.
+    var hostOrParent: String?
     var returnsData = false
     var returnsAttributes = false
     var returnsPersistentReference = false
@@ -37,8 +41,13 @@ struct KeychainQuery: Sendable {
 
     var returnsAnything: Bool { returnsData || returnsAttributes || returnsPersistentReference || returnsReference }
 
+    /// Whether the secret is wanted: a reference is made of it, and a password has none.
+    var opensSecret: Bool { returnsData || (returnsReference && itemClass.hasReference) }
+
+    /// `issuers` are the names of `kSecMatchIssuers`.
+    ///
     /// - Throws: `.param`, `.noSuchAttr`, `.noSuchClass` or `.unimplemented` where Apple's keychain does (KC-34).
-    init(_ dictionary: KeychainInterface.Dictionary) throws(Status) {
+    init(_ dictionary: KeychainInterface.Dictionary, issuers: [Data]? = nil) throws(Status) {
         guard dictionary.count <= Limits.entries else { throw .param }
         itemClass = try Self.itemClass(dictionary)
         for (key, value) in dictionary where key != "class" {
@@ -54,6 +63,10 @@ struct KeychainQuery: Sendable {
                 default: throw .param
                 }
             }
+        }
+        if let issuers {
+            guard issuers.count <= Limits.issuers else { throw .param }
+            certificates.issuers = Set(issuers)
         }
         if let accessControl, let accessibility, accessControl.protection != accessibility { throw .param }
         if persistentReference != nil, !attributes.isEmpty || accessibility != nil || saysSynchronizable {
@@ -72,7 +85,7 @@ struct KeychainQuery: Sendable {
         }
         guard case .string(let name) = value else { throw .param }
         if let itemClass = ItemClass(rawValue: name) { return itemClass }
-        throw ["cert", "keys", "idnt"].contains(name) ? .unimplemented : .noSuchClass
+        throw .noSuchClass
     }
 
     private mutating func readAttribute(_ key: String, _ value: AttributeValue) throws(Status) {
@@ -110,7 +123,33 @@ struct KeychainQuery: Sendable {
             limit = Int(number)
             saysLimit = true
         case ("m_Limit", _): throw .param
-        case ("m_Issuers", _), ("m_Policy", _), ("m_HostOrSubdomainOfHost", _): throw .unimplemented
+        case ("m_Policy", _): throw .unimplemented
+        case ("m_Issuers", let value):
+            guard itemClass.hasCertificate else { throw .unimplemented }
+            // The names are beside the dictionary.
+            guard case .boolean = value else { throw .param }
+        case ("m_HostOrSubdomainOfHost", let value):
+            guard itemClass == .internetPassword else { throw .unimplemented }
+            guard case .string(let host) = value else { throw .param }
+            hostOrParent = host.lowercased()
+        case ("m_EmailAddressIfPresent", .string(let address)): certificates.emailAddress = address
+        case ("m_ValidOnDate", .date(let date)): certificates.validity = .on(date)
+        case ("m_ValidOnDate", .boolean(true)): certificates.validity = .now
+        case ("m_TrustedOnly", .boolean(let isWanted)):
+            // Nothing here evaluates trust: better no answer than one that says trusted.
+            if isWanted, itemClass.hasCertificate { throw .unimplemented }
+        case ("m_EmailAddressIfPresent", _), ("m_ValidOnDate", _), ("m_TrustedOnly", _): throw .param
+        case ("m_CaseInsensitive", .boolean(let wanted)): certificates.set(.caseInsensitive, wanted)
+        case ("m_DiacriticInsensitive", .boolean(let wanted)): certificates.set(.diacriticInsensitive, wanted)
+        case ("m_WidthInsensitive", .boolean(let wanted)): certificates.set(.widthInsensitive, wanted)
+        case ("m_SubjectContains", .string(let text)): certificates.subject[.contains] = text
+        case ("m_SubjectStartsWith", .string(let text)): certificates.subject[.startsWith] = text
+        case ("m_SubjectEndsWith", .string(let text)): certificates.subject[.endsWith] = text
+        case ("m_SubjectWholeString", .string(let text)): certificates.subject[.wholeString] = text
+        case ("m_SubjectContains", _), ("m_SubjectStartsWith", _), ("m_SubjectEndsWith", _),
+            ("m_SubjectWholeString", _):
+            throw .param
+        // kSecMatchItemList and kSecMatchSearchList among them: accepted and without effect, as on iOS.
         default: break
         }
     }
@@ -149,14 +188,34 @@ struct KeychainQuery: Sendable {
         }
     }
 
+    // MARK: identities
+
+    /// What a search for identities asks of the certificate, or of the key.
+    ///
+    /// An attribute that both have is the certificate's (section 4 of the table), but the protection class is the key's.
+    func part(_ itemClass: ItemClass) -> KeychainQuery {
+        var part = self
+        part.itemClass = itemClass
+        let isOfCertificate = itemClass == .certificate
+        part.attributes = attributes.filter { (ItemClass.certificate.attribute($0.key) != nil) == isOfCertificate }
+        if isOfCertificate {
+            part.accessibility = nil
+        } else if persistentReference != nil {
+            part.persistentReference = nil
+            part.synchronizable = nil
+        }
+        return part
+    }
+
     // MARK: what each call allows
 
     /// - Throws: `.param` for what an add cannot have (section 6 of the table). Match keys are refused, where Apple's server
     ///   reports success and adds nothing.
     func checkedForAdd() throws(Status) -> KeychainQuery {
-        guard persistentReference == nil, !hasMatchKeys, authenticationUI != .skip, synchronizable != nil else {
-            throw .param
-        }
+        // An identity is added as a key with its certificate.
+        guard itemClass != .identity, persistentReference == nil, !hasMatchKeys, authenticationUI != .skip,
+            synchronizable != nil
+        else { throw .param }
         // KC-27
         if synchronizable == true, accessControl?.isConstrained == true { throw .param }
         return self
@@ -175,6 +234,11 @@ struct KeychainQuery: Sendable {
         if isUpdate, returnsAnything { throw .param }
         return self
     }
+}
+
+extension ItemClass {
+    fileprivate var hasCertificate: Bool { self == .certificate || self == .identity }
+    fileprivate var hasReference: Bool { hasCertificate || self == .key }
 }
 
 /// Sixteen random bytes that name a row for as long as it lives, whatever is updated in it.

@@ -16,6 +16,8 @@ struct ItemRow: Sendable {
     var wrappedKey: Data
     var secret: Data?
     var tags: [String: Data]
+    /// The length of the secret, also where it was not read.
+    var secretBytes = 0
 
     var binding: ItemCipher.Binding {
         ItemCipher.Binding(itemClass: itemClass, identifier: identifier, version: version)
@@ -24,7 +26,9 @@ struct ItemRow: Sendable {
 
 extension ItemRow {
     fileprivate static let columns =
-        "rowid, class, identifier, version, pdmn, identity, metadata, wrappedKey, secret"
+        "rowid, class, identifier, version, pdmn, identity, metadata, wrappedKey, secret, length(secret)"
+    fileprivate static let columnsWithoutSecret =
+        "rowid, class, identifier, version, pdmn, identity, metadata, wrappedKey, NULL, length(secret)"
 
     /// nil for a class that is not known.
     ///
@@ -38,8 +42,9 @@ extension ItemRow {
             identifier: ItemIdentifier(bytes: try row.decode(Data.self, atIndex: 2)),
             version: try row.decode(Data.self, atIndex: 3), accessibility: accessibility,
             identityTag: try row.decode(Data.self, atIndex: 5), metadata: try row.decode(Data.self, atIndex: 6),
-            wrappedKey: try row.decode(Data.self, atIndex: 7), secret: try row.decode(Data?.self, atIndex: 8), tags: [:]
-        )
+            wrappedKey: try row.decode(Data.self, atIndex: 7), secret: try row.decode(Data?.self, atIndex: 8),
+            tags: [:],
+            secretBytes: try row.decode(Int?.self, atIndex: 9) ?? 0)
     }
 }
 
@@ -52,17 +57,30 @@ struct RowFilter {
     var tags: [String: Data]
 }
 
+/// Where a search finds its rows: the store as it is from one statement to the next, or within one transaction.
+protocol RowSource {
+    /// Hands matching rows to `body` until it returns false.
+    func scan(_ filter: RowFilter, _ body: (ItemRow) throws -> Bool) throws
+    /// Of all matching rows the eight bytes by which they are read later.
+    func rowIDs(_ filter: RowFilter) throws -> [Int64]
+    /// Those of the rows that are there.
+    func rows(_ rowIDs: ArraySlice<Int64>, withSecrets: Bool) throws -> [ItemRow]
+}
+
 /// The database of items: SQLite, WAL, durable when a write returns.
 ///
 /// Reads have a connection of their own, so that none waits for a write that is on its way to the disk.
-package final class KeychainStore: Sendable {
+package final class KeychainStore: RowSource, Sendable {
     private let writer: DatabaseQueue
     private let reader: DatabaseQueue
+    /// For searches of many rows, which point queries do not wait for.
+    private let scanner: DatabaseQueue
 
     /// In memory, for tests: gone with the object.
     package init() throws {
         writer = try DatabaseQueue(configuration: Self.configuration())
         reader = writer
+        scanner = writer
         try Self.migrate(writer)
     }
 
@@ -88,6 +106,7 @@ package final class KeychainStore: Sendable {
         writer = try DatabaseQueue(path: file.path, configuration: Self.configuration())
         try Self.migrate(writer)
         reader = try DatabaseQueue(path: file.path, configuration: Self.configuration())
+        scanner = try DatabaseQueue(path: file.path, configuration: Self.configuration())
     }
 
     private static func configuration() -> Configuration {
@@ -106,7 +125,11 @@ package final class KeychainStore: Sendable {
     private static func migrate(_ queue: DatabaseQueue) throws {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { database in
-            let tags = tagColumns.map { "\"\($0)\" BLOB" }.joined(separator: ", ")
+            // As it was when this was written: what came later is added below.
+            let tags = [
+                "acct", "agrp", "alis", "atyp", "crtr", "cusi", "desc", "gena", "icmt", "invi", "labl", "nega", "path",
+                "port", "prot", "ptcl", "scrp", "sdmn", "srvr", "svce", "sync", "tkid", "type", "vwht",
+            ].map { "\"\($0)\" BLOB" }.joined(separator: ", ")
             try database.execute(
                 sql: """
                     CREATE TABLE item (
@@ -127,6 +150,20 @@ package final class KeychainStore: Sendable {
                     CREATE INDEX item_label ON item (class, agrp, labl) WHERE labl IS NOT NULL;
                     """)
         }
+        // Certificates and keys.
+        migrator.registerMigration("2") { database in
+            for column in ["atag", "bsiz", "ctyp", "esiz", "issr", "kcls", "klbl", "pkhh", "skid", "slnr", "subj"] {
+                try database.execute(sql: "ALTER TABLE item ADD COLUMN \"\(column)\" BLOB")
+            }
+            try database.execute(
+                sql: """
+                    CREATE INDEX item_key ON item (class, agrp, klbl) WHERE class = 'keys';
+                    CREATE INDEX item_applicationTag ON item (class, agrp, atag) WHERE class = 'keys';
+                    CREATE INDEX item_issuer ON item (class, agrp, issr, slnr) WHERE class = 'cert';
+                    CREATE INDEX item_subject ON item (class, agrp, subj) WHERE class = 'cert';
+                    CREATE INDEX item_publicKey ON item (class, agrp, pkhh) WHERE class = 'cert';
+                    """)
+        }
         try migrator.migrate(queue)
     }
 
@@ -138,14 +175,23 @@ package final class KeychainStore: Sendable {
 
     // MARK: reading
 
-    /// Hands matching rows to `body` until it returns false.
-    func read(_ filter: RowFilter, _ body: (ItemRow) throws -> Bool) throws {
+    func scan(_ filter: RowFilter, _ body: (ItemRow) throws -> Bool) throws {
         // One statement sees one state of the database: it needs no transaction around it.
         try reader.unsafeRead { try Self.scan($0, filter, body) }
     }
 
+    func rowIDs(_ filter: RowFilter) throws -> [Int64] {
+        try scanner.unsafeRead { try Self.rowIDs($0, filter) }
+    }
+
+    func rows(_ rowIDs: ArraySlice<Int64>, withSecrets: Bool) throws -> [ItemRow] {
+        try scanner.unsafeRead { database in
+            try rowIDs.compactMap { try Self.row(database, $0, withSecret: withSecrets) }
+        }
+    }
+
     private static func scan(_ database: Database, _ filter: RowFilter, _ body: (ItemRow) throws -> Bool) throws {
-        let (sql, arguments) = selection(filter)
+        let (sql, arguments) = selection(filter, columns: ItemRow.columns)
         let statement = try database.cachedStatement(sql: sql)
         let rows = try Row.fetchCursor(statement, arguments: arguments)
         while let row = try rows.next() {
@@ -154,8 +200,19 @@ package final class KeychainStore: Sendable {
         }
     }
 
+    private static func rowIDs(_ database: Database, _ filter: RowFilter) throws -> [Int64] {
+        let (sql, arguments) = selection(filter, columns: "rowid")
+        return try Int64.fetchAll(database.cachedStatement(sql: sql), arguments: arguments)
+    }
+
+    private static func row(_ database: Database, _ rowID: Int64, withSecret: Bool) throws -> ItemRow? {
+        let columns = withSecret ? ItemRow.columns : ItemRow.columnsWithoutSecret
+        let statement = try database.cachedStatement(sql: "SELECT \(columns) FROM item WHERE rowid = ?")
+        return try Row.fetchOne(statement, arguments: [rowID]).flatMap { try ItemRow($0) }
+    }
+
     /// The query of a search, without anything of what is searched for in its text.
-    static func selection(_ filter: RowFilter) -> (sql: String, arguments: StatementArguments) {
+    static func selection(_ filter: RowFilter, columns: String) -> (sql: String, arguments: StatementArguments) {
         // The class is said in the text, not as an argument, so that SQLite sees that the partial indexes serve.
         var conditions = ["class = '\(filter.itemClass.rawValue)'"]
         var arguments: [(any DatabaseValueConvertible)?] = []
@@ -175,7 +232,7 @@ package final class KeychainStore: Sendable {
             arguments.append(tag)
         }
         let sql = """
-            SELECT \(ItemRow.columns) FROM item
+            SELECT \(columns) FROM item
             WHERE \(conditions.joined(separator: " AND "))
             """
         return (sql, StatementArguments(arguments))
@@ -189,11 +246,17 @@ package final class KeychainStore: Sendable {
     }
 
     /// The transaction of one `write`.
-    struct KeychainWriter {
+    struct KeychainWriter: RowSource {
         fileprivate let database: Database
 
         func scan(_ filter: RowFilter, _ body: (ItemRow) throws -> Bool) throws {
             try KeychainStore.scan(database, filter, body)
+        }
+
+        func rowIDs(_ filter: RowFilter) throws -> [Int64] { try KeychainStore.rowIDs(database, filter) }
+
+        func rows(_ rowIDs: ArraySlice<Int64>, withSecrets: Bool) throws -> [ItemRow] {
+            try rowIDs.compactMap { try KeychainStore.row(database, $0, withSecret: withSecrets) }
         }
 
         func row(identityTag: Data) throws -> ItemRow? {
@@ -236,14 +299,4 @@ package final class KeychainStore: Sendable {
 /// The store cannot be used as it is.
 package struct KeychainStoreError: Error, CustomStringConvertible {
     package let description: String
-}
-
-extension Attribute {
-    /// Dates are compared after decryption, the protection class is in the clear.
-    var hasTag: Bool {
-        switch kind {
-        case .number, .string, .blob: true
-        case .date, .accessibility: false
-        }
-    }
 }

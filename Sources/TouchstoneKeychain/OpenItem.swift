@@ -8,20 +8,34 @@ struct OpenItem {
     var attributes: [String: AttributeValue]
     var control: AccessControl
     var data: Data?
+}
+
+/// What a search found: an item, or the key of an identity beside its certificate.
+struct Match {
+    var item: OpenItem
+    var certificate: OpenItem?
+
+    var rows: [ItemRow] { items.map(\.row) }
+    var items: [OpenItem] { [item] + (certificate.map { [$0] } ?? []) }
 
     /// What the return keys ask for (section 5 of the primary-key table).
     func result(for query: KeychainQuery) -> KeychainInterface.Item {
-        var item = KeychainInterface.Item()
+        var result = KeychainInterface.Item()
         if query.returnsAttributes || query.returnsReference {
-            var all = attributes
-            all["pdmn"] = .string(control.protection.rawValue)
-            all["accc"] = .accessControl(control)
-            item.attributes = all
+            // Of an identity the key says who protects it, and the certificate all else that both have.
+            var all = item.attributes
+            if let certificate { all.merge(certificate.attributes) { _, certificate in certificate } }
+            all["pdmn"] = .string(item.control.protection.rawValue)
+            all["accc"] = .accessControl(item.control)
+            result.attributes = all
         }
-        if query.returnsData { item.data = data }
+        if query.opensSecret { result.data = item.data }
+        if query.returnsReference { result.certificate = certificate?.data }
         if query.returnsPersistentReference {
-            item.persistentReference = row.identifier.persistentReference(row.itemClass)
+            let named = certificate ?? item
+            let itemClass = certificate == nil ? item.row.itemClass : .identity
+            result.persistentReference = named.row.identifier.persistentReference(itemClass)
         }
-        return item
+        return result
     }
 }

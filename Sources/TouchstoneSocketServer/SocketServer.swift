@@ -100,13 +100,14 @@ private final class PeerHandler: ChannelInboundHandler {
             identities.peer(ofSocket: $0)
         }
         guard let peer = peer.flatMap({ $0 }).flatMap({ $0 }) else { return disconnect() }
+        let outbox = Outbox(channel: channel)
         connection = VarlinkConnection(
             peer: peer, router: router,
-            write: { [outbox = Outbox(channel: channel)] frame in
-                var buffer = channel.allocator.buffer(capacity: frame.count + 1)
-                buffer.writeBytes(frame)
-                buffer.writeInteger(UInt8(0))
-                outbox.write(buffer)
+            write: { outbox.write($0, promise: nil) },
+            writeThrough: { frame in
+                let promise = channel.eventLoop.makePromise(of: Void.self)
+                outbox.write(frame, promise: promise)
+                return (try? promise.futureResult.wait()) != nil
             }, disconnect: disconnect)
     }
 
@@ -177,16 +178,19 @@ private final class Outbox: Sendable {
 
     init(channel: any Channel) { self.channel = channel }
 
-    func write(_ buffer: ByteBuffer) {
+    func write(_ frame: Data, promise: EventLoopPromise<Void>?) {
+        var buffer = channel.allocator.buffer(capacity: frame.count + 1)
+        buffer.writeBytes(frame)
+        buffer.writeInteger(UInt8(0))
         let isNext = onTheirWay.withLock { count in
             if count == 0, channel.eventLoop.inEventLoop { return true }
             count += 1
             return false
         }
-        guard !isNext else { return channel.writeAndFlush(buffer, promise: nil) }
-        channel.eventLoop.execute { [self] in
+        guard !isNext else { return channel.writeAndFlush(buffer, promise: promise) }
+        channel.eventLoop.execute { [self, buffer] in
             onTheirWay.withLock { $0 -= 1 }
-            channel.writeAndFlush(buffer, promise: nil)
+            channel.writeAndFlush(buffer, promise: promise)
         }
     }
 }

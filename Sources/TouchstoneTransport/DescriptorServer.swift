@@ -22,6 +22,7 @@ package struct DescriptorServer: Sendable {
             write: { frame in
                 do { try channel.send(frame) } catch { channel.close() }
             },
+            writeThrough: { (try? channel.send($0)) != nil },
             disconnect: { channel.close() })
         while let frame = try? channel.receive() { connection.receive(frame) }
         connection.closed()

@@ -43,7 +43,8 @@ private final class LoopbackChannel: VarlinkChannel {
     init(router: VarlinkRouter, peer: Peer) {
         let replies = replies
         connection = VarlinkConnection(
-            peer: peer, router: router, write: { replies.push($0) }, disconnect: { replies.close() })
+            peer: peer, router: router, write: { replies.push($0) },
+            writeThrough: { replies.pushThrough($0) }, disconnect: { replies.close() })
         replies.onClose = { [weak connection] in connection?.closed() }
     }
 
@@ -75,7 +76,17 @@ private final class ReplyQueue: @unchecked Sendable {
     func push(_ frame: Data) {
         condition.withLock {
             frames.append(frame)
-            condition.signal()
+            condition.broadcast()
+        }
+    }
+
+    /// Waits until the frame was taken; false where nobody takes it any more.
+    func pushThrough(_ frame: Data) -> Bool {
+        condition.withLock {
+            frames.append(frame)
+            condition.broadcast()
+            while !frames.isEmpty && !isClosed { condition.wait() }
+            return !isClosed
         }
     }
 
@@ -84,7 +95,9 @@ private final class ReplyQueue: @unchecked Sendable {
     func pop() -> Data? {
         condition.withLock {
             while frames.isEmpty && !isClosed { condition.wait() }
-            return frames.isEmpty ? nil : frames.removeFirst()
+            guard !frames.isEmpty else { return nil }
+            defer { if frames.isEmpty { condition.broadcast() } }
+            return frames.removeFirst()
         }
     }
 

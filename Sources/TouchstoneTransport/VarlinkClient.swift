@@ -47,6 +47,7 @@ package final class VarlinkClient: Sendable {
         _ method: M.Type, _ parameters: M.Parameters, _ body: (M.Reply) throws -> Bool
     ) throws {
         let frame = try JSONEncoder().encode(RequestFrame(method: M.name, parameters: parameters, more: true))
+        guard frame.count <= VarlinkLimits.maximumRequestBytes else { throw TransportError.tooLarge }
         try turn.withLock {
             try channel.send(frame)
             while true {

@@ -21,6 +21,7 @@ package final class VarlinkConnection: Sendable {
     package let peer: Peer
     private let router: VarlinkRouter
     private let write: @Sendable (Data) -> Void
+    private let writeThrough: @Sendable (Data) -> Bool
     private let disconnect: @Sendable () -> Void
     private let state = Mutex(State())
     /// A queue of its own, so that it gets a thread also where every shared one waits for a person.
@@ -35,15 +36,19 @@ package final class VarlinkConnection: Sendable {
         var identity: AppIdentity?
     }
 
-    /// `write` sends one frame, without its NUL, in the order of calls; `disconnect` closes the transport, after which `closed()` must be
-    /// called.
+    /// `write` sends one frame, without its NUL, in the order of calls.
+    ///
+    /// `writeThrough` does as well, and waits until the peer, or the kernel for it, has taken the frame: false where it is gone.
+    /// `disconnect` closes the transport, after which `closed()` must be called.
     package init(
         peer: Peer, router: VarlinkRouter, write: @escaping @Sendable (Data) -> Void,
+        writeThrough: @escaping @Sendable (Data) -> Bool,
         disconnect: @escaping @Sendable () -> Void
     ) {
         self.peer = peer
         self.router = router
         self.write = write
+        self.writeThrough = writeThrough
         self.disconnect = disconnect
     }
 
@@ -111,6 +116,16 @@ package final class VarlinkConnection: Sendable {
 
     package func close() {
         disconnect()
+    }
+
+    /// Runs `body` on the connection's own thread, for an answer that takes its time.
+    package func perform(_ body: @escaping @Sendable () -> Void) {
+        queue.async(execute: body)
+    }
+
+    /// Waits, so that it must not be called where others' requests are read.
+    func sendThrough(_ frame: Data) -> Bool {
+        state.withLock { !$0.isClosed } && writeThrough(frame)
     }
 
     func send(_ frame: Data) {

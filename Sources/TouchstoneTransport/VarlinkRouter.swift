@@ -78,6 +78,15 @@ package struct VarlinkCall<M: VarlinkMethod>: Sendable {
         pending.send { try JSONEncoder().encode(ReplyFrame(parameters: reply, continues: true)) }
     }
 
+    /// As `continue`, and waits until the peer has taken what it was sent: a stream is made no faster than it is read.
+    ///
+    /// To be called from `VarlinkConnection.perform` only.
+    ///
+    /// - Returns: Whether the peer is still there.
+    package func continueWhenTaken(_ reply: M.Reply) -> Bool {
+        pending.sendThrough { try JSONEncoder().encode(ReplyFrame(parameters: reply, continues: true)) }
+    }
+
     package func fail(_ error: any VarlinkError) {
         pending.fail(error)
     }
@@ -115,6 +124,11 @@ final class PendingCall: Sendable {
         write(frame)
     }
 
+    func sendThrough(_ frame: () throws -> Data) -> Bool {
+        guard isFinished.withLock({ !$0 }), !oneway, let frame = encoded(frame) else { return false }
+        return connection.sendThrough(frame)
+    }
+
     func fail(_ error: any VarlinkError) {
         func encode<E: VarlinkError>(_ error: E) throws -> Data {
             try JSONEncoder().encode(ErrorFrame(error: E.name, parameters: error))
@@ -123,10 +137,15 @@ final class PendingCall: Sendable {
     }
 
     private func write(_ frame: () throws -> Data) {
+        if let frame = encoded(frame) { connection.send(frame) }
+    }
+
+    private func encoded(_ frame: () throws -> Data) -> Data? {
         guard let data = try? frame(), data.count <= VarlinkLimits.maximumReplyBytes else {
-            return connection.close()
+            connection.close()
+            return nil
         }
-        connection.send(data)
+        return data
     }
 }
 

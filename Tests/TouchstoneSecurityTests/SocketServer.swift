@@ -49,7 +49,8 @@ final class SocketServer: Sendable {
     private static func serve(_ channel: SocketChannel, _ router: VarlinkRouter) {
         let connection = VarlinkConnection(
             peer: Peer(processID: 1, userID: 1) { nil }, router: router,
-            write: { try? channel.send($0) }, disconnect: { channel.close() })
+            write: { try? channel.send($0) }, writeThrough: { (try? channel.send($0)) != nil },
+            disconnect: { channel.close() })
         while let frame = try? channel.receive() { connection.receive(frame) }
         connection.closed()
     }

@@ -115,7 +115,7 @@ import TouchstoneEnclave
     @Test(
         arguments: [
             ("method Delete(", "method Remove("),
-            ("context: ?string) -> (item: Item)", "context: string) -> (item: Item)"),
+            ("context: ?string\n) -> (item: Item)", "context: string\n) -> (item: Item)"),
             ("-> (item: Item)", "-> (item: ?Item)"),
             ("-> (items: []Item)", "-> (items: Item)"),
             ("-> (items: []Item)", "-> (found: []Item)"),

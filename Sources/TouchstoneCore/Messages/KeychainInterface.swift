@@ -14,11 +14,17 @@ package enum KeychainInterface {
         package var attributes: Dictionary?
         package var data: Data?
         package var persistentReference: Data?
+        /// Of an identity; `data` is its key's.
+        package var certificate: Data?
 
-        package init(attributes: Dictionary? = nil, data: Data? = nil, persistentReference: Data? = nil) {
+        package init(
+            attributes: Dictionary? = nil, data: Data? = nil, persistentReference: Data? = nil,
+            certificate: Data? = nil
+        ) {
             self.attributes = attributes
             self.data = data
             self.persistentReference = persistentReference
+            self.certificate = certificate
         }
     }
 
@@ -26,9 +32,12 @@ package enum KeychainInterface {
         package static let name = "io.touchstone.Keychain.Add"
         package struct Parameters: Codable, Sendable {
             package var attributes: Dictionary
+            /// Of an identity: the certificate that is added with the key.
+            package var certificate: Dictionary?
             package var context: String?
-            package init(attributes: Dictionary, context: String?) {
+            package init(attributes: Dictionary, certificate: Dictionary? = nil, context: String?) {
                 self.attributes = attributes
+                self.certificate = certificate
                 self.context = context
             }
         }
@@ -42,9 +51,12 @@ package enum KeychainInterface {
         package static let name = "io.touchstone.Keychain.CopyMatching"
         package struct Parameters: Codable, Sendable {
             package var query: Dictionary
+            /// Contents of normalized names; the query has true for them under their key.
+            package var issuers: [Data]?
             package var context: String?
-            package init(query: Dictionary, context: String?) {
+            package init(query: Dictionary, issuers: [Data]? = nil, context: String?) {
                 self.query = query
+                self.issuers = issuers
                 self.context = context
             }
         }
@@ -71,7 +83,14 @@ package enum KeychainInterface {
 
     package enum Delete: VarlinkMethod {
         package static let name = "io.touchstone.Keychain.Delete"
-        package typealias Parameters = CopyMatching.Parameters
+        package struct Parameters: Codable, Sendable {
+            package var query: Dictionary
+            package var context: String?
+            package init(query: Dictionary, context: String?) {
+                self.query = query
+                self.context = context
+            }
+        }
         package typealias Reply = Empty
     }
 

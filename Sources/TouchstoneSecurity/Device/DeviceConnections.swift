@@ -79,10 +79,31 @@ extension VarlinkEndpoint {
     package func call<M: VarlinkMethod>(
         _ method: M.Type, _ parameters: M.Parameters, isRepeatable: Bool = false
     ) throws -> M.Reply {
+        try attempt(isRepeatable: isRepeatable) { client in try client.call(method, parameters) }
+    }
+
+    /// One call whose answer comes in parts, of each of which `body` makes elements; repeatable, as what reads is.
+    ///
+    /// - Returns: The elements of all parts.
+    /// - Throws: As `call`; then nothing of what came counts.
+    package func stream<M: VarlinkMethod, Element>(
+        _ method: M.Type, _ parameters: M.Parameters, _ body: (M.Reply) -> [Element]
+    ) throws -> [Element] {
+        try attempt(isRepeatable: true) { client in
+            var elements: [Element] = []
+            try client.stream(method, parameters) { reply in
+                elements += body(reply)
+                return true
+            }
+            return elements
+        }
+    }
+
+    private func attempt<Reply>(isRepeatable: Bool, _ body: (VarlinkClient) throws -> Reply) throws -> Reply {
         let connections = DeviceConnections.shared(self)
         if let kept = connections?.takeIdle() {
             do {
-                return try answer(of: kept, connections) { client in try client.call(method, parameters) }
+                return try answer(of: kept, connections, body)
             } catch TransportError.unreachable {
                 connections?.forgetIdle()
             } catch TransportError.closed where isRepeatable {
@@ -90,7 +111,7 @@ extension VarlinkEndpoint {
             }
         }
         do {
-            return try answer(of: client(), connections) { client in try client.call(method, parameters) }
+            return try answer(of: client(), connections, body)
         } catch TransportError.unreachable {
             UnreachableDevice.report(self)
             throw TransportError.unreachable

@@ -1,27 +1,128 @@
 internal import Foundation
+internal import TouchstoneCertificates
 internal import TouchstoneCore
 internal import TouchstoneCoreFoundation
 
 /// A keychain dictionary on its way to the device, which is the one to judge it: here it only changes its shape.
 struct ItemQuery {
-    /// Everything but the authentication context.
+    /// What `kSecValueRef` holds.
+    private enum Reference {
+        case item(any ItemReference)
+        case identity(SecIdentity)
+    }
+
+    /// Everything but the authentication context, the reference and the issuers.
     private(set) var entries: KeychainInterface.Dictionary = [:]
     private(set) var context: (any AuthenticationContext)?
+    /// The contents of the normalized names of `kSecMatchIssuers`.
+    private(set) var issuers: [Data]?
+    private var reference: Reference?
 
-    /// - Throws: `.param` for a key that is not text, a value of a type that no attribute has, or a context that is none.
+    /// - Throws: `.param` for a key that is not text, a value of a type that no attribute has, a reference to nothing that an item
+    ///   could be, or a context that is none.
     init(_ dictionary: CFDictionary) throws(Status) {
         entries.reserveCapacity(dictionary.count)
         for (key, value) in dictionary {
             guard let key = key as? String else { throw .param }
-            if key == Key.authenticationContext {
-                guard let context = value as? any AuthenticationContext else { throw .param }
-                self.context = context
-            } else {
-                guard let value = AttributeValue(value as AnyObject) else { throw .param }
-                entries[key] = value
-            }
+            try read(key, value as AnyObject)
         }
     }
+
+    private mutating func read(_ key: String, _ value: AnyObject) throws(Status) {
+        switch (key, value) {
+        case (Key.authenticationContext, let context as any AuthenticationContext): self.context = context
+        case (Key.reference, let identity as SecIdentity): reference = .identity(identity)
+        case (Key.reference, let item as any ItemReference): reference = .item(item)
+        case (Key.authenticationContext, _), (Key.reference, _): throw .param
+        case (Key.matchIssuers, let names as NSArray):
+            issuers = try Self.issuers(names)
+            entries[key] = .boolean(true)
+        // Without effect, as on iOS; that they are there is an error in all but a search.
+        case (Key.matchItemList, _ as NSArray), (Key.matchSearchList, _ as NSArray): entries[key] = .boolean(true)
+        case (Key.matchValidOnDate, _ as NSNull): entries[key] = .boolean(true)
+        case (Key.matchValidOnDate, _ as NSNumber): throw .param
+        default:
+            guard let value = AttributeValue(value) else { throw .param }
+            entries[key] = value
+        }
+    }
+
+    /// DER names, or contents of names as `kSecAttrIssuer` has them.
+    private static func issuers(_ names: NSArray) throws(Status) -> [Data] {
+        var issuers: [Data] = []
+        for name in names {
+            guard let name = name as? Data else { throw .param }
+            issuers.append(DistinguishedName(der: name)?.normalizedContent ?? name)
+        }
+        return issuers
+    }
+
+    // MARK: references
+
+    var hasReference: Bool { reference != nil }
+
+    /// What to look for: a reference says the primary key of its item, and what the dictionary says itself wins.
+    var searched: KeychainInterface.Dictionary {
+        switch reference {
+        case nil: return entries
+        case .item(let item):
+            return Self.primaryKey(item).merging(entries) { _, own in own }
+        case .identity(let identity):
+            var attributes = Self.primaryKey(identity.certificate)
+            attributes["klbl"] = identity.privateKey.itemAttributes["klbl"]
+            attributes.merge(entries) { _, own in own }
+            attributes[Key.itemClass] = .string(ItemClass.identity.rawValue)
+            return attributes
+        }
+    }
+
+    private static func primaryKey(_ item: any ItemReference) -> KeychainInterface.Dictionary {
+        var attributes = item.itemAttributes.filter { key, _ in item.itemClass.attribute(key)?.isPrimaryKey == true }
+        attributes[Key.itemClass] = .string(item.itemClass.rawValue)
+        return attributes
+    }
+
+    /// What to add, and for an identity the certificate to add with it.
+    ///
+    /// - Throws: `.param` for a reference whose bytes cannot be had, and for an identity with a value beside it.
+    func added() throws(Status) -> (
+        attributes: KeychainInterface.Dictionary, certificate: KeychainInterface.Dictionary?
+    ) {
+        switch reference {
+        case .item(let item): return (try Self.added(item, entries), nil)
+        case .identity(let identity):
+            guard entries[Key.data] == nil else { throw .param }
+            var ofKey = entries.filter { key, _ in
+                ItemClass.certificate.attribute(key) == nil || ItemClass.key.attribute(key) != nil
+            }
+            ofKey[Key.itemClass] = nil
+            let ofCertificate = entries.filter { key, _ in
+                key == Key.accessControl || ItemClass.certificate.attribute(key) != nil
+            }
+            return (
+                try Self.added(identity.privateKey, ofKey), try Self.added(identity.certificate, ofCertificate)
+            )
+        case nil:
+            // The attributes of a certificate follow from its bytes.
+            guard entries[Key.itemClass] == .string(ItemClass.certificate.rawValue),
+                case .data(let data)? = entries[Key.data], let certificate = SecCertificate(itemData: data)
+            else { return (entries, nil) }
+            return (try Self.added(certificate, entries), nil)
+        }
+    }
+
+    private static func added(
+        _ item: any ItemReference, _ entries: KeychainInterface.Dictionary
+    ) throws(Status) -> KeychainInterface.Dictionary {
+        guard let data = item.itemData else { throw .param }
+        var attributes = item.itemAttributes
+        attributes["labl"] = item.inferredLabel.map(AttributeValue.string)
+        attributes[Key.itemClass] = .string(item.itemClass.rawValue)
+        attributes[Key.data] = .data(data)
+        return attributes.merging(entries) { _, own in own }
+    }
+
+    // MARK: what the client reads
 
     /// Whether the call must fail rather than ask the owner (AC-41).
     var forbidsInteraction: Bool {
@@ -43,23 +144,39 @@ struct ItemQuery {
         return "access an item in your keychain"
     }
 
-    var itemClass: AttributeValue? { entries[Key.itemClass] }
+    /// What is looked for or added, as the device sees it; nil where the device refuses it.
+    var itemClass: ItemClass? {
+        switch (reference, entries[Key.itemClass], entries[Key.persistentReference]) {
+        case (.identity, _, _): .identity
+        case (_, .string(let name)?, _): ItemClass(rawValue: name)
+        case (.item(let item), _, _): item.itemClass
+        case (nil, nil, .data(let reference)?):
+            ItemClass(rawValue: String(decoding: reference.prefix(4), as: UTF8.self))
+        default: nil
+        }
+    }
 
     func asks(for key: String) -> Bool { entries[key] == .boolean(true) }
 
     /// The keys that the client reads; all others are the device's affair.
     enum Key {
         static let itemClass = "class"
+        static let accessControl = "accc"
         static let authenticationContext = "u_AuthCtx"
         static let authenticationUI = "u_AuthUI"
         static let noAuthenticationUI = "u_NoAuthUI"
         static let operationPrompt = "u_OpPrompt"
         static let matchLimit = "m_Limit"
+        static let matchIssuers = "m_Issuers"
+        static let matchItemList = "m_ItemList"
+        static let matchSearchList = "m_SearchList"
+        static let matchValidOnDate = "m_ValidOnDate"
         static let returnData = "r_Data"
         static let returnAttributes = "r_Attributes"
         static let returnReference = "r_Ref"
         static let returnPersistentReference = "r_PersistentRef"
         static let data = "v_Data"
+        static let reference = "v_Ref"
         static let persistentReference = "v_PersistentRef"
     }
 }

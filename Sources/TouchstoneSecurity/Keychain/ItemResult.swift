@@ -8,7 +8,7 @@ struct ItemResult {
     private let returnsAttributes: Bool
     private let returnsReference: Bool
     private let returnsPersistentReference: Bool
-    private let itemClass: AttributeValue?
+    private let itemClass: ItemClass?
 
     init(_ query: ItemQuery) {
         returnsData = query.asks(for: ItemQuery.Key.returnData)
@@ -26,13 +26,13 @@ struct ItemResult {
 
     /// One item; nil where it has nothing of what was asked for.
     ///
-    /// A password has no reference.
+    /// A password has no reference, and bytes that are no key or no certificate have none.
     func object(_ item: KeychainInterface.Item) -> AnyObject? {
         if asked > 1 { return dictionary(item) }
         if returnsData { return item.data as NSData? }
         if returnsAttributes { return dictionary(item) }
         if returnsPersistentReference { return item.persistentReference as NSData? }
-        return nil
+        return returnsReference ? reference(item) : nil
     }
 
     /// An item just added: data alone is empty where there is none (section 6).
@@ -41,8 +41,18 @@ struct ItemResult {
         return object(item)
     }
 
-    func array(_ items: [KeychainInterface.Item]) -> NSArray {
-        items.compactMap(object) as NSArray
+    private func reference(_ item: KeychainInterface.Item) -> AnyObject? {
+        guard let data = item.data else { return nil }
+        switch itemClass {
+        case .certificate: return SecCertificate(itemData: data)
+        case .key: return SecKey(itemAttributes: item.attributes ?? [:], itemData: data)
+        case .identity:
+            guard let certificate = item.certificate.flatMap(SecCertificate.init(itemData:)),
+                let key = SecKey(itemAttributes: item.attributes ?? [:], itemData: data)
+            else { return nil }
+            return SecIdentity(certificate: certificate, privateKey: key)
+        case .genericPassword, .internetPassword, nil: return nil
+        }
     }
 
     private func dictionary(_ item: KeychainInterface.Item) -> NSDictionary {
@@ -53,7 +63,10 @@ struct ItemResult {
             }
         }
         if returnsReference, let itemClass {
-            result[ItemQuery.Key.itemClass as NSString] = itemClass.object
+            result[ItemQuery.Key.itemClass as NSString] = itemClass.rawValue as NSString
+        }
+        if returnsReference, let reference = reference(item) {
+            result[ItemQuery.Key.reference as NSString] = reference
         }
         if returnsData, let data = item.data {
             result[ItemQuery.Key.data as NSString] = data as NSData

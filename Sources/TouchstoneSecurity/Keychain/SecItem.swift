@@ -17,8 +17,11 @@ public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointe
     status {
         let query = try ItemQuery(attributes)
         let shape = ItemResult(query)
+        let (attributes, certificate) = try query.added()
         let reply = try AuthenticatedCall(query).run { endpoint, context in
-            try endpoint.call(KeychainInterface.Add.self, .init(attributes: query.entries, context: context))
+            try endpoint.call(
+                KeychainInterface.Add.self,
+                .init(attributes: attributes, certificate: certificate, context: context))
         }
         if shape.isAskedFor { unsafe result?.pointee = shape.addedObject(reply.item) }
     }
@@ -40,13 +43,23 @@ public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePo
         let query = try ItemQuery(query)
         let shape = ItemResult(query)
         if shape.isAskedFor, unsafe result == nil { throw Status.param }
-        let reply = try AuthenticatedCall(query).run { endpoint, context in
-            try endpoint.call(
-                KeychainInterface.CopyMatching.self, .init(query: query.entries, context: context), isRepeatable: true)
+        let call = AuthenticatedCall(query)
+        func parameters(_ context: String?) -> KeychainInterface.CopyMatching.Parameters {
+            .init(query: query.searched, issuers: query.issuers, context: context)
         }
-        if !query.isLimitedToOne {
-            unsafe result?.pointee = shape.array(reply.items)
-        } else if shape.isAskedFor {
+        guard query.isLimitedToOne else {
+            let objects = try call.run { endpoint, context in
+                try endpoint.stream(KeychainInterface.CopyMatching.self, parameters(context)) {
+                    $0.items.compactMap(shape.object)
+                }
+            }
+            unsafe result?.pointee = objects as NSArray
+            return
+        }
+        let reply = try call.run { endpoint, context in
+            try endpoint.call(KeychainInterface.CopyMatching.self, parameters(context), isRepeatable: true)
+        }
+        if shape.isAskedFor {
             guard let item = reply.items.first else { throw Status.itemNotFound }
             unsafe result?.pointee = shape.object(item)
         }
@@ -68,12 +81,12 @@ public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDiction
     status {
         let query = try ItemQuery(query)
         let changes = try ItemQuery(attributesToUpdate)
-        // AC-48: a context belongs into the query.
-        if changes.context != nil { throw Status.noSuchAttr }
+        // AC-48: a context belongs into the query, and a reference (section 7).
+        if changes.context != nil || changes.hasReference { throw Status.noSuchAttr }
         _ = try AuthenticatedCall(query).run { endpoint, context in
             try endpoint.call(
                 KeychainInterface.Update.self,
-                .init(query: query.entries, attributes: changes.entries, context: context))
+                .init(query: query.searched, attributes: changes.entries, context: context))
         }
     }
 }
@@ -91,7 +104,7 @@ public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
     status {
         let query = try ItemQuery(query)
         _ = try AuthenticatedCall(query).run { endpoint, context in
-            try endpoint.call(KeychainInterface.Delete.self, .init(query: query.entries, context: context))
+            try endpoint.call(KeychainInterface.Delete.self, .init(query: query.searched, context: context))
         }
     }
 }

@@ -33,7 +33,7 @@ import TouchstoneTransport
         /// SQLite's plan of a search, and of the same one with two access groups.
         func plan(_ query: KeychainInterface.Dictionary) throws -> String {
             let filter = try service.filter(KeychainQuery(query).checkedForSearch(), for: FileDevice.app)
-            let (sql, arguments) = KeychainStore.selection(filter)
+            let (sql, arguments) = KeychainStore.selection(filter, columns: "rowid, secret")
             return try plan(sql, arguments)
         }
 

@@ -1,0 +1,2 @@
+#include <nettle/arctwo.h>
+#include <nettle/des.h>

@@ -1,0 +1,50 @@
+import Foundation
+import TouchstoneCore
+import TouchstoneTransport
+
+extension KeychainService {
+    func add(_ request: KeychainInterface.Add.Parameters, for app: AppIdentity) throws -> KeychainInterface.Item {
+        let query = try KeychainQuery(request.attributes).checkedForAdd()
+        let certificate = try request.certificate.map { try KeychainQuery($0).checkedForAdd() }
+        if let certificate, query.itemClass != .key || certificate.itemClass != .certificate { throw Status.param }
+        let match = try store.write { writer in
+            // Section 6 of the primary-key table: the certificate first, and one that is there already is as good.
+            let certificate = try certificate.map { try insert($0, for: app, in: writer, tolerates: true) }
+            return Match(item: try insert(query, for: app, in: writer), certificate: certificate)
+        }
+        return match.result(for: query)
+    }
+
+    /// Makes the row; where one of the same primary key is there and it `tolerates` that, that one is the answer.
+    private func insert(
+        _ query: KeychainQuery, for app: AppIdentity, in writer: KeychainStore.KeychainWriter, tolerates: Bool = false
+    ) throws -> OpenItem {
+        let itemClass = query.itemClass
+        var attributes = query.attributes
+        attributes["agrp"] = .string(try accessGroup(query.attributes, of: app))
+        attributes["sync"] = .number(query.synchronizable == true ? 1 : 0)
+        for attribute in itemClass.attributes where attributes[attribute.key] == nil {
+            if let absent = attribute.absent { attributes[attribute.key] = absent }
+        }
+        let control =
+            try query.accessControl
+            ?? AccessControl(protection: query.accessibility ?? itemClass.defaultAccessibility, flags: [])
+        let date = now().timeIntervalSinceReferenceDate
+        attributes["cdat"] = .date(date)
+        attributes["mdat"] = .date(date)
+        let identityTag = ItemCipher.identityTag(attributes, in: itemClass, key: lookupKey)
+        if let existing = try writer.row(identityTag: identityTag), let rowID = existing.rowID {
+            // KC-31: a row that can never be opened again is replaced. KC-32: whether it can is decided without asking anybody.
+            if try !isGone(existing, accessGroup: attributes.accessGroup) {
+                guard tolerates, case .open(var item) = try openMetadata(existing) else { throw Status.duplicateItem }
+                item.data = query.data
+                return item
+            }
+            try writer.delete(rowID: rowID)
+        }
+        let row = try seal(
+            attributes, control: control, data: query.data, itemClass: itemClass, identifier: .random(), rowID: nil)
+        try writer.save(row)
+        return OpenItem(row: row, attributes: attributes, control: control, data: query.data)
+    }
+}

@@ -1,0 +1,140 @@
+import Crypto
+import Foundation
+import Synchronization
+import TouchstoneCore
+import TouchstoneTransport
+
+extension KeychainService {
+    enum OpenedMetadata {
+        case open(OpenItem)
+        case gone
+    }
+
+    /// - Throws: `.interactionNotAllowed` where the class is locked (KC-15, KC-20).
+    func openMetadata(_ row: ItemRow) throws(Status) -> OpenedMetadata {
+        let (key, isDestroyed) = metadataKeys.withLock {
+            ($0.open[row.accessibility], $0.destroyed.contains(row.accessibility))
+        }
+        guard let key else {
+            if isDestroyed { return .gone }
+            throw .interactionNotAllowed
+        }
+        guard var attributes = ItemCipher.openMetadata(row.metadata, classKey: key, binding: row.binding),
+            case .accessControl(let control)? = attributes.removeValue(forKey: "accc"),
+            control.protection == row.accessibility
+        else { return .gone }
+        return .open(OpenItem(row: row, attributes: attributes, control: control, data: nil))
+    }
+
+    /// Holds the attributes themselves against the query: a tag may have been tampered with, a date has none.
+    func matches(_ item: OpenItem, _ query: KeychainQuery, _ groups: [String]) -> Bool {
+        guard groups.contains(item.attributes.accessGroup) else { return false }
+        return query.attributes.allSatisfy { key, value in
+            guard let attribute = item.row.itemClass.attribute(key) else { return false }
+            guard let kept = item.attributes[key] else { return attribute.comparable(value).isEmpty }
+            return attribute.comparable(kept) == attribute.comparable(value)
+        }
+    }
+
+    enum OpenedSecret {
+        case open(Data?)
+        case gone, locked, authenticationNeeded
+    }
+
+    /// Opens items in one turn of the enclave.
+    ///
+    /// An unconstrained item of which only attributes are wanted needs none.
+    func open(_ items: [OpenItem], withData: Bool, for app: AppIdentity, context: String?) throws
+        -> [OpenedSecret]
+    {
+        let asked = items.indices.filter { withData || items[$0].control.isConstrained }
+        var opened = [OpenedSecret](repeating: .open(nil), count: items.count)
+        guard !asked.isEmpty else { return opened }
+        let reply = try enclave.call(
+            EnclaveInterface.UnwrapKeys.self,
+            .init(
+                items: asked.map { index in
+                    .init(
+                        wrappedKey: items[index].row.wrappedKey,
+                        binding: .init(
+                            accessGroup: items[index].attributes.accessGroup, item: items[index].row.binding.bytes))
+                }, app: app.identifier, context: context))
+        guard reply.items.count == asked.count else { throw Status.internalError }
+        for (index, answer) in zip(asked, reply.items) {
+            let row = items[index].row
+            switch (answer.state, answer.key) {
+            case (.open, let key?):
+                if !withData || row.secret == nil {
+                    opened[index] = .open(nil)
+                } else if let secret = row.secret,
+                    let data = ItemCipher.openSecret(secret, key: SymmetricKey(data: key), binding: row.binding)
+                {
+                    opened[index] = .open(data)
+                } else {
+                    opened[index] = .gone
+                }
+            case (.locked, _): opened[index] = .locked
+            case (.authenticationNeeded, _): opened[index] = .authenticationNeeded
+            case (.gone, _), (.open, nil): opened[index] = .gone
+            }
+        }
+        return opened
+    }
+
+    /// Whether a row can never be opened again, as far as can be told without asking anybody (KC-31, KC-32).
+    func isGone(_ row: ItemRow, accessGroup: String) throws -> Bool {
+        guard let metadata = try? openMetadata(row) else { return false }
+        if case .gone = metadata { return true }
+        let binding = EnclaveInterface.ItemBinding(accessGroup: accessGroup, item: row.binding.bytes)
+        let reply = try enclave.call(
+            EnclaveInterface.UnwrapKeys.self,
+            .init(items: [.init(wrappedKey: row.wrappedKey, binding: binding)], app: "", context: nil))
+        guard let opened = reply.items.first else { throw Status.internalError }
+        if let key = opened.key, let secret = row.secret {
+            return ItemCipher.openSecret(secret, key: SymmetricKey(data: key), binding: row.binding) == nil
+        }
+        return opened.state == .gone
+    }
+
+    /// Makes a row of attributes and data, under fresh keys.
+    func seal(
+        _ attributes: [String: AttributeValue], control: AccessControl, data: Data?, itemClass: ItemClass,
+        identifier: ItemIdentifier, rowID: Int64?
+    ) throws -> ItemRow {
+        let binding = ItemCipher.Binding(
+            itemClass: itemClass, identifier: identifier, version: ItemIdentifier.random().bytes)
+        let itemKey = SymmetricKey(size: .bits256)
+        let wrappedKey: Data
+        do {
+            wrappedKey = try enclave.call(
+                EnclaveInterface.WrapKey.self,
+                .init(
+                    accessControl: control,
+                    binding: .init(accessGroup: attributes.accessGroup, item: binding.bytes),
+                    key: unsafe itemKey.withUnsafeBytes { unsafe Data($0) })
+            ).wrappedKey
+        } catch let error as RemoteError {
+            throw error.as(EnclaveInterface.NotWrapped.self).map { Status(rawValue: $0.status) } ?? .internalError
+        }
+        guard let metadataKey = metadataKeys.withLock({ $0.open[control.protection] }) else {
+            throw Status.interactionNotAllowed
+        }
+        var metadata = attributes
+        metadata["accc"] = .accessControl(control)
+        var tags: [String: Data] = [:]
+        for (key, value) in attributes { tags[key] = tag(key, value, in: itemClass) }
+        return ItemRow(
+            rowID: rowID, itemClass: itemClass, identifier: identifier, version: binding.version,
+            accessibility: control.protection,
+            identityTag: ItemCipher.identityTag(attributes, in: itemClass, key: lookupKey),
+            metadata: try ItemCipher.sealMetadata(metadata, classKey: metadataKey, binding: binding),
+            wrappedKey: wrappedKey,
+            secret: try data.map { try ItemCipher.sealSecret($0, key: itemKey, binding: binding) }, tags: tags)
+    }
+}
+
+extension [String: AttributeValue] {
+    var accessGroup: String {
+        if case .string(let group)? = self["agrp"] { group } else { "" }
+    }
+}

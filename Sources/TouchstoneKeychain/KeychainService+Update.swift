@@ -1,0 +1,44 @@
+import Foundation
+import TouchstoneCore
+import TouchstoneTransport
+
+extension KeychainService {
+    func update(_ request: KeychainInterface.Update.Parameters, for app: AppIdentity) throws {
+        var query = try KeychainQuery(request.query).checkedForChange(isUpdate: true)
+        query.returnsData = true
+        let changes = try Changes(request.attributes, of: query, groups: accessGroups(of: app))
+        let date = now().timeIntervalSinceReferenceDate
+        // Found and written in one transaction: what another call does to the same rows comes before or after.
+        try store.write { [query] writer in
+            let search = try Search(query, of: self, for: app, context: request.context, in: writer)
+            try search.decide()
+            var isEmpty = true
+            // A key of two certificates is found with each of them, and changed once.
+            var changed: Set<ItemIdentifier> = []
+            try search.deliver { matches in
+                for item in matches.flatMap(\.items) where changed.insert(item.row.identifier).inserted {
+                    try replace(item, changes, date, in: writer)
+                    isEmpty = false
+                }
+                return true
+            }
+            if isEmpty { throw Status.itemNotFound }
+        }
+    }
+
+    private func replace(
+        _ item: OpenItem, _ changes: Changes, _ date: Double, in writer: KeychainStore.KeychainWriter
+    ) throws {
+        let (attributes, control, data) = try changes.applied(to: item, now: date)
+        let row = try seal(
+            attributes, control: control, data: data, itemClass: item.row.itemClass, identifier: item.row.identifier,
+            rowID: item.row.rowID)
+        if row.identityTag != item.row.identityTag, let other = try writer.row(identityTag: row.identityTag),
+            let rowID = other.rowID
+        {
+            guard try isGone(other, accessGroup: attributes.accessGroup) else { throw Status.duplicateItem }
+            try writer.delete(rowID: rowID)
+        }
+        try writer.save(row)
+    }
+}

@@ -1,0 +1,281 @@
+import Foundation
+import TouchstoneCertificates
+import TouchstoneCore
+import TouchstoneTransport
+
+/// One search through rows that may be many.
+///
+/// It decides first what all of it needs, and only then hands anything out (AC-23): a few rows at a time, so that what it holds does not grow
+/// with what it finds but by eight bytes and a length for each.
+final class Search<Source: RowSource> {
+    private let service: KeychainService
+    private let query: KeychainQuery
+    private let app: AppIdentity
+    private let context: String?
+    private let source: Source
+    private let groups: [String]
+    private let allGroups: [String]
+    private let filter: RowFilter
+
+    private var located: [(rowID: Int64, bytes: Int)] = []
+    private var blocked = 0
+    private var needed: [KeychainInterface.ConstrainedOperation] = []
+    private var gone: [ItemRow] = []
+    private var unreadable: [ItemRow] = []
+
+    /// Rows read, and opened in one turn of the enclave, at a time.
+    private static var slice: Int { 256 }
+    /// The same where each is read with a secret of unknown length.
+    private static var sliceWithSecrets: Int { 16 }
+    /// Bytes of secrets from which on a slice is full.
+    private static var sliceBytes: Int { 512 << 10 }
+
+    /// - Throws: `.missingEntitlement` for a group that is not the app's (KC-42).
+    init(
+        _ query: KeychainQuery, of service: KeychainService, for app: AppIdentity, context: String?, in source: Source
+    ) throws(Status) {
+        self.service = service
+        self.query = query
+        self.app = app
+        self.context = context
+        self.source = source
+        // The rows of a search for identities are those of the certificates.
+        let searched = query.itemClass == .identity ? query.part(.certificate) : query
+        groups = try service.searchedGroups(query, of: app)
+        allGroups = service.accessGroups(of: app)
+        filter = try service.filter(searched, for: app)
+    }
+
+    var isEmpty: Bool { located.isEmpty }
+
+    // MARK: one
+
+    /// Whether the first match can be had by one look at the rows, without reading others beside them.
+    var canTakeFirst: Bool {
+        query.limit == 1 && query.itemClass != .identity && query.certificates.issuers == nil
+            && !query.certificates.readCertificates
+    }
+
+    /// The first match, opened at once: the shortest way for what is asked most.
+    func first() throws -> Match? {
+        var found: Match?
+        try source.scan(filter) { row in
+            guard let candidate = try match(row) else { return true }
+            found = try opened([candidate], withData: query.opensSecret).first
+            // AC-23: a protected row that is reached first forces the prompt.
+            return found == nil && blocked == 0
+        }
+        try conclude()
+        return found
+    }
+
+    // MARK: many
+
+    /// Finds what matches and whether all of it can be opened.
+    ///
+    /// - Throws: `.interactionNotAllowed` where a class is locked (KC-20) or the owner would have to be asked and must not be;
+    ///   `AuthenticationNeeded` with all that is needed.
+    func decide() throws {
+        let limit = query.limit ?? .max
+        let withSecrets = query.certificates.readCertificates
+        var rest = limit == 0 ? [] : try source.rowIDs(filter)[...]
+        while !rest.isEmpty, located.count + blocked < limit {
+            let slice = rest.prefix(withSecrets ? Self.sliceWithSecrets : Self.slice)
+            rest = rest.dropFirst(slice.count)
+            var candidates = try source.rows(slice, withSecrets: withSecrets).compactMap(match)[...]
+            while !candidates.isEmpty, located.count + blocked < limit {
+                let batch = candidates.prefix(limit - located.count - blocked)
+                candidates = candidates.dropFirst(batch.count)
+                for match in try opened(Array(batch), withData: false) {
+                    let row = (match.certificate ?? match.item).row
+                    guard let rowID = row.rowID else { continue }
+                    located.append(
+                        (rowID, row.secretBytes &+ (match.certificate == nil ? 0 : match.item.row.secretBytes)))
+                }
+            }
+        }
+        try conclude()
+    }
+
+    /// Hands out what was decided, some at a time, until `body` returns false.
+    ///
+    /// No row is held meanwhile: what was changed since `decide` is found as it is now, or not at all.
+    ///
+    /// - Throws: As `decide`, where a device was locked or a context ended in the meantime.
+    func deliver(_ body: ([Match]) throws -> Bool) throws {
+        var rest = located[...]
+        while !rest.isEmpty {
+            var bytes = 0
+            let slice = rest.prefix(Self.slice).prefix { row in
+                defer { bytes += row.bytes }
+                return bytes < Self.sliceBytes
+            }
+            rest = rest.dropFirst(slice.count)
+            let rows = try source.rows(slice.map(\.rowID)[...], withSecrets: query.opensSecret)
+            let matches = try opened(rows.compactMap(match), withData: query.opensSecret)
+            try conclude()
+            if !matches.isEmpty, try !body(matches) { return }
+        }
+    }
+
+    // MARK: matching
+
+    /// The row as a match, with the key where an identity is looked for; nil where it is none.
+    private func match(_ row: ItemRow) throws -> Match? {
+        guard let item = try readable(row) else { return nil }
+        if query.itemClass == .identity {
+            guard service.matches(item, query.part(.certificate), groups), try accepts(item),
+                let key = try key(of: item)
+            else { return nil }
+            return Match(item: key, certificate: item)
+        }
+        guard service.matches(item, query, groups), try accepts(item) else { return nil }
+        return Match(item: item)
+    }
+
+    private func readable(_ row: ItemRow) throws -> OpenItem? {
+        switch try service.openMetadata(row) {
+        case .open(let item): return item
+        case .gone:
+            unreadable.append(row)
+            return nil
+        }
+    }
+
+    /// The private key whose label is the certificate's public-key hash.
+    private func key(of certificate: OpenItem) throws -> OpenItem? {
+        guard let keys = query.part(.key).keys(of: certificate) else { return nil }
+        var found: OpenItem?
+        try source.scan(service.filter(keys, for: app)) { row in
+            if let item = try readable(row), service.matches(item, keys, allGroups) { found = item }
+            return found == nil
+        }
+        return found
+    }
+
+    /// Holds the match keys of a search against an item; those for certificates do not concern any other.
+    private func accepts(_ item: OpenItem) throws -> Bool {
+        if let host = query.hostOrParent {
+            guard case .string(let server)? = item.attributes["srvr"] else { return false }
+            let name = server.lowercased()
+            guard name == host || name.hasSuffix("." + host) else { return false }
+        }
+        if item.row.itemClass == .key { return acceptsDate(of: item) }
+        guard item.row.itemClass == .certificate else { return true }
+        if let issuers = query.certificates.issuers, try !comes(item, from: issuers) { return false }
+        guard query.certificates.readCertificates else { return true }
+        switch try service.open([item], withData: true, for: app, context: context).first {
+        case .open(let data?):
+            let now = service.now().timeIntervalSinceReferenceDate
+            return Certificate(der: data).map { query.certificates.accept($0, now: now) } ?? false
+        case .open(nil), nil: return false
+        // Whether it is one is known once it can be opened.
+        case .gone, .locked, .authenticationNeeded: return true
+        }
+    }
+
+    /// A key has dates of its own; none is one that does not end.
+    private func acceptsDate(of key: OpenItem) -> Bool {
+        let date: Double
+        switch query.certificates.validity {
+        case .now: date = service.now().timeIntervalSinceReferenceDate
+        case .on(let asked): date = asked
+        case nil: return true
+        }
+        if case .date(let start)? = key.attributes["sdat"], start != 0, date < start { return false }
+        if case .date(let end)? = key.attributes["edat"], end != 0, date > end { return false }
+        return true
+    }
+
+    /// Whether the certificate, or one of those above it that the app can find, was issued by one of these names.
+    private func comes(_ certificate: OpenItem, from issuers: Set<Data>) throws -> Bool {
+        var climbed: Set<Data> = []
+        var next: [Data] = certificate.issuer.map { [$0] } ?? []
+        while let issuer = next.popLast(), climbed.count < Self.longestChain {
+            if issuers.contains(issuer) { return true }
+            guard climbed.insert(issuer).inserted else { continue }
+            let above = try KeychainQuery([
+                "class": .string(ItemClass.certificate.rawValue), "subj": .data(issuer), "sync": .string("syna"),
+            ])
+            try source.scan(service.filter(above, for: app)) { row in
+                if let item = try readable(row), service.matches(item, above, allGroups), let issuer = item.issuer {
+                    next.append(issuer)
+                }
+                return true
+            }
+        }
+        return false
+    }
+
+    private static var longestChain: Int { 16 }
+
+    // MARK: opening
+
+    /// Those that open; notes what is in the way of the others.
+    private func opened(_ matches: [Match], withData: Bool) throws -> [Match] {
+        var rest = try service.open(matches.flatMap(\.items), withData: withData, for: app, context: context)[...]
+        return try matches.compactMap { match in
+            var match = match
+            var isOpen = true
+            var isBlocked = false
+            for (item, state) in zip(match.items, rest.prefix(match.items.count)) {
+                switch state {
+                case .open(let data):
+                    if item.row.itemClass == .certificate, match.certificate != nil {
+                        match.certificate?.data = data
+                    } else {
+                        match.item.data = data
+                    }
+                case .gone:
+                    gone.append(item.row)
+                    isOpen = false
+                case .locked: throw Status.interactionNotAllowed
+                case .authenticationNeeded:
+                    isOpen = false
+                    // AC-41: Skip leaves it out.
+                    if query.authenticationUI == .skip { continue }
+                    isBlocked = true
+                    let operation = KeychainInterface.ConstrainedOperation(
+                        accessControl: item.control, operation: .useItem)
+                    if !needed.contains(operation) { needed.append(operation) }
+                }
+            }
+            rest = rest.dropFirst(match.items.count)
+            if isBlocked { blocked += 1 }
+            return isOpen ? match : nil
+        }
+    }
+
+    /// Cleans up, and says what is in the way.
+    private func conclude() throws {
+        // What cannot be cleaned up now stays, and stays absent.
+        try? service.remove(gone: gone, unreadable: unreadable, in: source as? KeychainStore.KeychainWriter)
+        (gone, unreadable) = ([], [])
+        guard !needed.isEmpty else { return }
+        // AC-41, AC-42: nobody may be asked.
+        if query.authenticationUI == .fail { throw Status.interactionNotAllowed }
+        throw KeychainInterface.AuthenticationNeeded(operations: needed)
+    }
+}
+
+extension OpenItem {
+    fileprivate var issuer: Data? {
+        if case .data(let name)? = attributes["issr"] { name } else { nil }
+    }
+}
+
+extension KeychainQuery {
+    /// Of a search for keys: only the private key of this certificate; nil where it has no public-key hash.
+    func keys(of certificate: OpenItem) -> KeychainQuery? {
+        guard case .data(let hash)? = certificate.attributes["pkhh"], !hash.isEmpty else { return nil }
+        var keys = self
+        if let label = keys.attributes["klbl"], label != .data(hash) { return nil }
+        if let kind = keys.attributes["kcls"], kind != .number(Self.privateKey) { return nil }
+        keys.attributes["klbl"] = .data(hash)
+        keys.attributes["kcls"] = .number(Self.privateKey)
+        return keys
+    }
+
+    /// The value of `kSecAttrKeyClassPrivate`.
+    private static var privateKey: Int64 { 1 }
+}

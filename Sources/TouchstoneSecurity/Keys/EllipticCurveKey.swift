@@ -1,0 +1,113 @@
+internal import Crypto
+internal import Foundation
+
+/// A curve that keys may be of.
+enum EllipticCurve: CaseIterable {
+    case p256
+    case p384
+    case p521
+
+    var sizeInBits: Int {
+        switch self {
+        case .p256: 256
+        case .p384: 384
+        case .p521: 521
+        }
+    }
+
+    /// Bytes of a coordinate.
+    var fieldSize: Int { (sizeInBits + 7) / 8 }
+
+    /// The contents of the object identifier of the curve.
+    var objectIdentifier: [UInt8] {
+        switch self {
+        case .p256: [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07]
+        case .p384: [0x2b, 0x81, 0x04, 0x00, 0x22]
+        case .p521: [0x2b, 0x81, 0x04, 0x00, 0x23]
+        }
+    }
+}
+
+/// A point of a curve.
+enum EllipticCurvePublicKey: Sendable {
+    case p256(P256.Signing.PublicKey)
+    case p384(P384.Signing.PublicKey)
+    case p521(P521.Signing.PublicKey)
+
+    /// Reads `04 ‖ X ‖ Y`, of the curve whose points have this length; throws where that is no point.
+    init(x963Representation bytes: Data) throws {
+        switch EllipticCurve.allCases.first(where: { bytes.count == 1 + 2 * $0.fieldSize }) {
+        case .p256: self = .p256(try P256.Signing.PublicKey(x963Representation: bytes))
+        case .p384: self = .p384(try P384.Signing.PublicKey(x963Representation: bytes))
+        case .p521: self = .p521(try P521.Signing.PublicKey(x963Representation: bytes))
+        case nil: throw CryptoKitError.incorrectKeySize
+        }
+    }
+
+    var curve: EllipticCurve {
+        switch self {
+        case .p256: .p256
+        case .p384: .p384
+        case .p521: .p521
+        }
+    }
+
+    var x963Representation: Data {
+        switch self {
+        case .p256(let key): key.x963Representation
+        case .p384(let key): key.x963Representation
+        case .p521(let key): key.x963Representation
+        }
+    }
+}
+
+/// A number and the point it leads to.
+enum EllipticCurvePrivateKey: Sendable {
+    case p256(P256.Signing.PrivateKey)
+    case p384(P384.Signing.PrivateKey)
+    case p521(P521.Signing.PrivateKey)
+
+    /// A new key.
+    init(_ curve: EllipticCurve) {
+        switch curve {
+        case .p256: self = .p256(P256.Signing.PrivateKey(compactRepresentable: false))
+        case .p384: self = .p384(P384.Signing.PrivateKey(compactRepresentable: false))
+        case .p521: self = .p521(P521.Signing.PrivateKey(compactRepresentable: false))
+        }
+    }
+
+    /// Reads `04 ‖ X ‖ Y ‖ K`, of the curve whose keys have this length; throws where K does not lead to the point.
+    init(x963Representation bytes: Data) throws {
+        switch EllipticCurve.allCases.first(where: { bytes.count == 1 + 3 * $0.fieldSize }) {
+        case .p256: self = .p256(try P256.Signing.PrivateKey(x963Representation: bytes))
+        case .p384: self = .p384(try P384.Signing.PrivateKey(x963Representation: bytes))
+        case .p521: self = .p521(try P521.Signing.PrivateKey(x963Representation: bytes))
+        case nil: throw CryptoKitError.incorrectKeySize
+        }
+    }
+
+    /// Takes K, as long as a coordinate; throws where it is 0 or too large.
+    init(_ curve: EllipticCurve, number: Data) throws {
+        switch curve {
+        case .p256: self = .p256(try P256.Signing.PrivateKey(rawRepresentation: number))
+        case .p384: self = .p384(try P384.Signing.PrivateKey(rawRepresentation: number))
+        case .p521: self = .p521(try P521.Signing.PrivateKey(rawRepresentation: number))
+        }
+    }
+
+    var publicKey: EllipticCurvePublicKey {
+        switch self {
+        case .p256(let key): .p256(key.publicKey)
+        case .p384(let key): .p384(key.publicKey)
+        case .p521(let key): .p521(key.publicKey)
+        }
+    }
+
+    var x963Representation: Data {
+        switch self {
+        case .p256(let key): key.x963Representation
+        case .p384(let key): key.x963Representation
+        case .p521(let key): key.x963Representation
+        }
+    }
+}

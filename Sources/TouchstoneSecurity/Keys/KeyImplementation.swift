@@ -1,0 +1,33 @@
+internal import Foundation
+internal import TouchstoneCore
+
+/// What a `SecKey` stands for.
+///
+/// A software key holds its bytes; a key of a token would hold a name for it.
+protocol KeyImplementation: Sendable {
+    var keyType: KeyType { get }
+    var keyClass: KeyClass { get }
+    var sizeInBits: Int { get }
+
+    /// Bytes of one block: the modulus of RSA, the field of a curve.
+    var blockSize: Int { get }
+
+    /// The public half: itself where it is public.
+    var publicKey: SoftwareKey { get }
+
+    /// PKCS#1 for RSA, X9.63 for a curve; throws where the bytes do not leave where they are.
+    func externalRepresentation() throws(Status) -> Data
+}
+
+/// The value of `kSecAttrKeyType`.
+enum KeyType: Int64 {
+    case rsa = 42
+    case ellipticCurve = 73
+}
+
+/// The value of `kSecAttrKeyClass`.
+enum KeyClass: Int64 {
+    case `public` = 0
+    case `private` = 1
+    case symmetric = 2
+}

@@ -1,0 +1,113 @@
+internal import CryptoExtras
+internal import TouchstoneCore
+public import TouchstoneCoreFoundation
+
+/// Reads a key; nothing is stored.
+///
+/// - Parameters:
+///   - keyData: What `SecKeyCopyExternalRepresentation` returns; of a public RSA key also a SubjectPublicKeyInfo.
+///   - attributes: `kSecAttrKeyType` and `kSecAttrKeyClass`, each a constant or its number; others are disregarded.
+///   - error: Takes `errSecParam` where an attribute is missing or the data is no such key, or `errSecUnimplemented` for a symmetric key.
+/// - Returns: The key, or nil.
+@discardableResult
+public func SecKeyCreateWithData(
+    _ keyData: CFData, _ attributes: CFDictionary, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> SecKey? {
+    do throws(Status) {
+        guard let keyClass = number(attributes[kSecAttrKeyClass]).flatMap(KeyClass.init),
+            let type = number(attributes[kSecAttrKeyType])
+        else { throw .param }
+        if keyClass == .symmetric { throw .unimplemented }
+        guard let type = KeyType(rawValue: type), let key = SoftwareKey(type, keyClass, data: keyData as Data) else {
+            throw .param
+        }
+        return SecKey(key)
+    } catch let status {
+        unsafe status.store(in: error)
+        return nil
+    }
+}
+
+/// Makes a key.
+///
+/// `kSecPrivateKeyAttrs` and `kSecPublicKeyAttrs` hold what is to be true of one half only, and win over the rest. A half with
+/// `kSecAttrIsPermanent` is added to the keychain; where that fails the call fails.
+///
+/// - Parameters:
+///   - parameters: `kSecAttrKeyType`, a constant, and `kSecAttrKeySizeInBits`, a number or its text: 256, 384 or 521 for a curve; for RSA
+///     1024 to 8192, in steps of 128.
+///   - error: Takes `errSecParam` for another type, `errSecKeySizeNotAllowed` for another size, `errSecUnimplemented` for a token, or why
+///     the key could not be added.
+/// - Returns: The private key, or nil.
+@discardableResult
+public func SecKeyCreateRandomKey(
+    _ parameters: CFDictionary, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> SecKey? {
+    do throws(Status) {
+        let privateAttributes = try merged(parameters, kSecPrivateKeyAttrs)
+        let publicAttributes = try merged(parameters, kSecPublicKeyAttrs)
+        if privateAttributes[kSecAttrTokenID] != nil { throw .unimplemented }
+        let key = SecKey(try randomKey(parameters))
+        try store(key, privateAttributes)
+        try store(SecKey(key.implementation.publicKey), publicAttributes)
+        return key
+    } catch let status {
+        unsafe status.store(in: error)
+        return nil
+    }
+}
+
+private func randomKey(_ parameters: CFDictionary) throws(Status) -> SoftwareKey {
+    // Apple compares the constant: the number 42 is refused.
+    guard let type = (parameters[kSecAttrKeyType] as? NSString).flatMap({ Int64($0 as String) }).flatMap(KeyType.init),
+        let size = number(parameters[kSecAttrKeySizeInBits])
+    else { throw .param }
+    switch type {
+    case .ellipticCurve:
+        guard let curve = EllipticCurve.allCases.first(where: { $0.sizeInBits == size }) else {
+            throw .keySizeNotAllowed
+        }
+        return .ellipticCurvePrivate(EllipticCurvePrivateKey(curve))
+    case .rsa:
+        guard (1024...8192).contains(size), size.isMultiple(of: 128) else { throw .keySizeNotAllowed }
+        do {
+            return .rsaPrivate(try _RSA.Signing.PrivateKey(unsafeKeySize: .init(bitCount: Int(size))))
+        } catch {
+            throw .internalError
+        }
+    }
+}
+
+/// The parameters of one half.
+private func merged(_ parameters: CFDictionary, _ half: CFString) throws(Status) -> NSMutableDictionary {
+    let result = NSMutableDictionary()
+    for (key, value) in parameters {
+        guard let key = key as? NSString else { throw .param }
+        if key != kSecPrivateKeyAttrs, key != kSecPublicKeyAttrs { result[key] = value }
+    }
+    guard let own = parameters[half] else { return result }
+    guard let own = own as? NSDictionary else { throw .param }
+    for (key, value) in own {
+        guard let key = key as? NSString else { throw .param }
+        // These two are the same for both halves.
+        if key != kSecAttrKeyType, key != kSecAttrKeySizeInBits { result[key] = value }
+    }
+    return result
+}
+
+private func store(_ key: SecKey, _ attributes: NSMutableDictionary) throws(Status) {
+    guard (attributes[kSecAttrIsPermanent] as? NSNumber)?.boolValue == true else { return }
+    attributes[kSecClass] = kSecClassKey
+    attributes[kSecValueRef] = key
+    let status = SecItemAdd(attributes, nil)
+    guard status == errSecSuccess else { throw Status(rawValue: status) }
+}
+
+/// A number, or the text of one.
+private func number(_ value: Any?) -> Int64? {
+    switch value {
+    case let string as NSString: Int64(string as String)
+    case let number as NSNumber: Int64(exactly: number.doubleValue)
+    default: nil
+    }
+}

@@ -1,0 +1,125 @@
+internal import Crypto
+public import Foundation
+internal import TouchstoneCore
+public import TouchstoneCoreFoundation
+
+/// A key, public or private.
+public final class SecKey: NSObject, CoreFoundationType, Sendable {
+    let implementation: any KeyImplementation
+
+    package static let typeID: CFTypeID = 0x5443_4b45
+
+    init(_ implementation: any KeyImplementation) {
+        self.implementation = implementation
+    }
+
+    /// Makes the key that an item keeps; nil where its attributes and its data do not fit together.
+    convenience init?(itemAttributes: KeychainInterface.Dictionary, itemData: Data) {
+        guard case .number(let type)? = itemAttributes["type"], let type = KeyType(rawValue: type),
+            case .number(let keyClass)? = itemAttributes["kcls"], let keyClass = KeyClass(rawValue: keyClass),
+            let key = SoftwareKey(type, keyClass, data: itemData)
+        else { return nil }
+        self.init(key)
+    }
+
+    /// The SHA-1 of the external representation of the public key.
+    var publicKeyHash: Data { Data(Insecure.SHA1.hash(data: implementation.publicKey.externalRepresentation())) }
+
+    /// Whether another key has the same attributes and, where they can be had, the same bytes.
+    ///
+    /// - Parameter object: What to compare with.
+    /// - Returns: Whether it is such a key.
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? SecKey else { return false }
+        return other === self || (other.itemAttributes == itemAttributes && other.itemData == itemData)
+    }
+
+    /// The hash of the public key.
+    public override var hash: Int { publicKeyHash.hashValue }
+}
+
+extension SecKey: ItemReference {
+    var itemClass: ItemClass { .key }
+
+    var itemAttributes: KeychainInterface.Dictionary {
+        let isPublic = implementation.keyClass == .public
+        return [
+            "kcls": .number(implementation.keyClass.rawValue), "klbl": .data(publicKeyHash),
+            "type": .number(implementation.keyType.rawValue),
+            "bsiz": .number(Int64(implementation.sizeInBits)), "esiz": .number(Int64(implementation.sizeInBits)),
+            // Apple's say of a public key, too, that it is private.
+            "perm": .boolean(true), "priv": .boolean(true), "modi": .boolean(true),
+            "sens": .boolean(false), "asen": .boolean(false), "extr": .boolean(true), "next": .boolean(false),
+            "encr": .boolean(isPublic), "vrfy": .boolean(isPublic), "wrap": .boolean(isPublic),
+            "decr": .boolean(!isPublic), "sign": .boolean(!isPublic), "unwp": .boolean(!isPublic),
+            "drve": .boolean(true), "snrc": .boolean(false), "vyrc": .boolean(false),
+        ]
+    }
+
+    var itemData: Data? { try? implementation.externalRepresentation() }
+}
+
+/// The type of `SecKey`.
+///
+/// - Returns: What `CFGetTypeID` answers for one.
+@discardableResult
+public func SecKeyGetTypeID() -> CFTypeID { SecKey.typeID }
+
+/// The public key to a key.
+///
+/// - Parameter key: A key.
+/// - Returns: The public half of a private key; of a public key an equal one.
+@discardableResult
+public func SecKeyCopyPublicKey(_ key: SecKey) -> SecKey? {
+    SecKey(key.implementation.publicKey)
+}
+
+/// The size of what a key works on.
+///
+/// - Parameter key: A key.
+/// - Returns: Bytes of an RSA modulus, or of a coordinate of a curve: 66 for P-521.
+@discardableResult
+public func SecKeyGetBlockSize(_ key: SecKey) -> Int {
+    key.implementation.blockSize
+}
+
+/// The bytes of a key.
+///
+/// - Parameters:
+///   - key: A key.
+///   - error: Takes the reason where the bytes do not leave where they are.
+/// - Returns: PKCS#1 for RSA; `04 ‖ X ‖ Y` for a public key of a curve and `04 ‖ X ‖ Y ‖ K` for a private one.
+@discardableResult
+public func SecKeyCopyExternalRepresentation(
+    _ key: SecKey, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> CFData? {
+    do throws(Status) {
+        return try key.implementation.externalRepresentation() as NSData
+    } catch let status {
+        unsafe status.store(in: error)
+        return nil
+    }
+}
+
+/// What a key is and what it can be used for, by `kSecAttr…` keys.
+///
+/// > Warning: Of a private key it holds the bytes, under `kSecValueData`, as Apple's does.
+///
+/// - Parameter key: A key.
+/// - Returns: The attributes.
+@discardableResult
+public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? {
+    let attributes = NSMutableDictionary()
+    for (name, value) in key.itemAttributes {
+        attributes[name as NSString] = value.object
+    }
+    attributes[kSecClass] = kSecClassKey
+    // Constants in the dictionary of a key, numbers in that of its item.
+    for name in [kSecAttrKeyClass, kSecAttrKeyType] {
+        attributes[name] = (attributes[name] as? NSNumber)?.stringValue as NSString?
+    }
+    if let data = key.itemData {
+        attributes[kSecValueData] = data as NSData
+    }
+    return attributes
+}

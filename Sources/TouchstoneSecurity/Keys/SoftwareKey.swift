@@ -1,0 +1,138 @@
+internal import Crypto
+internal import CryptoExtras
+internal import Foundation
+internal import SwiftASN1
+internal import TouchstoneCertificates
+internal import TouchstoneCore
+
+/// A key whose bytes are in this process, in memory that is zeroed when it goes.
+enum SoftwareKey: Sendable {
+    case rsaPublic(_RSA.Signing.PublicKey)
+    case rsaPrivate(_RSA.Signing.PrivateKey)
+    case ellipticCurvePublic(EllipticCurvePublicKey)
+    case ellipticCurvePrivate(EllipticCurvePrivateKey)
+}
+
+extension SoftwareKey: KeyImplementation {
+    var keyType: KeyType {
+        switch self {
+        case .rsaPublic, .rsaPrivate: .rsa
+        case .ellipticCurvePublic, .ellipticCurvePrivate: .ellipticCurve
+        }
+    }
+
+    var keyClass: KeyClass {
+        switch self {
+        case .rsaPublic, .ellipticCurvePublic: .public
+        case .rsaPrivate, .ellipticCurvePrivate: .private
+        }
+    }
+
+    var sizeInBits: Int {
+        switch self {
+        case .rsaPublic(let key): key.keySizeInBits
+        case .rsaPrivate(let key): key.keySizeInBits
+        case .ellipticCurvePublic(let key): key.curve.sizeInBits
+        case .ellipticCurvePrivate(let key): key.publicKey.curve.sizeInBits
+        }
+    }
+
+    var blockSize: Int { (sizeInBits + 7) / 8 }
+
+    var publicKey: SoftwareKey {
+        switch self {
+        case .rsaPublic, .ellipticCurvePublic: self
+        case .rsaPrivate(let key): .rsaPublic(key.publicKey)
+        case .ellipticCurvePrivate(let key): .ellipticCurvePublic(key.publicKey)
+        }
+    }
+
+    func externalRepresentation() -> Data {
+        switch self {
+        case .rsaPublic(let key): key.pkcs1DERRepresentation
+        case .rsaPrivate(let key): key.derRepresentation
+        case .ellipticCurvePublic(let key): key.x963Representation
+        case .ellipticCurvePrivate(let key): key.x963Representation
+        }
+    }
+}
+
+extension SoftwareKey {
+    /// Reads the external representation of a key; nil where it is none of this type and class.
+    ///
+    /// A public RSA key may also be a SubjectPublicKeyInfo.
+    init?(_ type: KeyType, _ keyClass: KeyClass, data: Data) {
+        let key: SoftwareKey? =
+            switch (type, keyClass) {
+            case (.rsa, .public): Self.rsaPublicKey(data)
+            case (.rsa, .private): Self.rsaPrivateKey(data)
+            case (.ellipticCurve, .public):
+                (try? EllipticCurvePublicKey(x963Representation: data)).map(SoftwareKey.ellipticCurvePublic)
+            case (.ellipticCurve, .private):
+                (try? EllipticCurvePrivateKey(x963Representation: data)).map(SoftwareKey.ellipticCurvePrivate)
+            case (_, .symmetric): nil
+            }
+        guard let key else { return nil }
+        self = key
+    }
+
+    /// The key of a certificate; nil for other algorithms and curves than ours.
+    init?(_ info: SubjectPublicKeyInfo) {
+        switch info.algorithm {
+        case Self.rsaAlgorithm: self.init(.rsa, .public, data: info.key)
+        case Self.ellipticCurveAlgorithm:
+            guard let curve = Self.curve(info.parameters.flatMap { try? DER.parse(Array($0)) }),
+                let key = try? EllipticCurvePublicKey(x963Representation: info.key), key.curve == curve
+            else { return nil }
+            self = .ellipticCurvePublic(key)
+        default: return nil
+        }
+    }
+
+    /// Reads the DER of a PKCS#8 PrivateKeyInfo; nil for other algorithms and curves than ours.
+    init?(privateKeyInfo der: [UInt8]) {
+        guard let fields = (try? DER.parse(der))?.children(.sequence), fields.count >= 3,
+            let version = fields[0].bytes(.integer), version.elementsEqual([0]) || version.elementsEqual([1]),
+            let algorithm = AlgorithmIdentifier(fields[1]), let key = fields[2].bytes(.octetString)
+        else { return nil }
+        switch algorithm.algorithm {
+        case Self.rsaAlgorithm: self.init(.rsa, .private, data: Data(key))
+        case Self.ellipticCurveAlgorithm:
+            // RFC 5915: a version, the number, the curve again and perhaps the point.
+            guard let curve = Self.curve(algorithm.parameters),
+                let fields = (try? DER.parse(key))?.children(.sequence), fields.count >= 2,
+                let number = fields[1].bytes(.octetString), number.count <= curve.fieldSize,
+                let key = try? EllipticCurvePrivateKey(
+                    curve, number: Data(repeating: 0, count: curve.fieldSize - number.count) + number)
+            else { return nil }
+            self = .ellipticCurvePrivate(key)
+        default: return nil
+        }
+    }
+
+    private static func rsaPublicKey(_ data: Data) -> SoftwareKey? {
+        guard isSequence(data) else { return nil }
+        return (try? _RSA.Signing.PublicKey(unsafeDERRepresentation: data)).map(SoftwareKey.rsaPublic)
+    }
+
+    /// PKCS#1 only: PKCS#8 has a sequence where that has the modulus.
+    private static func rsaPrivateKey(_ data: Data) -> SoftwareKey? {
+        guard let fields = (try? DER.parse(Array(data)))?.children(.sequence), fields.count >= 9,
+            fields[1].identifier == .integer
+        else { return nil }
+        return (try? _RSA.Signing.PrivateKey(unsafeDERRepresentation: data)).map(SoftwareKey.rsaPrivate)
+    }
+
+    /// One whole sequence: what comes after it would go unnoticed.
+    private static func isSequence(_ data: Data) -> Bool {
+        (try? DER.parse(Array(data)))?.children(.sequence) != nil
+    }
+
+    private static func curve(_ parameters: ASN1Node?) -> EllipticCurve? {
+        guard let parameters else { return nil }
+        return EllipticCurve.allCases.first { parameters.isObjectIdentifier($0.objectIdentifier) }
+    }
+
+    private static let rsaAlgorithm: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01]
+    private static let ellipticCurveAlgorithm: [UInt8] = [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01]
+}
