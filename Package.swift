@@ -98,7 +98,7 @@ let package = Package(
             "TouchstoneSecurity",
             [
                 "TouchstoneCore", "TouchstoneTransport", "TouchstoneCoreFoundation", "TouchstoneCertificates",
-                "CTouchstoneSystem", "CNettle", asn1, crypto, cryptoExtras,
+                "TouchstoneKeyAlgorithms", "CTouchstoneSystem", "CNettle", asn1, crypto, cryptoExtras,
             ]),
         library(
             "TouchstoneLocalAuthentication",

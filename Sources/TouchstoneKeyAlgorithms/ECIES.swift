@@ -40,6 +40,7 @@ package struct ECIES: Hashable, Sendable {
     ///   - ciphertext: What `encrypt` returned: at least a point and a tag.
     ///   - curve: That of the private key.
     ///   - sharedSecret: The key agreement of the private key with the ephemeral one.
+    /// - Returns: The plaintext.
     /// - Throws: `errSecParam` for anything that was not encrypted to this key (SE-33); what `sharedSecret` throws.
     package func decrypt(
         _ ciphertext: Data, _ curve: EllipticCurve,

@@ -45,6 +45,8 @@ extension HashAlgorithm {
     ///   - secret: Z, the coordinate that a key agreement gives.
     ///   - info: What else goes into every hash; may be empty.
     ///   - byteCount: How much to derive, 0 to `maximumDerivedByteCount`.
+    /// - Returns: The key.
+    /// - Throws: `errSecParam` for another size.
     package func deriveKey(
         from secret: SymmetricKey, info: Data, byteCount: Int
     ) throws(Status) -> SymmetricKey {
