@@ -254,6 +254,20 @@ import TouchstoneKeyAlgorithms
         #expect(try key.decrypt(key.publicKey.encrypt(least, .raw), .pkcs1) == .filled(9, 117))
     }
 
+    @Test("OAEP: a block with another label is refused")
+    func otherLabel() throws {
+        let key = try RSAKeys.key(2048)
+        let requests = ["", "6c6162656c"].map {
+            [
+                "operation": "rsa_encrypt", "key": key.pkcs1DERRepresentation.hex, "hash": "SHA256", "label": $0,
+                "data": message.hex,
+            ]
+        }
+        let answers = try Foreign.python(requests)
+        #expect(try key.decrypt(try #require(answers[0]), .oaep(.sha256)) == message)
+        #expect(throws: Status.param) { try key.decrypt(try #require(answers[1]), .oaep(.sha256)) }
+    }
+
     @Test func whatIsNoSignatureIsNotValid() throws {
         let key = try RSAKeys.key(2048)
         let other = try RSAKeys.other()

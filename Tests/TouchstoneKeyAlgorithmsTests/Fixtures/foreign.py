@@ -126,7 +126,7 @@ def rsa_verify(request):
 
 def encryption_padding(request):
     if "hash" in request:
-        return padding.OAEP(padding.MGF1(sha(request)), sha(request), None)
+        return padding.OAEP(padding.MGF1(sha(request)), sha(request), data(request, "label") if "label" in request else None)
     return padding.PKCS1v15()
 
 
