@@ -96,12 +96,13 @@ let package = Package(
             ]),
 
         // app API
+        library("TouchstoneKeyAlgorithms", ["TouchstoneCore", "CNettle", crypto, cryptoExtras]),
         library("TouchstoneCoreFoundation"),
         library(
             "TouchstoneSecurity",
             [
                 "TouchstoneCore", "TouchstoneTransport", "TouchstoneCoreFoundation", "TouchstoneCertificates",
-                "CTouchstoneSystem", "CNettle", asn1, crypto, cryptoExtras,
+                "TouchstoneKeyAlgorithms", "CTouchstoneSystem", "CNettle", asn1, crypto, cryptoExtras,
             ]),
         library(
             "TouchstoneLocalAuthentication",
@@ -169,8 +170,14 @@ let package = Package(
             "TouchstoneSecurityTests",
             ["TouchstoneCore", "TouchstoneTransport", "TouchstoneSecurity", "TouchstoneLocalAuthentication"]),
         tests(
+            "TouchstoneKeyAlgorithmsTests", ["TouchstoneKeyAlgorithms", "TouchstoneCore", crypto],
+            resources: [.copy("Fixtures")]),
+        tests(
             "TouchstoneCertificatesTests",
-            ["TouchstoneTesting", "TouchstoneCertificates", "TouchstoneSecurity", "TouchstoneCore", asn1, crypto]),
+            [
+                "TouchstoneTesting", "TouchstoneCertificates", "TouchstoneSecurity", "TouchstoneKeyAlgorithms",
+                "TouchstoneCore", asn1, crypto,
+            ]),
         tests("TouchstoneTestingTests", ["TouchstoneTesting", "Security", "LocalAuthentication"]),
 
         // tests of the keychain, through the app API and beneath it

@@ -1,2 +1,3 @@
 #include <nettle/arctwo.h>
 #include <nettle/des.h>
+#include <nettle/sha2.h>

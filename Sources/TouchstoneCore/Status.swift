@@ -26,6 +26,7 @@ package struct Status: RawRepresentable, Error, Hashable, Codable, Sendable, Cus
     package static let authNeeded = Status(-25330)
     package static let decode = Status(-26275)
     package static let internalError = Status(-26276)
+    package static let verifyFailed = Status(-67808)
     package static let missingEntitlement = Status(-34018)
 
     package var description: String { "OSStatus \(rawValue)" }

@@ -40,7 +40,8 @@ extension KeychainStore {
             ("identifier", row["identifier"] as DatabaseValue), ("version", row["version"] as DatabaseValue),
             ("pdmn", row["pdmn"] as DatabaseValue), ("identity", row["identity"] as DatabaseValue),
             ("metadata", row["metadata"] as DatabaseValue), ("wrappedKey", row["wrappedKey"] as DatabaseValue),
-            ("secret", row["secret"] as DatabaseValue))
+            ("secret", row["secret"] as DatabaseValue),
+            ("secretBytes", (Data.fromDatabaseValue(row["secret"])?.count).databaseValue))
         guard var item = try? ItemRow(whole), item.identifier.bytes.count == ItemIdentifier.length,
             item.version.count == ItemIdentifier.length
         else { return read }

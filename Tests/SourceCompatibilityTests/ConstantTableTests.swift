@@ -16,6 +16,16 @@ import Testing
         }
     }
 
+    @Test func everyKeyAlgorithmHasApplesValue() throws {
+        let expected = try table("sec_key_algorithms").filter { $0[3] == "public" }
+        #expect(expected.count == 87)
+        let implemented = Dictionary(uniqueKeysWithValues: implementedKeyAlgorithms)
+        #expect(implemented.count == expected.count)
+        for row in expected {
+            #expect(implemented[row[1]]?.rawValue as String? == row[2], "\(row[1])")
+        }
+    }
+
     @Test func everyStatusHasApplesValue() throws {
         let expected = try table("sec_status")
         #expect(expected.count == 458)

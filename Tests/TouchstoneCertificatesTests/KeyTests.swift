@@ -3,6 +3,7 @@ import SwiftASN1
 import Testing
 import TouchstoneCertificates
 import TouchstoneCore
+import TouchstoneKeyAlgorithms
 
 @testable import TouchstoneSecurity
 

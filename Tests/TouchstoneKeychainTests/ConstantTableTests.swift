@@ -29,7 +29,9 @@ import TouchstoneTesting
         }
         #expect(names.count > 150)
         var told = try (Self.rows("Attributes") + Self.rows("What to do")).map { $0[0] }
-        told += try Self.rows("Values").flatMap { $0[0].components(separatedBy: ", ") }
+        for section in ["Values", "Elsewhere"] {
+            told += try Self.rows(section).flatMap { $0[0].components(separatedBy: ", ") }
+        }
         #expect(told.sorted() == names.sorted())
     }
 

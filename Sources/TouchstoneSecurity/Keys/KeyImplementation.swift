@@ -1,5 +1,7 @@
+internal import Crypto
 internal import Foundation
 internal import TouchstoneCore
+internal import TouchstoneKeyAlgorithms
 
 /// What a `SecKey` stands for.
 ///
@@ -17,6 +19,18 @@ protocol KeyImplementation: Sendable {
 
     /// PKCS#1 for RSA, X9.63 for a curve; throws where the bytes do not leave where they are.
     func externalRepresentation() throws(Status) -> Data
+
+    /// Whether an operation may be asked of this key. What the public half does, to encrypt and to verify, it does itself.
+    func supports(_ operation: KeyOperation, _ algorithm: KeyAlgorithm) -> Bool
+
+    /// Signs with an algorithm that it supports.
+    func signature(for data: Data, _ algorithm: KeyAlgorithm) throws(Status) -> Data
+
+    /// Decrypts with an algorithm that it supports.
+    func decrypt(_ ciphertext: Data, _ algorithm: KeyAlgorithm) throws(Status) -> Data
+
+    /// The coordinate that it shares with another's point, of a key that supports key exchange.
+    func sharedSecret(with other: EllipticCurvePublicKey) throws(Status) -> SymmetricKey
 }
 
 /// The value of `kSecAttrKeyType`.

@@ -1,6 +1,6 @@
-internal import CryptoExtras
 internal import TouchstoneCore
 public import TouchstoneCoreFoundation
+internal import TouchstoneKeyAlgorithms
 
 /// Reads a key; nothing is stored.
 ///
@@ -71,7 +71,7 @@ private func randomKey(_ parameters: CFDictionary) throws(Status) -> SoftwareKey
     case .rsa:
         guard (1024...8192).contains(size), size.isMultiple(of: 128) else { throw .keySizeNotAllowed }
         do {
-            return .rsaPrivate(try _RSA.Signing.PrivateKey(unsafeKeySize: .init(bitCount: Int(size))))
+            return .rsaPrivate(try RSAPrivateKey(sizeInBits: Int(size)))
         } catch {
             throw .internalError
         }

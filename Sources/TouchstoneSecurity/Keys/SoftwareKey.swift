@@ -1,14 +1,14 @@
 internal import Crypto
-internal import CryptoExtras
 internal import Foundation
 internal import SwiftASN1
 internal import TouchstoneCertificates
 internal import TouchstoneCore
+internal import TouchstoneKeyAlgorithms
 
 /// A key whose bytes are in this process, in memory that is zeroed when it goes.
 enum SoftwareKey: Sendable {
-    case rsaPublic(_RSA.Signing.PublicKey)
-    case rsaPrivate(_RSA.Signing.PrivateKey)
+    case rsaPublic(RSAPublicKey)
+    case rsaPrivate(RSAPrivateKey)
     case ellipticCurvePublic(EllipticCurvePublicKey)
     case ellipticCurvePrivate(EllipticCurvePrivateKey)
 }
@@ -50,7 +50,7 @@ extension SoftwareKey: KeyImplementation {
     func externalRepresentation() -> Data {
         switch self {
         case .rsaPublic(let key): key.pkcs1DERRepresentation
-        case .rsaPrivate(let key): key.derRepresentation
+        case .rsaPrivate(let key): key.pkcs1DERRepresentation
         case .ellipticCurvePublic(let key): key.x963Representation
         case .ellipticCurvePrivate(let key): key.x963Representation
         }
@@ -116,14 +116,14 @@ extension SoftwareKey {
 
     private static func rsaPublicKey(_ data: Data) -> SoftwareKey? {
         guard isSequence(data) else { return nil }
-        return (try? _RSA.Signing.PublicKey(unsafeDERRepresentation: data)).map(SoftwareKey.rsaPublic)
+        return (try? RSAPublicKey(derRepresentation: data)).map(SoftwareKey.rsaPublic)
     }
 
     private static func rsaPrivateKey(_ data: Data) -> SoftwareKey? {
         var bytes = Array(data)
         defer { bytes.zero() }
         guard isPrivatePKCS1(bytes) else { return nil }
-        return (try? _RSA.Signing.PrivateKey(unsafeDERRepresentation: bytes)).map(SoftwareKey.rsaPrivate)
+        return (try? RSAPrivateKey(derRepresentation: bytes)).map(SoftwareKey.rsaPrivate)
     }
 
     /// PKCS#8 has a sequence where PKCS#1 has the modulus.

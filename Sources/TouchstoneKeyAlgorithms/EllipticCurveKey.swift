@@ -1,13 +1,13 @@
-internal import Crypto
-internal import Foundation
+package import Crypto
+package import Foundation
 
 /// A curve that keys may be of.
-enum EllipticCurve: CaseIterable {
+package enum EllipticCurve: CaseIterable, Sendable {
     case p256
     case p384
     case p521
 
-    var sizeInBits: Int {
+    package var sizeInBits: Int {
         switch self {
         case .p256: 256
         case .p384: 384
@@ -16,10 +16,10 @@ enum EllipticCurve: CaseIterable {
     }
 
     /// Bytes of a coordinate.
-    var fieldSize: Int { (sizeInBits + 7) / 8 }
+    package var fieldSize: Int { (sizeInBits + 7) / 8 }
 
     /// The contents of the object identifier of the curve.
-    var objectIdentifier: [UInt8] {
+    package var objectIdentifier: [UInt8] {
         switch self {
         case .p256: [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07]
         case .p384: [0x2b, 0x81, 0x04, 0x00, 0x22]
@@ -29,13 +29,13 @@ enum EllipticCurve: CaseIterable {
 }
 
 /// A point of a curve.
-enum EllipticCurvePublicKey: Sendable {
+package enum EllipticCurvePublicKey: Sendable {
     case p256(P256.Signing.PublicKey)
     case p384(P384.Signing.PublicKey)
     case p521(P521.Signing.PublicKey)
 
     /// Reads `04 ‖ X ‖ Y`, of the curve whose points have this length; throws where that is no point.
-    init(x963Representation bytes: Data) throws {
+    package init(x963Representation bytes: Data) throws {
         switch EllipticCurve.allCases.first(where: { bytes.count == 1 + 2 * $0.fieldSize }) {
         case .p256: self = .p256(try P256.Signing.PublicKey(x963Representation: bytes))
         case .p384: self = .p384(try P384.Signing.PublicKey(x963Representation: bytes))
@@ -44,7 +44,7 @@ enum EllipticCurvePublicKey: Sendable {
         }
     }
 
-    var curve: EllipticCurve {
+    package var curve: EllipticCurve {
         switch self {
         case .p256: .p256
         case .p384: .p384
@@ -52,7 +52,7 @@ enum EllipticCurvePublicKey: Sendable {
         }
     }
 
-    var x963Representation: Data {
+    package var x963Representation: Data {
         switch self {
         case .p256(let key): key.x963Representation
         case .p384(let key): key.x963Representation
@@ -62,13 +62,13 @@ enum EllipticCurvePublicKey: Sendable {
 }
 
 /// A number and the point it leads to.
-enum EllipticCurvePrivateKey: Sendable {
+package enum EllipticCurvePrivateKey: Sendable {
     case p256(P256.Signing.PrivateKey)
     case p384(P384.Signing.PrivateKey)
     case p521(P521.Signing.PrivateKey)
 
     /// A new key.
-    init(_ curve: EllipticCurve) {
+    package init(_ curve: EllipticCurve) {
         switch curve {
         case .p256: self = .p256(P256.Signing.PrivateKey(compactRepresentable: false))
         case .p384: self = .p384(P384.Signing.PrivateKey(compactRepresentable: false))
@@ -77,7 +77,7 @@ enum EllipticCurvePrivateKey: Sendable {
     }
 
     /// Reads `04 ‖ X ‖ Y ‖ K`, of the curve whose keys have this length; throws where K does not lead to the point.
-    init(x963Representation bytes: Data) throws {
+    package init(x963Representation bytes: Data) throws {
         switch EllipticCurve.allCases.first(where: { bytes.count == 1 + 3 * $0.fieldSize }) {
         case .p256: self = .p256(try P256.Signing.PrivateKey(x963Representation: bytes))
         case .p384: self = .p384(try P384.Signing.PrivateKey(x963Representation: bytes))
@@ -87,7 +87,7 @@ enum EllipticCurvePrivateKey: Sendable {
     }
 
     /// Takes K, as long as a coordinate; throws where it is 0 or too large.
-    init(_ curve: EllipticCurve, number: some ContiguousBytes) throws {
+    package init(_ curve: EllipticCurve, number: some ContiguousBytes) throws {
         switch curve {
         case .p256: self = .p256(try P256.Signing.PrivateKey(rawRepresentation: number))
         case .p384: self = .p384(try P384.Signing.PrivateKey(rawRepresentation: number))
@@ -95,7 +95,7 @@ enum EllipticCurvePrivateKey: Sendable {
         }
     }
 
-    var publicKey: EllipticCurvePublicKey {
+    package var publicKey: EllipticCurvePublicKey {
         switch self {
         case .p256(let key): .p256(key.publicKey)
         case .p384(let key): .p384(key.publicKey)
@@ -103,7 +103,7 @@ enum EllipticCurvePrivateKey: Sendable {
         }
     }
 
-    var x963Representation: Data {
+    package var x963Representation: Data {
         switch self {
         case .p256(let key): key.x963Representation
         case .p384(let key): key.x963Representation
