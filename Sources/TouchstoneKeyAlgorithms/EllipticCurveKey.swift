@@ -87,7 +87,7 @@ package enum EllipticCurvePrivateKey: Sendable {
     }
 
     /// Takes K, as long as a coordinate; throws where it is 0 or too large.
-    package init(_ curve: EllipticCurve, number: Data) throws {
+    package init(_ curve: EllipticCurve, number: some ContiguousBytes) throws {
         switch curve {
         case .p256: self = .p256(try P256.Signing.PrivateKey(rawRepresentation: number))
         case .p384: self = .p384(try P384.Signing.PrivateKey(rawRepresentation: number))

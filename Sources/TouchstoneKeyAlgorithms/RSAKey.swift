@@ -67,7 +67,7 @@ package struct RSAPrivateKey: RSAKey {
     }
 
     /// Reads PKCS#1 or PKCS#8; throws for a modulus of less than 1024 bits and for numbers that do not belong together.
-    package init(derRepresentation: Data) throws {
+    package init(derRepresentation: some DataProtocol) throws {
         try self.init(_RSA.BlindSigning.PrivateKey(unsafeDERRepresentation: derRepresentation))
     }
 

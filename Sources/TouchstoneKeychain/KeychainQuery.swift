@@ -64,8 +64,8 @@ struct KeychainQuery: Sendable {
                 }
             }
         }
-        if let issuers {
-            guard issuers.count <= Limits.issuers else { throw .param }
+        if dictionary["m_Issuers"] != nil {
+            guard let issuers, issuers.count <= Limits.issuers else { throw .param }
             certificates.issuers = Set(issuers)
         }
         if let accessControl, let accessibility, accessControl.protection != accessibility { throw .param }

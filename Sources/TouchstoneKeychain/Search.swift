@@ -77,12 +77,12 @@ final class Search<Source: RowSource> {
     ///   `AuthenticationNeeded` with all that is needed.
     func decide() throws {
         let limit = query.limit ?? .max
-        let withSecrets = query.certificates.readCertificates
         var rest = limit == 0 ? [] : try source.rowIDs(filter)[...]
         while !rest.isEmpty, located.count + blocked < limit {
-            let slice = rest.prefix(withSecrets ? Self.sliceWithSecrets : Self.slice)
+            let slice = rest.prefix(query.certificates.readCertificates ? Self.sliceWithSecrets : Self.slice)
             rest = rest.dropFirst(slice.count)
-            var candidates = try source.rows(slice, withSecrets: withSecrets).compactMap(match)[...]
+            var candidates = try source.rows(slice, withSecrets: query.certificates.readCertificates).compactMap(match)[
+                ...]
             while !candidates.isEmpty, located.count + blocked < limit {
                 let batch = candidates.prefix(limit - located.count - blocked)
                 candidates = candidates.dropFirst(batch.count)
@@ -111,7 +111,8 @@ final class Search<Source: RowSource> {
                 return bytes < Self.sliceBytes
             }
             rest = rest.dropFirst(slice.count)
-            let rows = try source.rows(slice.map(\.rowID)[...], withSecrets: query.opensSecret)
+            let rows = try source.rows(
+                slice.map(\.rowID)[...], withSecrets: query.opensSecret || query.certificates.readCertificates)
             let matches = try opened(rows.compactMap(match), withData: query.opensSecret)
             try conclude()
             if !matches.isEmpty, try !body(matches) { return }

@@ -164,8 +164,9 @@ struct PasswordEncryption {
         switch cipher {
         case .aes:
             guard let vector = try? AES._CBC.IV(ivBytes: vector),
-                let plaintext = try? AES._CBC.decrypt(ciphertext, using: SymmetricKey(data: key), iv: vector)
+                var plaintext = try? AES._CBC.decrypt(ciphertext, using: SymmetricKey(data: key), iv: vector)
             else { return nil }
+            defer { plaintext.resetBytes(in: plaintext.indices) }
             return Array(plaintext)
         case .tripleDES: return LegacyCipher.tripleDES.decrypt(ciphertext, key: key, vector: vector)
         case .twoKeyTripleDES:

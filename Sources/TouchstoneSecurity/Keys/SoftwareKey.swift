@@ -96,15 +96,19 @@ extension SoftwareKey {
             let algorithm = AlgorithmIdentifier(fields[1]), let key = fields[2].bytes(.octetString)
         else { return nil }
         switch algorithm.algorithm {
-        case Self.rsaAlgorithm: self.init(.rsa, .private, data: Data(key))
+        case Self.rsaAlgorithm:
+            var data = Data(key)
+            defer { data.resetBytes(in: data.indices) }
+            self.init(.rsa, .private, data: data)
         case Self.ellipticCurveAlgorithm:
             // RFC 5915: a version, the number, the curve again and perhaps the point.
             guard let curve = Self.curve(algorithm.parameters),
                 let fields = (try? DER.parse(key))?.children(.sequence), fields.count >= 2,
-                let number = fields[1].bytes(.octetString), number.count <= curve.fieldSize,
-                let key = try? EllipticCurvePrivateKey(
-                    curve, number: Data(repeating: 0, count: curve.fieldSize - number.count) + number)
+                let bytes = fields[1].bytes(.octetString), bytes.count <= curve.fieldSize
             else { return nil }
+            var number = [UInt8](repeating: 0, count: curve.fieldSize - bytes.count) + bytes
+            defer { number.zero() }
+            guard let key = try? EllipticCurvePrivateKey(curve, number: number) else { return nil }
             self = .ellipticCurvePrivate(key)
         default: return nil
         }
@@ -115,12 +119,17 @@ extension SoftwareKey {
         return (try? RSAPublicKey(derRepresentation: data)).map(SoftwareKey.rsaPublic)
     }
 
-    /// PKCS#1 only: PKCS#8 has a sequence where that has the modulus.
     private static func rsaPrivateKey(_ data: Data) -> SoftwareKey? {
-        guard let fields = (try? DER.parse(Array(data)))?.children(.sequence), fields.count >= 9,
-            fields[1].identifier == .integer
-        else { return nil }
-        return (try? RSAPrivateKey(derRepresentation: data)).map(SoftwareKey.rsaPrivate)
+        var bytes = Array(data)
+        defer { bytes.zero() }
+        guard isPrivatePKCS1(bytes) else { return nil }
+        return (try? RSAPrivateKey(derRepresentation: bytes)).map(SoftwareKey.rsaPrivate)
+    }
+
+    /// PKCS#8 has a sequence where PKCS#1 has the modulus.
+    private static func isPrivatePKCS1(_ bytes: [UInt8]) -> Bool {
+        guard let fields = (try? DER.parse(bytes))?.children(.sequence), fields.count >= 9 else { return false }
+        return fields[1].identifier == .integer
     }
 
     /// One whole sequence: what comes after it would go unnoticed.
