@@ -7,19 +7,21 @@ extension EllipticCurvePrivateKey {
     ///
     /// - Throws: `errSecParam` for a point of another curve.
     package func sharedSecret(with other: EllipticCurvePublicKey) throws(Status) -> SymmetricKey {
+        var number = number
+        defer { number.erase() }
         do {
             let secret =
                 switch (self, other) {
-                case (.p256(let key), .p256(let other)):
-                    try P256.KeyAgreement.PrivateKey(rawRepresentation: key.rawRepresentation)
+                case (.p256, .p256(let other)):
+                    try P256.KeyAgreement.PrivateKey(rawRepresentation: number)
                         .sharedSecretFromKeyAgreement(
                             with: P256.KeyAgreement.PublicKey(rawRepresentation: other.rawRepresentation))
-                case (.p384(let key), .p384(let other)):
-                    try P384.KeyAgreement.PrivateKey(rawRepresentation: key.rawRepresentation)
+                case (.p384, .p384(let other)):
+                    try P384.KeyAgreement.PrivateKey(rawRepresentation: number)
                         .sharedSecretFromKeyAgreement(
                             with: P384.KeyAgreement.PublicKey(rawRepresentation: other.rawRepresentation))
-                case (.p521(let key), .p521(let other)):
-                    try P521.KeyAgreement.PrivateKey(rawRepresentation: key.rawRepresentation)
+                case (.p521, .p521(let other)):
+                    try P521.KeyAgreement.PrivateKey(rawRepresentation: number)
                         .sharedSecretFromKeyAgreement(
                             with: P521.KeyAgreement.PublicKey(rawRepresentation: other.rawRepresentation))
                 default: throw Status.param
@@ -27,6 +29,15 @@ extension EllipticCurvePrivateKey {
             return SymmetricKey(data: secret)
         } catch {
             throw .param
+        }
+    }
+
+    /// K; whoever asks erases it.
+    private var number: Data {
+        switch self {
+        case .p256(let key): key.rawRepresentation
+        case .p384(let key): key.rawRepresentation
+        case .p521(let key): key.rawRepresentation
         }
     }
 }

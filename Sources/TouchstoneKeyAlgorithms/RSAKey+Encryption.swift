@@ -104,7 +104,8 @@ private enum RSAPadding {
         let filling = byteCount - message.count - 2 * hash.byteCount - 2
         guard filling >= 0 else { throw .param }
         let seed = Data.random(count: hash.byteCount)
-        let plain = hash.hash(Data()) + Data(count: filling) + [1] + message
+        var plain = hash.hash(Data()) + Data(count: filling) + [1] + message
+        defer { plain.erase() }
         let masked = plain.xor(hash.mask(seed, byteCount: plain.count))
         return [0] + seed.xor(hash.mask(masked, byteCount: seed.count)) + masked
     }
