@@ -178,9 +178,7 @@ package final class KeychainStore: RowSource, Sendable {
                     CREATE INDEX item_subject ON item (class, agrp, subj) WHERE class = 'cert';
                     CREATE INDEX item_publicKey ON item (class, agrp, pkhh) WHERE class = 'cert';
                     """)
-        }
-        // What does not open any more is kept here (KC-16): any column may be anything.
-        migrator.registerMigration("3") { database in
+            // What does not open any more is kept here (KC-16): any column may be anything.
             try database.execute(
                 sql: """
                     CREATE TABLE quarantine (

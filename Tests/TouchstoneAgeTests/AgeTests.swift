@@ -5,7 +5,7 @@ import TouchstoneMemory
 @testable import TouchstoneAge
 
 /// The age v1 format of https://age-encryption.org/v1, against files of the `age` program and against damage.
-@Suite(.timeLimit(.minutes(3))) struct AgeTests {
+@Suite(.timeLimit(.minutes(10))) struct AgeTests {
     private static let passphrase = "four words make a passphrase"
     private static let two = Data((0..<65537).map { UInt8(($0 * 7) % 251) })
 

@@ -2,7 +2,7 @@ import LocalAuthentication
 import Testing
 import TouchstoneTesting
 
-@Suite(.timeLimit(.minutes(1))) struct CanEvaluatePolicyTests {
+@Suite(.timeLimit(.minutes(10))) struct CanEvaluatePolicyTests {
     /// One state of a device, and the answers for the policies 1 to 4.
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String

@@ -4,7 +4,7 @@ import TouchstoneCore
 import TouchstoneTesting
 import TouchstoneTransport
 
-@Suite(.timeLimit(.minutes(1))) struct CancellationTests {
+@Suite(.timeLimit(.minutes(10))) struct CancellationTests {
     private let device: SimulatedDevice
 
     init() throws {

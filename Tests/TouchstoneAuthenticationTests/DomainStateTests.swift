@@ -3,7 +3,7 @@ import LocalAuthentication
 import Testing
 import TouchstoneTesting
 
-@Suite(.timeLimit(.minutes(1))) struct DomainStateTests {
+@Suite(.timeLimit(.minutes(10))) struct DomainStateTests {
     private let device: SimulatedDevice
 
     init() throws {

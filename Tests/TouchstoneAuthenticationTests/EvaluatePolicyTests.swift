@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 import TouchstoneTesting
 
-@Suite(.timeLimit(.minutes(1))) struct EvaluatePolicyTests {
+@Suite(.timeLimit(.minutes(10))) struct EvaluatePolicyTests {
     // MARK: the call
 
     @Test("EV-01, EV-03: returns at once, replies once, and not on the main thread")

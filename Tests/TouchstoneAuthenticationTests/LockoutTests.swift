@@ -2,7 +2,7 @@ import LocalAuthentication
 import Testing
 import TouchstoneTesting
 
-@Suite(.timeLimit(.minutes(1))) struct LockoutTests {
+@Suite(.timeLimit(.minutes(10))) struct LockoutTests {
     @Test("EV-25: Touch ID ends at the third non-match with -1, and not at the second")
     func thirdNonMatch() async throws {
         let device = try SimulatedDevice(passcode: "1234", fingers: 1)

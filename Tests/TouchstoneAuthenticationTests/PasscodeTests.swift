@@ -5,7 +5,7 @@ import TouchstoneCore
 import TouchstoneTesting
 import TouchstoneTransport
 
-@Suite(.timeLimit(.minutes(1))) struct PasscodeTests {
+@Suite(.timeLimit(.minutes(10))) struct PasscodeTests {
     private let device: SimulatedDevice
 
     init() throws {

@@ -4,7 +4,7 @@ import Security
 import Testing
 import TouchstoneTesting
 
-@Suite(.timeLimit(.minutes(1))) struct PromptTests {
+@Suite(.timeLimit(.minutes(10))) struct PromptTests {
     private let device: SimulatedDevice
 
     init() throws {

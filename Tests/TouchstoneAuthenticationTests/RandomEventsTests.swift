@@ -16,7 +16,7 @@ struct SplitMix: RandomNumberGenerator {
 }
 
 /// Random lives of a device against the state machine of section 2.1, written down a second time, as a table of what a person sees.
-@Suite(.timeLimit(.minutes(2))) struct RandomEventsTests {
+@Suite(.timeLimit(.minutes(10))) struct RandomEventsTests {
     /// What the device should know.
     struct Model {
         let isTouch: Bool

@@ -4,7 +4,7 @@ import Security
 import Testing
 import TouchstoneTesting
 
-@Suite(.timeLimit(.minutes(1))) struct ReuseTests {
+@Suite(.timeLimit(.minutes(10))) struct ReuseTests {
     private let device: SimulatedDevice
 
     init() throws {

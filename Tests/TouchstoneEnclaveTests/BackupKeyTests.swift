@@ -6,7 +6,7 @@ import TouchstoneMemory
 @testable import TouchstoneEnclave
 
 /// KC-25, KC-26 where they are decided: whoever carries the keys of a backup may say what they like.
-@Suite(.timeLimit(.minutes(1))) final class BackupKeyTests {
+@Suite(.timeLimit(.minutes(10))) final class BackupKeyTests {
     private var enclave: Enclave
     private let backupKey = "the key of a backup, of 32 bytes"
     private let binding = EnclaveInterface.ItemBinding(accessGroup: "group", item: Data("item".utf8))

@@ -7,7 +7,7 @@ import TouchstoneMemory
 @testable import TouchstoneEnclave
 
 /// What is on disk before anybody hears of it, and what happens where it cannot be written.
-@Suite(.timeLimit(.minutes(1))) struct EnclaveHostTests {
+@Suite(.timeLimit(.minutes(10))) struct EnclaveHostTests {
     private final class Events: Sendable {
         private let received = Mutex<[EnclaveEvent]>([])
         var all: [EnclaveEvent] { received.withLock { $0 } }

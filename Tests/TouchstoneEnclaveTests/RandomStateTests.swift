@@ -5,7 +5,7 @@ import TouchstoneCore
 @testable import TouchstoneEnclave
 
 /// Random calls in any order, sensible or not, against what must hold after each.
-@Suite(.timeLimit(.minutes(2))) struct RandomStateTests {
+@Suite(.timeLimit(.minutes(10))) struct RandomStateTests {
     /// The same for the same seed, everywhere.
     private struct SplitMix: RandomNumberGenerator {
         var state: UInt64

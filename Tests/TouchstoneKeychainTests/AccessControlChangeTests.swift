@@ -5,7 +5,7 @@ import Testing
 import TouchstoneTesting
 
 /// What an update does to the constraint of an item, what several constraints at once do, and what is given without asking.
-@Suite(.timeLimit(.minutes(1))) struct AccessControlChangeTests {
+@Suite(.timeLimit(.minutes(10))) struct AccessControlChangeTests {
     private let device: SimulatedDevice
 
     init() throws { device = try SimulatedDevice(passcode: "1234", fingers: 2) }

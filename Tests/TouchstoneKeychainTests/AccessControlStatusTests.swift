@@ -5,7 +5,7 @@ import Testing
 import TouchstoneTesting
 
 /// Sections 6.4 to 6.6: prompts, statuses, and what an enrolment change does.
-@Suite(.timeLimit(.minutes(1))) struct AccessControlStatusTests {
+@Suite(.timeLimit(.minutes(10))) struct AccessControlStatusTests {
     private let device: SimulatedDevice
 
     init() throws { device = try SimulatedDevice(passcode: "1234", fingers: 2) }

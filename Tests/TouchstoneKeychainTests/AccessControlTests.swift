@@ -5,7 +5,7 @@ import Testing
 import TouchstoneTesting
 
 /// Sections 6.1 and 6.3: what a control can say, and what it then asks for.
-@Suite(.timeLimit(.minutes(1))) struct AccessControlTests {
+@Suite(.timeLimit(.minutes(10))) struct AccessControlTests {
     private let device: SimulatedDevice
 
     init() throws { device = try SimulatedDevice(passcode: "1234", fingers: 2) }

@@ -3,7 +3,7 @@ import Security
 import Testing
 import TouchstoneTesting
 
-@Suite(.timeLimit(.minutes(1))) struct AddRefusalTests {
+@Suite(.timeLimit(.minutes(10))) struct AddRefusalTests {
     /// Nothing is left of an add that was refused.
     private func expectRefusal(
         _ status: OSStatus, _ item: Attributes, sourceLocation: SourceLocation = #_sourceLocation

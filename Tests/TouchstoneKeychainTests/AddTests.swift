@@ -3,7 +3,7 @@ import Security
 import Testing
 import TouchstoneTesting
 
-@Suite(.timeLimit(.minutes(1))) struct AddTests {
+@Suite(.timeLimit(.minutes(10))) struct AddTests {
     private let device: SimulatedDevice
 
     init() throws { device = try SimulatedDevice(passcode: "1234", fingers: 1) }

@@ -7,7 +7,7 @@ import TouchstoneTesting
 import TouchstoneTransport
 
 /// Items that want a password of the app's own, which is part of their key.
-@Suite(.timeLimit(.minutes(1))) struct ApplicationPasswordTests {
+@Suite(.timeLimit(.minutes(10))) struct ApplicationPasswordTests {
     private let device: SimulatedDevice
 
     init() throws { device = try SimulatedDevice(passcode: "1234", fingers: 1) }

@@ -19,7 +19,7 @@ private final class FakedContext: LAContext {
 }
 
 /// What a context that is handed to the keychain is worth.
-@Suite(.timeLimit(.minutes(1))) struct AuthenticationContextTests {
+@Suite(.timeLimit(.minutes(10))) struct AuthenticationContextTests {
     private let device: SimulatedDevice
 
     init() throws { device = try SimulatedDevice(passcode: "1234", fingers: 1) }

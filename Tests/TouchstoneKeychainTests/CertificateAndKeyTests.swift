@@ -4,7 +4,7 @@ import Testing
 import TouchstoneTesting
 
 /// Certificates and keys as items: their primary keys, their defaults, and references in place of attributes.
-@Suite(.timeLimit(.minutes(1))) struct CertificateAndKeyTests {
+@Suite(.timeLimit(.minutes(10))) struct CertificateAndKeyTests {
     private let device: SimulatedDevice
 
     init() throws { device = try SimulatedDevice() }

@@ -5,7 +5,7 @@ import Testing
 import TouchstoneTesting
 
 /// Holds the page that says what every constant does against what it does.
-@Suite(.timeLimit(.minutes(1))) struct ConstantTableTests {
+@Suite(.timeLimit(.minutes(10))) struct ConstantTableTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 

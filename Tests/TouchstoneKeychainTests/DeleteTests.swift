@@ -3,7 +3,7 @@ import Security
 import Testing
 import TouchstoneTesting
 
-@Suite(.timeLimit(.minutes(1))) struct DeleteTests {
+@Suite(.timeLimit(.minutes(10))) struct DeleteTests {
     private let device: SimulatedDevice
 
     init() throws { device = try SimulatedDevice(passcode: "1234", fingers: 1) }

@@ -4,7 +4,7 @@ import Testing
 import TouchstoneTesting
 
 /// Identities: the join of a private key and a certificate whose public-key hash is the key's label.
-@Suite(.timeLimit(.minutes(1))) struct IdentityTests {
+@Suite(.timeLimit(.minutes(10))) struct IdentityTests {
     private let device: SimulatedDevice
 
     init() throws { device = try SimulatedDevice() }

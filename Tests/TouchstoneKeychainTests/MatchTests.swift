@@ -4,7 +4,7 @@ import Testing
 import TouchstoneTesting
 
 /// The match keys of a search: which items they keep, and what is refused.
-@Suite(.timeLimit(.minutes(1))) struct MatchTests {
+@Suite(.timeLimit(.minutes(10))) struct MatchTests {
     private let device: SimulatedDevice
 
     init() throws {

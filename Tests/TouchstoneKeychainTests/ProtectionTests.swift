@@ -4,7 +4,7 @@ import Testing
 import TouchstoneTesting
 
 /// Section 5.3: which class can be opened when.
-@Suite(.timeLimit(.minutes(1))) struct ProtectionTests {
+@Suite(.timeLimit(.minutes(10))) struct ProtectionTests {
     private static let unlockedOnly = ["ak", "aku", "akpu"]
     private static let afterFirstUnlock = ["ck", "cku"]
     private static let always = ["dk", "dku"]

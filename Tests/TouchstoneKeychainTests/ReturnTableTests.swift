@@ -4,7 +4,7 @@ import Testing
 import TouchstoneTesting
 
 /// Section 5 of the primary-key table: what every combination of return keys gives, for every class and limit.
-@Suite(.timeLimit(.minutes(1))) struct ReturnTableTests {
+@Suite(.timeLimit(.minutes(10))) struct ReturnTableTests {
     private static var returnKeys: [CFString] {
         [kSecReturnData, kSecReturnAttributes, kSecReturnRef, kSecReturnPersistentRef]
     }

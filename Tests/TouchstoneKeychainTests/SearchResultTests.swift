@@ -4,7 +4,7 @@ import Testing
 import TouchstoneTesting
 
 /// Section 5 of the primary-key table: what a search returns.
-@Suite(.timeLimit(.minutes(1))) struct SearchResultTests {
+@Suite(.timeLimit(.minutes(10))) struct SearchResultTests {
     private let device: SimulatedDevice
 
     init() throws { device = try SimulatedDevice() }

@@ -3,7 +3,7 @@ import Security
 import Testing
 import TouchstoneTesting
 
-@Suite(.timeLimit(.minutes(1))) struct SearchTests {
+@Suite(.timeLimit(.minutes(10))) struct SearchTests {
     private let device: SimulatedDevice
 
     init() throws { device = try SimulatedDevice() }

@@ -8,7 +8,7 @@ import TouchstoneTransport
 @testable import TouchstoneTesting
 
 /// Searches of many items: streamed, decided before the first is sent, and nobody else waits for them.
-@Suite(.timeLimit(.minutes(2))) struct StreamedSearchTests {
+@Suite(.timeLimit(.minutes(10))) struct StreamedSearchTests {
     private typealias CopyMatching = KeychainInterface.CopyMatching
 
     private static let app = AppIdentity(

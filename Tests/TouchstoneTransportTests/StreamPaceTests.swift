@@ -6,7 +6,7 @@ import TouchstoneCore
 @testable import TouchstoneTransport
 
 /// A stream over a socket is made no faster than it is read.
-@Suite(.timeLimit(.minutes(1))) struct StreamPaceTests {
+@Suite(.timeLimit(.minutes(10))) struct StreamPaceTests {
     private enum Pour: VarlinkMethod {
         static let name = "test.Pour.Pour"
         typealias Parameters = Empty

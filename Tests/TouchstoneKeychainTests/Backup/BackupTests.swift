@@ -8,7 +8,7 @@ import TouchstoneTransport
 @testable import TouchstoneTesting
 
 /// Section 5.6 of the rules: what is in a backup, and where it opens.
-@Suite(.timeLimit(.minutes(1))) struct BackupTests {
+@Suite(.timeLimit(.minutes(10))) struct BackupTests {
     private let device: SimulatedDevice
 
     init() throws { device = try SimulatedDevice(passcode: "1234", fingers: 1) }

@@ -7,7 +7,7 @@ import TouchstoneCore
 @testable import TouchstoneTesting
 
 /// KC-16: a damaged row is found, isolated, kept, and in nobody else's way.
-@Suite(.timeLimit(.minutes(1))) struct CheckTests {
+@Suite(.timeLimit(.minutes(10))) struct CheckTests {
     private let device: FileDevice
     private let queue: DatabaseQueue
 

@@ -8,7 +8,7 @@ import Testing
 @testable import TouchstoneTesting
 
 /// Damage to the database file itself: other items stay readable, and what can be read is saved.
-@Suite(.timeLimit(.minutes(3))) struct DamagedFileTests {
+@Suite(.timeLimit(.minutes(10))) struct DamagedFileTests {
     private static let count = 60
 
     /// The files of a device with items, shut down: no log beside the database.

@@ -8,7 +8,7 @@ import Testing
 /// What an earlier version wrote is opened by this one: `Fixtures/v1` was written by the first and is never written again.
 ///
 /// A format that changes adds a directory, which `script/make-fixture` makes of the one before.
-@Suite(.timeLimit(.minutes(1))) struct FixtureTests {
+@Suite(.timeLimit(.minutes(10))) struct FixtureTests {
     private static let versions = ["v1", "v2"]
     private static let files = ["enclave/root.key", "enclave/state", "keychain/keychain.db"]
 

@@ -9,7 +9,7 @@ import TouchstoneTransport
 @testable import TouchstoneTesting
 
 /// The queries that apps make most are point queries: an index leads to the row, and no scan does.
-@Suite(.timeLimit(.minutes(1))) struct QueryPlanTests {
+@Suite(.timeLimit(.minutes(10))) struct QueryPlanTests {
     /// A keychain without the rest of a device.
     private struct Parts {
         let service: KeychainService

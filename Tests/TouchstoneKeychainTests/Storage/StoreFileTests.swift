@@ -7,7 +7,7 @@ import Testing
 @testable import TouchstoneKeychain
 
 /// docs/storage-format.md: files, modes, and what can be read in them.
-@Suite(.timeLimit(.minutes(1))) struct StoreFileTests {
+@Suite(.timeLimit(.minutes(10))) struct StoreFileTests {
     // MARK: modes
 
     private func mode(_ path: String) throws -> Int {

@@ -7,7 +7,7 @@ import Testing
 @testable import TouchstoneTesting
 
 /// KC-12, KC-16: whoever can write the database can destroy items, and can do nothing else with them.
-@Suite(.timeLimit(.minutes(1))) struct TamperingTests {
+@Suite(.timeLimit(.minutes(10))) struct TamperingTests {
     private let device: FileDevice
     private let queue: DatabaseQueue
 
