@@ -61,7 +61,9 @@ extension Failure {
         switch status {
         case .interactionNotAllowed:
             Failure(.refused, "\(paths.name) was locked meanwhile: unlock it with 'touchstone device unlock'")
-        case .io: Failure(.internalError, "the disk of \(paths.name) is full, or failed")
+        case .diskFull: Failure(.internalError, "the disk of \(paths.name) is full: make room and try again")
+        case .readOnly: Failure(.internalError, "the disk of \(paths.name) can only be read")
+        case .io: Failure(.internalError, "the disk of \(paths.name) failed")
         default:
             Failure(
                 .internalError,
