@@ -110,7 +110,8 @@ extension BackupRecord {
 enum BackupAttributes {
     static func key(of lookupKey: Data) -> SymmetricKey {
         HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(data: lookupKey), info: Data("io.touchstone backup attributes".utf8), outputByteCount: 32)
+            inputKeyMaterial: SymmetricKey(data: lookupKey), info: Data("io.touchstone backup attributes".utf8),
+            outputByteCount: 32)
     }
 
     static func seal(_ attributes: Data, key: SymmetricKey, binding: ItemCipher.Binding) throws -> Data {
