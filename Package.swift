@@ -55,6 +55,7 @@ let package = Package(
     targets: [
         // ground
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+        .systemLibrary(name: "CGMP", pkgConfig: "gmp", providers: [.apt(["libgmp-dev"])]),
         .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
         .target(name: "CTouchstoneSystem"),
         library("TouchstoneCore"),
@@ -96,7 +97,7 @@ let package = Package(
             ]),
 
         // app API
-        library("TouchstoneKeyAlgorithms", ["TouchstoneCore", "CNettle", crypto, cryptoExtras]),
+        library("TouchstoneKeyAlgorithms", ["TouchstoneCore", "CGMP", "CNettle", crypto, cryptoExtras]),
         library("TouchstoneCoreFoundation"),
         library(
             "TouchstoneSecurity",

@@ -47,7 +47,7 @@ package struct RSAPublicKey: RSAKey {
     package var publicKey: RSAPublicKey { self }
 
     package func apply(_ block: Data) throws(Status) -> Data {
-        guard block.count == modulusByteCount, let result = MontgomeryModulus(modulus)?.power(block, exponent) else {
+        guard block.count == modulusByteCount, let result = modularPower(block, exponent, modulus: modulus) else {
             throw .param
         }
         return result
