@@ -13,6 +13,11 @@ package final class SocketServer: Sendable {
         package var maximumConnections = 4096
         /// Longest wait for the rest of a message whose beginning has come.
         package var partialMessageTimeout: TimeInterval = 10
+        /// Longest wait for a peer to take the part of a stream that it was sent.
+        package var unreadPartTimeout: TimeInterval = 10
+        /// Streams that may wait for their peers at a time: each holds a thread, of which the system gives 255.
+        package var maximumWaitingStreams = 128
+        package var maximumWaitingStreamsPerProcess = 32
         package init() {}
     }
 
@@ -27,6 +32,8 @@ package final class SocketServer: Sendable {
     ) throws {
         group = MultiThreadedEventLoopGroup(numberOfThreads: min(4, max(2, System.coreCount)))
         let connections = ConnectionCount(maximum: configuration.maximumConnections)
+        let streams = WaitingStreams(
+            maximum: configuration.maximumWaitingStreams, perProcess: configuration.maximumWaitingStreamsPerProcess)
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1024)
             .childChannelInitializer { channel in
@@ -34,7 +41,8 @@ package final class SocketServer: Sendable {
                     guard connections.enter() else { throw TooManyConnections() }
                     channel.closeFuture.whenComplete { _ in connections.leave() }
                     try channel.pipeline.syncOperations.addHandler(
-                        PeerHandler(router: router, identities: identities, configuration: configuration))
+                        PeerHandler(
+                            router: router, identities: identities, streams: streams, configuration: configuration))
                 }
             }
         do {
@@ -72,12 +80,42 @@ private final class ConnectionCount: Sendable {
     func leave() { count.withLock { $0 -= 1 } }
 }
 
+/// Counts the streams that wait for their peers.
+private final class WaitingStreams: Sendable {
+    private let maximum: Int
+    private let perProcess: Int
+    private let state = Mutex((count: 0, byProcess: [Int32: Int]()))
+
+    init(maximum: Int, perProcess: Int) {
+        self.maximum = maximum
+        self.perProcess = perProcess
+    }
+
+    func enter(_ process: Int32) -> Bool {
+        state.withLock { state in
+            guard state.count < maximum, state.byProcess[process, default: 0] < perProcess else { return false }
+            state.count += 1
+            state.byProcess[process, default: 0] += 1
+            return true
+        }
+    }
+
+    func leave(_ process: Int32) {
+        state.withLock { state in
+            state.count -= 1
+            state.byProcess[process, default: 1] -= 1
+            if state.byProcess[process] == 0 { state.byProcess[process] = nil }
+        }
+    }
+}
+
 /// One connection: cuts the stream into frames and carries replies back.
 private final class PeerHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private let router: VarlinkRouter
     private let identities: PeerIdentities
+    private let streams: WaitingStreams
     private let configuration: SocketServer.Configuration
     private var connection: VarlinkConnection?
     private var partial = ByteBuffer()
@@ -86,9 +124,13 @@ private final class PeerHandler: ChannelInboundHandler {
     private var deadline: Scheduled<Void>?
     private var isTakingFrames = false
 
-    init(router: VarlinkRouter, identities: PeerIdentities, configuration: SocketServer.Configuration) {
+    init(
+        router: VarlinkRouter, identities: PeerIdentities, streams: WaitingStreams,
+        configuration: SocketServer.Configuration
+    ) {
         self.router = router
         self.identities = identities
+        self.streams = streams
         self.configuration = configuration
     }
 
@@ -104,8 +146,15 @@ private final class PeerHandler: ChannelInboundHandler {
         connection = VarlinkConnection(
             peer: peer, router: router,
             write: { outbox.write($0, promise: nil) },
-            writeThrough: { frame in
+            writeThrough: { [streams, timeout = configuration.unreadPartTimeout] frame in
+                guard streams.enter(peer.processID) else {
+                    disconnect()
+                    return false
+                }
+                defer { streams.leave(peer.processID) }
                 let promise = channel.eventLoop.makePromise(of: Void.self)
+                let deadline = channel.eventLoop.scheduleTask(in: .nanoseconds(Int64(timeout * 1e9))) { disconnect() }
+                defer { deadline.cancel() }
                 outbox.write(frame, promise: promise)
                 return (try? promise.futureResult.wait()) != nil
             }, disconnect: disconnect)

@@ -30,7 +30,7 @@ import TouchstoneCore
         private let directory: URL
         private let server: SocketServer
 
-        init() throws {
+        init(_ configuration: SocketServer.Configuration = .init()) throws {
             directory = FileManager.default.temporaryDirectory.appendingPathComponent(
                 "ts-\(UUID().uuidString.prefix(8))")
             try FileManager.default.createDirectory(
@@ -57,7 +57,8 @@ import TouchstoneCore
             server = try SocketServer(
                 path: path, router: VarlinkRouter(info: .init(product: "pour", version: "1"), interfaces: [interface]),
                 identities: PeerIdentities(
-                    ownerID: getuid(), manifests: AppManifests([]) { _ in }, report: { _ in }))
+                    ownerID: getuid(), manifests: AppManifests([]) { _ in }, report: { _ in }),
+                configuration: configuration)
         }
 
         deinit {
@@ -79,6 +80,31 @@ import TouchstoneCore
         slow.close()
         _ = try server.ended.wait()
         #expect(try server.made.wait().count <= 3)
+    }
+
+    @Test("A client that takes nothing for too long loses its stream") func deadline() throws {
+        var configuration = SocketServer.Configuration()
+        configuration.unreadPartTimeout = 0.05
+        let server = try Server(configuration)
+        let slow = try RawClient(path: server.path)
+        slow.send(Array(#"{"method":"test.Pour.Pour","more":true}"#.utf8) + [0])
+        _ = try server.ended.wait()
+        #expect(try server.made.wait().count <= 3)
+        _ = try SocketEndpoint(path: server.path).client().call(Ask.self, Empty())
+    }
+
+    @Test("One process holds only so many waiting streams, and the others' calls have their threads")
+    func streamsOfOneProcess() throws {
+        var configuration = SocketServer.Configuration()
+        configuration.maximumWaitingStreamsPerProcess = 2
+        let server = try Server(configuration)
+        let slow = try (0..<3).map { _ in try RawClient(path: server.path) }
+        for client in slow { client.send(Array(#"{"method":"test.Pour.Pour","more":true}"#.utf8) + [0]) }
+        // The third is turned away, by the end of its connection.
+        _ = try server.ended.wait()
+        _ = try SocketEndpoint(path: server.path).client().call(Ask.self, Empty())
+        for client in slow { client.close() }
+        #expect(try server.ended.wait(for: 3).count == 3)
     }
 
     @Test("A client that reads gets all of it, in order") func reader() throws {
