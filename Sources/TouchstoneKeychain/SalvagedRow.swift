@@ -11,7 +11,9 @@ struct SalvagedRow {
     /// By the table's columns, in their order.
     var values: [DatabaseValue]
 
-    /// - Parameter log: SQLite's write-ahead log beside it; a page that it has is read there, so that what was deleted stays so.
+    /// Hands out the rows of a database file.
+    ///
+    /// `log` is SQLite's write-ahead log beside it; a page that it has is read there, so that what was deleted stays so.
     static func scan(_ file: Data, log: Data, _ body: (SalvagedRow) -> Void) {
         let pages = Pages(file, log)
         guard pages.count > 0 else { return }
