@@ -29,7 +29,7 @@ extension BackupService {
         let page: [KeychainStore.PageRow]
         do {
             page = try store.page(after: request.after ?? 0)
-            reply.total = try store.count()
+            if request.after == nil { reply.total = try store.count() }
         } catch {
             // The rest cannot be reached: the file itself is what is to be repaired.
             if reply.database.isEmpty { reply.database = ["the rows after \(request.after ?? 0) cannot be read"] }
@@ -54,7 +54,11 @@ extension BackupService {
         }
         if request.repairs, !aside.isEmpty || !mended.isEmpty {
             try store.write { writer in
-                for row in aside { try writer.putAside(rowID: row.rowID, version: row.version, at: now()) }
+                for row in aside {
+                    // One that was no item may have become one.
+                    if row.version == nil, try writer.row(rowID: row.rowID) != nil { continue }
+                    try writer.putAside(rowID: row.rowID, version: row.version, at: now())
+                }
                 for item in mended { try mend(item, in: writer) }
             }
         }

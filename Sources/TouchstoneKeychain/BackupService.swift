@@ -56,27 +56,37 @@ package final class BackupService: Sendable {
             ])
     }
 
-    /// A method for the owner alone.
+    /// A method for the owner alone, on the connection's own thread: all of them wait for the disk and for the enclave.
     private func owner<M: VarlinkMethod>(
         _ method: M.Type, _ body: @escaping @Sendable (M.Parameters) throws -> M.Reply
     ) -> VarlinkHandler {
-        .method(method) { [self] request, connection in
-            guard connection.peer.userID == ownerID || connection.peer.userID == 0 else {
-                throw BackupInterface.NotOwner()
+        .deferred(method) { [self] request, call in
+            call.connection.perform { [self] in
+                do {
+                    call.reply(try reporting(call.connection.peer) { try body(request) })
+                } catch let error as any VarlinkError {
+                    call.fail(error)
+                } catch {
+                    call.drop()
+                }
             }
-            do {
-                return try body(request)
-            } catch let status as Status {
-                throw BackupInterface.Failed(status)
-            } catch let error as DatabaseError {
-                throw BackupInterface.Failed(Status(error))
-            } catch let error as RemoteError where error.as(EnclaveInterface.NoSuchBackup.self) != nil {
-                throw BackupInterface.NoSuchSession()
-            } catch is BackupRecord.Malformed {
-                throw BackupInterface.Malformed()
-            } catch is TransportError {
-                throw BackupInterface.Failed(.notAvailable)
-            }
+        }
+    }
+
+    private func reporting<R>(_ peer: Peer, _ body: () throws -> R) throws -> R {
+        guard peer.userID == ownerID || peer.userID == 0 else { throw BackupInterface.NotOwner() }
+        do {
+            return try body()
+        } catch let status as Status {
+            throw BackupInterface.Failed(status)
+        } catch let error as DatabaseError {
+            throw BackupInterface.Failed(Status(error))
+        } catch let error as RemoteError where error.as(EnclaveInterface.NoSuchBackup.self) != nil {
+            throw BackupInterface.NoSuchSession()
+        } catch is BackupRecord.Malformed {
+            throw BackupInterface.Malformed()
+        } catch is TransportError {
+            throw BackupInterface.Failed(.notAvailable)
         }
     }
 
@@ -168,7 +178,9 @@ package final class BackupService: Sendable {
             default: counts.damaged += 1
             }
         }
-        return .init(records: records, next: page.last?.rowID, counts: counts, total: try store.count())
+        return .init(
+            records: records, next: page.last?.rowID, counts: counts,
+            total: request.after == nil ? try store.count() : 0)
     }
 
     private func record(_ row: ItemRow, _ attributes: [String: AttributeValue], _ wrappedKey: Data) throws
@@ -186,7 +198,9 @@ package final class BackupService: Sendable {
     // MARK: import
 
     private func `import`(_ request: BackupInterface.Import.Parameters) throws -> BackupInterface.Import.Reply {
-        try importing.withLock { importing in
+        // Whoever has no session has no say in an import that is under way.
+        _ = try enclave.call(EnclaveInterface.ImportKeys.self, .init(session: request.session, keys: []))
+        return try importing.withLock { importing in
             if request.offset == 0 { importing = Importing(session: request.session, offset: 0, rest: Data()) }
             guard let current = importing, current.session == request.session, current.offset == request.offset else {
                 throw BackupInterface.Malformed()
@@ -232,7 +246,7 @@ package final class BackupService: Sendable {
         let wrapped = try enclave.call(
             EnclaveInterface.ImportKeys.self, .init(session: session, keys: candidates.map(\.2)))
         guard wrapped.keys.count == candidates.count else { throw Status.internalError }
-        var rows: [(ItemRow, String)] = []
+        var rows: [ItemRow] = []
         for ((record, attributes, key), wrapped) in zip(candidates, wrapped.keys) {
             let protection = key.accessControl.protection
             switch (wrapped.verdict, wrapped.wrappedKey) {
@@ -250,7 +264,7 @@ package final class BackupService: Sendable {
                         attributes, classKey: SymmetricKey(data: metadataKey), binding: record.binding),
                     wrappedKey: wrappedKey, secret: record.secret,
                     tags: tags(of: named, in: record.itemClass))
-                rows.append((row, attributes.accessGroup))
+                rows.append(row)
             case (.locked, _): throw Status.interactionNotAllowed
             default: counts.damaged += 1
             }
@@ -258,40 +272,37 @@ package final class BackupService: Sendable {
         let before = counts
         counts = try store.write { writer in
             var counts = before
-            for (row, accessGroup) in rows {
-                try save(row, accessGroup: accessGroup, replaces: replaces, in: writer, &counts)
-            }
+            for row in rows { try save(row, metadataKeys, replaces: replaces, in: writer, &counts) }
             return counts
         }
     }
 
     private func save(
-        _ row: ItemRow, accessGroup: String, replaces: Bool, in writer: KeychainStore.KeychainWriter,
+        _ row: ItemRow, _ metadataKeys: MetadataKeys, replaces: Bool, in writer: KeychainStore.KeychainWriter,
         _ counts: inout BackupInterface.ImportCounts
     ) throws {
-        let same = try writer.row(identityTag: row.identityTag)
-        let named = try writer.row(identifier: row.identifier)
-        if let named, named.version == row.version, named.identityTag == row.identityTag {
-            counts.kept += 1
-            return
-        }
+        var isThere = false
         // KC-31: what can never be opened again is in nobody's way.
-        let isThere = try named != nil || same.map { try !isGone($0, accessGroup: accessGroup) } ?? false
-        guard replaces || !isThere else {
-            counts.kept += 1
-            return
+        for old in [
+            try writer.row(identityTag: row.identityTag), try writer.row(identifier: row.identifier),
+        ].compactMap(\.self) {
+            let loss = try enclave.loss(
+                of: old, metadataKey: metadataKeys.open[old.accessibility.rawValue].map { SymmetricKey(data: $0) },
+                isDestroyed: metadataKeys.destroyed.contains(old.accessibility.rawValue))
+            if let loss {
+                try writer.clear(old, loss, at: now())
+            } else {
+                isThere = true
+                let isSame = old.identifier == row.identifier && old.version == row.version
+                guard replaces, !isSame || old.identityTag != row.identityTag else {
+                    counts.kept += 1
+                    return
+                }
+                try writer.delete(old)
+            }
         }
-        for old in [same, named] { if let rowID = old?.rowID { try writer.delete(rowID: rowID) } }
         try writer.save(row)
         if isThere { counts.replaced += 1 } else { counts.added += 1 }
-    }
-
-    private func isGone(_ row: ItemRow, accessGroup: String) throws -> Bool {
-        let binding = EnclaveInterface.ItemBinding(accessGroup: accessGroup, item: row.binding.bytes)
-        let reply = try enclave.call(
-            EnclaveInterface.UnwrapKeys.self,
-            .init(items: [.init(wrappedKey: row.wrappedKey, binding: binding)], app: "", context: nil))
-        return reply.items.first?.state == .gone
     }
 
     /// nil where they are another device's.

@@ -226,6 +226,10 @@ enum ItemAttributes {
                 else { return nil }
                 value = .accessControl(control)
             }
+            switch value {
+            case .real(let number), .date(let number): guard number.isFinite else { return nil }
+            default: break
+            }
             attributes[String(decoding: key, as: UTF8.self)] = value
         }
         return attributes

@@ -30,6 +30,7 @@ package struct KeychainFile {
     package func repair(now: Date = Date()) throws -> (items: Int, kept: URL) {
         let directory = url.deletingLastPathComponent()
         let aside = try makeDirectory(beside: directory, now)
+        var isExchanged = false
         do {
             let fresh = aside.appendingPathComponent(url.lastPathComponent)
             let count = try copy(into: fresh)
@@ -37,11 +38,12 @@ package struct KeychainFile {
             try Self.sync(aside)
             let code = unsafe touchstone_exchange(directory.path, aside.path)
             guard code == 0 else { throw Self.error(directory.path, code) }
+            isExchanged = true
             try Self.sync(directory.deletingLastPathComponent())
             return (count, aside)
         } catch {
-            // Ours, and not yet anything else's place.
-            if let exchanged = try? problems(), !exchanged.isEmpty { try? FileManager.default.removeItem(at: aside) }
+            // Ours until the exchange; from then on the only place of the old database.
+            if !isExchanged { try? FileManager.default.removeItem(at: aside) }
             throw error
         }
     }
@@ -75,16 +77,24 @@ package struct KeychainFile {
         let target = try DatabaseQueue(path: fresh.path)
         try KeychainStore.migrate(target)
         let items = try target.write { target in
+            let columns = try target.columns(in: "item").map(\.name)
+            var hasAllItems = false
             if let source = try? Self.open(url) {
-                for table in ["item", "quarantine"] {
-                    let columns = try target.columns(in: table).map(\.name)
-                    source.inDatabase { Self.copy(table, columns, from: $0, into: target) }
+                hasAllItems = source.inDatabase { source in
+                    // A walk that ends well may have passed over pages: an index must know as many rows.
+                    let known = try? Int.fetchOne(source, sql: "SELECT count(*) FROM item INDEXED BY item_account")
+                    return Self.copy("item", columns, from: source, into: target)
+                        && known == (try? Int.fetchOne(target, sql: "SELECT count(*) FROM item"))
                 }
+                let columns = try target.columns(in: "quarantine").map(\.name)
+                _ = source.inDatabase { Self.copy("quarantine", columns, from: $0, into: target) }
             }
             // Rows that the damage hides from SQLite.
-            let columns = try target.columns(in: "item").map(\.name)
-            if let bytes = try? Data(contentsOf: url, options: .mappedIfSafe) {
-                SalvagedRow.scan(bytes) { Self.insert($0.values, $0.rowID, "item", columns, into: target) }
+            if !hasAllItems, let bytes = try? Data(contentsOf: url, options: .mappedIfSafe) {
+                let log = try? Data(contentsOf: URL(fileURLWithPath: url.path + "-wal"), options: .mappedIfSafe)
+                SalvagedRow.scan(bytes, log: log ?? Data()) {
+                    Self.insert($0.values, $0.rowID, "item", columns, into: target)
+                }
             }
             return try Int.fetchOne(target, sql: "SELECT count(*) FROM item") ?? 0
         }
@@ -94,7 +104,11 @@ package struct KeychainFile {
     }
 
     /// From both ends, as far as the rows can be read.
-    private static func copy(_ table: String, _ columns: [String], from source: Database, into target: Database) {
+    ///
+    /// - Returns: Whether they were read from one end to the other.
+    private static func copy(
+        _ table: String, _ columns: [String], from source: Database, into target: Database
+    ) -> Bool {
         for order in ["ASC", "DESC"] {
             do {
                 let rows = try Row.fetchCursor(source, sql: "SELECT * FROM \(table) ORDER BY rowid \(order)")
@@ -103,9 +117,10 @@ package struct KeychainFile {
                     guard let rowID = Int64.fromDatabaseValue(values.first ?? .null) else { continue }
                     insert(values, rowID, table, columns, into: target)
                 }
-                return
+                return true
             } catch { continue }
         }
+        return false
     }
 
     /// What is there already stays: a row is found by more than one way.

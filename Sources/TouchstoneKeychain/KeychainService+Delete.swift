@@ -50,7 +50,8 @@ extension KeychainService {
         let groups = try searchedGroups(query, of: app)
         var rows: [Int64] = []
         try writer.scan(filter) { row in
-            if case .open(let item) = try openMetadata(row), !matches(item, query, groups) { return true }
+            // One that does not open is not known to match.
+            guard case .open(let item) = try openMetadata(row), matches(item, query, groups) else { return true }
             if let rowID = row.rowID { rows.append(rowID) }
             return true
         }
@@ -60,7 +61,7 @@ extension KeychainService {
 
 extension KeychainQuery {
     /// Whether it asks for what only decrypted attributes tell.
-    fileprivate var needsMetadata: Bool {
+    var needsMetadata: Bool {
         attributes.keys.contains { key in
             guard let attribute = itemClass.attribute(key) else { return false }
             return !attribute.hasTag

@@ -81,19 +81,12 @@ extension KeychainService {
         return opened
     }
 
-    /// Whether a row can never be opened again, as far as can be told without asking anybody (KC-31, KC-32).
-    func isGone(_ row: ItemRow, accessGroup: String) throws -> Bool {
-        guard let metadata = try? openMetadata(row) else { return false }
-        if case .gone = metadata { return true }
-        let binding = EnclaveInterface.ItemBinding(accessGroup: accessGroup, item: row.binding.bytes)
-        let reply = try enclave.call(
-            EnclaveInterface.UnwrapKeys.self,
-            .init(items: [.init(wrappedKey: row.wrappedKey, binding: binding)], app: "", context: nil))
-        guard let opened = reply.items.first else { throw Status.internalError }
-        if let key = opened.key, let secret = row.secret {
-            return ItemCipher.openSecret(secret, key: SymmetricKey(data: key), binding: row.binding) == nil
+    /// Why a row can never be opened again, if it cannot.
+    func loss(of row: ItemRow) throws -> ItemLoss? {
+        let (key, isDestroyed) = metadataKeys.withLock {
+            ($0.open[row.accessibility], $0.destroyed.contains(row.accessibility))
         }
-        return opened.state == .gone
+        return try enclave.loss(of: row, metadataKey: key, isDestroyed: isDestroyed)
     }
 
     /// Makes a row of attributes and data, under fresh keys.

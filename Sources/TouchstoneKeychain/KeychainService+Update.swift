@@ -34,11 +34,9 @@ extension KeychainService {
         let row = try seal(
             attributes, control: control, data: data, itemClass: item.row.itemClass, identifier: item.row.identifier,
             rowID: item.row.rowID, for: app, context: context)
-        if row.identityTag != item.row.identityTag, let other = try writer.row(identityTag: row.identityTag),
-            let rowID = other.rowID
-        {
-            guard try isGone(other, accessGroup: attributes.accessGroup) else { throw Status.duplicateItem }
-            try writer.delete(rowID: rowID)
+        if row.identityTag != item.row.identityTag, let other = try writer.row(identityTag: row.identityTag) {
+            guard let loss = try loss(of: other) else { throw Status.duplicateItem }
+            try writer.clear(other, loss, at: now())
         }
         try writer.save(row)
     }

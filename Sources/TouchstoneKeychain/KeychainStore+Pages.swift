@@ -42,9 +42,7 @@ extension KeychainStore {
             ("metadata", row["metadata"] as DatabaseValue), ("wrappedKey", row["wrappedKey"] as DatabaseValue),
             ("secret", row["secret"] as DatabaseValue),
             ("secretBytes", (Data.fromDatabaseValue(row["secret"])?.count).databaseValue))
-        guard var item = try? ItemRow(whole), item.identifier.bytes.count == ItemIdentifier.length,
-            item.version.count == ItemIdentifier.length
-        else { return read }
+        guard var item = ItemRow(whole) else { return read }
         for column in tagColumns {
             let value: DatabaseValue = row[column]
             if let tag = Data.fromDatabaseValue(value) { item.tags[column] = tag }
@@ -90,7 +88,7 @@ extension KeychainStore.KeychainWriter {
         let rows = try Row.fetchCursor(
             database.cachedStatement(sql: "SELECT \(ItemRow.columns) FROM item WHERE identifier = ?"),
             arguments: [identifier.bytes])
-        return try rows.next().flatMap { try ItemRow($0) }
+        return try rows.next().flatMap { ItemRow($0) }
     }
 
     /// Moves a row out of everybody's sight, and keeps it (KC-16).

@@ -30,21 +30,25 @@ extension ItemRow {
     fileprivate static let columnsWithoutSecret =
         "rowid, class, identifier, version, pdmn, identity, metadata, wrappedKey, NULL, length(secret)"
 
-    /// nil for a class that is not known.
-    ///
-    /// - Throws: GRDB's errors for a row that is not as our schema says: the file may be another's work.
-    init?(_ row: Row) throws {
-        guard let itemClass = ItemClass(rawValue: try row.decode(String.self, atIndex: 1)),
-            let accessibility = Accessibility(rawValue: try row.decode(String.self, atIndex: 4))
-        else { return nil }
-        self.init(
-            rowID: try row.decode(Int64.self, atIndex: 0), itemClass: itemClass,
-            identifier: ItemIdentifier(bytes: try row.decode(Data.self, atIndex: 2)),
-            version: try row.decode(Data.self, atIndex: 3), accessibility: accessibility,
-            identityTag: try row.decode(Data.self, atIndex: 5), metadata: try row.decode(Data.self, atIndex: 6),
-            wrappedKey: try row.decode(Data.self, atIndex: 7), secret: try row.decode(Data?.self, atIndex: 8),
-            tags: [:],
-            secretBytes: try row.decode(Int?.self, atIndex: 9) ?? 0)
+    /// nil for a row that is not as our schema says: the file may be another's work, and what is no item is absent (KC-16).
+    init?(_ row: Row) {
+        do {
+            guard let itemClass = ItemClass(rawValue: try row.decode(String.self, atIndex: 1)),
+                let accessibility = Accessibility(rawValue: try row.decode(String.self, atIndex: 4))
+            else { return nil }
+            let identifier = try row.decode(Data.self, atIndex: 2)
+            let version = try row.decode(Data.self, atIndex: 3)
+            guard identifier.count == ItemIdentifier.length, version.count == ItemIdentifier.length else { return nil }
+            self.init(
+                rowID: try row.decode(Int64.self, atIndex: 0), itemClass: itemClass,
+                identifier: ItemIdentifier(bytes: identifier), version: version, accessibility: accessibility,
+                identityTag: try row.decode(Data.self, atIndex: 5), metadata: try row.decode(Data.self, atIndex: 6),
+                wrappedKey: try row.decode(Data.self, atIndex: 7), secret: try row.decode(Data?.self, atIndex: 8),
+                tags: [:],
+                secretBytes: try row.decode(Int?.self, atIndex: 9) ?? 0)
+        } catch {
+            return nil
+        }
     }
 }
 
@@ -219,7 +223,7 @@ package final class KeychainStore: RowSource, Sendable {
         let statement = try database.cachedStatement(sql: sql)
         let rows = try Row.fetchCursor(statement, arguments: arguments)
         while let row = try rows.next() {
-            guard let item = try ItemRow(row) else { continue }
+            guard let item = ItemRow(row) else { continue }
             guard try body(item) else { return }
         }
     }
@@ -234,7 +238,7 @@ package final class KeychainStore: RowSource, Sendable {
     private static func row(_ database: Database, _ rowID: Int64, withSecret: Bool) throws -> ItemRow? {
         let columns = withSecret ? ItemRow.columns : ItemRow.columnsWithoutSecret
         let statement = try database.cachedStatement(sql: "SELECT \(columns) FROM item WHERE rowid = ?")
-        return try Row.fetchOne(statement, arguments: [rowID]).flatMap { try ItemRow($0) }
+        return try Row.fetchOne(statement, arguments: [rowID]).flatMap { ItemRow($0) }
     }
 
     /// The query of a search, without anything of what is searched for in its text.
@@ -264,8 +268,8 @@ package final class KeychainStore: RowSource, Sendable {
         return (sql, StatementArguments(arguments))
     }
 
-    /// Looks at the database for longer than one search takes, in the reader's turn.
-    func inspect<R>(_ body: (Database) throws -> R) throws -> R { try reader.unsafeRead(body) }
+    /// Looks at the database for longer than one search takes; point queries do not wait for it.
+    func inspect<R>(_ body: (Database) throws -> R) throws -> R { try scanner.unsafeRead(body) }
 
     // MARK: writing
 
@@ -292,8 +296,11 @@ package final class KeychainStore: RowSource, Sendable {
             let rows = try Row.fetchCursor(
                 database.cachedStatement(sql: "SELECT \(ItemRow.columns) FROM item WHERE identity = ?"),
                 arguments: [identityTag])
-            return try rows.next().flatMap { try ItemRow($0) }
+            return try rows.next().flatMap { ItemRow($0) }
         }
+
+        /// nil where there is none, or what is there is no item.
+        func row(rowID: Int64) throws -> ItemRow? { try KeychainStore.row(database, rowID, withSecret: true) }
 
         /// Deletes the row as it was read; not one that another call has put in its place since.
         func delete(_ row: ItemRow) throws {

@@ -8,6 +8,8 @@ struct OpenItem {
     var attributes: [String: AttributeValue]
     var control: AccessControl
     var data: Data?
+    /// What an app gave of an item that is there already and guarded: no name of it is known to the app.
+    var isGiven = false
 }
 
 /// What a search found: an item, or the key of an identity beside its certificate.
@@ -15,7 +17,6 @@ struct Match {
     var item: OpenItem
     var certificate: OpenItem?
 
-    var rows: [ItemRow] { items.map(\.row) }
     var items: [OpenItem] { [item] + (certificate.map { [$0] } ?? []) }
 
     /// What the return keys ask for (section 5 of the primary-key table).
@@ -31,8 +32,8 @@ struct Match {
         }
         if query.opensSecret { result.data = item.data }
         if query.returnsReference { result.certificate = certificate?.data }
-        if query.returnsPersistentReference {
-            let named = certificate ?? item
+        let named = certificate ?? item
+        if query.returnsPersistentReference, !named.isGiven {
             let itemClass = certificate == nil ? item.row.itemClass : .identity
             result.persistentReference = named.row.identifier.persistentReference(itemClass)
         }

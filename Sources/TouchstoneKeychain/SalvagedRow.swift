@@ -11,8 +11,11 @@ struct SalvagedRow {
     /// By the table's columns, in their order.
     var values: [DatabaseValue]
 
-    static func scan(_ file: Data, _ body: (SalvagedRow) -> Void) {
-        let pages = Pages(file)
+    /// Hands out the rows of a database file.
+    ///
+    /// `log` is SQLite's write-ahead log beside it; a page that it has is read there, so that what was deleted stays so.
+    static func scan(_ file: Data, log: Data, _ body: (SalvagedRow) -> Void) {
+        let pages = Pages(file, log)
         guard pages.count > 0 else { return }
         for number in 1...pages.count { pages.rows(on: number).forEach(body) }
     }
@@ -34,27 +37,67 @@ struct SalvagedRow {
     }
 
     private struct Pages {
-        let file: Data
+        private let file: Data
+        private let log: Data
+        /// Where in the log the last committed state of a page is.
+        private let logged: [Int: Int]
         let size: Int
         let usable: Int
+        let count: Int
 
-        init(_ file: Data) {
+        init(_ file: Data, _ log: Data) {
             self.file = file
+            self.log = log
             let head = file.prefix(100)
             let told = head.count == 100 ? Int(head[head.startIndex + 16]) << 8 | Int(head[head.startIndex + 17]) : 0
             // Where the head is damaged, what SQLite makes by default.
             size = told == 1 ? 65536 : (512...32768).contains(told) && told.nonzeroBitCount == 1 ? told : 4096
             let reserved = head.count == 100 ? Int(head[head.startIndex + 20]) : 0
             usable = size - (size - reserved >= 480 ? reserved : 0)
+            let (logged, committed) = Self.committed(log, pageSize: size)
+            self.logged = logged
+            count = min(committed ?? .max, max(file.count / size, logged.keys.max() ?? 0))
         }
 
-        var count: Int { file.count / size }
+        /// The pages of the log by their numbers, up to its last commit, and how many the database has from then on.
+        private static func committed(_ log: Data, pageSize: Int) -> (pages: [Int: Int], count: Int?) {
+            func number(_ offset: Int) -> Int {
+                log[(log.startIndex + offset)..<(log.startIndex + offset + 4)].reduce(0) { $0 << 8 | Int($1) }
+            }
+            let (head, frameHead) = (32, 24)
+            guard log.count >= head, number(0) & ~1 == 0x377F_0682, number(8) == pageSize else { return ([:], nil) }
+            var (pages, open): ([Int: Int], [Int: Int]) = ([:], [:])
+            var count: Int?
+            var place = head
+            // Frames of an earlier round have another salt.
+            while place + frameHead + pageSize <= log.count, number(place + 8) == number(16),
+                number(place + 12) == number(20)
+            {
+                open[number(place)] = place + frameHead
+                if number(place + 4) != 0 {
+                    pages.merge(open) { $1 }
+                    open = [:]
+                    count = number(place + 4)
+                }
+                place += frameHead + pageSize
+            }
+            return (pages, count)
+        }
+
+        /// Whether the page is there at all: a file may have been cut.
+        private func has(_ page: Int) -> Bool {
+            (1...max(1, count)).contains(page) && (logged[page] != nil || page <= file.count / size)
+        }
 
         private func byte(_ page: Int, _ offset: Int) -> Int {
-            Int(file[file.startIndex + (page - 1) * size + offset])
+            bytes(page, offset, 1).reduce(0) { $0 | Int($1) }
         }
 
         private func bytes(_ page: Int, _ offset: Int, _ count: Int) -> Data {
+            if let place = logged[page] {
+                let start = log.startIndex + place + offset
+                return log[start..<(start + count)]
+            }
             let start = file.startIndex + (page - 1) * size + offset
             return file[start..<(start + count)]
         }
@@ -78,6 +121,7 @@ struct SalvagedRow {
         }
 
         func rows(on page: Int) -> [SalvagedRow] {
+            guard has(page) else { return [] }
             let start = page == 1 ? 100 : 0
             // A leaf of a table.
             guard byte(page, start) == 0x0D else { return [] }
@@ -109,7 +153,7 @@ struct SalvagedRow {
             var next = number(page, start + local)
             // Each page gives something, so that a ring of them ends too.
             while payload.count < length {
-                guard (1...count).contains(next) else { return nil }
+                guard has(next) else { return nil }
                 payload.append(bytes(next, 4, min(usable - 4, length - payload.count)))
                 next = number(next, 0)
             }

@@ -47,14 +47,12 @@ final class Search<Source: RowSource> {
         filter = try service.filter(searched, for: app)
     }
 
-    var isEmpty: Bool { located.isEmpty }
-
     // MARK: one
 
     /// Whether the first match can be had by one look at the rows, without reading others beside them.
     var canTakeFirst: Bool {
         query.limit == 1 && query.itemClass != .identity && query.certificates.issuers == nil
-            && !query.certificates.readCertificates
+            && !query.certificates.readCertificates && query.hostOrParent == nil && !query.needsMetadata
     }
 
     /// The first match, opened at once: the shortest way for what is asked most.
@@ -144,11 +142,22 @@ final class Search<Source: RowSource> {
         }
     }
 
+    /// Hands matching rows to `body` until it returns false, a few at a time, so that point queries do not wait for what it does.
+    private func scan(_ filter: RowFilter, withSecrets: Bool, _ body: (ItemRow) throws -> Bool) throws {
+        var rest = try source.rowIDs(filter)[...]
+        while !rest.isEmpty {
+            for row in try source.rows(rest.prefix(Self.sliceWithSecrets), withSecrets: withSecrets) {
+                guard try body(row) else { return }
+            }
+            rest = rest.dropFirst(Self.sliceWithSecrets)
+        }
+    }
+
     /// The private key whose label is the certificate's public-key hash.
     private func key(of certificate: OpenItem) throws -> OpenItem? {
         guard let keys = query.part(.key).keys(of: certificate) else { return nil }
         var found: OpenItem?
-        try source.scan(service.filter(keys, for: app)) { row in
+        try scan(service.filter(keys, for: app), withSecrets: query.opensSecret) { row in
             if let item = try readable(row), service.matches(item, keys, allGroups) { found = item }
             return found == nil
         }
@@ -158,8 +167,11 @@ final class Search<Source: RowSource> {
     /// Holds the match keys of a search against an item; those for certificates do not concern any other.
     private func accepts(_ item: OpenItem) throws -> Bool {
         if let host = query.hostOrParent {
-            guard case .string(let server)? = item.attributes["srvr"] else { return false }
-            let name = server.lowercased()
+            // Text, or data of the same bytes.
+            guard let attribute = item.row.itemClass.attribute("srvr"), let server = item.attributes["srvr"] else {
+                return false
+            }
+            let name = String(decoding: attribute.comparable(server), as: UTF8.self).lowercased()
             guard name == host || name.hasSuffix("." + host) else { return false }
         }
         if item.row.itemClass == .key { return acceptsDate(of: item) }
@@ -199,7 +211,7 @@ final class Search<Source: RowSource> {
             let above = try KeychainQuery([
                 "class": .string(ItemClass.certificate.rawValue), "subj": .data(issuer), "sync": .string("syna"),
             ])
-            try source.scan(service.filter(above, for: app)) { row in
+            try scan(service.filter(above, for: app), withSecrets: false) { row in
                 if let item = try readable(row), service.matches(item, above, allGroups), let issuer = item.issuer {
                     next.append(issuer)
                 }

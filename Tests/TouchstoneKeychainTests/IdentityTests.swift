@@ -51,6 +51,27 @@ import TouchstoneTesting
         }
     }
 
+    @Test("AC-23: of a guarded certificate that is there an add tells nothing but what the app gave") func guarded()
+        throws
+    {
+        let device = try SimulatedDevice(passcode: "1234", fingers: 1)
+        try device.runUnprompted {
+            let presence = try control(.userPresence)
+            #expect(
+                addReference(
+                    try certificate(TestCertificates.client),
+                    [kSecAttrLabel: "guarded", kSecAttrAccessControl: presence]) == errSecSuccess)
+            let (status, result) = addReturning([
+                kSecValueRef: try clientIdentity(), kSecReturnAttributes: true, kSecReturnPersistentRef: true,
+            ])
+            #expect(status == errSecSuccess)
+            let returned = try #require(result as? [String: Any])
+            #expect(returned["labl"] as? String != "guarded")
+            #expect(returned["v_PersistentRef"] == nil)
+            #expect(returned["pkhh"] != nil)
+        }
+    }
+
     @Test("Section 6: a key that is there already is a duplicate, and then no certificate is added") func addingIsOne()
         throws
     {

@@ -190,6 +190,15 @@ import TouchstoneTesting
         }
     }
 
+    @Test("Match keys: a server kept as data is matched by its bytes, as text is") func hostAsData() {
+        device.run {
+            for server in ["www.example.org", "badexample.org"] {
+                #expect(add(internet([kSecAttrServer: Data(server.utf8), kSecAttrAccount: server])) == errSecSuccess)
+            }
+            #expect(accounts(internet([kSecMatchHostOrSubdomainOfHost: "example.org"])) == ["www.example.org"])
+        }
+    }
+
     // MARK: what is refused, and what is accepted without effect
 
     @Test("Section 4: a match key of the wrong type is refused") func wrongTypes() {

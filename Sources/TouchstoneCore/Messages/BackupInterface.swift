@@ -47,7 +47,7 @@ package enum BackupInterface {
             package var next: Int64?
             /// Of these records.
             package var counts: ExportCounts
-            /// All items there are, for showing progress.
+            /// All items there are, for showing progress; 0 in any but the first reply.
             package var total: Int
             package init(records: Data, next: Int64?, counts: ExportCounts, total: Int) {
                 self.records = records

@@ -42,6 +42,7 @@ struct CheckCommand: ParsableCommand {
         repeat {
             let reply = try device.call(BackupInterface.Check.self, .init(after: after, repairs: repair))
             database += reply.database
+            if after == nil { sum.total = reply.total }
             sum.checked += reply.checked
             sum.locked += reply.locked
             sum.expired += reply.expired
@@ -49,7 +50,7 @@ struct CheckCommand: ParsableCommand {
             damaged += reply.damaged.count
             if !reply.damaged.isEmpty { progress.clear() }
             for row in reply.damaged { StandardOutput.say(Self.line(row, isRepaired: repair)) }
-            progress.show("\(sum.checked) of \(reply.total) items")
+            progress.show("\(sum.checked) of \(sum.total) items")
             after = reply.next
         } while after != nil
         progress.clear()

@@ -53,16 +53,18 @@ struct ExportCommand: ParsableCommand {
         var after: Int64?
         var progress = ProgressLine()
         defer { progress.clear() }
+        var total = 0
         while true {
             let page = try session.device.call(
                 BackupInterface.Export.self, .init(session: session.identifier, after: after))
             try writer.write(page.records)
+            if after == nil { total = page.total }
             counts.exported += page.counts.exported
             counts.thisDeviceOnly += page.counts.thisDeviceOnly
             counts.excluded += page.counts.excluded
             counts.damaged += page.counts.damaged
             let done = counts.exported + counts.excluded + counts.damaged
-            progress.show("\(done) of \(page.total) items")
+            progress.show("\(done) of \(total) items")
             guard let next = page.next else { return counts }
             after = next
         }

@@ -150,6 +150,73 @@ import TouchstoneCore
         device.run { #expect(secret(account("b")) == "of b") }
     }
 
+    /// The first row, with one bit of a column changed.
+    private func damage(_ column: String) throws {
+        let row = try RawRow(0, in: queue)
+        var bytes = row.bytes(column)
+        bytes[bytes.count / 2] ^= 1
+        try row.with(column, bytes).put(into: queue)
+    }
+
+    @Test("KC-16: a row with a value of another kind is absent from every search, and in no other's way")
+    func malformedInSearch() throws {
+        for column in ["metadata", "wrappedKey", "secret", "version"] {
+            let row = try RawRow(0, in: queue)
+            try row.with(column, 7).put(into: queue)
+            device.run {
+                #expect(read(account("a")) == errSecItemNotFound, "\(column)")
+                #expect(accounts(generic()) == ["b"], "\(column)")
+                #expect(secret(account("b")) == "of b", "\(column)")
+            }
+            try row.put(into: queue)
+            device.run { #expect(secret(account("a")) == "of a", "\(column)") }
+        }
+    }
+
+    @Test("KC-16: a delete by what has no tag leaves a row that does not open") func deleteByDate() throws {
+        let date = try device.run { try #require(try attributes(account("b"))["cdat"] as? Date) }
+        try damage("metadata")
+        device.run {
+            #expect(delete(generic([kSecAttrCreationDate: date + 1])) == errSecItemNotFound)
+            #expect(delete(generic([kSecAttrCreationDate: date])) == errSecSuccess)
+        }
+        #expect(try rows() == 1)
+        #expect(try RawRow(0, in: queue).columns["rowid"] == 1.databaseValue)
+    }
+
+    @Test("KC-16: an add in place of a damaged item puts that aside", arguments: ["metadata", "wrappedKey", "secret"])
+    func addOverDamaged(column: String) throws {
+        try damage(column)
+        device.run {
+            #expect(add(account("a", [kSecAttrService: "s"]).value("anew")) == errSecSuccess)
+            #expect(secret(account("a")) == "anew")
+        }
+        #expect(try rows("quarantine") == 1)
+    }
+
+    @Test(
+        "KC-16, KC-31: an import heals a damaged item and keeps what was damaged; whole ones stay",
+        arguments: ["metadata", "wrappedKey", "secret"], [false, true])
+    func healedByImport(column: String, replaces: Bool) throws {
+        let (records, _) = try OwnersBackup().export(from: device.device)
+        try damage(column)
+        let counts = try OwnersBackup().import(records, into: device.device, replaces: replaces)
+        #expect((counts.added, counts.kept, counts.replaced) == (1, 1, 0))
+        device.run {
+            #expect(secret(account("a")) == "of a")
+            #expect(secret(account("b")) == "of b")
+        }
+        #expect(try rows() == 2 && rows("quarantine") == 1)
+    }
+
+    @Test("How many items there are is counted once, for the first page") func total() throws {
+        func total(after: Int64?) throws -> Int {
+            try device.device.owner.call(BackupInterface.Check.self, .init(after: after, repairs: false)).total
+        }
+        #expect(try total(after: nil) == 2)
+        #expect(try total(after: 1) == 0)
+    }
+
     @Test("Items of a locked class are counted, not judged; unlocked they are") func locked() throws {
         device.run {
             let always = account("always", [kSecAttrAccessible: kSecAttrAccessibleAlways])

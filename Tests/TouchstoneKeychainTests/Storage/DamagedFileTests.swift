@@ -144,6 +144,35 @@ import Testing
         again.run { #expect(secret(account("in the log")) == "x") }
     }
 
+    @Test("What was deleted in the log only stays deleted, whichever page is damaged") func deletedInLog() throws {
+        let device = try Self.original()
+        let tamperer = try device.tamperer()
+        let deleted = try #require(
+            try tamperer.read { try Data.fetchOne($0, sql: "SELECT identifier FROM item ORDER BY rowid LIMIT 1") })
+        device.run { #expect(SecItemDelete(account("a0") as CFDictionary) == errSecSuccess) }
+        #expect(
+            try tamperer.read {
+                try Row.fetchOne($0, sql: "SELECT 1 FROM item WHERE identifier = ?", arguments: [deleted])
+            } == nil)
+        let bytes = try Data(contentsOf: device.database)
+        let log = try Data(contentsOf: URL(fileURLWithPath: device.database.path + "-wal"))
+        #expect(bytes.range(of: deleted) != nil)
+        var repairs = 0
+        for leaf in stride(from: 4096, to: bytes.count, by: 4096) where [0x0D, 0x05, 0x0A].contains(bytes[leaf]) {
+            var damaged = bytes
+            damaged[leaf] = 0x77
+            let files = try Self.copy(device, damaged)
+            try Self.write(log, files, "keychain/keychain.db-wal")
+            let file = KeychainFile(files.url.appendingPathComponent("keychain/keychain.db"))
+            guard try !file.problems().isEmpty else { continue }
+            repairs += 1
+            let repaired = try file.repair()
+            #expect(repaired.items >= Self.count - 13 && repaired.items < Self.count, "page at \(leaf)")
+            #expect(try Data(contentsOf: file.url).range(of: deleted) == nil, "page at \(leaf)")
+        }
+        #expect(repairs > 2)
+    }
+
     @Test("A whole file has no problems and stays as it is; one that is not there neither") func whole() throws {
         let device = try Self.original()
         let bytes = try Data(contentsOf: device.database)

@@ -62,6 +62,20 @@ import TouchstoneTransport
         ),
     ]
 
+    @Test("Only what has a tag is looked for on the thread that asks") func takesFirst() throws {
+        let parts = try Parts()
+        func takesFirst(_ query: KeychainInterface.Dictionary) throws -> Bool {
+            try Search(
+                KeychainQuery(query).checkedForSearch(), of: parts.service, for: FileDevice.app, context: nil,
+                in: parts.service.store
+            ).canTakeFirst
+        }
+        for (name, query, _) in Self.queries { #expect(try takesFirst(query), "\(name)") }
+        #expect(try !takesFirst(["class": .string("genp"), "cdat": .date(0)]))
+        #expect(try !takesFirst(["class": .string("keys"), "m_ValidOnDate": .date(0)]))
+        #expect(try !takesFirst(["class": .string("inet"), "m_HostOrSubdomainOfHost": .string("h")]))
+    }
+
     @Test("A search uses its index and scans nothing", arguments: queries.map(\.name)) func usesIndex(name: String)
         throws
     {

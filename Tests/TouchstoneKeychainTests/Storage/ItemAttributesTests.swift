@@ -1,0 +1,19 @@
+import Foundation
+import Testing
+import TouchstoneCore
+
+@testable import TouchstoneKeychain
+
+/// Attributes as bytes.
+struct ItemAttributesTests {
+    @Test(
+        "Numbers and dates that are none are refused; any other comes back",
+        arguments: [
+            Double.infinity, -.infinity, .nan, 0, -1.5, .greatestFiniteMagnitude,
+        ])
+    func finite(number: Double) {
+        for attributes: [String: AttributeValue] in [["cdat": .date(number)], ["x": .real(number)]] {
+            #expect((ItemAttributes.decode(ItemAttributes.encode(attributes)) != nil) == number.isFinite)
+        }
+    }
+}
