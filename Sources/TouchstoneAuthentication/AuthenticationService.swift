@@ -22,7 +22,7 @@ package final class AuthenticationService: Sendable {
         ///
         /// A program that comes later cannot take the screen.
         var agents: [ConnectedAgent] = []
-        var backgroundApps: Set<String> = []
+        var backgroundApps: Set<[UInt8]> = []
         /// Who waits for an application password to be stretched, by the enclave's ticket.
         var credentials: [String: @Sendable (Result<Void, Failed>) -> Void] = [:]
     }
@@ -31,8 +31,13 @@ package final class AuthenticationService: Sendable {
 
     /// A context belongs to the process that made it.
     struct ContextOwner: Hashable {
-        var app: String
-        var processID: Int32
+        private let app: [UInt8]
+        private let processID: Int32
+
+        init(app: String, processID: Int32) {
+            self.app = app.spelling
+            self.processID = processID
+        }
     }
 
     enum Limits {
@@ -279,7 +284,7 @@ package final class AuthenticationService: Sendable {
                 throw AuthenticationInterface.Failed(.notInteractive, "User interaction required.")
             }
             // EV-05
-            guard !state.withLock({ $0.backgroundApps.contains(app.identifier) }) else {
+            guard !state.withLock({ $0.backgroundApps.contains(app.identifier.spelling) }) else {
                 throw AuthenticationInterface.Failed(.notInteractive, "Caller is not running foreground.")
             }
             let closing = Mutex<UInt64?>(nil)
@@ -397,10 +402,12 @@ package final class AuthenticationService: Sendable {
     package func setApplicationState(_ app: String, _ newState: DeviceInterface.ApplicationState) {
         let running = state.withLock { state -> String? in
             switch newState {
-            case .foreground: state.backgroundApps.remove(app)
-            case .background: state.backgroundApps.insert(app)
+            case .foreground: state.backgroundApps.remove(app.spelling)
+            case .background: state.backgroundApps.insert(app.spelling)
             }
-            guard newState == .background, state.evaluation?.app.identifier == app else { return nil }
+            guard newState == .background, state.evaluation?.app.identifier.isSpelled(like: app) == true else {
+                return nil
+            }
             return state.evaluation?.identifier
         }
         if let running { cancel(running, .systemCancel, "Caller moved to background.") }

@@ -36,7 +36,9 @@ extension Enclave {
     ///
     /// - Returns: The derivation to run, where there is one.
     mutating func setCredential(_ request: EnclaveInterface.SetCredential.Parameters) throws -> CredentialJob? {
-        guard contexts[request.context]?.app == request.app else { throw EnclaveInterface.InvalidContext() }
+        guard contexts[request.context]?.app.isSpelled(like: request.app) == true else {
+            throw EnclaveInterface.InvalidContext()
+        }
         guard let sealed = request.credential else {
             contexts[request.context]?.credential = Credential()
             return nil
@@ -68,7 +70,7 @@ extension Enclave {
 
     /// The stretched password of this app's context.
     func credential(of identifier: String?, app: String) -> SecretBytes? {
-        guard let identifier, let context = contexts[identifier], context.app == app else { return nil }
+        guard let identifier, let context = contexts[identifier], context.app.isSpelled(like: app) else { return nil }
         return context.credential.key
     }
 

@@ -30,7 +30,7 @@ extension Enclave {
 
     func preflight(_ request: EnclaveInterface.Preflight.Parameters, now: Double) -> EnclaveInterface.Preflight.Reply {
         if let identifier = request.context {
-            guard let context = contexts[identifier], context.app == request.app else {
+            guard let context = contexts[identifier], context.app.isSpelled(like: request.app) else {
                 return .init(verdict: .refused, code: .invalidContext)
             }
             if isMet(request.requirement, by: context.proven) { return .init(verdict: .satisfied) }
@@ -49,7 +49,8 @@ extension Enclave {
 
     /// Gives the context the biometry of the lock screen, where the window allows (EV-40, EV-43).
     mutating func applyReuse(_ request: EnclaveInterface.Preflight.Parameters, now: Double) {
-        guard let identifier = request.context, let context = contexts[identifier], context.app == request.app,
+        guard let identifier = request.context, let context = contexts[identifier],
+            context.app.isSpelled(like: request.app),
             !isMet(request.requirement, by: context.proven), isReusable(request.reuseDuration, now: now)
         else { return }
         var proven = context.proven
@@ -101,7 +102,9 @@ extension Enclave {
     mutating func beginEvaluation(_ request: EnclaveInterface.BeginEvaluation.Parameters, now: Double)
         throws(EnclaveInterface.InvalidContext) -> (EnclaveInterface.BeginEvaluation.Reply, [EnclaveEvent])
     {
-        guard let context = contexts[request.context], context.app == request.app, !isLocked else { throw .init() }
+        guard let context = contexts[request.context], context.app.isSpelled(like: request.app), !isLocked else {
+            throw .init()
+        }
         let events = evaluation == nil ? [] : endEvaluation(.failed(.systemCancel))
         var new = Evaluation(
             identifier: Self.freshIdentifier(), context: request.context, requirement: request.requirement,

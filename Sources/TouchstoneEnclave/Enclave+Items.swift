@@ -138,7 +138,8 @@ extension Enclave {
             }
             // A proof, or a password, opens what is of the groups of the app it was given to, and nothing else.
             let context = contexts[context ?? ""].flatMap { context in
-                context.app == app && context.accessGroups.contains(item.binding.accessGroup) ? context : nil
+                context.app.isSpelled(like: app)
+                    && context.accessGroups.contains(item.binding.accessGroup.spelling) ? context : nil
             }
             guard requirement.proofs.isEmpty || context.map({ isMet(requirement, by: $0.proven) }) == true else {
                 return .init(.authenticationNeeded)

@@ -13,7 +13,7 @@ package struct Enclave {
     struct Context {
         var app: String
         /// A proof opens what is of these, and of no other.
-        var accessGroups: Set<String>
+        var accessGroups: Set<[UInt8]>
         var proven = Proven()
         var credential = Credential()
     }
@@ -130,12 +130,12 @@ package struct Enclave {
     // MARK: contexts
 
     mutating func createContext(app: String, accessGroups: [String]) -> String {
-        let own = contexts.filter { $0.value.app == app }.keys
+        let own = contexts.filter { $0.value.app.isSpelled(like: app) }.keys
         if own.count >= Limits.contextsPerApp, let spare = own.first(where: { $0 != evaluation?.context }) {
             contexts[spare] = nil
         }
         let identifier = Self.freshIdentifier()
-        contexts[identifier] = Context(app: app, accessGroups: Set(accessGroups))
+        contexts[identifier] = Context(app: app, accessGroups: Set(accessGroups.map(\.spelling)))
         return identifier
     }
 

@@ -7,7 +7,7 @@ extension RSAKey {
         switch (scheme, input.hash) {
         case (.raw, _), (.pkcs1v15, nil): true
         case (.pkcs1v15, let hash?): modulusByteCount >= hash.digestInfoPrefix.count + hash.byteCount + 11
-        case (.pss, let hash?): keySizeInBits >= 16 * hash.byteCount + 9
+        case (.pss, let hash?): RSAPSS(hash, modulusSizeInBits: keySizeInBits) != nil
         case (.pss, nil): false
         }
     }
@@ -22,12 +22,11 @@ extension RSAPrivateKey {
     ) throws(Status) -> Data {
         guard supports(scheme, input) else { throw .param }
         let digest = try input.digest(of: data)
-        let block =
-            switch (scheme, input.hash) {
-            case (.pss, let hash?): RSAPSS(hash, modulusSizeInBits: keySizeInBits).block(digest)
-            default: try publicKey.determinedBlock(digest, scheme, input.hash)
-            }
-        return try apply(block)
+        guard scheme == .pss, let hash = input.hash else {
+            return try apply(publicKey.determinedBlock(digest, scheme, input.hash))
+        }
+        guard let pss = RSAPSS(hash, modulusSizeInBits: keySizeInBits) else { throw .param }
+        return try apply(pss.block(digest))
     }
 }
 
@@ -42,7 +41,8 @@ extension RSAPublicKey {
         let digest = try input.digest(of: data)
         let block = try? apply(signature)
         if scheme == .pss, let hash = input.hash {
-            return block.map { RSAPSS(hash, modulusSizeInBits: keySizeInBits).isValid($0, digest) } ?? false
+            guard let pss = RSAPSS(hash, modulusSizeInBits: keySizeInBits) else { throw .param }
+            return block.map { pss.isValid($0, digest) } ?? false
         }
         return try block == determinedBlock(digest, scheme, input.hash)
     }
@@ -94,12 +94,14 @@ private struct RSAPSS {
     let unusedBits: Int
     let encodedByteCount: Int
 
-    init(_ hash: HashAlgorithm, modulusSizeInBits: Int) {
+    /// Nil for a modulus that does not hold the digest, as long a salt and the two bytes that there have to be.
+    init?(_ hash: HashAlgorithm, modulusSizeInBits: Int) {
         self.hash = hash
         modulusByteCount = (modulusSizeInBits + 7) / 8
         // One bit less than the modulus, so that the number is less.
         encodedByteCount = (modulusSizeInBits + 6) / 8
         unusedBits = 8 * encodedByteCount - (modulusSizeInBits - 1)
+        guard encodedByteCount >= 2 * hash.byteCount + 2 else { return nil }
     }
 
     func block(_ digest: Data) -> Data {

@@ -16,7 +16,9 @@ struct Changes {
         dictionary["class"] = .string(query.itemClass.rawValue)
         let changes = try KeychainQuery(dictionary)
         guard !changes.saysSynchronizable || changes.synchronizable != nil else { throw .param }
-        if case .string(let group)? = changes.attributes["agrp"], !groups.contains(group) { throw .missingEntitlement }
+        if case .string(let group)? = changes.attributes["agrp"], !groups.contains(where: group.isSpelled) {
+            throw .missingEntitlement
+        }
         // An identity has two values.
         if query.itemClass == .identity, changes.data != nil { throw .param }
         attributes = changes.attributes

@@ -124,6 +124,10 @@ struct KeychainQuery: Sendable {
         case ("m_Limit", .number(let number)) where number >= 0:
             limit = Int(number)
             saysLimit = true
+        case ("m_Limit", .real(let number)):
+            guard let count = Int(exactly: number), count >= 0 else { throw .param }
+            limit = count
+            saysLimit = true
         case ("m_Limit", _): throw .param
         case ("m_Policy", _): isUnimplemented = true
         case ("m_Issuers", let value):

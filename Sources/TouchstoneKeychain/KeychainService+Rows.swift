@@ -28,7 +28,7 @@ extension KeychainService {
 
     /// Holds the attributes themselves against the query: a tag may have been tampered with, a date has none.
     func matches(_ item: OpenItem, _ query: KeychainQuery, _ groups: [String]) -> Bool {
-        guard groups.contains(item.attributes.accessGroup) else { return false }
+        guard groups.contains(where: item.attributes.accessGroup.isSpelled) else { return false }
         return query.attributes.allSatisfy { key, value in
             guard let attribute = item.row.itemClass.attribute(key) else { return false }
             guard let kept = item.attributes[key] else { return attribute.comparable(value).isEmpty }

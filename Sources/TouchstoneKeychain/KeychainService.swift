@@ -112,7 +112,7 @@ package final class KeychainService: Sendable {
         let groups = accessGroups(of: app)
         guard case .string(let asked)? = attributes["agrp"] else { return groups[0] }
         // KC-42
-        guard groups.contains(asked) else { throw .missingEntitlement }
+        guard groups.contains(where: asked.isSpelled) else { throw .missingEntitlement }
         return asked
     }
 

@@ -11,6 +11,8 @@ package struct AppManifest: Hashable, Sendable {
 
     package enum Limits {
         package static let bytes = 64 << 10
+        /// Of any application identifier, with or without a manifest.
+        package static let identityBytes = 1024
         package static let groups = 64
         package static let groupBytes = 255
         package static let nameBytes = 128
@@ -122,7 +124,7 @@ package struct AppManifest: Hashable, Sendable {
     }
 
     private static func isIdentity(_ identity: String) -> Bool {
-        guard identity.utf8.count <= 4096 else { return false }
+        guard identity.utf8.count <= Limits.identityBytes else { return false }
         if identity.hasPrefix("/") {
             return identity.dropFirst().split(separator: "/", omittingEmptySubsequences: false).allSatisfy {
                 !$0.isEmpty && $0 != "." && $0 != ".."

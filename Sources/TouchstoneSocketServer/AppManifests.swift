@@ -1,6 +1,7 @@
 package import Foundation
 import Glibc
 import Synchronization
+import TouchstoneCore
 
 /// The manifests of a device's apps, read anew when a file or a directory has changed.
 package final class AppManifests: Sendable {
@@ -51,7 +52,8 @@ package final class AppManifests: Sendable {
 
     private struct State {
         var versions: [String: Version]?
-        var manifests: [String: AppManifest] = [:]
+        /// By the spelling of the identity.
+        var manifests: [[UInt8]: AppManifest] = [:]
     }
 
     private enum Limits {
@@ -79,7 +81,7 @@ package final class AppManifests: Sendable {
                 state.manifests = load(found)
                 state.versions = versions
             }
-            return state.manifests[identity]
+            return state.manifests[identity.spelling]
         }
     }
 
@@ -99,7 +101,7 @@ package final class AppManifests: Sendable {
         return versions
     }
 
-    private func load(_ found: [(directory: Directory, names: [String])]) -> [String: AppManifest] {
+    private func load(_ found: [(directory: Directory, names: [String])]) -> [[UInt8]: AppManifest] {
         var read: [(path: String, manifest: AppManifest)] = []
         var names: Set<String> = []
         for (directory, all) in found {
@@ -123,14 +125,14 @@ package final class AppManifests: Sendable {
     }
 
     /// One manifest for each identity, the first; and no group of two families (KC-43).
-    private func withoutConflicts(_ read: [(path: String, manifest: AppManifest)]) -> [String: AppManifest] {
-        var first: [String: (path: String, manifest: AppManifest)] = [:]
+    private func withoutConflicts(_ read: [(path: String, manifest: AppManifest)]) -> [[UInt8]: AppManifest] {
+        var first: [[UInt8]: (path: String, manifest: AppManifest)] = [:]
         var inOrder: [(path: String, manifest: AppManifest)] = []
         for entry in read {
-            if let other = first[entry.manifest.identity] {
+            if let other = first[entry.manifest.identity.spelling] {
                 report("\(entry.path) is not used: \(other.path) speaks for \(entry.manifest.identity) already")
             } else {
-                first[entry.manifest.identity] = entry
+                first[entry.manifest.identity.spelling] = entry
                 inOrder.append(entry)
             }
         }
@@ -138,13 +140,13 @@ package final class AppManifests: Sendable {
         for (_, manifest) in inOrder {
             for group in manifest.applicationGroups { families[group, default: []].insert(manifest.family ?? "") }
         }
-        var manifests: [String: AppManifest] = [:]
+        var manifests: [[UInt8]: AppManifest] = [:]
         for (path, manifest) in inOrder {
             // Nobody has it, rather than whoever comes first.
             if let group = manifest.applicationGroups.first(where: { families[$0, default: []].count > 1 }) {
                 report("\(path) is not used: \(group) is named by more than one family")
             } else {
-                manifests[manifest.identity] = manifest
+                manifests[manifest.identity.spelling] = manifest
             }
         }
         return manifests

@@ -77,6 +77,11 @@ package final class PeerIdentities: Sendable {
                     )
                     return nil
                 }
+                // One message carries it once for each of hundreds of items, as their access group.
+                guard identity.identifier.utf8.count <= AppManifest.Limits.identityBytes else {
+                    report("its path is longer than \(AppManifest.Limits.identityBytes) bytes")
+                    return nil
+                }
                 // Looked at through what is only its own, but perhaps before and after it began to run another program.
                 return process.isUnchanged ? identity : nil
             })
@@ -152,8 +157,8 @@ package final class PeerIdentities: Sendable {
     /// A user's own manager can be told to use such a control group, but not to put a program under AppArmor's label of a snap. Where there is
     /// no AppArmor the executable has to lie where only root mounts the snap.
     private func snap(_ proc: String, _ group: String) -> String? {
+        if let name = Self.snap(ofServiceInControlGroup: group) { return name }
         guard let name = Self.snap(inControlGroup: group) else { return nil }
-        if group.hasPrefix("/system.slice/") { return name }
         if read("/sys/module/apparmor/parameters/enabled")?.hasPrefix("Y") == true {
             let label = read("\(proc)/attr/apparmor/current") ?? read("\(proc)/attr/current")
             return label.map { Self.isLabel($0, ofSnap: name) } == true ? name : nil
@@ -176,7 +181,17 @@ package final class PeerIdentities: Sendable {
         return line.map { String($0.dropFirst("0::".count)) } ?? ""
     }
 
+    /// The snap that systemd runs as a system service, or in a scope of the system's.
+    static func snap(ofServiceInControlGroup path: String) -> String? {
+        guard let unit = systemUnit(ofControlGroup: path), [".service", ".scope"].contains(where: unit.hasSuffix) else {
+            return nil
+        }
+        return snap(inControlGroup: unit)
+    }
+
     /// `snap.NAME.APP…` as snapd names its scopes and services.
+    ///
+    /// A delegated group may hold such a name, too: worth nothing without the confinement.
     static func snap(inControlGroup path: String) -> String? {
         for part in path.split(separator: "/") where part.hasPrefix("snap.") {
             let names = part.split(separator: ".")
@@ -191,12 +206,18 @@ package final class PeerIdentities: Sendable {
     /// What a user's own manager runs may have any name its user likes, and sessions hold everything a person starts,
     /// so both name nobody.
     static func unit(ofControlGroup path: String) -> String? {
-        guard path.hasPrefix("/system.slice/"), let last = path.split(separator: "/").last, last.hasSuffix(".service"),
-            !last.hasPrefix("user@")
-        else {
+        guard let unit = systemUnit(ofControlGroup: path), unit.hasSuffix(".service"), !unit.hasPrefix("user@") else {
             return nil
         }
-        return String(last)
+        return unit
+    }
+
+    /// The unit of the system's manager: the first name behind those of the slices.
+    ///
+    /// What lies deeper is named by whoever the unit's control group is delegated to.
+    private static func systemUnit(ofControlGroup path: String) -> String? {
+        guard path.hasPrefix("/system.slice/") else { return nil }
+        return path.split(separator: "/").first { !$0.hasSuffix(".slice") }.map(String.init)
     }
 
     private func isSameFile(_ one: String, _ other: String) -> Bool {

@@ -40,7 +40,7 @@ public final class SimulatedDevice: Sendable {
     let person = Person()
     private let endpoint: SimulatedEndpoint
     /// How other apps reach it, by their identifiers and groups.
-    private let others = Mutex<[[String]: SimulatedEndpoint]>([:])
+    private let others = Mutex<[[[UInt8]]: SimulatedEndpoint]>([:])
 
     /// Makes a device, boots it, and has its owner set it up; afterwards it is unlocked.
     ///
@@ -159,7 +159,7 @@ public final class SimulatedDevice: Sendable {
             identifier: app, evidence: .process, name: app, processID: getpid(), userID: getuid(),
             keychainAccessGroups: keychainAccessGroups, applicationGroups: applicationGroups)
         return others.withLock { others in
-            let key = [app] + identity.accessGroups
+            let key = ([app] + identity.accessGroups).map(\.spelling)
             if let known = others[key] { return known }
             let other = SimulatedEndpoint(app: identity, device: booted.withLock { $0 })
             others[key] = other

@@ -22,6 +22,25 @@ import TouchstoneKeyAlgorithms
         }
     }
 
+    @Test("RFC 8017 9.1.1: PSS needs a modulus that holds the digest, as long a salt, and two bytes")
+    func smallestModulusOfPSS() throws {
+        for (size, isEnough) in [(1033, false), (1034, true)] {
+            let answer = try Foreign.python([["operation": "rsa_generate", "size": size]])[0]
+            let key = try RSAPrivateKey(derRepresentation: try #require(answer))
+            let input = SignatureInput.message(.sha512)
+            #expect(key.supports(.pss, input) == isEnough)
+            guard isEnough else {
+                #expect(throws: Status.param) { try key.signature(for: message, .pss, input) }
+                #expect(throws: Status.param) {
+                    try key.publicKey.isValidSignature(.filled(1, 130), for: message, .pss, input)
+                }
+                continue
+            }
+            let signature = try key.signature(for: message, .pss, input)
+            #expect(try key.publicKey.isValidSignature(signature, for: message, .pss, input))
+        }
+    }
+
     @Test func whatIsNoKeyIsRefused() throws {
         let key = try RSAKeys.key(1024)
         let bytes = key.pkcs1DERRepresentation

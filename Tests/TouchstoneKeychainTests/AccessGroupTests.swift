@@ -64,6 +64,32 @@ import TouchstoneTesting
         }
     }
 
+    @Test("KC-42: an app whose name is another spelling of the same characters is another app")
+    func spellings() throws {
+        let (one, other) = ("/home/caf\u{e9}/app", "/home/cafe\u{301}/app")
+        #expect(one == other)
+        let reference = try device.run(as: one) {
+            #expect(add(account("a").value("1")) == errSecSuccess)
+            let guarded = account("b", [kSecAttrAccessControl: try control(.userPresence)])
+            #expect(add(guarded.value("2")) == errSecSuccess)
+            // Its own group in the other spelling is not its own.
+            #expect(add(grouped("c", other).value("3")) == errSecMissingEntitlement)
+            #expect(update(account("a"), [kSecAttrAccessGroup: other]) == errSecMissingEntitlement)
+            return try #require(find(account("a").with(kSecReturnPersistentRef, true)).result as? Data)
+        }
+        device.run(as: other) {
+            for name in ["a", "b"] {
+                #expect(find(account(name)).status == errSecItemNotFound)
+                #expect(find(grouped(name, one)).status == errSecMissingEntitlement)
+                #expect(delete(grouped(name, one)) == errSecMissingEntitlement)
+            }
+            #expect(read([kSecValuePersistentRef: reference]) == errSecItemNotFound)
+            #expect(add(account("a").value("mine")) == errSecSuccess)
+            #expect(secret(account("a")) == "mine")
+        }
+        device.run(as: one) { #expect(secret(account("a")) == "1") }
+    }
+
     @Test("KC-42: a row in a foreign group is not there, by whatever it is looked for")
     func foreignRows() throws {
         let reference = try asFirst {

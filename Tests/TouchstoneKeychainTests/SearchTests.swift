@@ -15,10 +15,10 @@ import TouchstoneTesting
             for name in ["a", "b", "c"] { add(account(name, [kSecAttrService: "s"])) }
             let query = generic([kSecAttrService: "s"]).attributes
             #expect(find(query).result is [String: Any])
-            for one in [kSecMatchLimitOne, 1] as [Any] {
+            for one in [kSecMatchLimitOne, 1, 1.0] as [Any] {
                 #expect(find(query.with(kSecMatchLimit, one)).result is [String: Any], "\(one)")
             }
-            for (limit, count) in [(kSecMatchLimitAll, 3), (2, 2), (3, 3), (100, 3)] as [(Any, Int)] {
+            for (limit, count) in [(kSecMatchLimitAll, 3), (2, 2), (2.0, 2), (3, 3), (100, 3)] as [(Any, Int)] {
                 let found = find(query.with(kSecMatchLimit, limit)).result as? [[String: Any]]
                 #expect(found?.count == count, "\(limit)")
             }
@@ -38,7 +38,7 @@ import TouchstoneTesting
         device.run {
             add(account("a"))
             #expect(read(account("a", [kSecMatchLimit: 0])) == errSecItemNotFound)
-            for limit in ["x", true, -1, 1.5, Data()] as [Any] {
+            for limit in ["x", true, -1, 1.5, -1.0, 1e300, Data()] as [Any] {
                 #expect(read(account("a", [kSecMatchLimit: limit])) == errSecParam, "\(limit)")
             }
         }

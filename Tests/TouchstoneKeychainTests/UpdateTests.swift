@@ -152,6 +152,7 @@ import TouchstoneTesting
             for (key, value) in [
                 kSecReturnData: true, kSecMatchLimit: 1, kSecClass: kSecClassGenericPassword, "zzzz": "x",
                 kSecAttrServer: "x", kSecUseAuthenticationContext: LAContextStandIn.context,
+                kSecUseAuthenticationUI: kSecUseAuthenticationUIFail, kSecUseNoAuthenticationUI: true,
             ] as Attributes {
                 #expect(update(account("a"), [key: value]) == errSecNoSuchAttr, "\(key)")
             }

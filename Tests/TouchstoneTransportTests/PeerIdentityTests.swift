@@ -29,9 +29,30 @@ import TouchstoneCore
     }
 
     @Test(
+        "AT: systemd's own unit says which snap it is, not a group that a service was delegated",
+        arguments: [
+            ("/system.slice/snap.lxd.daemon.service", "lxd"), ("/system.slice/snap.lxd.daemon.service/inner", "lxd"),
+            ("/system.slice/snap.lxd.daemon.1f2e.scope", "lxd"),
+            ("/system.slice/system-x.slice/snap.lxd.daemon.service", "lxd"),
+            ("/system.slice/owner.service/snap.lxd.daemon.service", nil),
+            ("/system.slice/owner.service/x.slice/snap.lxd.daemon.service", nil),
+            ("/system.slice/snap.lxd.daemon", nil), ("/system.slice/snap.lxd.mount", nil),
+            ("/system.slice/snap.service", nil),
+            ("/user.slice/user-1000.slice/user@1000.service/app.slice/snap.firefox.firefox.1f2e.scope", nil), ("", nil),
+        ] as [(String, String?)])
+    func snapServices(_ path: String, _ name: String?) {
+        #expect(PeerIdentities.snap(ofServiceInControlGroup: path) == name)
+    }
+
+    @Test(
         arguments: [
             ("/system.slice/cups.service", "cups.service"),
             ("/system.slice/system-getty.slice/getty@tty1.service", "getty@tty1.service"),
+            ("/system.slice/owner.service/inner", "owner.service"),
+            // AT: what lies in a delegated group is named by the service.
+            ("/system.slice/owner.service/cups.service", "owner.service"),
+            ("/system.slice/owner.service/x.slice/cups.service", "owner.service"),
+            ("/system.slice/owner.service/snap.lxd.daemon.service", "owner.service"),
         ])
     func servicesAreNamedByTheirUnit(_ path: String, _ name: String) {
         #expect(PeerIdentities.unit(ofControlGroup: path) == name)
@@ -43,6 +64,7 @@ import TouchstoneCore
             "/user.slice/user-1000.slice/user@1000.service",
             "/user.slice/user-1000.slice/user@1000.service/app.slice/backup.service",
             "/user.slice/user-1000.slice/user@1000.service/app.slice/app-gnome-terminal-1.scope",
+            "/system.slice/docker-1.scope/cups.service", "/system.slice/docker-1.scope/system.slice/cups.service",
         ])
     func whatAPersonStartsIsNoService(_ path: String) {
         #expect(PeerIdentities.unit(ofControlGroup: path) == nil)
@@ -101,6 +123,34 @@ import TouchstoneCore
     }
 
     // MARK: attacks
+
+    @Test("AT: a program whose path is another spelling of the same characters is another app, with another manifest")
+    func spellings() throws {
+        let manifests = try ManifestDirectory()
+        let server = try ProbeServer(manifests: [manifests.directory])
+        let one = try CopiedProgram(server.path, in: "caf\u{e9}")
+        let other = try CopiedProgram(server.path, besides: one, in: "cafe\u{301}")
+        #expect(one.path == other.path)
+        try manifests.write(
+            "a.conf",
+            "[Application]\nIdentity=\(one.path)\nName=One\nFamily=F\nkeychain-access-groups=F.a\n")
+        let first = try #require(try one.identity(server, number: 1))
+        #expect(first.accessGroups == ["F.a", one.path])
+        let second = try #require(try other.identity(server, number: 2))
+        #expect(second.identifier.utf8.elementsEqual(other.path.utf8))
+        #expect(second.accessGroups == [other.path])
+    }
+
+    @Test("AT: a path of more than 1024 bytes is no identifier")
+    func longPath() throws {
+        let server = try ProbeServer()
+        let short = try CopiedProgram(server.path, in: String(repeating: "d/", count: 300) + "d")
+        #expect(try short.identity(server, number: 1)?.identifier == short.path)
+        let long = try CopiedProgram(server.path, in: String(repeating: "d/", count: 600) + "d")
+        #expect(try long.identity(server, number: 2) == nil)
+        #expect(server.reports.all.count == 1)
+        #expect(server.reports.all.first?.contains("1024 bytes") == true)
+    }
 
     private static let refusal = "org.varlink.service.PermissionDenied closed"
 
@@ -415,11 +465,16 @@ private final class CopiedProgram {
             client.recv(1024)
         """
 
-    init(_ socket: String) throws {
+    /// Lies in a folder of a neighbour's directory, or of one of its own.
+    init(_ socket: String, besides neighbour: CopiedProgram? = nil, in folder: String? = nil) throws {
         self.socket = socket
-        directory = FileManager.default.temporaryDirectory.appendingPathComponent("ts-\(UUID().uuidString.prefix(8))")
+        directory =
+            neighbour?.directory
+            ?? FileManager.default.temporaryDirectory.appendingPathComponent("ts-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        path = directory.resolvingSymlinksInPath().appendingPathComponent("program").path
+        let parent = directory.resolvingSymlinksInPath().path + (folder.map { "/\($0)" } ?? "")
+        try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
+        path = "\(parent)/program"
         let python = try FileManager.default.destinationOfSymbolicLink(atPath: "/usr/bin/python3")
         let original = python.hasPrefix("/") ? python : "/usr/bin/" + python
         var bytes = try Data(contentsOf: URL(fileURLWithPath: original))

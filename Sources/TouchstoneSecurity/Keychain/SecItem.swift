@@ -81,8 +81,8 @@ public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDiction
     status {
         let query = try ItemQuery(query)
         let changes = try ItemQuery(attributesToUpdate)
-        // AC-48: a context belongs into the query, and a reference (section 7).
-        if changes.context != nil || changes.hasReference { throw Status.noSuchAttr }
+        // AC-48: a context belongs into the query, as does what forbids to ask, and a reference (section 7).
+        if changes.context != nil || changes.forbidsInteraction || changes.hasReference { throw Status.noSuchAttr }
         _ = try AuthenticatedCall(query).run { endpoint, context in
             try endpoint.call(
                 KeychainInterface.Update.self,
