@@ -180,7 +180,7 @@ import TouchstoneCore
             #expect(delete(generic([kSecAttrCreationDate: date + 1])) == errSecItemNotFound)
             #expect(delete(generic([kSecAttrCreationDate: date])) == errSecSuccess)
         }
-        #expect(try rows() == 1)
+        try #require(try rows() == 1)
         #expect(try RawRow(0, in: queue).columns["rowid"] == 1.databaseValue)
     }
 
