@@ -69,6 +69,21 @@ import TouchstoneTesting
         #expect(random([kSecAttrIsPermanent: true]) == (nil, errSecInteractionNotAllowed))
     }
 
+    @Test func privateHalfIsNotLeftWhereThePublicOneCannotBeStored() {
+        let foreign: [CFString: Any] = [kSecAttrIsPermanent: true, kSecAttrAccessGroup: "another app"]
+        for asked in [[:], [kSecReturnAttributes: true], [kSecReturnData: true, kSecReturnRef: true]]
+            as [[CFString: Any]]
+        {
+            let half = asked.merging([kSecAttrIsPermanent: true]) { $1 }
+            #expect(
+                random([kSecPrivateKeyAttrs: half, kSecPublicKeyAttrs: foreign]) == (nil, errSecMissingEntitlement))
+            #expect(copy([kSecClass: kSecClassKey]).0 == errSecItemNotFound)
+        }
+        // The twin: a half that can be.
+        #expect(random([kSecPrivateKeyAttrs: foreign.filter { $0.key == kSecAttrIsPermanent }]).0 != nil)
+        #expect(copy([kSecClass: kSecClassKey]).0 == errSecSuccess)
+    }
+
     /// A file of `one.key`, its certificate and that of its issuer.
     private func file(_ algorithm: OpenSSL.Algorithm) throws -> Data {
         for (name, subject) in [("root", "/CN=Root"), ("one", "/CN=Leaf")] {
@@ -76,6 +91,10 @@ import TouchstoneTesting
             _ = try openssl.makeCertificate(name, subject: subject)
         }
         try openssl("x509", "-in", "one.pem", "-CA", "root.pem", "-CAkey", "root.key", "-out", "one.pem")
+        return try exported()
+    }
+
+    private func exported() throws -> Data {
         try openssl(
             "pkcs12", "-export", "-inkey", "one.key", "-in", "one.pem", "-certfile", "root.pem", "-passout", "pass:p",
             "-out", "one.p12")
@@ -109,6 +128,38 @@ import TouchstoneTesting
         #expect(status == errSecSuccess)
         #expect(found as? [SecIdentity] == [try #require(inMemory.1)])
         let (_, certificates) = copy(all.merging([kSecClass: kSecClassCertificate]) { $1 })
+        #expect((certificates as? [SecCertificate])?.count == 2)
+    }
+
+    @Test func renewedCertificateOfAKeyThatIsThereIsStored() throws {
+        let options: [CFString: Any] = [kSecUseDataProtectionKeychain: true]
+        let first = load(try file(.p256), options)
+        _ = try openssl.makeCertificate("one", subject: "/CN=Leaf")
+        try openssl(
+            "x509", "-in", "one.pem", "-CA", "root.pem", "-CAkey", "root.key", "-set_serial", "4711", "-out", "one.pem")
+        let second = load(try exported(), options)
+        #expect(first.0 == errSecSuccess && second.0 == errSecSuccess)
+        #expect(first.1 != second.1)
+        let all: [CFString: Any] = [
+            kSecClass: kSecClassIdentity, kSecReturnRef: true, kSecMatchLimit: kSecMatchLimitAll,
+        ]
+        let found = copy(all).1 as? [SecIdentity] ?? []
+        #expect(found.count == 2)
+        for identity in [try #require(first.1), try #require(second.1)] { #expect(found.contains(identity)) }
+    }
+
+    @Test func attributesOfKeysGoToTheKeyAlone() throws {
+        let tag = Data("tag".utf8)
+        let options: [CFString: Any] = [
+            kSecUseDataProtectionKeychain: true, kSecAttrApplicationTag: tag, kSecAttrLabel: "imported",
+        ]
+        let (status, identity) = load(try file(.p256), options)
+        #expect(status == errSecSuccess && identity != nil)
+        #expect(copy([kSecClass: kSecClassKey, kSecAttrApplicationTag: tag]).0 == errSecSuccess)
+        let (_, certificates) = copy([
+            kSecClass: kSecClassCertificate, kSecAttrLabel: "imported", kSecReturnRef: true,
+            kSecMatchLimit: kSecMatchLimitAll,
+        ])
         #expect((certificates as? [SecCertificate])?.count == 2)
     }
 

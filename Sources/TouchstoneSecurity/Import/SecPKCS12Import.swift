@@ -74,7 +74,16 @@ private struct ImportedIdentity {
 
     func add(_ options: CFDictionary) throws(Status) {
         try add(identity, kSecClassIdentity, options)
-        for certificate in chain.dropFirst() { try add(certificate, kSecClassCertificate, options) }
+        let ofCertificates = NSMutableDictionary()
+        for (key, value) in options {
+            guard let key = key as? NSString else { throw .param }
+            let name = key as String
+            // What only keys have.
+            if ItemClass.certificate.attribute(name) == nil, ItemClass.key.attribute(name) != nil { continue }
+            ofCertificates[key] = value
+        }
+        // The first, too: where the key is there already, its certificate may be a new one.
+        for certificate in chain { try add(certificate, kSecClassCertificate, ofCertificates) }
     }
 
     private func add(_ reference: AnyObject, _ itemClass: CFString, _ options: CFDictionary) throws(Status) {

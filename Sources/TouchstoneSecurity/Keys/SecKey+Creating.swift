@@ -48,8 +48,14 @@ public func SecKeyCreateRandomKey(
         let publicAttributes = try merged(parameters, kSecPublicKeyAttrs)
         if privateAttributes[kSecAttrTokenID] != nil { throw .unimplemented }
         let key = SecKey(try randomKey(parameters))
-        try store(key, privateAttributes)
-        try store(SecKey(key.implementation.publicKey), publicAttributes)
+        let stored = try store(key, privateAttributes)
+        do throws(Status) {
+            try store(SecKey(key.implementation.publicKey), publicAttributes)
+        } catch {
+            // Nothing is left of a call that fails.
+            if let stored { SecItemDelete([kSecClass: kSecClassKey, kSecValuePersistentRef: stored] as NSDictionary) }
+            throw error
+        }
         return key
     } catch let status {
         unsafe status.store(in: error)
@@ -95,12 +101,18 @@ private func merged(_ parameters: CFDictionary, _ half: CFString) throws(Status)
     return result
 }
 
-private func store(_ key: SecKey, _ attributes: NSMutableDictionary) throws(Status) {
-    guard (attributes[kSecAttrIsPermanent] as? NSNumber)?.boolValue == true else { return }
+/// - Returns: The persistent reference of what was added; nil where nothing was to be.
+@discardableResult
+private func store(_ key: SecKey, _ attributes: NSMutableDictionary) throws(Status) -> NSData? {
+    guard (attributes[kSecAttrIsPermanent] as? NSNumber)?.boolValue == true else { return nil }
     attributes[kSecClass] = kSecClassKey
     attributes[kSecValueRef] = key
-    let status = SecItemAdd(attributes, nil)
+    for other in [kSecReturnData, kSecReturnAttributes, kSecReturnRef] { attributes[other] = nil }
+    attributes[kSecReturnPersistentRef] = true as NSNumber
+    var added: CFTypeRef?
+    let status = unsafe SecItemAdd(attributes, &added)
     guard status == errSecSuccess else { throw Status(rawValue: status) }
+    return added as? NSData
 }
 
 /// A number, or the text of one.
