@@ -498,7 +498,8 @@ private final class CopiedProgram {
         for _ in 0..<1000 {
             do {
                 return try startOnce()
-            } catch let error as NSError where (error.userInfo[NSUnderlyingErrorKey] as? NSError)?.code == Int(ETXTBSY) {
+            } catch let error as NSError where (error.userInfo[NSUnderlyingErrorKey] as? NSError)?.code == Int(ETXTBSY)
+            {
                 usleep(2000)
             }
         }
