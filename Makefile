@@ -22,6 +22,7 @@ test: ## Run every test
 	@script/check-products --self-test
 	@for program in $(PROGRAMS); do swift build --product $$program; done
 	@swift build --package-path Examples
+	@swift build --build-tests
 	@script/run-script-tests
 	@# A test that waits for ever fails here, not at the end of a day.
 	@timeout --kill-after=30 1200 swift test
