@@ -169,7 +169,10 @@ let package = Package(
             sources: ["Sources", "Tests"], swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
         tests(
             "TouchstoneSecurityTests",
-            ["TouchstoneCore", "TouchstoneTransport", "TouchstoneSecurity", "TouchstoneLocalAuthentication"]),
+            [
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneCoreFoundation", "TouchstoneSecurity",
+                "TouchstoneLocalAuthentication", "Security", "LocalAuthentication",
+            ]),
         tests(
             "TouchstoneKeyAlgorithmsTests", ["TouchstoneKeyAlgorithms", "TouchstoneCore", crypto],
             resources: [.copy("Fixtures")]),
