@@ -1,4 +1,5 @@
 // Domains of system identities, and the parts of a certificate's properties.
+// Why they are `nonisolated(unsafe)` and `@safe` is said in `AttributeConstants.swift`.
 
 public import TouchstoneCoreFoundation
 

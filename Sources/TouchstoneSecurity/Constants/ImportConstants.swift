@@ -1,4 +1,5 @@
 // Options of `SecPKCS12Import` and keys of its results.
+// Why they are `nonisolated(unsafe)` and `@safe` is said in `AttributeConstants.swift`.
 
 public import TouchstoneCoreFoundation
 
