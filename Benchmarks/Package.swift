@@ -19,6 +19,7 @@ let package = Package(
             dependencies: [
                 "Timing", .product(name: "Security", package: "touchstone"),
                 .product(name: "LocalAuthentication", package: "touchstone"),
+                .product(name: "Crypto", package: "swift-crypto"),
             ], swiftSettings: strict),
         .executableTarget(
             name: "floor-benchmark",

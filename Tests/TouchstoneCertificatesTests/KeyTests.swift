@@ -39,25 +39,10 @@ import TouchstoneKeyAlgorithms
         algorithm.isRSA ? kSecAttrKeyTypeRSA : kSecAttrKeyTypeECSECPrimeRandom
     }
 
-    /// X9.63 or PKCS#1 of `one.key`, of OpenSSL's making.
-    private func openSSLBytes(_ algorithm: OpenSSL.Algorithm) throws -> (private: Data, public: Data) {
-        if algorithm.isRSA {
-            try openssl("rsa", "-in", "one.key", "-traditional", "-outform", "DER", "-out", "one.private")
-            try openssl("rsa", "-in", "one.key", "-RSAPublicKey_out", "-outform", "DER", "-out", "one.public")
-            return (try openssl["one.private"], try openssl["one.public"])
-        }
-        try openssl("pkey", "-in", "one.key", "-pubout", "-outform", "DER", "-out", "one.public")
-        try openssl("ec", "-in", "one.key", "-outform", "DER", "-out", "one.private")
-        let key = try DER.parse(Array(openssl["one.private"]))
-        let number = try #require(key.children(.sequence)?[1].bytes(.octetString))
-        let point = try #require(SubjectPublicKeyInfo(der: openssl["one.public"])).key
-        return (point + number, point)
-    }
-
     @Test(arguments: OpenSSL.Algorithm.allCases)
     func keysOfOpenSSLAreReadAndComeBackAsTheyWere(_ algorithm: OpenSSL.Algorithm) throws {
         try openssl.makeKey("one", algorithm)
-        let expected = try openSSLBytes(algorithm)
+        let expected = try openssl.keyBytes(algorithm)
         let size = algorithm.isRSA ? Int(algorithm.rawValue)! : Int(algorithm.rawValue.dropFirst(2))!
 
         let privateKey = try #require(make(expected.private, type(algorithm), kSecAttrKeyClassPrivate).0)
@@ -109,7 +94,7 @@ import TouchstoneKeyAlgorithms
         try openssl("pkey", "-in", "one.key", "-pubout", "-outform", "DER", "-out", "public.der")
         let info = try openssl["public.der"]
         let key = try #require(make(info, kSecAttrKeyTypeRSA, kSecAttrKeyClassPublic).0)
-        #expect(try bytes(key) == openSSLBytes(.rsa2048).public)
+        #expect(try bytes(key) == openssl.keyBytes(.rsa2048).public)
         #expect(make(info + [0], kSecAttrKeyTypeRSA, kSecAttrKeyClassPublic) == (nil, errSecParam))
     }
 
@@ -121,12 +106,13 @@ import TouchstoneKeyAlgorithms
         #expect(make(info, type(algorithm), kSecAttrKeyClassPrivate) == (nil, errSecParam))
         // A PKCS#12 file has it.
         #expect(
-            SoftwareKey(privateKeyInfo: Array(info))?.externalRepresentation() == (try openSSLBytes(algorithm)).private)
+            SoftwareKey(privateKeyInfo: Array(info))?.externalRepresentation()
+                == (try openssl.keyBytes(algorithm)).private)
     }
 
     @Test func typeAndClassAreRequired() throws {
         try openssl.makeKey()
-        let key = try openSSLBytes(.p256).private
+        let key = try openssl.keyBytes(.p256).private
         #expect(make(key, [kSecAttrKeyType: kSecAttrKeyTypeEC] as NSDictionary) == (nil, errSecParam))
         #expect(make(key, [kSecAttrKeyClass: kSecAttrKeyClassPrivate] as NSDictionary) == (nil, errSecParam))
         #expect(make(key, [:] as NSDictionary) == (nil, errSecParam))
@@ -142,7 +128,7 @@ import TouchstoneKeyAlgorithms
     @Test(arguments: [OpenSSL.Algorithm.p256, .p521, .rsa1024])
     func keyCutAnywhereIsRefused(_ algorithm: OpenSSL.Algorithm) throws {
         try openssl.makeKey("one", algorithm)
-        let (secret, point) = try openSSLBytes(algorithm)
+        let (secret, point) = try openssl.keyBytes(algorithm)
         for count in 0..<secret.count {
             #expect(make(secret.prefix(count), type(algorithm), kSecAttrKeyClassPrivate) == (nil, errSecParam))
         }
@@ -159,7 +145,7 @@ import TouchstoneKeyAlgorithms
     @Test func keyWithAnyByteChangedIsReadOrRefused() throws {
         for algorithm in [OpenSSL.Algorithm.p256, .rsa1024] {
             try openssl.makeKey("one", algorithm)
-            let (secret, point) = try openSSLBytes(algorithm)
+            let (secret, point) = try openssl.keyBytes(algorithm)
             try openssl("pkcs8", "-topk8", "-nocrypt", "-in", "one.key", "-outform", "DER", "-out", "one.p8")
             let info = try openssl["one.p8"]
             func forEach(_ data: Data, _ body: (Data) -> Void) {
@@ -196,7 +182,7 @@ import TouchstoneKeyAlgorithms
     @Test("KC-30: attributes of a key: its class, label, type and sizes, and what it can be used for")
     func attributes() throws {
         try openssl.makeKey()
-        let (secret, point) = try openSSLBytes(.p256)
+        let (secret, point) = try openssl.keyBytes(.p256)
         try openssl.write(point, "point")
         let label = try openssl("dgst", "-sha1", "-r", "point").prefix(40).uppercased()
         for isPublic in [true, false] {
@@ -225,7 +211,7 @@ import TouchstoneKeyAlgorithms
 
     @Test func itemWhoseAttributesAndDataDisagreeIsNoKey() throws {
         try openssl.makeKey()
-        let (secret, point) = try openSSLBytes(.p256)
+        let (secret, point) = try openssl.keyBytes(.p256)
         let right: KeychainInterface.Dictionary = ["type": .number(73), "kcls": .number(1)]
         #expect(SecKey(itemAttributes: right, itemData: secret) != nil)
         #expect(SecKey(itemAttributes: right, itemData: point) == nil)
@@ -236,7 +222,7 @@ import TouchstoneKeyAlgorithms
 
     @Test func equalKeysAreThoseOfEqualBytes() throws {
         try openssl.makeKey()
-        let (secret, point) = try openSSLBytes(.p256)
+        let (secret, point) = try openssl.keyBytes(.p256)
         let keys = try (0..<2).map { _ in try #require(make(secret, kSecAttrKeyTypeEC, kSecAttrKeyClassPrivate).0) }
         #expect(keys[0] == keys[1] && keys[0].hash == keys[1].hash)
         #expect(make(point, kSecAttrKeyTypeEC, kSecAttrKeyClassPublic).0 != keys[0])
@@ -297,7 +283,7 @@ import TouchstoneKeyAlgorithms
 
     @Test func identityIsACertificateWithItsOwnKey() throws {
         try openssl.makeKey()
-        let secret = try openSSLBytes(.p256).private
+        let secret = try openssl.keyBytes(.p256).private
         let key = try #require(make(secret, kSecAttrKeyTypeEC, kSecAttrKeyClassPrivate).0)
         let certificate = try #require(SecCertificateCreateWithData(nil, try openssl.makeCertificate() as CFData))
         let identity = try #require(SecIdentityCreate(nil, certificate, key))

@@ -46,13 +46,19 @@ import TouchstoneKeyAlgorithms
             #expect(try scheme.encrypt(plaintext, to: key.publicKey, ephemeral: ephemeral) == expected)
             #expect(try key.decrypt(expected, scheme) == plaintext)
         }
+        // With Apple's private parameters, which the API does not take: our derivation, and the same cipher.
         #expect(vectors.derived.count == 2)
         for vector in vectors.derived {
             let hash = try #require(HashAlgorithm(rawValue: vector.hash))
-            let expected = Data(hex: vector.bytes)
+            let (keyBytes, nonce, rest) = (Data(hex: vector.key), Data(hex: vector.vector), Data(hex: vector.rest))
             let derived = try hash.deriveKey(
-                from: secret, info: point + Data(vector.sharedInfo.utf8), byteCount: expected.count)
-            #expect(derived.withUnsafeBytes { Data($0) } == expected)
+                from: secret, info: point + Data(vector.sharedInfo.utf8), byteCount: keyBytes.count + nonce.count)
+            #expect(derived.withUnsafeBytes { Data($0) } == keyBytes + nonce)
+            let box = try AES.GCM.SealedBox(
+                nonce: AES.GCM.Nonce(data: nonce), ciphertext: rest.dropLast(16), tag: rest.suffix(16))
+            let plaintext = try AES.GCM.open(
+                box, using: SymmetricKey(data: keyBytes), authenticating: Data(vector.additionalData.utf8))
+            #expect(plaintext == Data(vectors.plaintext.utf8))
         }
     }
 
@@ -158,7 +164,7 @@ private struct Vectors: Decodable {
         let derivesVector: Bool
     }
     struct Derived: Decodable {
-        let hash, sharedInfo, bytes: String
+        let hash, sharedInfo, additionalData, key, vector, rest: String
     }
     struct Own: Decodable {
         let number, point, ephemeralNumber, ephemeralPoint, sharedSecret, plaintext: String

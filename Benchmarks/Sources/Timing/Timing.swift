@@ -2,7 +2,7 @@
 package struct Timing: Hashable, Sendable {
     /// What is measured, as its line names it.
     package struct Key: Hashable, Sendable {
-        /// `touchstone`, `floor` or `gnome-keyring`.
+        /// `touchstone`, `floor`, `gnome-keyring` or `ssh-agent`.
         package var subject: String
         package var operation: String
         package var items: Int

@@ -29,7 +29,7 @@ struct BenchmarkReport {
     }
 
     private static func row(_ columns: String...) -> String {
-        zip(columns, [14, 15, -8, 7, -11, -11, -11]).map(pad).joined(separator: " ")
+        zip(columns, [14, 16, -8, 7, -11, -11, -11]).map(pad).joined(separator: " ")
     }
 
     private static func budgetRow(_ columns: String...) -> String {

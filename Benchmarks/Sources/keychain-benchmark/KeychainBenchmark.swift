@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import LocalAuthentication
 import Security
@@ -14,7 +15,14 @@ struct KeychainBenchmark {
         case ("fill", 2): try fill(from: number(words[0]), to: number(words[1]))
         case ("items", 2): try await items(number(words[0]), placement: words[1])
         case ("repeat", 3): try repeatCall(words[0], number(words[1]), items: number(words[2]))
-        case ("match", 1): try await match(placement: words[0])
+        case ("match", 1): print(try await match("match to reply", placement: words[0]).line)
+        case ("match", 3):
+            let readers = try Readers(count: number(words[1]), items: number(words[2]), placement: words[0])
+            let timing = try await match("match among \(words[1])", placement: words[0])
+            print(timing.line, try readers.end(), separator: "\n")
+        case ("readers", 3): try Readers.run(count: number(words[0]), items: number(words[1]), placement: words[2])
+        case ("prompt", 2): try prompt(items: number(words[0]), placement: words[1])
+        case ("sign", 1): try await sign(placement: words[0])
         case ("boot", 4): try boot(count: number(words[0]), placement: words[1], touchstone: words[2], device: words[3])
         default: throw UsageError()
         }
@@ -64,7 +72,7 @@ struct KeychainBenchmark {
     }
 
     /// From the sensor's match to the app's reply, with a new context each time, or the second would ask for nobody.
-    private static func match(placement: String) async throws {
+    private static func match(_ operation: String, placement: String) async throws -> Timing {
         let owner = try OwnerAtHand(finger: "left-index")
         var durations: [Duration] = []
         for _ in 0..<500 {
@@ -79,7 +87,62 @@ struct KeychainBenchmark {
             durations.append(end - owner.lastTouch)
         }
         owner.leave()
-        print(Timing(.init("touchstone", "match to reply", items: 0, placement), durations: durations).line)
+        return Timing(.init("touchstone", operation, items: 0, placement), durations: durations)
+    }
+
+    /// Reading an item without protection while nobody is asked anything, and while a prompt waits for the owner; in turns, so that both meet
+    /// the same machine.
+    private static func prompt(items: Int, placement: String) throws {
+        let owner = try OwnerAtHand(finger: nil)
+        var durations: (alone: [Duration], beside: [Duration]) = ([], [])
+        func read(_ durations: inout [Duration]) throws {
+            for index in 0..<500 {
+                let start = ContinuousClock.now
+                try check(Item(index &* 7919 % items).read())
+                durations.append(ContinuousClock.now - start)
+            }
+        }
+        var warmUp: [Duration] = []
+        try read(&warmUp)
+        for _ in 0..<4 {
+            try read(&durations.alone)
+            let context = LAContext()
+            let answered = DispatchSemaphore(value: 0)
+            context.evaluatePolicy(.deviceOwnerAuthenticationWithBiometrics, localizedReason: "measure") { _, _ in
+                answered.signal()
+            }
+            owner.waitForPrompt()
+            try read(&durations.beside)
+            context.invalidate()
+            answered.wait()
+        }
+        owner.leave()
+        print(Timing(.init("touchstone", "read, no prompt", items: 0, placement), durations: durations.alone).line)
+        print(Timing(.init("touchstone", "read, prompt", items: 0, placement), durations: durations.beside).line)
+    }
+
+    /// ECDSA of P-256 with SHA-256: by the enclave, by ssh-agent where there is one, and in this process.
+    private static func sign(placement: String) async throws {
+        let message = Data(repeating: 0x5A, count: 32)
+        func key(_ subject: String) -> Timing.Key { .init(subject, "sign", items: 0, placement) }
+
+        let owner = try OwnerAtHand(finger: "left-index")
+        let context = LAContext()
+        try await context.evaluatePolicy(.deviceOwnerAuthenticationWithBiometrics, localizedReason: "measure")
+        owner.leave()
+        let enclaveKey = try EnclaveKey(context: context)
+        defer { EnclaveKey.delete() }
+        print(try measure(key("touchstone"), count: 2_000) { _ in try enclaveKey.sign(message) }.line)
+
+        if let path = ProcessInfo.processInfo.environment["SSH_AUTH_SOCK"] {
+            let agent = try SSHAgent(path: path)
+            print(try measure(key("ssh-agent"), count: 2_000) { _ in _ = try agent.sign(message) }.line)
+        }
+        let rawKey = P256.Signing.PrivateKey()
+        print(
+            try measure(key("floor"), count: 2_000) { _ in
+                _ = try rawKey.signature(for: message).derRepresentation
+            }.line)
     }
 
     /// From starting the command to the device's first answer.
@@ -115,7 +178,10 @@ struct KeychainBenchmark {
             keychain-benchmark fill FROM TO
             keychain-benchmark items COUNT PLACEMENT
             keychain-benchmark repeat read|update|add CALLS ITEMS
-            keychain-benchmark match PLACEMENT
+            keychain-benchmark match PLACEMENT [READERS ITEMS]
+            keychain-benchmark readers COUNT ITEMS PLACEMENT
+            keychain-benchmark prompt ITEMS PLACEMENT
+            keychain-benchmark sign PLACEMENT
             keychain-benchmark boot COUNT PLACEMENT TOUCHSTONE DEVICE
             """
         }

@@ -3,22 +3,27 @@ import Synchronization
 
 /// An agent and a finger at once: as soon as a prompt is shown, the finger is on the sensor.
 ///
-/// It speaks to the device itself, so that no program has to start between the prompt and the finger.
+/// Without a finger it only looks on. It speaks to the device itself, so that no program has to start between the prompt and the finger.
 final class OwnerAtHand: Sendable {
     private let agent: VarlinkConnection
     private let touch = Mutex<ContinuousClock.Instant?>(nil)
+    private let shown = DispatchSemaphore(value: 0)
 
-    init(finger: String) throws {
-        let device = ProcessInfo.processInfo.environment["TOUCHSTONE_DEVICE"] ?? "default"
+    init(finger: String?) throws {
+        let device = VarlinkConnection.device
         let agent = try VarlinkConnection(device: device)
         let sensor = try VarlinkConnection(device: device)
         self.agent = agent
 
         try agent.send("io.touchstone.Agent.Subscribe", more: true)
-        guard try agent.receive().event == "ready" else { throw VarlinkConnection.Failure.closed }
+        guard try agent.receive().event == "ready" else { throw UnixSocket.Closed() }
         Thread.detachNewThread { [weak self] in
             while let reply = try? agent.receive() {
                 guard reply.event == "show" else { continue }
+                guard let finger else {
+                    self?.shown.signal()
+                    continue
+                }
                 self?.touch.withLock { $0 = .now }
                 _ = try? sensor.call("io.touchstone.Device.PresentFinger", ["finger": finger])
             }
@@ -27,6 +32,9 @@ final class OwnerAtHand: Sendable {
 
     /// When the finger last touched the sensor.
     var lastTouch: ContinuousClock.Instant { touch.withLock { $0 } ?? .now }
+
+    /// Returns when a prompt has been shown to somebody without a finger.
+    func waitForPrompt() { shown.wait() }
 
     func leave() { agent.close() }
 }

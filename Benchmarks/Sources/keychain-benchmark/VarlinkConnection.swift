@@ -9,31 +9,16 @@ final class VarlinkConnection: Sendable {
         var event: String? { parameters?.event }
     }
 
-    enum Failure: Error {
-        case closed
-        case refused(String)
-    }
+    struct Refused: Error { var name: String }
 
-    private let socket: Int32
+    /// The device that this run is about.
+    static var device: String { ProcessInfo.processInfo.environment["TOUCHSTONE_DEVICE"] ?? "default" }
+
+    private let socket: UnixSocket
 
     init(device: String) throws {
         let runtime = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"] ?? "/run/user/\(getuid())"
-        let path = "\(runtime)/touchstone/\(device)/touchstoned.sock"
-
-        let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
-        let status = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        guard status == 0 else {
-            Glibc.close(socket)
-            throw Failure.closed
-        }
-        self.socket = socket
+        socket = try UnixSocket(path: "\(runtime)/touchstone/\(device)/touchstoned.sock")
     }
 
     /// A connection to a device that is about to boot.
@@ -43,14 +28,14 @@ final class VarlinkConnection: Sendable {
             if let connection = try? VarlinkConnection(device: device) { return connection }
             usleep(200)
         }
-        throw Failure.closed
+        throw UnixSocket.Closed()
     }
 
     @discardableResult
     func call(_ method: String, _ parameters: [String: String] = [:]) throws -> Reply {
         try send(method, parameters)
         let reply = try receive()
-        if let error = reply.error { throw Failure.refused(error) }
+        if let error = reply.error { throw Refused(name: error) }
         return reply
     }
 
@@ -61,9 +46,17 @@ final class VarlinkConnection: Sendable {
             var more: Bool?
         }
         let request = Request(method: method, parameters: parameters, more: more ? true : nil)
-        let message = try JSONEncoder().encode(request) + [0]
-        let sent = message.withUnsafeBytes { Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-        guard sent == message.count else { throw Failure.closed }
+        try socket.send(try JSONEncoder().encode(request) + [0])
+    }
+
+    /// Reads one of the passwords of `Item`, without any of our library.
+    func read(account: String) throws {
+        let message = """
+            {"method":"io.touchstone.Keychain.CopyMatching","parameters":{"query":{"class":{"string":"genp"},\
+            "svce":{"string":"benchmark"},"acct":{"string":"\(account)"},"r_Data":{"boolean":true}}}}
+            """
+        try socket.send(Data(message.utf8) + [0])
+        if let error = try receive().error { throw Refused(name: error) }
     }
 
     /// The next message.
@@ -71,14 +64,9 @@ final class VarlinkConnection: Sendable {
     /// The other side sends none unasked but an agent's events, and of those one at a time.
     func receive() throws -> Reply {
         var message = Data()
-        var byte: UInt8 = 0
-        while true {
-            guard recv(socket, &byte, 1, 0) == 1 else { throw Failure.closed }
-            guard byte != 0 else { break }
-            message.append(byte)
-        }
-        return try JSONDecoder().decode(Reply.self, from: message)
+        while message.last != 0 { message += try socket.receive(upTo: 65_536) }
+        return try JSONDecoder().decode(Reply.self, from: message.dropLast())
     }
 
-    func close() { shutdown(socket, Int32(SHUT_RDWR)) }
+    func close() { socket.shutDown() }
 }

@@ -83,6 +83,15 @@ public func SecCertificateCopyKey(_ certificate: SecCertificate) -> SecKey? {
     SoftwareKey(certificate.value.publicKey).map(SecKey.init)
 }
 
+/// Old name of `SecCertificateCopyKey`, as on iOS.
+///
+/// - Parameter certificate: The certificate.
+/// - Returns: The key; nil for another algorithm than RSA and the curves P-256, P-384 and P-521, and for RSA below 1024 bits.
+@discardableResult
+public func SecCertificateCopyPublicKey(_ certificate: SecCertificate) -> SecKey? {
+    SecCertificateCopyKey(certificate)
+}
+
 /// The serial number of a certificate.
 ///
 /// - Parameters:

@@ -1,4 +1,7 @@
 import Foundation
+import SwiftASN1
+import Testing
+import TouchstoneCertificates
 import TouchstoneSecurity
 
 /// The `openssl` command in a directory of its own.
@@ -70,6 +73,21 @@ final class OpenSSL: Sendable {
     /// Makes `NAME.key`, PKCS#8 in PEM.
     func makeKey(_ name: String = "one", _ algorithm: Algorithm = .p256) throws {
         try run(["genpkey"] + algorithm.arguments + ["-out", "\(name).key"])
+    }
+
+    /// X9.63 or PKCS#1 of `NAME.key`.
+    func keyBytes(_ algorithm: Algorithm, _ name: String = "one") throws -> (private: Data, public: Data) {
+        if algorithm.isRSA {
+            try self("rsa", "-in", "\(name).key", "-traditional", "-outform", "DER", "-out", "\(name).private")
+            try self("rsa", "-in", "\(name).key", "-RSAPublicKey_out", "-outform", "DER", "-out", "\(name).public")
+            return (try self["\(name).private"], try self["\(name).public"])
+        }
+        try self("pkey", "-in", "\(name).key", "-pubout", "-outform", "DER", "-out", "\(name).public")
+        try self("ec", "-in", "\(name).key", "-outform", "DER", "-out", "\(name).private")
+        let key = try DER.parse(Array(self["\(name).private"]))
+        let number = try #require(key.children(.sequence)?[1].bytes(.octetString))
+        let point = try #require(SubjectPublicKeyInfo(der: self["\(name).public"])).key
+        return (point + number, point)
     }
 
     /// Makes a self-signed certificate of `NAME.key`, in `NAME.pem` and as DER in `NAME.der`.
