@@ -111,6 +111,7 @@ final class Daemon: Sendable {
     private let enclave: VarlinkClient
     private let events: VarlinkClient
     private let keychain: KeychainService
+    private let keys: KeyService
     private let backup: BackupService
     private let authentication: AuthenticationService
     private let device: DeviceService
@@ -127,6 +128,7 @@ final class Daemon: Sendable {
         let ending = Ending()
         self.ending = ending
         self.keychain = keychain
+        keys = KeyService(enclave: enclave)
         backup = try BackupService(store: store, enclave: enclave, ownerID: getuid())
         authentication = AuthenticationService(enclave: enclave, ownerID: getuid())
         device = DeviceService(
@@ -139,7 +141,8 @@ final class Daemon: Sendable {
     func run() throws -> Never {
         let router = VarlinkRouter(
             info: .init(product: "touchstoned", version: TouchstoneVersion.current),
-            interfaces: [keychain.interface, backup.interface, device.interface] + authentication.interfaces)
+            interfaces: [keychain.interface, keys.interface, backup.interface, device.interface]
+                + authentication.interfaces)
         watchEnclave()
         let report = { @Sendable [log] (line: String) in log.warning("\(line)") }
         let isSimulated = try enclave.call(EnclaveInterface.GetFacts.self, .init(app: "")).facts.isSimulated
