@@ -41,9 +41,8 @@ extension AuthenticationService {
 
     /// Tells those whom it concerns; to be called after anything that may have changed what `environment(of:)` says.
     ///
-    /// Returns at once: the events of evaluations do not wait for it.
+    /// Returns at once: the events of evaluations do not wait for it. Who watches is looked at in turn, as one may just be about to.
     func environmentChanged() {
-        guard state.withLock({ !$0.environmentWatchers.isEmpty }) else { return }
         environments.async { [self] in
             for (key, watcher) in state.withLock({ $0.environmentWatchers }) {
                 guard let environment = try? environment(of: watcher.call.connection), environment != watcher.told

@@ -54,12 +54,8 @@ final class RightAuthorization: Sendable {
 
     /// What to hand to the keychain: it never has anybody asked, and opens what the owner has proven enough for.
     ///
-    /// - Throws: `.interactionNotAllowed` where nothing was proven.
-    func context() throws(Status) -> SilentContext {
-        let context = current.withLock { $0.state == .authorized ? $0.context : nil }
-        guard let context else { throw .interactionNotAllowed }
-        return context
-    }
+    /// Whatever the state says, the enclave is asked: where nothing was proven it opens nothing.
+    var context: SilentContext { current.withLock { $0.context } ?? SilentContext(endpoint) }
 
     /// Has the owner asked, or waits with those who had.
     ///

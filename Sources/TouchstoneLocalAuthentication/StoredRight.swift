@@ -203,9 +203,7 @@ struct StoredRight: Sendable {
 
     private func using<Result>(_ body: (SilentContext) throws -> Result) throws -> Result {
         do {
-            return try body(authorization.context())
-        } catch let status as Status {
-            throw Self.failure(status.rawValue)
+            return try body(authorization.context)
         } catch let error as NSError {
             if Self.isRefusal(error) { authorization.refused() }
             throw error
