@@ -25,6 +25,7 @@ package final class AuthenticationService: Sendable {
         var backgroundApps: Set<[UInt8]> = []
         /// Who waits for an application password to be stretched, by the enclave's ticket.
         var credentials: [String: @Sendable (Result<Void, Failed>) -> Void] = [:]
+        var environmentWatchers: [ObjectIdentifier: EnvironmentWatcher] = [:]
     }
 
     typealias Failed = AuthenticationInterface.Failed
@@ -46,6 +47,8 @@ package final class AuthenticationService: Sendable {
 
     /// Carries what agents are shown, in the order in which it happened.
     private let screen = DispatchQueue(label: "io.touchstone.prompts")
+    /// Carries what watchers of the environment are told, in the order in which it happened.
+    let environments = DispatchQueue(label: "io.touchstone.environments")
 
     struct RunningEvaluation: Sendable {
         var identifier: String
@@ -82,7 +85,8 @@ package final class AuthenticationService: Sendable {
         [
             VarlinkInterface(
                 name: AuthenticationInterface.name,
-                description: PackageResources.io_touchstone_Authentication_varlink, handlers: handlers),
+                description: PackageResources.io_touchstone_Authentication_varlink,
+                handlers: handlers + environmentHandlers),
             VarlinkInterface(
                 name: AgentInterface.name, description: PackageResources.io_touchstone_Agent_varlink,
                 handlers: agentHandlers),
@@ -243,7 +247,7 @@ package final class AuthenticationService: Sendable {
 
     // MARK: canEvaluatePolicy
 
-    private func canEvaluate(
+    func canEvaluate(
         _ request: AuthenticationInterface.CanEvaluatePolicy.Parameters, _ connection: VarlinkConnection
     ) throws -> AuthenticationInterface.CanEvaluatePolicy.Reply {
         let app = try connection.identity().identifier
@@ -382,6 +386,7 @@ package final class AuthenticationService: Sendable {
             let reply = state.withLock { $0.credentials.removeValue(forKey: ticket) }
             reply?(event.outcome == .succeeded ? .success(()) : .failure(Self.failed(.authenticationFailed)))
         }
+        if event.ticket == nil, event.evaluation == nil { environmentChanged() }
         guard let identifier = event.evaluation else { return }
         switch event.outcome {
         case .succeeded: finish(identifier, .success(()))

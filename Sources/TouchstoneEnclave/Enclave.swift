@@ -73,6 +73,8 @@ package struct Enclave {
     var backup: BackupSession?
     /// Nonces given out and not yet used, oldest first.
     var nonces: [Data] = []
+    /// As it was when it was last looked at.
+    private var environment: Environment?
 
     /// Boots from the kept state.
     ///
@@ -93,6 +95,7 @@ package struct Enclave {
         // The full delay starts again at boot, so that a restart or a changed clock never shortens it (PC-03).
         let delay = PasscodeDelays.seconds(afterFailures: state.passcodeFailures)
         passcodeRetryAt = delay > 0 ? now + delay : nil
+        environment = environment(now: now)
     }
 
     /// The first state of a new device, as the bytes of its file.
@@ -117,6 +120,27 @@ package struct Enclave {
             wasUnlockedSinceBoot: wasUnlockedSinceBoot, isBiometryLockedOut: isBiometryLockedOut(now: now),
             passcodeFailures: state.passcodeFailures, passcodeRetryAfterSeconds: passcodeRetryAfter(now: now),
             isPasscodeDisabled: isPasscodeDisabled, domainState: domainState(app: app))
+    }
+
+    /// What apps may know of the device (CE-19), to see when it changes.
+    private struct Environment: Equatable {
+        var enrolment: Data
+        var biometryObstacle: AuthenticationFailure?
+        var isBiometryLockedOut: Bool
+        var isPasscodeSet: Bool
+    }
+
+    private func environment(now: Double) -> Environment {
+        Environment(
+            enrolment: state.database.hash, biometryObstacle: biometryObstacle(now: now),
+            isBiometryLockedOut: isBiometryLockedOut(now: now), isPasscodeSet: isPasscodeSet)
+    }
+
+    /// The event that tells of a change of the environment since this was last asked, if there was one.
+    mutating func environmentEvents(now: Double) -> [EnclaveEvent] {
+        let current = environment(now: now)
+        defer { environment = current }
+        return current == environment ? [] : [EnclaveEvent(outcome: .progress)]
     }
 
     /// The enclave's public key for passcodes: 32 bytes, X25519.

@@ -52,6 +52,7 @@ package final class EnclaveHost: Sendable {
         let (result, happened) = try enclave.withLock { enclave -> (R, [EnclaveEvent]) in
             var next = enclave
             let (result, happened) = try body(&next, clock.now)
+            let changed = next.environmentEvents(now: clock.now)
             if next.state != enclave.state {
                 do {
                     try storage.replace(next.stateFile())
@@ -60,7 +61,7 @@ package final class EnclaveHost: Sendable {
                 }
             }
             enclave = next
-            return (result, happened)
+            return (result, happened + changed)
         }
         tell(happened)
         return result
@@ -77,7 +78,10 @@ package final class EnclaveHost: Sendable {
             return try change { $0.touch(sample, now: $1) }
         } catch let error as EnclaveInterface.NotKept {
             // In memory only: nothing of it is kept, and none of it needs to be.
-            tell(enclave.withLock { $0.suspendBiometry(now: clock.now) })
+            tell(
+                enclave.withLock { enclave in
+                    enclave.suspendBiometry(now: clock.now) + enclave.environmentEvents(now: clock.now)
+                })
             throw error
         }
     }

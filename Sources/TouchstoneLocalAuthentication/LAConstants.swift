@@ -31,6 +31,14 @@ public var kLABiometryTypeTouchID: Int32 { 1 }
 public var kLABiometryTypeFaceID: Int32 { 2 }
 /// `LABiometryType.opticID`.
 public var kLABiometryTypeOpticID: Int32 { 4 }
+/// No companion.
+public var kLACompanionTypeNone: Int32 { 0 }
+/// `LACompanionType.watch`.
+public var kLACompanionTypeWatch: Int32 { 1 }
+/// `LACompanionType.mac`.
+public var kLACompanionTypeMac: Int32 { 2 }
+/// `LACompanionType.vision`.
+public var kLACompanionTypeVision: Int32 { 4 }
 /// `LACredentialType.applicationPassword`.
 public var kLACredentialTypeApplicationPassword: Int32 { 0 }
 /// `LACredentialType.smartCardPIN`.

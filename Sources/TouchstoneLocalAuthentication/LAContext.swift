@@ -73,6 +73,15 @@ open class LAContext: NSObject, AuthenticationContext {
     /// Nil until DS-01 is met.
     open var evaluatedPolicyDomainState: Data? { properties.current.domainState }
 
+    /// Names what the owner can be recognised by, as it is now: needs no call before it (DS-09).
+    ///
+    /// > Source: DS-09. Without a device: every hash is nil.
+    open var domainState: LADomainState {
+        let method = AuthenticationInterface.GetEnvironment.self
+        let reply = try? deviceContext.endpoint.call(method, Empty(), isRepeatable: true)
+        return LADomainState(reply?.environment)
+    }
+
     /// The sensor that the device has, ready or not (CE-06); asked for when it is first read (CE-07).
     open var biometryType: LABiometryType {
         if let known = properties.current.biometryType { return known }
@@ -288,12 +297,5 @@ open class LAContext: NSObject, AuthenticationContext {
                 continuation.resume(throwing: error ?? LAError(.authenticationFailed))
             }
         }
-    }
-}
-
-extension AuthenticationFailure {
-    /// What a developer reads of an answer that came without words.
-    fileprivate var debugDescription: String {
-        LAError.Code(rawValue: rawValue)?.localizedDescription ?? "Authentication failed."
     }
 }

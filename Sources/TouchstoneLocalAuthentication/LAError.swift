@@ -71,3 +71,10 @@ extension NSError {
             userInfo: [NSLocalizedDescriptionKey: description, NSDebugDescriptionErrorKey: failure.message])
     }
 }
+
+extension AuthenticationFailure {
+    /// What a developer reads of an answer that came without words.
+    var debugDescription: String {
+        LAError.Code(rawValue: rawValue)?.localizedDescription ?? "Authentication failed."
+    }
+}

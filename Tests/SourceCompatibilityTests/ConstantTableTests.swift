@@ -49,6 +49,20 @@ import Testing
         #expect(message == "OSStatus -1234567")
     }
 
+    /// What no other file of these tests could miss: each row names a member that a file here uses with Apple's type, or says why there is none.
+    @Test func everyMemberOfLocalAuthenticationIsApples() throws {
+        let table = try table("localauthentication")
+        #expect(table.count == 229)
+        let expected = table.filter { $0[3].isEmpty }
+        #expect(expected.count == 221)
+        let implemented = Dictionary(uniqueKeysWithValues: implementedMembers.map { ($0.name, $0) })
+        #expect(Set(implemented.keys).subtracting(expected.map { $0[0] }).isEmpty, "used, and not in the table")
+        for row in expected {
+            let member = try #require(implemented[row[0]], "in the table, and not used: \(row[0])")
+            #expect(member.value ?? "" == row[2], "\(row[0])")
+        }
+    }
+
     private func table(_ name: String) throws -> [[String]] {
         let url = try #require(Bundle.module.url(forResource: name, withExtension: "csv", subdirectory: "Fixtures"))
         let lines = try String(contentsOf: url, encoding: .utf8).split(separator: "\n").dropFirst()

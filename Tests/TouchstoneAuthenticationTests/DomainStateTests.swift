@@ -1,5 +1,6 @@
 import Foundation
 import LocalAuthentication
+import Security
 import Testing
 import TouchstoneTesting
 
@@ -125,6 +126,88 @@ import TouchstoneTesting
             try device.enrollFinger()
             #expect(state() != kept)
             #expect(device.prompts.count == 1)
+        }
+    }
+
+    @Test("DS-09, DS-10: domainState needs no call before it, and is what canEvaluatePolicy gives")
+    func domainStateNeedsNoCall() throws {
+        try device.run {
+            let domain = LAContext().domainState
+            let hash = try #require(domain.biometry.stateHash)
+            #expect(domain.biometry.biometryType == .touchID)
+            #expect(hash == state() && hash.count == 32)
+            #expect(domain.stateHash == hash)
+            #expect(domain.companion.availableCompanionTypes.isEmpty)
+            #expect(domain.companion.stateHash == nil && domain.companion.stateHash(for: .watch) == nil)
+            #expect(device.prompts.isEmpty)
+        }
+    }
+
+    @Test("DS-09: nil where nothing is enrolled, where there is no sensor, and in lockout; the type is told all the same")
+    func domainStateIsNil() async throws {
+        try await device.run {
+            await device.lockOutBiometry()
+            #expect(LAContext().domainState.biometry.stateHash == nil)
+            #expect(LAContext().domainState.stateHash == nil)
+            try device.lockAndUnlock(passcode: "1234")
+            #expect(LAContext().domainState.stateHash != nil)
+            try device.removeFinger(1)
+            #expect(LAContext().domainState.biometry.stateHash == nil)
+            #expect(LAContext().domainState.biometry.biometryType == .touchID)
+        }
+        let without = try SimulatedDevice(biometry: .none, passcode: "1234")
+        without.run {
+            #expect(LAContext().domainState.stateHash == nil)
+            #expect(LAContext().domainState.biometry.biometryType == .none)
+        }
+    }
+
+    @Test("DS-03...DS-05: domainState changes with every enrolment, keeps what it was when it was read, and is the app's own")
+    func domainStateChanges() throws {
+        try device.run {
+            let context = LAContext()
+            let before = context.domainState
+            let hash = before.stateHash
+            try device.enrollFinger()
+            #expect(context.domainState.stateHash != hash && before.stateHash == hash)
+            try device.removeFinger(2)
+            #expect(context.domainState.stateHash != hash)
+        }
+        let own = device.run { LAContext().domainState.stateHash }
+        let other = device.run(as: "org.example.other") { LAContext().domainState.stateHash }
+        #expect(own != nil && other != nil && own != other)
+    }
+
+    @Test("DS-06, DS-11: it only advises: an item of any finger still opens when it has changed, one of the current set does not")
+    func advisory() async throws {
+        try await device.run {
+            func add(_ account: String, _ flags: SecAccessControlCreateFlags) throws {
+                let control = try #require(
+                    SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, flags, nil))
+                let item: [CFString: Any] = [
+                    kSecClass: kSecClassGenericPassword, kSecAttrAccount: account, kSecAttrAccessControl: control,
+                    kSecValueData: Data("s".utf8),
+                ]
+                #expect(SecItemAdd(item as CFDictionary, nil) == errSecSuccess)
+            }
+            try add("any", .biometryAny)
+            try add("current", .biometryCurrentSet)
+            let before = LAContext().domainState.stateHash
+            try device.enrollFinger()
+            #expect(LAContext().domainState.stateHash != before)
+            func read(_ account: String, _ context: LAContext) -> OSStatus {
+                let query: [CFString: Any] = [
+                    kSecClass: kSecClassGenericPassword, kSecAttrAccount: account, kSecReturnData: true,
+                    kSecUseAuthenticationContext: context,
+                ]
+                var data: CFTypeRef?
+                return SecItemCopyMatching(query as CFDictionary, &data)
+            }
+            let context = LAContext()
+            device.present(.finger(1))
+            #expect(await evaluate(biometrics, on: context) == nil)
+            #expect(read("any", context) == errSecSuccess)
+            #expect(read("current", context) == errSecItemNotFound)
         }
     }
 }

@@ -239,7 +239,7 @@ package enum EnclaveInterface {
 
     /// Called with `more`: what became of evaluations and of passcode tickets.
     ///
-    /// First an event with neither.
+    /// First an event with neither; later one such whenever what apps may know of the device has changed (CE-19).
     package enum WatchEvents: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.WatchEvents"
         package typealias Parameters = Empty

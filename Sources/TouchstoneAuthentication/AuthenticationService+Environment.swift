@@ -1,0 +1,72 @@
+import Dispatch
+import Synchronization
+import TouchstoneCore
+import TouchstoneTransport
+
+extension AuthenticationService {
+    /// A connection that is told of every change, and what it was told last.
+    struct EnvironmentWatcher: Sendable {
+        var call: VarlinkCall<AuthenticationInterface.GetEnvironment>
+        var told: AuthenticationInterface.Environment
+    }
+
+    var environmentHandlers: [VarlinkHandler] {
+        [
+            .method(AuthenticationInterface.GetIdentity.self) { _, connection in
+                .init(app: try connection.identity().identifier)
+            },
+            .deferred(AuthenticationInterface.GetEnvironment.self) { [self] _, call in
+                guard call.wantsMore else {
+                    return call.answer(Result { .init(environment: try environment(of: call.connection)) })
+                }
+                // In turn with the changes: none is lost between the first answer and the next.
+                environments.async { [self] in watch(call) }
+            },
+        ]
+    }
+
+    private func watch(_ call: VarlinkCall<AuthenticationInterface.GetEnvironment>) {
+        do {
+            let environment = try environment(of: call.connection)
+            let key = ObjectIdentifier(call.connection)
+            state.withLock { $0.environmentWatchers[key] = EnvironmentWatcher(call: call, told: environment) }
+            call.continue(.init(environment: environment))
+            call.connection.onClose { [weak self] in
+                self?.state.withLock { _ = $0.environmentWatchers.removeValue(forKey: key) }
+            }
+        } catch {
+            call.answer(.failure(error))
+        }
+    }
+
+    /// Tells those whom it concerns; to be called after anything that may have changed what `environment(of:)` says.
+    ///
+    /// Returns at once: the events of evaluations do not wait for it. Who watches is looked at in turn, as one may just be about to.
+    func environmentChanged() {
+        environments.async { [self] in
+            for (key, watcher) in state.withLock({ $0.environmentWatchers }) {
+                guard let environment = try? environment(of: watcher.call.connection), environment != watcher.told
+                else { continue }
+                state.withLock { $0.environmentWatchers[key]?.told = environment }
+                watcher.call.continue(.init(environment: environment))
+            }
+        }
+    }
+
+    /// What the app at the other end may know (CE-19).
+    private func environment(of connection: VarlinkConnection) throws -> AuthenticationInterface.Environment {
+        let app = try connection.identity().identifier
+        let facts = try enclave.call(EnclaveInterface.GetFacts.self, .init(app: app)).facts
+        func isUsable(_ policy: Policy) throws -> Bool {
+            try canEvaluate(.init(context: nil, policy: policy), connection).code == nil
+        }
+        return .init(
+            biometryType: facts.biometryType,
+            isBiometryUsable: try isUsable(.deviceOwnerAuthenticationWithBiometrics),
+            isBiometryEnrolled: facts.isEnrolled,
+            // What is not there cannot be locked out.
+            isBiometryLockedOut: facts.isEnrolled && facts.isBiometryLockedOut,
+            isPasscodeUsable: try isUsable(.deviceOwnerAuthentication), isPasscodeSet: facts.isPasscodeSet,
+            domainState: facts.domainState)
+    }
+}
