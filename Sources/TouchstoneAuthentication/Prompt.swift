@@ -20,7 +20,8 @@ extension AgentInterface.Prompt {
             identifier: identifier, app: app, reason: options.reason.shownToThePerson, biometryType: biometryType,
             phase: progress.phase, cancelTitle: cancelTitle,
             fallbackTitle: progress.isFallbackOffered ? fallbackTitle : nil, failures: progress.failures,
-            nonce: progress.nonce, retryAfterSeconds: progress.retryAfterSeconds, wrongPasscode: progress.wrongPasscode)
+            nonce: progress.nonce, retryAfterSeconds: progress.retryAfterSeconds, wrongPasscode: progress.wrongPasscode,
+            passcodeKind: progress.passcodeKind)
     }
 }
 
