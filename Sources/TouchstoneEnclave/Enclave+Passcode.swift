@@ -128,11 +128,9 @@ extension Enclave {
     }
 
     /// Takes back a guess whose verdict nobody has heard: the derivation had no memory, or its end could not be kept.
-    ///
-    /// Not the one that erases the device: a disk that fails must not give another.
     mutating func refundGuess(_ job: PasscodeJob) {
         isPasscodeBusy = false
-        if job.current != nil, state.passcodeFailures > 0, !isErasureDue { state.passcodeFailures -= 1 }
+        if job.current != nil, state.passcodeFailures > 0 { state.passcodeFailures -= 1 }
     }
 
     /// Begins one guess.

@@ -76,7 +76,8 @@ package struct Enclave {
     /// Boots from the kept state.
     ///
     /// - Throws: `EnclaveStateError`, after which nothing has changed.
-    package init(stateFile: Data?, root: any RootOfTrust, now: Double, policy: PasscodePolicy = PasscodePolicy()) throws {
+    package init(stateFile: Data?, root: any RootOfTrust, now: Double, policy: PasscodePolicy = PasscodePolicy()) throws
+    {
         guard let stateFile else { throw EnclaveStateError.missing }
         let deviceKey = try root.derive("device key", Data())
         let state = try EnclaveStateFile.decode(stateFile, key: deviceKey.derive("state"))

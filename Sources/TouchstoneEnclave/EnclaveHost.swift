@@ -19,7 +19,8 @@ package final class EnclaveHost: Sendable {
 
     /// Boots.
     ///
-    /// - Parameter counter: Remembers the state's revisions; without one an older state that is put back is not told from the newest.
+    /// The counter remembers the state's revisions; without one an older state that is put back is not told from the newest.
+    ///
     /// - Throws: `EnclaveStateError`, or what the storage, the root of trust and the counter throw.
     package init(
         storage: any EnclaveStorage, root: any RootOfTrust, clock: any TimeSource,
@@ -119,6 +120,8 @@ package final class EnclaveHost: Sendable {
         derivations.async { [self] in
             do {
                 try finish(job, ticket: ticket)
+            } catch is ErasureNotKept {
+                abandon(job, ticket: ticket, .notKept, isRefunded: false)
             } catch {
                 abandon(job, ticket: ticket, error is EnclaveInterface.NotKept ? .notKept : .busy)
             }
@@ -128,11 +131,14 @@ package final class EnclaveHost: Sendable {
     /// Ends a job that was never judged.
     ///
     /// The guess is given back where that can be kept; otherwise it stays counted.
-    private func abandon(_ job: PasscodeJob, ticket: String, _ reason: DeviceInterface.RefusalReason) {
+    private func abandon(
+        _ job: PasscodeJob, ticket: String, _ reason: DeviceInterface.RefusalReason, isRefunded: Bool = true
+    ) {
         let refused = EnclaveEvent(ticket: ticket, outcome: .failed, refusal: reason)
         do {
             try change { enclave, now in
-                enclave.refundGuess(job)
+                enclave.isPasscodeBusy = false
+                if isRefunded { enclave.refundGuess(job) }
                 return ((), [refused] + enclave.progressEvent(of: ticket, now: now))
             }
         } catch {
@@ -174,11 +180,20 @@ package final class EnclaveHost: Sendable {
         }
     }
 
+    /// The last guess was wrong, and the disk does not take what follows: it stays counted, or such a disk would give another.
+    private struct ErasureNotKept: Error {}
+
     /// Gives a verdict, and does in the same turn what it leads to (PC-02).
     private func judge(_ verdict: (inout Enclave, Double) throws -> [EnclaveEvent]) throws {
-        try change { enclave, now in
-            let events = try verdict(&enclave, now)
-            return ((), try enclave.eraseIfDue(before: events, now: now))
+        var isErasure = false
+        do {
+            try change { enclave, now in
+                let events = try verdict(&enclave, now)
+                isErasure = enclave.isErasureDue
+                return ((), try enclave.eraseIfDue(before: events, now: now))
+            }
+        } catch is EnclaveInterface.NotKept where isErasure {
+            throw ErasureNotKept()
         }
     }
 }

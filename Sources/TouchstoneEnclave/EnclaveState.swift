@@ -53,7 +53,9 @@ struct EnclaveState: Codable, Equatable {
     var database: EnrolmentDatabase
     /// Absent unless wrong passcodes erased the device.
     var erasure: Erasure?
-    /// One more with each write: an older file that was put back is told by it (PC-34). Absent: 0.
+    /// One more with each write: an older file that was put back is told by it (PC-34).
+    ///
+    /// Absent: 0.
     var revision: UInt64?
 
     /// What a device begins with: new class keys, nobody enrolled, no passcode.

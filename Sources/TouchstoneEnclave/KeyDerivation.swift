@@ -1,7 +1,6 @@
 import CSodium
 package import Crypto
 package import Foundation
-import Glibc
 package import TouchstoneMemory
 
 extension SecretBytes {
@@ -71,25 +70,24 @@ package struct PasscodeCost: Codable, Hashable, Sendable {
     package static let minimum = PasscodeCost(operations: 1, memoryBytes: 8192)
 
     /// The cost that takes about 150 ms on this machine, so that a check stays within 80–250 ms.
-    package static func calibrated() -> PasscodeCost {
+    ///
+    /// - Parameter processorTime: Seconds that this thread has had of the processor: other programs do not lengthen them, as they do
+    ///   those of a clock.
+    /// - Returns: The cost.
+    package static func calibrated(processorTime: () -> Double) -> PasscodeCost {
         let probe = PasscodeCost(operations: 1, memoryBytes: 64 << 20)
         // The fastest of three: whatever disturbs it makes a probe slower, and a passcode cheaper for good.
-        let took = (0..<3).map { _ in probe.seconds }.min() ?? 0
+        let took = (0..<3).map { _ in probe.seconds(processorTime) }.min() ?? 0
         let operations = max(1, min(64, (0.15 / max(took, .leastNormalMagnitude)).rounded()))
         return PasscodeCost(operations: UInt64(operations), memoryBytes: probe.memoryBytes)
     }
 
-    /// What one derivation takes of this thread's processor time, which other programs do not lengthen as they do a clock's.
-    var seconds: Double {
-        func now() -> Double {
-            var time = timespec()
-            unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-            return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-        }
+    /// What one derivation takes.
+    func seconds(_ processorTime: () -> Double) -> Double {
         let salt = Data(count: PasscodeDerivation.saltBytes)
-        let start = now()
+        let start = processorTime()
         _ = try? PasscodeDerivation.argon2id(SecretBytes([0]), salt: salt, cost: self)
-        return now() - start
+        return processorTime() - start
     }
 }
 

@@ -108,7 +108,7 @@ enum EnclaveProgram {
             counter: try options.runtime.map {
                 try RevisionFile($0.appendingPathComponent("enclave.revision"), root: root)
             },
-            newPasscodeCost: { .calibrated() })
+            newPasscodeCost: { .calibrated { Self.seconds(CLOCK_THREAD_CPUTIME_ID) } })
         let publicKey = try host.passcodePublicKey()
         let published = PrivateFile(paths.passcodeKey)
         if try published.read() != publicKey { try published.replace(publicKey) }
@@ -124,6 +124,12 @@ enum EnclaveProgram {
         // touchstoned is gone, and with it everybody who could ask for anything.
     }
 
+    static func seconds(_ clock: clockid_t) -> Double {
+        var time = timespec()
+        unsafe clock_gettime(clock, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
     static func fail(_ message: String, _ status: Int32) -> Never {
         FileHandle.standardError.write(Data("touchstone-enclave: \(message)\n".utf8))
         exit(status)
@@ -132,9 +138,5 @@ enum EnclaveProgram {
 
 /// Seconds since boot, sleep included: no wall clock can turn it back.
 struct BootClock: TimeSource {
-    var now: Double {
-        var time = timespec()
-        unsafe clock_gettime(CLOCK_BOOTTIME, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    }
+    var now: Double { EnclaveProgram.seconds(CLOCK_BOOTTIME) }
 }

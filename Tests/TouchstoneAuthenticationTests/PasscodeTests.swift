@@ -191,7 +191,9 @@ import TouchstoneTransport
         }
     }
 
-    @Test("PC-20, PC-25: after a lock that asks for the passcode no finger helps, and policy 1 says -8, until it was entered")
+    @Test(
+        "PC-20, PC-25: after a lock that asks for the passcode no finger helps, and policy 1 says -8, until it was entered"
+    )
     func lockThatRequiresThePasscode() throws {
         try device.run {
             try device.lock(requirePasscode: true)

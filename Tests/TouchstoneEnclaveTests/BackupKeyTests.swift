@@ -143,7 +143,9 @@ import TouchstoneMemory
         #expect(try `import`(blob, as: here, session: session).verdict == .gone)
     }
 
-    @Test("A session of which nothing is asked for ten minutes is over; one that is used is not") func idleSession() throws {
+    @Test("A session of which nothing is asked for ten minutes is over; one that is used is not") func idleSession()
+        throws
+    {
         let session = try begin(.export)
         for minute in [9, 18, 28] {
             #expect(try enclave.exportKeys(.init(session: session, keys: []), now: Double(minute) * 60).isEmpty)
@@ -164,7 +166,9 @@ import TouchstoneMemory
         let session = try begin(.export)
         #expect(enclave.state.passcodeFailures == 0)
         #expect(try enclave.exportKeys(.init(session: session, keys: []), now: 0).isEmpty)
-        #expect(throws: EnclaveInterface.NoSuchBackup.self) { try enclave.exportKeys(.init(session: "", keys: []), now: 0) }
+        #expect(throws: EnclaveInterface.NoSuchBackup.self) {
+            try enclave.exportKeys(.init(session: "", keys: []), now: 0)
+        }
         #expect(throws: EnclaveInterface.NoSuchBackup.self) {
             try enclave.importKeys(.init(session: session, keys: []), now: 0)
         }

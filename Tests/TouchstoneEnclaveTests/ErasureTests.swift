@@ -24,7 +24,9 @@ import TouchstoneCore
 
     private func keys(_ enclave: RunningEnclave) -> ClassKeys { enclave.host.read { now, _ in now.keys } }
 
-    @Test("PC-02: with Erase Data on, the tenth wrong passcode makes the device as new, simulated or real", arguments: [true, false])
+    @Test(
+        "PC-02: with Erase Data on, the tenth wrong passcode makes the device as new, simulated or real",
+        arguments: [true, false])
     func tenth(isSimulated: Bool) throws {
         let enclave = try RunningEnclave(erasesData: true, isSimulated: isSimulated)
         #expect(try enclave.unlock("1234") == .right)
@@ -106,6 +108,19 @@ import TouchstoneCore
         try expectErased(enclave, before: before)
     }
 
+    @Test("PC-02: the right one as the tenth, on a disk that fails once, erases nothing")
+    func rightOnABadDisk() throws {
+        let enclave = try RunningEnclave(erasesData: true)
+        try enclave.fail(9)
+        enclave.clock.advance(by: enclave.retryAfter ?? 0)
+        enclave.storage.plan([.kept, .refused])
+        #expect(try enclave.unlock("1234") == .refused(.notKept))
+        try enclave.reboot()
+        #expect(enclave.failures == 9 && !enclave.facts.wasErased)
+        enclave.clock.advance(by: enclave.retryAfter ?? 0)
+        #expect(try enclave.unlock("1234") == .right)
+    }
+
     @Test("PC-02: what contexts had, a running evaluation and a backup end with it")
     func everythingElse() throws {
         let enclave = try RunningEnclave(erasesData: true)
@@ -146,7 +161,9 @@ import TouchstoneCore
         #expect(enclave.facts.wasErased)
     }
 
-    @Test("PC-22: turning Erase Data on or off wants the passcode, sealed for that value; a wrong one counts and changes nothing")
+    @Test(
+        "PC-22: turning Erase Data on or off wants the passcode, sealed for that value; a wrong one counts and changes nothing"
+    )
     func setting() throws {
         let enclave = try RunningEnclave()
         #expect(try enclave.unlock("1234") == .right)

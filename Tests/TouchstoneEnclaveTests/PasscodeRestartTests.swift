@@ -19,7 +19,9 @@ import TouchstoneCore
         }
     }
 
-    @Test("PC-01, PC-02, PC-03: over restarts, crashes and failing disks the count only grows, and delays only begin anew", arguments: 0..<150)
+    @Test(
+        "PC-01, PC-02, PC-03: over restarts, crashes and failing disks the count only grows, and delays only begin anew",
+        arguments: 0..<150)
     func invariants(seed: Int) throws {
         var random = SplitMix(state: UInt64(seed))
         let erasesData = Bool.random(using: &random)
@@ -40,6 +42,8 @@ import TouchstoneCore
                 if Bool.random(using: &random) { wrong += 1 }
                 let verdict = try enclave.unlock("wrong \(wrong)")
                 #expect(verdict != .right)
+                // What is in memory may be one ahead of the disk, which is what counts.
+                if verdict == .refused(.notKept) { try enclave.reboot() }
                 if isTooSoon, case .wrong = verdict { Issue.record("looked at too soon") }
             case 4:
                 let verdict = try enclave.unlock("1234")
@@ -47,6 +51,8 @@ import TouchstoneCore
                 // Where it was right and the disk failed nobody was told, and the disk may have it.
                 wasRight = verdict == .right || (verdict == .refused(.notKept) && !isRefused)
                 if verdict == .right { #expect(enclave.failures == 0) }
+                // Where only the disk knows of it, it shows at the next boot.
+                if verdict == .refused(.notKept) { try enclave.reboot() }
             case 5:
                 try enclave.unlockAndEnd("wrong \(wrong + 1000)")
             case 6: try enclave.reboot()
@@ -57,9 +63,10 @@ import TouchstoneCore
             case 8: enclave.clock.advance(by: .random(in: 0..<20_000, using: &random))
             default:
                 let count = Int.random(in: 1...3, using: &random)
-                enclave.storage.plan((0..<count).map { _ in
-                    UnreliableStorage.Outcome.allCases.randomElement(using: &random) ?? .kept
-                })
+                enclave.storage.plan(
+                    (0..<count).map { _ in
+                        UnreliableStorage.Outcome.allCases.randomElement(using: &random) ?? .kept
+                    })
             }
             if enclave.facts.wasErased {
                 #expect(erasesData && before >= 9, "ten in a row, and not without the option")
@@ -67,9 +74,8 @@ import TouchstoneCore
                 return
             }
             #expect(enclave.host.read { now, _ in now.keys[.always]?.publicBytes } == deviceKey)
-            // A right one that only the disk knows of shows at the next boot.
-            if wasRight { try enclave.reboot() } else { #expect(enclave.failures >= before) }
             if wasRight { continue }
+            #expect(enclave.failures >= before)
             let delay = PasscodePolicy().delay(afterFailures: enclave.failures)
             if isNewClock, delay > 0 {
                 #expect(enclave.retryAfter == delay, "PC-03: in full")
@@ -88,10 +94,13 @@ import TouchstoneCore
         try enclave.reboot()
         #expect(try enclave.unlock("9999") == .wrong(retryAfter: nil))
         #expect(enclave.failures == 2)
-        #expect(try #require(enclave.storage.versions.last).count == size, "the file has a count, and nothing to test guesses on")
+        #expect(
+            try #require(enclave.storage.versions.last).count == size,
+            "the file has a count, and nothing to test guesses on")
     }
 
-    @Test("A passcode change over a disk that fails leaves the old one or the new one, never neither, and every class key",
+    @Test(
+        "A passcode change over a disk that fails leaves the old one or the new one, never neither, and every class key",
         arguments: UnreliableStorage.Outcome.allCases, [0, 1])
     func changeOverABadDisk(outcome: UnreliableStorage.Outcome, after count: Int) throws {
         let enclave = try RunningEnclave(kind: .numeric)
@@ -103,7 +112,7 @@ import TouchstoneCore
         enclave.storage.plan([])
         try enclave.reboot()
         let isNew = try enclave.unlock("5678") == .right
-        #expect(isNew == (outcome == .kept || (outcome == .keptAndFailed && count == 1)))
+        #expect(isNew == (outcome == .kept), "what was told")
         if !isNew { #expect(try enclave.unlock("1234") == .right) }
         #expect(enclave.facts.passcodeKind == (isNew ? .fourDigit : .numeric))
         enclave.host.read { now, _ in

@@ -102,7 +102,9 @@ import TouchstoneFileRoot
         try counter.advance(to: 7)
         #expect(try RevisionFile(directory.file, root: TestRoot(2)).read() == nil)
         let text = try String(contentsOf: directory.file, encoding: .utf8)
-        for other in ["9" + text.dropFirst(), "07" + text.dropFirst(), text + "x", "", "7", "-1 x", "99999999999999999999 x"] {
+        for other in [
+            "9" + text.dropFirst(), "07" + text.dropFirst(), text + "x", "", "7", "-1 x", "99999999999999999999 x",
+        ] {
             try PrivateFile(directory.file).replace(Data(other.utf8))
             #expect(try counter.read() == nil, "\(other)")
         }

@@ -18,13 +18,15 @@ import TouchstoneTransport
     }
 
     private let protections = [
-        kSecAttrAccessibleWhenUnlocked, kSecAttrAccessibleAfterFirstUnlock, kSecAttrAccessibleWhenUnlockedThisDeviceOnly,
+        kSecAttrAccessibleWhenUnlocked, kSecAttrAccessibleAfterFirstUnlock,
+        kSecAttrAccessibleWhenUnlockedThisDeviceOnly,
         kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly, kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly,
     ]
 
     private func addItems() throws {
         for (number, protection) in protections.enumerated() {
-            #expect(add(account("\(number)", [kSecAttrAccessible: protection]).value("secret \(number)")) == errSecSuccess)
+            #expect(
+                add(account("\(number)", [kSecAttrAccessible: protection]).value("secret \(number)")) == errSecSuccess)
         }
         let guarded = account("guarded", [kSecAttrAccessControl: try control(.biometryCurrentSet)])
         #expect(add(guarded.value("guarded")) == errSecSuccess)
@@ -77,7 +79,8 @@ import TouchstoneTransport
         }
     }
 
-    @Test("PC-02: with Erase Data on, ten wrong passcodes leave no row, and the device takes new items as a new one does")
+    @Test(
+        "PC-02: with Erase Data on, ten wrong passcodes leave no row, and the device takes new items as a new one does")
     func erased() throws {
         try device.run {
             try addItems()
@@ -87,7 +90,8 @@ import TouchstoneTransport
             #expect(try count("item") == 0)
             #expect(try count("quarantine") == 0)
             let after = try status()
-            #expect(after.wasErased && !after.isPasscodeSet && !after.isEnrolled && !after.isLocked && after.isSimulated)
+            #expect(
+                after.wasErased && !after.isPasscodeSet && !after.isEnrolled && !after.isLocked && after.isSimulated)
             for number in protections.indices { #expect(read(account("\(number)")) == errSecItemNotFound) }
             #expect(add(account("0").value("new")) == errSecSuccess)
             device.reboot()

@@ -35,7 +35,9 @@ package enum AgentInterface {
         package var retryAfterSeconds: Double?
         /// Whether the last passcode was wrong.
         package var wrongPasscode: Bool
-        /// What the passcode is made of: which keys to show, and for a fixed length how many (PC-06). nil without a passcode.
+        /// What the passcode is made of: which keys to show, and for a fixed length how many (PC-06).
+        ///
+        /// nil without a passcode.
         package var passcodeKind: PasscodeKind?
 
         package init(

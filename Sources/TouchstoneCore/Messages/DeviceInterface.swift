@@ -31,7 +31,8 @@ package enum DeviceInterface {
 
         package init(
             name: String, isSimulated: Bool, rootOfTrust: String, biometryType: BiometryType, isEnrolled: Bool,
-            isPasscodeSet: Bool, passcodeKind: PasscodeKind?, erasesData: Bool, wasErased: Bool, isLocked: Bool, wasUnlockedSinceBoot: Bool, isBiometryLockedOut: Bool,
+            isPasscodeSet: Bool, passcodeKind: PasscodeKind?, erasesData: Bool, wasErased: Bool, isLocked: Bool,
+            wasUnlockedSinceBoot: Bool, isBiometryLockedOut: Bool,
             passcodeFailures: Int, passcodeRetryAfterSeconds: Double?, isPasscodeDisabled: Bool, hasAgent: Bool,
             hasPrompt: Bool
         ) {

@@ -30,7 +30,8 @@ package enum EnclaveInterface {
 
         package init(
             isSimulated: Bool, rootOfTrust: String, biometryType: BiometryType, isEnrolled: Bool, isPasscodeSet: Bool,
-            passcodeKind: PasscodeKind?, erasesData: Bool, wasErased: Bool, isLocked: Bool, wasUnlockedSinceBoot: Bool, isBiometryLockedOut: Bool, passcodeFailures: Int,
+            passcodeKind: PasscodeKind?, erasesData: Bool, wasErased: Bool, isLocked: Bool, wasUnlockedSinceBoot: Bool,
+            isBiometryLockedOut: Bool, passcodeFailures: Int,
             passcodeRetryAfterSeconds: Double?, isPasscodeDisabled: Bool, domainState: Data?
         ) {
             self.isSimulated = isSimulated

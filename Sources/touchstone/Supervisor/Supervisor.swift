@@ -2,8 +2,10 @@ import Foundation
 import Glibc
 import TouchstoneCore
 
-/// Keeps the two daemons of a booted device running: one that ends takes the other with it, and both start anew, which is to the device
-/// what a reboot is to a phone. Daemons that hang are ended, with the same outcome.
+/// Keeps the two daemons of a booted device running.
+///
+/// One that ends takes the other with it, and both start anew, which is to the device what a reboot is to a phone. Daemons that hang are
+/// ended, with the same outcome.
 struct Supervisor {
     let paths: DevicePaths
     /// Longest time to the first answer.
