@@ -389,6 +389,8 @@ package final class AuthenticationService: Sendable {
         if event.ticket == nil, event.evaluation == nil { environmentChanged() }
         guard let identifier = event.evaluation else { return }
         switch event.outcome {
+        // Of no evaluation: what runs ends with an event of its own.
+        case .erased: break
         case .succeeded: finish(identifier, .success(()))
         case .failed: finish(identifier, .failure(Self.failed(event.code ?? .authenticationFailed)))
         case .progress:

@@ -34,6 +34,7 @@ package final class DeviceService: Sendable {
 
     /// Takes one event of the enclave's.
     package func handle(_ event: EnclaveInterface.WatchEvents.Reply) {
+        if event.outcome == .erased { try? keysChanged() }
         guard let ticket = event.ticket else { return }
         if event.outcome == .succeeded { try? keysChanged() }
         tickets.withLock { $0.removeValue(forKey: ticket) }?(event)
@@ -56,7 +57,8 @@ package final class DeviceService: Sendable {
                     status: .init(
                         name: name, isSimulated: facts.isSimulated, rootOfTrust: facts.rootOfTrust,
                         biometryType: facts.biometryType, isEnrolled: facts.isEnrolled,
-                        isPasscodeSet: facts.isPasscodeSet, isLocked: facts.isLocked,
+                        isPasscodeSet: facts.isPasscodeSet, passcodeKind: facts.passcodeKind,
+                        erasesData: facts.erasesData, wasErased: facts.wasErased, isLocked: facts.isLocked,
                         wasUnlockedSinceBoot: facts.wasUnlockedSinceBoot,
                         isBiometryLockedOut: facts.isBiometryLockedOut, passcodeFailures: facts.passcodeFailures,
                         passcodeRetryAfterSeconds: facts.passcodeRetryAfterSeconds,
@@ -75,8 +77,11 @@ package final class DeviceService: Sendable {
             .deferred(DeviceInterface.AuthorizeBackup.self) { [self] request, call in
                 redeem(call) { try enclave.call(EnclaveInterface.AuthorizeBackup.self, request) }
             },
-            owner(DeviceInterface.Lock.self) { [self] _ in
-                let reply = try enclave.call(EnclaveInterface.Lock.self, Empty())
+            .deferred(DeviceInterface.SetEraseData.self) { [self] request, call in
+                redeem(call) { try enclave.call(EnclaveInterface.SetEraseData.self, request) }
+            },
+            owner(DeviceInterface.Lock.self) { [self] request in
+                let reply = try enclave.call(EnclaveInterface.Lock.self, request)
                 try keysChanged()
                 return reply
             },
@@ -138,13 +143,17 @@ package final class DeviceService: Sendable {
             // The lock is held over the call so that no event comes before its ticket is known. The call answers at once.
             try tickets.withLock { tickets in
                 let ticket = try begin().ticket
-                tickets[ticket] = { event in
+                tickets[ticket] = { [self] event in
                     if event.outcome == .succeeded {
                         call.reply(Empty())
                     } else if let refusal = event.refusal {
                         call.fail(DeviceInterface.Refused(refusal))
                     } else {
-                        call.fail(DeviceInterface.PasscodeRejected(retryAfterSeconds: event.retryAfterSeconds))
+                        // It was looked at, so there was a passcode: where there is none now, this one erased the device.
+                        call.fail(
+                            DeviceInterface.PasscodeRejected(
+                                retryAfterSeconds: event.retryAfterSeconds,
+                                isErased: (try? facts())?.wasErased ?? false))
                     }
                 }
             }

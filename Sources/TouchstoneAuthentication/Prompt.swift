@@ -21,7 +21,8 @@ extension AgentInterface.Prompt {
             keyLabel: subject.keyLabel?.shownToThePerson.nonEmpty, biometryType: biometryType, phase: progress.phase,
             cancelTitle: cancelTitle,
             fallbackTitle: progress.isFallbackOffered ? fallbackTitle : nil, failures: progress.failures,
-            nonce: progress.nonce, retryAfterSeconds: progress.retryAfterSeconds, wrongPasscode: progress.wrongPasscode)
+            nonce: progress.nonce, retryAfterSeconds: progress.retryAfterSeconds, wrongPasscode: progress.wrongPasscode,
+            passcodeKind: progress.passcodeKind)
     }
 }
 

@@ -9,6 +9,11 @@ import TouchstoneMemory
 struct BackupSession: Sendable {
     let direction: BackupDirection
     let key: SecretBytes
+    /// When something was asked of it last.
+    var lastUse: Double
+
+    /// Seconds in which nothing is asked of it and after which it is over: whoever walked away from it has.
+    static let longestIdle: Double = 600
 
     /// Names the session; whoever knows the key knows it, and nobody else.
     var identifier: String {
@@ -27,7 +32,7 @@ extension Enclave {
         guard secrets[1].count == BackupInterface.keyBytes else { throw .init(.unreadablePasscode) }
         guard isPasscodeSet else { throw .init(.passcodeNotSet) }
         guard !isLocked else { throw .init(.locked) }
-        let session = BackupSession(direction: request.direction, key: secrets[1])
+        let session = BackupSession(direction: request.direction, key: secrets[1], lastUse: now)
         return PasscodeJob(purpose: .backup(session), current: try begin(secrets[0], now: now))
     }
 
@@ -39,6 +44,7 @@ extension Enclave {
         // Locked while the passcode was derived.
         guard !isLocked else { return [EnclaveEvent(ticket: ticket, outcome: .failed, refusal: .locked)] }
         backup = session
+        backup?.lastUse = now
         return [EnclaveEvent(ticket: ticket, outcome: .succeeded)]
     }
 
@@ -47,11 +53,17 @@ extension Enclave {
     }
 
     /// Wraps items' keys for the backup: KC-25, KC-26.
-    func exportKeys(_ request: EnclaveInterface.ExportKeys.Parameters) throws(EnclaveInterface.NoSuchBackup)
+    mutating func exportKeys(_ request: EnclaveInterface.ExportKeys.Parameters, now: Double)
+        throws(EnclaveInterface.NoSuchBackup) -> [EnclaveInterface.RewrappedKey]
+    {
+        let session = try useBackup(request.session, .export, now: now)
+        return exportKeys(request.keys, session)
+    }
+
+    private func exportKeys(_ keys: [EnclaveInterface.BackupKey], _ session: BackupSession)
         -> [EnclaveInterface.RewrappedKey]
     {
-        let session = try session(request.session, .export)
-        return request.keys.map { item in
+        keys.map { item in
             // What the blob says counts, not what the caller says of it: it is authenticated, and decides how far the key may go.
             guard let protection = Accessibility(wrappedKey: item.wrappedKey),
                 protection == item.accessControl.protection
@@ -72,11 +84,17 @@ extension Enclave {
     }
 
     /// Wraps keys out of a backup for this device, each as it was.
-    func importKeys(_ request: EnclaveInterface.ImportKeys.Parameters, now: Double)
+    mutating func importKeys(_ request: EnclaveInterface.ImportKeys.Parameters, now: Double)
         throws(EnclaveInterface.NoSuchBackup) -> [EnclaveInterface.RewrappedKey]
     {
-        let session = try session(request.session, .import)
-        return request.keys.map { item in
+        let session = try useBackup(request.session, .import, now: now)
+        return importKeys(request.keys, session, now: now)
+    }
+
+    private func importKeys(_ items: [EnclaveInterface.BackupKey], _ session: BackupSession, now: Double)
+        -> [EnclaveInterface.RewrappedKey]
+    {
+        items.map { item in
             let control = item.accessControl
             guard !control.isConstrained, control.protection != .whenPasscodeSetThisDeviceOnly else {
                 return .init(.excluded)
@@ -94,12 +112,14 @@ extension Enclave {
         }
     }
 
-    private func session(_ identifier: String, _ direction: BackupDirection) throws(EnclaveInterface.NoSuchBackup)
-        -> BackupSession
+    private mutating func useBackup(_ identifier: String, _ direction: BackupDirection, now: Double)
+        throws(EnclaveInterface.NoSuchBackup) -> BackupSession
     {
+        if let lastUse = backup?.lastUse, now - lastUse > BackupSession.longestIdle { backup = nil }
         guard let backup, backup.direction == direction, backup.identifier == identifier, !isLocked else {
             throw .init()
         }
+        self.backup?.lastUse = now
         return backup
     }
 

@@ -12,14 +12,15 @@ extension Enclave {
             || (isPasscodeSet && isPasscodeRequired(now: now))
     }
 
-    /// PC-20: not used since boot; 48 h without an unlock; 156 h without the passcode and 4 h without a finger.
+    /// PC-20: not used since boot, or since a lock that asked for it; too long without an unlock; too long without the passcode and
+    /// without a finger.
     ///
     /// The passcode in an evaluation is as good as at the lock screen (EV-27).
     private func isPasscodeRequired(now: Double) -> Bool {
         guard let lastPasscode, let lastUnlock else { return true }
-        if now - max(lastUnlock.time, lastPasscode) > 48 * 3600 { return true }
+        if now - max(lastUnlock.time, lastPasscode) > policy.longestWithoutUnlock { return true }
         let lastFinger = lastUnlock.byBiometry ? lastUnlock.time : -.infinity
-        return now - lastPasscode > 156 * 3600 && now - lastFinger > 4 * 3600
+        return now - lastPasscode > policy.longestWithoutPasscode && now - lastFinger > policy.longestWithoutFinger
     }
 
     /// Why biometry cannot be used, in the order of the decision table (CE-02, CE-03).
@@ -131,8 +132,13 @@ extension Enclave {
 
     /// Locks; a device without a passcode stays as it is (KC-22).
     ///
-    /// Ends the evaluation that runs with -4 (EV-52).
-    mutating func lock(now: Double) -> [EnclaveEvent] {
+    /// Ends the evaluation that runs with -4 (EV-52). With `requiresPasscode` no finger unlocks it again (PC-20), also where it is
+    /// locked already.
+    mutating func lock(requiresPasscode: Bool = false, now: Double) -> [EnclaveEvent] {
+        if requiresPasscode {
+            lastPasscode = nil
+            heldForBiometry = ClassKeys()
+        }
         guard isPasscodeSet, !isLocked else { return [] }
         isLocked = true
         backup = nil

@@ -149,7 +149,7 @@ extension Enclave {
                 || (evaluation.phase == .biometry && evaluation.failures >= needed),
             failures: evaluation.failures, nonce: evaluation.nonce,
             retryAfterSeconds: evaluation.phase == .passcode ? passcodeRetryAfter(now: now) : nil,
-            wrongPasscode: evaluation.wrongPasscode)
+            wrongPasscode: evaluation.wrongPasscode, passcodeKind: passcodeKind)
     }
 
     private func progressEvent(now: Double) -> [EnclaveEvent] {

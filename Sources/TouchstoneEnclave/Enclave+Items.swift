@@ -37,7 +37,8 @@ extension Enclave {
 
     /// The metadata keys that can be had now, and the classes that are destroyed.
     func metadataKeys() -> EnclaveInterface.GetMetadataKeys.Reply {
-        var reply = EnclaveInterface.GetMetadataKeys.Reply(keys: [:], destroyed: [])
+        var reply = EnclaveInterface.GetMetadataKeys.Reply(
+            keys: [:], destroyed: [], isErasurePending: state.erasure == .pending)
         for protection in Accessibility.allCases {
             if let key = keys[protection] {
                 reply.keys[protection.rawValue] = key.derive("metadata").publicBytes

@@ -8,8 +8,9 @@ struct PasscodeJob: Sendable {
     enum Purpose: Sendable {
         case evaluation(String)
         case unlock
-        /// Set, change or remove.
-        case change
+        /// Set, change or remove; the kind is the new one's.
+        case change(PasscodeKind)
+        case eraseData(Bool)
         case backup(BackupSession)
     }
 
@@ -21,7 +22,10 @@ struct PasscodeJob: Sendable {
 extension Enclave {
     var isPasscodeSet: Bool { state.passcode != nil }
 
-    var isPasscodeDisabled: Bool { state.passcodeFailures >= PasscodeDelays.disabledAfter }
+    var isPasscodeDisabled: Bool { state.passcodeFailures >= policy.maximumFailures }
+
+    /// What the passcode is made of; nil without one (PC-06).
+    var passcodeKind: PasscodeKind? { state.passcode.map { $0.kind ?? .alphanumeric } }
 
     /// Seconds until the next passcode is looked at; nil: now.
     func passcodeRetryAfter(now: Double) -> Double? {
@@ -89,19 +93,22 @@ extension Enclave {
         return PasscodeJob(purpose: .unlock, current: try begin(secret, now: now))
     }
 
-    mutating func changePasscode(_ sealed: SealedPasscode, now: Double) throws(DeviceInterface.Refused) -> PasscodeJob {
+    mutating func changePasscode(_ sealed: SealedPasscode, kind: PasscodeKind = .alphanumeric, now: Double)
+        throws(DeviceInterface.Refused) -> PasscodeJob
+    {
         let passcodes = try Self.passcodes(in: openSetting(sealed, for: .change), count: 2)
         let current = passcodes[0].count == 0 ? nil : passcodes[0]
         let new = passcodes[1].count == 0 ? nil : passcodes[1]
         if let new, new.count < Limits.minimumPasscodeBytes { throw .init(.passcodeTooShort) }
+        if let new, !(unsafe new.withUnsafeBytes { unsafe kind.includes($0) }) { throw .init(.passcodeNotOfKind) }
         if isPasscodeSet, current == nil { throw .init(.passcodeAlreadySet) }
         if !isPasscodeSet, current != nil || new == nil { throw .init(.passcodeNotSet) }
         guard let current else {
             guard !isPasscodeBusy else { throw .init(.busy) }
             isPasscodeBusy = true
-            return PasscodeJob(purpose: .change, new: new)
+            return PasscodeJob(purpose: .change(kind), new: new)
         }
-        return PasscodeJob(purpose: .change, current: try begin(current, now: now), new: new)
+        return PasscodeJob(purpose: .change(kind), current: try begin(current, now: now), new: new)
     }
 
     /// The passcodes of `SealedPasscode.payload`.
@@ -120,7 +127,7 @@ extension Enclave {
         return fitting
     }
 
-    /// Takes back a guess that was never judged: the derivation had no memory, or its end could not be kept.
+    /// Takes back a guess whose verdict nobody has heard: the derivation had no memory, or its end could not be kept.
     mutating func refundGuess(_ job: PasscodeJob) {
         isPasscodeBusy = false
         if job.current != nil, state.passcodeFailures > 0 { state.passcodeFailures -= 1 }
@@ -152,7 +159,7 @@ extension Enclave {
                 state.passcodeFailures -= 1
             } else {
                 lastWrongPasscode = tag
-                let delay = PasscodeDelays.seconds(afterFailures: state.passcodeFailures)
+                let delay = policy.delay(afterFailures: state.passcodeFailures)
                 passcodeRetryAt = delay > 0 ? now + delay : nil
             }
             return nil
@@ -193,7 +200,8 @@ extension Enclave {
     ///
     /// Class keys are sealed anew, never made anew (but P): KC-14, KC-23.
     mutating func finishChange(
-        ticket: String, currentKey: SecretBytes?, new: (key: SecretBytes, salt: Data, cost: PasscodeCost)?, now: Double
+        ticket: String, currentKey: SecretBytes?, new: (key: SecretBytes, salt: Data, cost: PasscodeCost)?,
+        kind: PasscodeKind = .alphanumeric, now: Double
     ) throws -> [EnclaveEvent] {
         var opened = keys.filter(Accessibility.untilLocked.contains)
         if let currentKey {
@@ -209,7 +217,10 @@ extension Enclave {
             if !hadPasscode {
                 opened.merge(ClassKeys.generate(Accessibility.withPasscode))
             }
-            state.passcode = .init(salt: new.salt, cost: new.cost, classKeys: try opened.sealed(under: new.key))
+            state.passcode = .init(
+                salt: new.salt, cost: new.cost, classKeys: try opened.sealed(under: new.key), kind: kind,
+                erasesData: state.passcode?.erasesData)
+            if state.erasure == .done { state.erasure = nil }
             state.classKeys = try keys.filter(Accessibility.withDevice.contains).sealed(under: underDevice)
             if !hadPasscode { unlock(with: opened, now: now) }
             lastPasscode = now

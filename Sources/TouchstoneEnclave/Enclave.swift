@@ -51,6 +51,7 @@ package struct Enclave {
     let deviceKey: SecretBytes
     /// Of private keys' blobs; derived once, as every use of a key wants it.
     let blobKey: SecretBytes
+    let policy: PasscodePolicy
 
     // Gone with the process.
     var keys = ClassKeys()
@@ -79,13 +80,22 @@ package struct Enclave {
     /// Boots from the kept state.
     ///
     /// - Throws: `EnclaveStateError`, after which nothing has changed.
-    package init(stateFile: Data?, root: any RootOfTrust, now: Double) throws {
+    package init(stateFile: Data?, root: any RootOfTrust, now: Double, policy: PasscodePolicy = PasscodePolicy()) throws
+    {
         guard let stateFile else { throw EnclaveStateError.missing }
         let deviceKey = try root.derive("device key", Data())
+        let state = try EnclaveStateFile.decode(stateFile, key: deviceKey.derive("state"))
+        try self.init(state: state, deviceKey: deviceKey, root: root, now: now, policy: policy)
+    }
+
+    init(
+        state: EnclaveState, deviceKey: SecretBytes, root: any RootOfTrust, now: Double, policy: PasscodePolicy
+    ) throws {
+        self.state = state
         self.root = root
         self.deviceKey = deviceKey
+        self.policy = policy
         blobKey = deviceKey.derive("private keys")
-        state = try EnclaveStateFile.decode(stateFile, key: deviceKey.derive("state"))
         guard let keys = ClassKeys(state.classKeys, under: deviceKey.derive("class keys")) else {
             throw EnclaveStateError.corrupt
         }
@@ -93,7 +103,7 @@ package struct Enclave {
         isLocked = state.passcode != nil
         wasUnlockedSinceBoot = state.passcode == nil
         // The full delay starts again at boot, so that a restart or a changed clock never shortens it (PC-03).
-        let delay = PasscodeDelays.seconds(afterFailures: state.passcodeFailures)
+        let delay = policy.delay(afterFailures: state.passcodeFailures)
         passcodeRetryAt = delay > 0 ? now + delay : nil
         environment = environment(now: now)
     }
@@ -101,11 +111,7 @@ package struct Enclave {
     /// The first state of a new device, as the bytes of its file.
     package static func create(isSimulated: Bool, biometryType: BiometryType, root: any RootOfTrust) throws -> Data {
         let deviceKey = try root.derive("device key", Data())
-        let keys = ClassKeys.generate(Accessibility.withDevice + Accessibility.untilLocked)
-        let state = EnclaveState(
-            isSimulated: isSimulated, biometryType: biometryType,
-            classKeys: try keys.sealed(under: deviceKey.derive("class keys")),
-            database: .init(identifier: UUID(), changes: 0, hash: SecretBytes.random(count: 32).publicBytes))
+        let state = try EnclaveState.fresh(isSimulated: isSimulated, biometryType: biometryType, deviceKey: deviceKey)
         return try EnclaveStateFile.encode(state, key: deviceKey.derive("state"))
     }
 
@@ -116,7 +122,8 @@ package struct Enclave {
     package func facts(app: String, now: Double) -> EnclaveInterface.Facts {
         EnclaveInterface.Facts(
             isSimulated: state.isSimulated, rootOfTrust: root.kind, biometryType: state.biometryType,
-            isEnrolled: isEnrolled, isPasscodeSet: isPasscodeSet, isLocked: isLocked,
+            isEnrolled: isEnrolled, isPasscodeSet: isPasscodeSet, passcodeKind: passcodeKind, erasesData: erasesData,
+            wasErased: state.erasure != nil && !isPasscodeSet, isLocked: isLocked,
             wasUnlockedSinceBoot: wasUnlockedSinceBoot, isBiometryLockedOut: isBiometryLockedOut(now: now),
             passcodeFailures: state.passcodeFailures, passcodeRetryAfterSeconds: passcodeRetryAfter(now: now),
             isPasscodeDisabled: isPasscodeDisabled, domainState: domainState(app: app))

@@ -10,6 +10,7 @@ package final class EnclaveHost: Sendable {
     private let enclave: Mutex<Enclave>
     private let storage: any EnclaveStorage
     private let clock: any TimeSource
+    private let counter: (any RevisionCounter)?
     private let newPasscodeCost: @Sendable () -> PasscodeCost
     private let derivations = DispatchQueue(label: "io.touchstone.enclave.passcode")
     let credentials = DispatchQueue(label: "io.touchstone.enclave.credentials")
@@ -18,15 +19,27 @@ package final class EnclaveHost: Sendable {
 
     /// Boots.
     ///
-    /// - Throws: `EnclaveStateError`, or what the storage and the root of trust throw.
+    /// The counter remembers the state's revisions; without one an older state that is put back is not told from the newest.
+    ///
+    /// - Throws: `EnclaveStateError`, or what the storage, the root of trust and the counter throw.
     package init(
         storage: any EnclaveStorage, root: any RootOfTrust, clock: any TimeSource,
-        newPasscodeCost: @escaping @Sendable () -> PasscodeCost
+        counter: (any RevisionCounter)? = nil, newPasscodeCost: @escaping @Sendable () -> PasscodeCost
     ) throws {
         self.storage = storage
         self.clock = clock
+        self.counter = counter
         self.newPasscodeCost = newPasscodeCost
-        enclave = Mutex(try Enclave(stateFile: storage.load(), root: root, now: clock.now))
+        let booted = try Enclave(stateFile: storage.load(), root: root, now: clock.now)
+        if let counter {
+            let revision = booted.state.revision ?? 0
+            // PC-34. A state that is newer than what is remembered was written, and the process ended before it was remembered.
+            if let seen = try counter.read(), seen > revision { throw EnclaveStateError.rolledBack }
+            try counter.advance(to: revision)
+        }
+        enclave = Mutex(booted)
+        // An erasure that was prevented. Where the disk still does not take it no passcode is looked at, and the next boot tries again.
+        try? change { ((), try $0.eraseIfDue(now: $1)) }
     }
 
     package func watch(_ watcher: (@Sendable (EnclaveEvent) -> Void)?) {
@@ -54,9 +67,15 @@ package final class EnclaveHost: Sendable {
             let (result, happened) = try body(&next, clock.now)
             let changed = next.environmentEvents(now: clock.now)
             if next.state != enclave.state {
+                let revision = (enclave.state.revision ?? 0) + 1
+                next.state.revision = revision
                 do {
                     try storage.replace(next.stateFile())
+                    // After the state: the other way round, ending the process in between would make the newest state look old.
+                    try counter?.advance(to: revision)
                 } catch {
+                    // The file may be the new one all the same: the next has another number.
+                    enclave.state.revision = revision
                     throw EnclaveInterface.NotKept()
                 }
             }
@@ -105,6 +124,8 @@ package final class EnclaveHost: Sendable {
         derivations.async { [self] in
             do {
                 try finish(job, ticket: ticket)
+            } catch is ErasureNotKept {
+                abandon(job, ticket: ticket, .notKept, isRefunded: false)
             } catch {
                 abandon(job, ticket: ticket, error is EnclaveInterface.NotKept ? .notKept : .busy)
             }
@@ -114,11 +135,14 @@ package final class EnclaveHost: Sendable {
     /// Ends a job that was never judged.
     ///
     /// The guess is given back where that can be kept; otherwise it stays counted.
-    private func abandon(_ job: PasscodeJob, ticket: String, _ reason: DeviceInterface.RefusalReason) {
+    private func abandon(
+        _ job: PasscodeJob, ticket: String, _ reason: DeviceInterface.RefusalReason, isRefunded: Bool = true
+    ) {
         let refused = EnclaveEvent(ticket: ticket, outcome: .failed, refusal: reason)
         do {
             try change { enclave, now in
-                enclave.refundGuess(job)
+                enclave.isPasscodeBusy = false
+                if isRefunded { enclave.refundGuess(job) }
                 return ((), [refused] + enclave.progressEvent(of: ticket, now: now))
             }
         } catch {
@@ -135,14 +159,17 @@ package final class EnclaveHost: Sendable {
         switch job.purpose {
         case .evaluation(let identifier):
             guard let currentKey else { return }
-            try change { ((), $0.finishEvaluation(identifier, key: currentKey, now: $1)) }
+            try judge { $0.finishEvaluation(identifier, key: currentKey, now: $1) }
         case .unlock:
             guard let currentKey else { return }
-            try change { ((), $0.finishUnlock(ticket: ticket, key: currentKey, now: $1)) }
+            try judge { $0.finishUnlock(ticket: ticket, key: currentKey, now: $1) }
         case .backup(let session):
             guard let currentKey else { return }
-            try change { ((), $0.finishBackup(session, ticket: ticket, key: currentKey, now: $1)) }
-        case .change:
+            try judge { $0.finishBackup(session, ticket: ticket, key: currentKey, now: $1) }
+        case .eraseData(let isOn):
+            guard let currentKey else { return }
+            try judge { $0.finishEraseData(isOn, ticket: ticket, key: currentKey, now: $1) }
+        case .change(let kind):
             var new: (key: SecretBytes, salt: Data, cost: PasscodeCost)?
             if let passcode = job.new {
                 let salt = SecretBytes.random(count: PasscodeDerivation.saltBytes).publicBytes
@@ -151,9 +178,26 @@ package final class EnclaveHost: Sendable {
                 let key = try PasscodeDerivation(passcode: passcode, salt: salt, cost: cost, root: root).run()
                 new = (key, salt, cost)
             }
-            try change {
-                try ((), $0.finishChange(ticket: ticket, currentKey: currentKey, new: new, now: $1))
+            try judge {
+                try $0.finishChange(ticket: ticket, currentKey: currentKey, new: new, kind: kind, now: $1)
             }
+        }
+    }
+
+    /// The last guess was wrong, and the disk does not take what follows: it stays counted, or such a disk would give another.
+    private struct ErasureNotKept: Error {}
+
+    /// Gives a verdict, and does in the same turn what it leads to (PC-02).
+    private func judge(_ verdict: (inout Enclave, Double) throws -> [EnclaveEvent]) throws {
+        var isErasure = false
+        do {
+            try change { enclave, now in
+                let events = try verdict(&enclave, now)
+                isErasure = enclave.isErasureDue
+                return ((), try enclave.eraseIfDue(before: events, now: now))
+            }
+        } catch is EnclaveInterface.NotKept where isErasure {
+            throw ErasureNotKept()
         }
     }
 }

@@ -88,7 +88,8 @@ package struct EnclaveService: Sendable {
             .method(EnclaveInterface.ChangePasscode.self) { request, _ in
                 let ticket = Enclave.freshIdentifier()
                 try host.derive(ticket: ticket) { (enclave, now) throws(DeviceInterface.Refused) in
-                    try enclave.changePasscode(request.passcodes, now: now)
+                    try enclave.changePasscode(
+                        request.passcodes, kind: request.kind ?? .alphanumeric, now: now)
                 }
                 return .init(ticket: ticket)
             },
@@ -99,8 +100,17 @@ package struct EnclaveService: Sendable {
                 }
                 return .init(ticket: ticket)
             },
-            .method(EnclaveInterface.Lock.self) { _, _ in
-                try host.change { (Empty(), $0.lock(now: $1)) }
+            .method(EnclaveInterface.SetEraseData.self) { request, _ in
+                let ticket = Enclave.freshIdentifier()
+                try host.derive(ticket: ticket) { (enclave, now) throws(DeviceInterface.Refused) in
+                    try enclave.setEraseData(request, now: now)
+                }
+                return .init(ticket: ticket)
+            },
+            .method(EnclaveInterface.Lock.self) { request, _ in
+                try host.change {
+                    (Empty(), $0.lock(requiresPasscode: request.requiresPasscode ?? false, now: $1))
+                }
             },
             .method(EnclaveInterface.Enroll.self) { request, _ in
                 try checkSimulated()
@@ -135,6 +145,10 @@ package struct EnclaveService: Sendable {
             .method(EnclaveInterface.GetMetadataKeys.self) { _, _ in
                 host.read { enclave, _ in enclave.metadataKeys() }
             },
+            .method(EnclaveInterface.ConfirmErasure.self) { _, _ in
+                try host.change { enclave, _ in (enclave.confirmErasure(), []) }
+                return Empty()
+            },
             .method(EnclaveInterface.WrapKey.self) { request, _ in
                 .init(wrappedKey: try host.read { try $0.wrap(request, now: $1) })
             },
@@ -165,10 +179,10 @@ package struct EnclaveService: Sendable {
                 return .init(ticket: ticket)
             },
             .method(EnclaveInterface.ExportKeys.self) { request, _ in
-                .init(keys: try host.read { enclave, _ in try enclave.exportKeys(request) })
+                .init(keys: try host.change { (try $0.exportKeys(request, now: $1), []) })
             },
             .method(EnclaveInterface.ImportKeys.self) { request, _ in
-                .init(keys: try host.read { enclave, now in try enclave.importKeys(request, now: now) })
+                .init(keys: try host.change { (try $0.importKeys(request, now: $1), []) })
             },
             .method(EnclaveInterface.EndBackup.self) { request, _ in
                 try host.change { enclave, _ in (enclave.endBackup(request.session), []) }

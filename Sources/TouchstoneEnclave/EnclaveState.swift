@@ -14,6 +14,18 @@ struct EnclaveState: Codable, Equatable {
         var cost: PasscodeCost
         /// Class keys sealed under the passcode key, by the code of the class.
         var classKeys: [String: Data]
+        /// Absent in files that were written before there were kinds.
+        var kind: PasscodeKind?
+        /// Whether ``PasscodePolicy/maximumFailures`` wrong passcodes erase the device; absent: no.
+        var erasesData: Bool?
+    }
+
+    /// What is left to do of an erasure (PC-02).
+    enum Erasure: String, Codable {
+        /// The keychain has not said yet that its items are gone.
+        case pending
+        /// Nothing, but nobody has set a passcode since.
+        case done
     }
 
     struct Template: Codable, Equatable {
@@ -39,6 +51,21 @@ struct EnclaveState: Codable, Equatable {
     var biometryFailures = 0
     var templates: [Template] = []
     var database: EnrolmentDatabase
+    /// Absent unless wrong passcodes erased the device.
+    var erasure: Erasure?
+    /// One more with each write: an older file that was put back is told by it (PC-34).
+    ///
+    /// Absent: 0.
+    var revision: UInt64?
+
+    /// What a device begins with: new class keys, nobody enrolled, no passcode.
+    static func fresh(isSimulated: Bool, biometryType: BiometryType, deviceKey: SecretBytes) throws -> EnclaveState {
+        let keys = ClassKeys.generate(Accessibility.withDevice + Accessibility.untilLocked)
+        return EnclaveState(
+            isSimulated: isSimulated, biometryType: biometryType,
+            classKeys: try keys.sealed(under: deviceKey.derive("class keys")),
+            database: .init(identifier: UUID(), changes: 0, hash: SecretBytes.random(count: 32).publicBytes))
+    }
 }
 
 /// The enclave's file cannot be used.
@@ -48,6 +75,8 @@ package enum EnclaveStateError: Error, Hashable {
     case corrupt
     /// Written by a newer version.
     case newer(Int)
+    /// Older than one that this machine has seen since it started: put back from a copy (PC-34).
+    case rolledBack
 }
 
 /// The file: a line that names it, a line with the HMAC-SHA256 of the rest in hex, then JSON.

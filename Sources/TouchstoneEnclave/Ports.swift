@@ -10,6 +10,14 @@ package protocol EnclaveStorage: Sendable {
     func replace(_ bytes: Data) throws
 }
 
+/// Remembers how far the enclave's state has come, where a copy of the state's file that is put back does not bring it back (PC-34).
+package protocol RevisionCounter: Sendable {
+    /// The highest revision so far; nil where nothing is remembered.
+    func read() throws -> UInt64?
+    /// Returns once `revision`, which is at least as high as any before, is remembered.
+    func advance(to revision: UInt64) throws
+}
+
 /// What binds a device to this machine: a TPM, or a key file.
 ///
 /// Anything derived from it can be derived nowhere else.

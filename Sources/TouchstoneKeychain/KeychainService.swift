@@ -65,6 +65,17 @@ package final class KeychainService: Sendable {
         defer { refreshing.unlock() }
         let reply = try enclave.call(EnclaveInterface.GetMetadataKeys.self, Empty())
         var keys = MetadataKeys()
+        if reply.isErasurePending {
+            // Before any item is added: what is there when the enclave hears of it is all of the device that was.
+            do {
+                try store.eraseItems()
+                _ = try enclave.call(EnclaveInterface.ConfirmErasure.self, Empty())
+            } catch {
+                // Nothing is read or written until it has been done: the next lock, unlock or boot tries again.
+                metadataKeys.withLock { $0 = keys }
+                throw error
+            }
+        }
         for (code, key) in reply.keys {
             if let accessibility = Accessibility(rawValue: code) { keys.open[accessibility] = SymmetricKey(data: key) }
         }

@@ -278,6 +278,11 @@ package final class KeychainStore: RowSource, Sendable {
         try writer.write { try body(KeychainWriter(database: $0)) }
     }
 
+    /// Deletes every item, and what was put aside of items that do not open.
+    func eraseItems() throws {
+        try writer.write { try $0.execute(sql: "DELETE FROM item; DELETE FROM quarantine") }
+    }
+
     /// The transaction of one `write`.
     struct KeychainWriter: RowSource {
         let database: Database

@@ -78,9 +78,10 @@ extension SimulatedDevice {
 
     /// Locks the device; without a passcode it stays unlocked.
     ///
+    /// - Parameter requirePasscode: No finger unlocks it again, only the passcode, as after a lock from afar (PC-20).
     /// - Throws: ``SimulatedDeviceError``.
-    public func lock() throws {
-        try call(DeviceInterface.Lock.self, Empty())
+    public func lock(requirePasscode: Bool = false) throws {
+        try call(DeviceInterface.Lock.self, .init(requiresPasscode: requirePasscode))
     }
 
     /// Unlocks the device with the passcode.
@@ -134,6 +135,17 @@ extension SimulatedDevice {
     /// - Throws: ``SimulatedDeviceError`` where it is wrong.
     public func removePasscode(_ passcode: String) throws {
         try changePasscode(current: passcode, new: "")
+    }
+
+    /// Turns erasing the device after ten wrong passcodes in a row on or off (PC-02); it is off at first.
+    ///
+    /// - Parameters:
+    ///   - isOn: Whether the tenth makes the device as new: without passcode, fingers and items.
+    ///   - passcode: The one that is set.
+    /// - Throws: ``SimulatedDeviceError`` where it is wrong, or none is set.
+    public func setEraseData(_ isOn: Bool, passcode: String) throws {
+        try call(
+            DeviceInterface.SetEraseData.self, .init(isOn: isOn, passcode: seal([passcode], for: .eraseData(isOn))))
     }
 
     /// Enrols another finger or face.
@@ -204,8 +216,10 @@ public struct SimulatedDeviceError: Error, CustomStringConvertible, Sendable {
             description = "refused: \(refused.reason.rawValue)"
         } else if let rejected = error.as(DeviceInterface.PasscodeRejected.self) {
             description =
-                rejected.retryAfterSeconds.map { "wrong passcode; the next is looked at in \($0) s" }
-                ?? "wrong passcode"
+                rejected.isErased
+                ? "wrong passcode; the device was erased"
+                : rejected.retryAfterSeconds.map { "wrong passcode; the next is looked at in \($0) s" }
+                    ?? "wrong passcode"
         } else {
             description = error.name
         }

@@ -13,10 +13,11 @@ import TouchstoneTransport
 enum EnclaveProgram {
     static let usage = """
         usage: touchstone-enclave create --state DIRECTORY --simulated --biometry touchid|faceid|none
-               touchstone-enclave run --state DIRECTORY
+               touchstone-enclave run --state DIRECTORY [--runtime DIRECTORY]
 
         create makes the root key and the first state of a simulated device in an empty private directory.
         run serves touchstoned on file descriptors 3 (calls) and 4 (events); `touchstone device boot` starts it so.
+        With --runtime an older state that was put back is refused for as long as that directory lives.
         Exit status: 0 stopped, 64 usage, 70 internal, 78 the state cannot be used as it is.
         """
 
@@ -39,6 +40,11 @@ enum EnclaveProgram {
             case .missing: fail("there is no state file: create the device first", EX_CONFIG)
             case .corrupt:
                 fail("the state file is not this device's or was changed; it is left as it is", EX_CONFIG)
+            case .rolledBack:
+                fail(
+                    "the state file is older than one that was here since this machine started: it was put back from a copy, "
+                        + "which would give passcode tries back. Put the newest one in its place; or restart the machine, or log "
+                        + "out, to go on with this one", EX_CONFIG)
             case .newer(let version): fail("the state file has version \(version): update Touchstone", EX_CONFIG)
             }
         } catch {
@@ -50,6 +56,7 @@ enum EnclaveProgram {
 
     struct Options {
         var state: URL?
+        var runtime: URL?
         var isSimulated = false
         var biometry: BiometryType?
 
@@ -58,6 +65,9 @@ enum EnclaveProgram {
             while let option = rest.popFirst() {
                 switch option {
                 case "--state": state = rest.popFirst().map { URL(fileURLWithPath: $0) }
+                case "--runtime":
+                    guard let directory = rest.popFirst() else { throw UsageError() }
+                    runtime = URL(fileURLWithPath: directory)
                 case "--simulated": isSimulated = true
                 case "--biometry":
                     let types = ["touchid": BiometryType.touchID, "faceid": .faceID, "none": .none]
@@ -70,7 +80,8 @@ enum EnclaveProgram {
     }
 
     static func create(_ options: Options) throws {
-        guard let state = options.state, options.isSimulated, let biometry = options.biometry else {
+        guard let state = options.state, options.runtime == nil, options.isSimulated, let biometry = options.biometry
+        else {
             throw UsageError()
         }
         let paths = EnclaveFiles(state)
@@ -94,7 +105,10 @@ enum EnclaveProgram {
         let root = try FileRoot(paths.rootKey)
         let host = try EnclaveHost(
             storage: PrivateFile(paths.state), root: root, clock: BootClock(),
-            newPasscodeCost: { .calibrated() })
+            counter: try options.runtime.map {
+                try RevisionFile($0.appendingPathComponent("enclave.revision"), root: root)
+            },
+            newPasscodeCost: { .calibrated { Self.seconds(CLOCK_THREAD_CPUTIME_ID) } })
         let publicKey = try host.passcodePublicKey()
         let published = PrivateFile(paths.passcodeKey)
         if try published.read() != publicKey { try published.replace(publicKey) }
@@ -110,6 +124,12 @@ enum EnclaveProgram {
         // touchstoned is gone, and with it everybody who could ask for anything.
     }
 
+    static func seconds(_ clock: clockid_t) -> Double {
+        var time = timespec()
+        unsafe clock_gettime(clock, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
     static func fail(_ message: String, _ status: Int32) -> Never {
         FileHandle.standardError.write(Data("touchstone-enclave: \(message)\n".utf8))
         exit(status)
@@ -118,9 +138,5 @@ enum EnclaveProgram {
 
 /// Seconds since boot, sleep included: no wall clock can turn it back.
 struct BootClock: TimeSource {
-    var now: Double {
-        var time = timespec()
-        unsafe clock_gettime(CLOCK_BOOTTIME, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    }
+    var now: Double { EnclaveProgram.seconds(CLOCK_BOOTTIME) }
 }

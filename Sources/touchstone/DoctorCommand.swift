@@ -48,6 +48,12 @@ private struct Report {
         } else {
             add(.good, "root of trust", "\(PlainText.line(status.rootOfTrust)): a copied directory opens nowhere else")
         }
+        if status.rootOfTrust == "software" {
+            add(
+                .warning, "old copies",
+                "an older copy of the device's files that is put back gives passcode tries back; it is noticed until you log out or "
+                    + "the machine restarts, unless whoever did it can write to your runtime directory too")
+        }
         if status.isSimulated {
             add(
                 .warning, "daemons",
@@ -60,7 +66,9 @@ private struct Report {
                 status.isPasscodeDisabled ? "refused for good after too many wrong ones; erase the device" : "set")
         } else {
             add(
-                .warning, "passcode", "not set: items that want the owner are refused; 'touchstone device passcode set'"
+                .warning, "passcode",
+                (status.wasErased ? "gone: the device was erased after too many wrong ones; " : "")
+                    + "not set: items that want the owner are refused; 'touchstone device passcode set'"
             )
         }
         switch (Biometry(status.biometryType), status.isEnrolled) {

@@ -26,7 +26,7 @@ enum ExitStatus: Int32, CaseIterable {
         case .notWaiting: "nothing was waiting for a finger"
         case .passcodeRequired: "the passcode is required, a finger does not help now"
         case .refused: "the state of the device does not allow it; nothing changed"
-        case .wrongPasscode: "the passcode was not accepted; nothing changed"
+        case .wrongPasscode: "the passcode was not accepted"
         case .notSimulated: "only a device created as simulated can be driven"
         case .cancelled: "not confirmed; nothing changed"
         case .usage: "the command line is wrong"

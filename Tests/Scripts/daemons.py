@@ -59,7 +59,8 @@ class Daemons:
         calls, events = sockets.socketpair(), sockets.socketpair()
         state = self.device.state
         programs = {
-            "touchstone-enclave": (["run", "--state", state / "enclave"], calls[1], events[1]),
+            "touchstone-enclave": (
+                ["run", "--state", state / "enclave", "--runtime", self.device.runtime], calls[1], events[1]),
             "touchstoned": (
                 ["--device", self.device.name, "--state", state, "--socket", self.device.socket,
                  "--enclave-calls-fd", "3", "--enclave-events-fd", "4"], calls[0], events[0]),

@@ -191,6 +191,37 @@ import TouchstoneTransport
         }
     }
 
+    @Test(
+        "PC-20, PC-25: after a lock that asks for the passcode no finger helps, and policy 1 says -8, until it was entered"
+    )
+    func lockThatRequiresThePasscode() throws {
+        try device.run {
+            try device.lock(requirePasscode: true)
+            #expect(canEvaluate(biometrics) == .biometryLockout)
+            #expect(try !device.unlock(finger: 1))
+            #expect(try status().isBiometryLockedOut)
+            #expect(opens("1234"))
+            #expect(canEvaluate(biometrics) == nil)
+            try device.lock()
+            #expect(try device.unlock(finger: 1), "an ordinary lock asks for no passcode")
+        }
+    }
+
+    @Test("PC-22: what a finger has opened and proven changes no setting: each wants the passcode")
+    func settingsWantThePasscode() async throws {
+        try await device.run {
+            try device.lockAndUnlock(finger: 1)
+            device.present(.finger(1))
+            #expect(await evaluate(biometrics) == nil)
+            #expect(throws: SimulatedDeviceError.self) { try device.setPasscode("5678") }
+            #expect(throws: SimulatedDeviceError.self) { try device.changePasscode(from: "0000", to: "5678") }
+            #expect(throws: SimulatedDeviceError.self) { try device.removePasscode("0001") }
+            #expect(throws: SimulatedDeviceError.self) { try device.setEraseData(true, passcode: "0002") }
+            #expect(try !status().erasesData)
+            #expect(opens("1234"))
+        }
+    }
+
     @Test("PC-20: locked for more than 48 hours, a finger opens no more; for less it does")
     func lockedForFortyEightHours() throws {
         try device.lock()

@@ -40,7 +40,7 @@ import TouchstoneMemory
     ) throws -> EnclaveInterface.RewrappedKey {
         let key = EnclaveInterface.BackupKey(
             wrappedKey: wrappedKey, binding: other ?? binding, accessControl: control)
-        return try #require(try enclave.exportKeys(.init(session: session, keys: [key])).first)
+        return try #require(try enclave.exportKeys(.init(session: session, keys: [key]), now: 0).first)
     }
 
     private func `import`(
@@ -143,23 +143,42 @@ import TouchstoneMemory
         #expect(try `import`(blob, as: here, session: session).verdict == .gone)
     }
 
+    @Test("A session of which nothing is asked for ten minutes is over; one that is used is not") func idleSession()
+        throws
+    {
+        let session = try begin(.export)
+        for minute in [9, 18, 28] {
+            #expect(try enclave.exportKeys(.init(session: session, keys: []), now: Double(minute) * 60).isEmpty)
+        }
+        #expect(throws: EnclaveInterface.NoSuchBackup.self) {
+            try enclave.exportKeys(.init(session: session, keys: []), now: 38 * 60 + 1)
+        }
+        #expect(enclave.backup == nil)
+        let back = try begin(.import)
+        #expect(throws: EnclaveInterface.NoSuchBackup.self) {
+            try enclave.importKeys(.init(session: back, keys: []), now: 601)
+        }
+    }
+
     @Test("A session wants the right passcode, counts a wrong one, and ends with the lock") func session() throws {
         #expect(try authorize(.export, passcode: "9999") == nil)
         #expect(enclave.state.passcodeFailures == 1 && enclave.backup == nil)
         let session = try begin(.export)
         #expect(enclave.state.passcodeFailures == 0)
-        #expect(try enclave.exportKeys(.init(session: session, keys: [])).isEmpty)
-        #expect(throws: EnclaveInterface.NoSuchBackup.self) { try enclave.exportKeys(.init(session: "", keys: [])) }
+        #expect(try enclave.exportKeys(.init(session: session, keys: []), now: 0).isEmpty)
+        #expect(throws: EnclaveInterface.NoSuchBackup.self) {
+            try enclave.exportKeys(.init(session: "", keys: []), now: 0)
+        }
         #expect(throws: EnclaveInterface.NoSuchBackup.self) {
             try enclave.importKeys(.init(session: session, keys: []), now: 0)
         }
         _ = enclave.lock(now: 0)
         #expect(throws: EnclaveInterface.NoSuchBackup.self) {
-            try enclave.exportKeys(.init(session: session, keys: []))
+            try enclave.exportKeys(.init(session: session, keys: []), now: 0)
         }
         try enclave.unlock("1234")
         #expect(throws: EnclaveInterface.NoSuchBackup.self) {
-            try enclave.exportKeys(.init(session: session, keys: []))
+            try enclave.exportKeys(.init(session: session, keys: []), now: 0)
         }
         _ = enclave.lock(now: 0)
         let refused = #expect(throws: DeviceInterface.Refused.self) { try self.authorize(.export) }

@@ -77,6 +77,43 @@ import TouchstoneCore
         #expect(enclave.heldForBiometry.isEmpty)
     }
 
+    @Test("PC-20, PC-33: a lock that asks for the passcode discards A at once, also behind the lock screen")
+    func lockThatRequiresThePasscode() throws {
+        for isLockedBefore in [false, true] {
+            var enclave = try Enclave.device()
+            if isLockedBefore { _ = enclave.lock(now: 0) }
+            _ = enclave.lock(requiresPasscode: true, now: 0)
+            #expect(enclave.heldForBiometry.isEmpty)
+            #expect(enclave.touch(.finger(1), now: 0).0 == .passcodeRequired)
+            #expect(enclave.biometryObstacle(now: 0) == .biometryLockout, "PC-25")
+            #expect(try enclave.unlock("1234"))
+            #expect(enclave.biometryObstacle(now: 0) == nil)
+            _ = enclave.lock(now: 0)
+            #expect(enclave.touch(.finger(1), now: 0).0 == .unlocked, "once")
+        }
+    }
+
+    @Test("PC-21: the times after which only the passcode helps are one configuration: the older text's too")
+    func otherPolicy() throws {
+        var older = PasscodePolicy()
+        older.longestWithoutPasscode = 6 * 24 * 3600
+        older.longestWithoutFinger = 8 * 3600
+        let (hours, root) = (3600.0, TestRoot())
+        for (policy, refusedAt) in [(PasscodePolicy(), 157.0), (older, 145)] {
+            var enclave = try Enclave(stateFile: Enclave.device().stateFile(), root: root, now: 0, policy: policy)
+            #expect(try enclave.unlock("1234"))
+            // A finger every day, and the last one nine hours before.
+            for hour in stride(from: 24, to: refusedAt - 9, by: 24) {
+                _ = enclave.lock(now: hour * hours)
+                #expect(enclave.touch(.finger(1), now: hour * hours).0 == .unlocked)
+            }
+            _ = enclave.lock(now: (refusedAt - 9) * hours)
+            #expect(enclave.touch(.finger(1), now: (refusedAt - 9) * hours).0 == .unlocked)
+            #expect(enclave.biometryObstacle(now: (refusedAt - 2) * hours) == nil)
+            #expect(enclave.biometryObstacle(now: refusedAt * hours) == .biometryLockout)
+        }
+    }
+
     @Test("PC-33: removing the last finger behind the lock screen discards A")
     mutating func lastFingerRemovedWhileLocked() throws {
         _ = enclave.lock(now: 0)

@@ -39,6 +39,20 @@ import TouchstoneMemory
         #expect(!key.derive("a").isEqual(to: key.derive("b")))
     }
 
+    @Test("PC-04: a passcode that is made on this machine costs a guess 80 to 250 ms of its processor")
+    func calibration() {
+        func processorTime() -> Double {
+            var time = timespec()
+            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+            return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+        }
+        let cost = PasscodeCost.calibrated(processorTime: processorTime)
+        #expect(cost.memoryBytes >= 64 << 20)
+        // The fastest of a few: others may be busy on the machine, and only make it slower.
+        let seconds = (0..<5).map { _ in cost.seconds(processorTime) }.min() ?? 0
+        #expect((0.08...0.25).contains(seconds), "\(seconds) s with \(cost.operations) passes")
+    }
+
     @Test("PC-04: passcode keys depend on the passcode, the salt, the cost and the root of trust")
     func derivation() throws {
         func key(_ passcode: String, salt: UInt8 = 1, operations: UInt64 = 1, root: UInt8 = 1) throws -> SecretBytes {

@@ -39,11 +39,16 @@ package enum AgentInterface {
         package var retryAfterSeconds: Double?
         /// Whether the last passcode was wrong.
         package var wrongPasscode: Bool
+        /// What the passcode is made of: which keys to show, and for a fixed length how many (PC-06).
+        ///
+        /// nil without a passcode.
+        package var passcodeKind: PasscodeKind?
 
         package init(
             identifier: String, app: AppIdentity, reason: String, operation: AccessControlOperation? = nil,
             keyLabel: String? = nil, biometryType: BiometryType, phase: Phase, cancelTitle: String,
-            fallbackTitle: String?, failures: Int, nonce: Data, retryAfterSeconds: Double?, wrongPasscode: Bool
+            fallbackTitle: String?, failures: Int, nonce: Data, retryAfterSeconds: Double?, wrongPasscode: Bool,
+            passcodeKind: PasscodeKind? = nil
         ) {
             self.identifier = identifier
             self.app = app
@@ -58,6 +63,7 @@ package enum AgentInterface {
             self.nonce = nonce
             self.retryAfterSeconds = retryAfterSeconds
             self.wrongPasscode = wrongPasscode
+            self.passcodeKind = passcodeKind
         }
     }
 
@@ -144,6 +150,8 @@ package struct SealedPasscode: Codable, Hashable, Sendable {
         case change
         /// An app's own password, for items of this context (EV-60).
         case credential(context: String)
+        /// To turn erasing after ten wrong passcodes on or off.
+        case eraseData(Bool)
         /// To take a backup of the keychain, or to bring one back.
         case backup(BackupDirection)
     }
@@ -156,6 +164,7 @@ package struct SealedPasscode: Codable, Hashable, Sendable {
             case .unlock: "unlock"
             case .change: "change"
             case .credential(let context): "credential \(context)"
+            case .eraseData(let isOn): "erase data \(isOn ? "on" : "off")"
             case .backup(let direction): direction.rawValue
             }
         return nonce + Data(words.utf8)

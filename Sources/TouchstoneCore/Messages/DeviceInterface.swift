@@ -12,6 +12,12 @@ package enum DeviceInterface {
         package var biometryType: BiometryType
         package var isEnrolled: Bool
         package var isPasscodeSet: Bool
+        /// nil without a passcode.
+        package var passcodeKind: PasscodeKind?
+        /// Whether the last wrong passcode in a row erases the device (PC-02).
+        package var erasesData: Bool
+        /// Wrong passcodes erased the device, and no passcode was set since.
+        package var wasErased: Bool
         package var isLocked: Bool
         package var wasUnlockedSinceBoot: Bool
         /// Whether only the passcode helps now (EV-26, PC-20).
@@ -25,7 +31,8 @@ package enum DeviceInterface {
 
         package init(
             name: String, isSimulated: Bool, rootOfTrust: String, biometryType: BiometryType, isEnrolled: Bool,
-            isPasscodeSet: Bool, isLocked: Bool, wasUnlockedSinceBoot: Bool, isBiometryLockedOut: Bool,
+            isPasscodeSet: Bool, passcodeKind: PasscodeKind?, erasesData: Bool, wasErased: Bool, isLocked: Bool,
+            wasUnlockedSinceBoot: Bool, isBiometryLockedOut: Bool,
             passcodeFailures: Int, passcodeRetryAfterSeconds: Double?, isPasscodeDisabled: Bool, hasAgent: Bool,
             hasPrompt: Bool
         ) {
@@ -35,6 +42,9 @@ package enum DeviceInterface {
             self.biometryType = biometryType
             self.isEnrolled = isEnrolled
             self.isPasscodeSet = isPasscodeSet
+            self.passcodeKind = passcodeKind
+            self.erasesData = erasesData
+            self.wasErased = wasErased
             self.isLocked = isLocked
             self.wasUnlockedSinceBoot = wasUnlockedSinceBoot
             self.isBiometryLockedOut = isBiometryLockedOut
@@ -70,7 +80,12 @@ package enum DeviceInterface {
         package static let name = "io.touchstone.Device.ChangePasscode"
         package struct Parameters: Codable, Sendable {
             package var passcodes: SealedPasscode
-            package init(passcodes: SealedPasscode) { self.passcodes = passcodes }
+            /// What the new one is made of; nil: alphanumeric.
+            package var kind: PasscodeKind?
+            package init(passcodes: SealedPasscode, kind: PasscodeKind? = nil) {
+                self.passcodes = passcodes
+                self.kind = kind
+            }
         }
         package typealias Reply = Empty
     }
@@ -85,9 +100,28 @@ package enum DeviceInterface {
         package typealias Reply = Empty
     }
 
+    /// Turns erasing after ten wrong passcodes on or off, with the passcode (PC-02, PC-22).
+    package enum SetEraseData: VarlinkMethod {
+        package static let name = "io.touchstone.Device.SetEraseData"
+        package struct Parameters: Codable, Sendable {
+            package var isOn: Bool
+            /// Sealed for this setting and this value.
+            package var passcode: SealedPasscode
+            package init(isOn: Bool, passcode: SealedPasscode) {
+                self.isOn = isOn
+                self.passcode = passcode
+            }
+        }
+        package typealias Reply = Empty
+    }
+
     package enum Lock: VarlinkMethod {
         package static let name = "io.touchstone.Device.Lock"
-        package typealias Parameters = Empty
+        package struct Parameters: Codable, Sendable {
+            /// No finger unlocks it again, only the passcode (PC-20); nil: a finger may.
+            package var requiresPasscode: Bool?
+            package init(requiresPasscode: Bool? = nil) { self.requiresPasscode = requiresPasscode }
+        }
         package typealias Reply = Empty
     }
 
@@ -186,12 +220,17 @@ package enum DeviceInterface {
         package init() {}
     }
 
-    /// The passcode was not accepted; nothing changed.
+    /// The passcode was not accepted; nothing changed but what `isErased` says.
     package struct PasscodeRejected: VarlinkError {
         package static let name = "io.touchstone.Device.PasscodeRejected"
         /// Seconds until the next one is looked at; absent: now.
         package var retryAfterSeconds: Double?
-        package init(retryAfterSeconds: Double?) { self.retryAfterSeconds = retryAfterSeconds }
+        /// It was the last one: the device was erased (PC-02).
+        package var isErased: Bool
+        package init(retryAfterSeconds: Double?, isErased: Bool = false) {
+            self.retryAfterSeconds = retryAfterSeconds
+            self.isErased = isErased
+        }
     }
 
     /// The state of the device does not allow it; nothing changed.
@@ -203,6 +242,8 @@ package enum DeviceInterface {
 
     package enum RefusalReason: String, Codable, Sendable {
         case passcodeNotSet, passcodeAlreadySet, passcodeDisabled, passcodeTooShort, passcodeTooLong, busy
+        /// The new passcode is not of the kind that was said.
+        case passcodeNotOfKind
         case noSensor, tooManyFingers, fingerAlreadyEnrolled, noSuchFinger, invalidName
         case staleNonce, unreadablePasscode, notOwner
         /// The device's disk did not take it: nothing changed.

@@ -13,6 +13,12 @@ package enum EnclaveInterface {
         package var biometryType: BiometryType
         package var isEnrolled: Bool
         package var isPasscodeSet: Bool
+        /// nil without a passcode.
+        package var passcodeKind: PasscodeKind?
+        /// Whether the last wrong passcode in a row erases the device (PC-02).
+        package var erasesData: Bool
+        /// Wrong passcodes erased the device, and no passcode was set since.
+        package var wasErased: Bool
         package var isLocked: Bool
         package var wasUnlockedSinceBoot: Bool
         package var isBiometryLockedOut: Bool
@@ -24,7 +30,8 @@ package enum EnclaveInterface {
 
         package init(
             isSimulated: Bool, rootOfTrust: String, biometryType: BiometryType, isEnrolled: Bool, isPasscodeSet: Bool,
-            isLocked: Bool, wasUnlockedSinceBoot: Bool, isBiometryLockedOut: Bool, passcodeFailures: Int,
+            passcodeKind: PasscodeKind?, erasesData: Bool, wasErased: Bool, isLocked: Bool, wasUnlockedSinceBoot: Bool,
+            isBiometryLockedOut: Bool, passcodeFailures: Int,
             passcodeRetryAfterSeconds: Double?, isPasscodeDisabled: Bool, domainState: Data?
         ) {
             self.isSimulated = isSimulated
@@ -32,6 +39,9 @@ package enum EnclaveInterface {
             self.biometryType = biometryType
             self.isEnrolled = isEnrolled
             self.isPasscodeSet = isPasscodeSet
+            self.passcodeKind = passcodeKind
+            self.erasesData = erasesData
+            self.wasErased = wasErased
             self.isLocked = isLocked
             self.wasUnlockedSinceBoot = wasUnlockedSinceBoot
             self.isBiometryLockedOut = isBiometryLockedOut
@@ -161,10 +171,12 @@ package enum EnclaveInterface {
         package var nonce: Data
         package var retryAfterSeconds: Double?
         package var wrongPasscode: Bool
+        /// What the passcode is made of; nil without one.
+        package var passcodeKind: PasscodeKind?
 
         package init(
             phase: AgentInterface.Phase, fallbackIsPasscode: Bool, isFallbackOffered: Bool, failures: Int, nonce: Data,
-            retryAfterSeconds: Double?, wrongPasscode: Bool
+            retryAfterSeconds: Double?, wrongPasscode: Bool, passcodeKind: PasscodeKind?
         ) {
             self.phase = phase
             self.fallbackIsPasscode = fallbackIsPasscode
@@ -173,6 +185,7 @@ package enum EnclaveInterface {
             self.nonce = nonce
             self.retryAfterSeconds = retryAfterSeconds
             self.wrongPasscode = wrongPasscode
+            self.passcodeKind = passcodeKind
         }
     }
 
@@ -235,6 +248,8 @@ package enum EnclaveInterface {
 
     package enum Outcome: String, Codable, Sendable {
         case progress, succeeded, failed
+        /// Of no evaluation and no ticket: wrong passcodes erased the device, and every class key is another (PC-02).
+        case erased
     }
 
     /// Called with `more`: what became of evaluations and of passcode tickets.
@@ -294,9 +309,15 @@ package enum EnclaveInterface {
         package typealias Reply = Ticket
     }
 
+    package enum SetEraseData: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.SetEraseData"
+        package typealias Parameters = DeviceInterface.SetEraseData.Parameters
+        package typealias Reply = Ticket
+    }
+
     package enum Lock: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.Lock"
-        package typealias Parameters = Empty
+        package typealias Parameters = DeviceInterface.Lock.Parameters
         package typealias Reply = Empty
     }
 
@@ -346,11 +367,21 @@ package enum EnclaveInterface {
             package var keys: [String: Data]
             /// Classes that are destroyed, not merely locked: their items are gone for good.
             package var destroyed: [String]
-            package init(keys: [String: Data], destroyed: [String]) {
+            /// The device was erased, and nobody has said yet that its items are (PC-02).
+            package var isErasurePending: Bool
+            package init(keys: [String: Data], destroyed: [String], isErasurePending: Bool = false) {
                 self.keys = keys
                 self.destroyed = destroyed
+                self.isErasurePending = isErasurePending
             }
         }
+    }
+
+    /// The items of the device that was erased are gone.
+    package enum ConfirmErasure: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.ConfirmErasure"
+        package typealias Parameters = Empty
+        package typealias Reply = Empty
     }
 
     package struct ItemBinding: Codable, Hashable, Sendable {

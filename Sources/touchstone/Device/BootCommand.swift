@@ -12,7 +12,8 @@ struct BootCommand: ParsableCommand {
             Stays in the foreground and prints one line when the device answers; Ctrl-C shuts it down. With --detach it \
             returns when the device answers, and 'touchstone device shutdown' shuts it down.
 
-            A daemon that ends takes the other with it and both start anew: the device has rebooted, and wants its passcode.
+            A daemon that ends takes the other with it and both start anew: the device has rebooted, and wants its passcode. \
+            So have daemons that give no answer for 30 seconds.
             """)
 
     @OptionGroup var device: DeviceArgument
@@ -20,25 +21,31 @@ struct BootCommand: ParsableCommand {
     var mode = Mode.foreground
     @Option(help: ArgumentHelp("Give up when it does not answer within so long.", valueName: "seconds"))
     var wait = 10.0
+    /// How long daemons may give no answer, in seconds; tests have no patience.
+    @Option(help: .hidden) var silence = 30.0
     /// Where a detached supervisor says that the device answers.
     @Option(help: .hidden) var readyDescriptor: Int32?
 
     enum Mode: String, EnumerableFlag { case foreground, detach }
 
-    func validate() throws { try Seconds.check(wait, "--wait") }
+    func validate() throws {
+        try Seconds.check(wait, "--wait")
+        try Seconds.check(silence, "--silence")
+        guard silence > 0 else { throw ValidationError("--silence takes more than 0 seconds") }
+    }
 
     func run() throws {
         let paths = try device.paths
         try DeviceDirectory.check(paths)
         switch mode {
         case .foreground: try supervise(paths)
-        case .detach: try DetachedSupervisor.start(paths, wait: wait)
+        case .detach: try DetachedSupervisor.start(paths, wait: wait, silence: silence)
         }
     }
 
     private func supervise(_ paths: DevicePaths) throws {
         if let readyDescriptor { _ = fcntl(readyDescriptor, F_SETFD, FD_CLOEXEC) }
-        try Supervisor(paths: paths, startLimit: .seconds(wait)) {
+        try Supervisor(paths: paths, startLimit: .seconds(wait), silenceLimit: .seconds(silence)) {
             StandardOutput.say("\(paths.name) is ready")
             if let readyDescriptor {
                 _ = unsafe write(readyDescriptor, "\n", 1)

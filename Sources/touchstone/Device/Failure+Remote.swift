@@ -18,13 +18,21 @@ extension Failure {
             return Failure(.notSimulated, "\(paths.name) is not a simulated device: it cannot be driven, only used")
         }
         if let rejected = error.as(DeviceInterface.PasscodeRejected.self) {
-            return Failure(.wrongPasscode, "the passcode was not accepted" + later(rejected.retryAfterSeconds))
+            return Failure(
+                .wrongPasscode,
+                "the passcode was not accepted"
+                    + (rejected.isErased
+                        ? "; it was one wrong too many, and \(paths.name) was erased, as its owner had set it"
+                        : later(rejected.retryAfterSeconds)))
         }
         if let refused = error.as(DeviceInterface.Refused.self) {
             return of(refused.reason, paths)
         }
         if error.as(BackupInterface.NoSuchSession.self) != nil {
-            return Failure(.refused, "\(paths.name) was locked meanwhile, or another backup began: try again")
+            return Failure(
+                .refused,
+                "\(paths.name) was locked meanwhile, or another backup began, or this one stood still for ten minutes: try again"
+            )
         }
         if error.as(BackupInterface.NotOwner.self) != nil {
             return Failure(.refused, "\(paths.name) belongs to somebody else")
@@ -80,6 +88,7 @@ extension Failure {
                 "after too many wrong passcodes \(paths.name) takes no more: all that is left is "
                     + "'touchstone device erase \(paths.name)'"
             case .passcodeTooShort: "the new passcode is too short"
+            case .passcodeNotOfKind: "the new passcode is not of the kind that --kind says"
             case .passcodeTooLong:
                 "the passcode is longer than \(SealedPasscode.maximumPasscodeLength) bytes"
             case .busy: "\(paths.name) is busy with another passcode: try again"

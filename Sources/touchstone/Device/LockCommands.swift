@@ -3,11 +3,19 @@ import TouchstoneCore
 
 /// `touchstone device lock`.
 struct LockCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "lock", abstract: "Lock the device.")
+    static let configuration = CommandConfiguration(
+        commandName: "lock",
+        abstract: "Lock the device.",
+        discussion: """
+            With --require-passcode no finger unlocks it again, only the passcode, also where it is locked already:             what a phone does that was locked from afar.
+            """)
+
+    @Flag(help: "Refuse every finger until the passcode was entered.") var requirePasscode = false
     @OptionGroup var option: DeviceOption
 
     func run() throws {
-        _ = try DeviceConnection(option.paths).call(DeviceInterface.Lock.self)
+        _ = try DeviceConnection(option.paths)
+            .call(DeviceInterface.Lock.self, .init(requiresPasscode: requirePasscode))
     }
 }
 

@@ -5,31 +5,58 @@ import TouchstoneCore
 struct PasscodeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "passcode",
-        abstract: "Set, change or remove the passcode.",
+        abstract: "Set, change or remove the passcode; erase after ten wrong ones.",
         discussion: """
             The passcode is read from the terminal without showing it, or, where standard input is no terminal, one line for \
             each: the current one first, then the new one. It is sealed for the enclave before it leaves this process.
             """,
-        subcommands: [Set.self, Change.self, Remove.self])
+        subcommands: [Set.self, Change.self, Remove.self, EraseData.self])
+
+    /// `--kind KIND`, of the new passcode.
+    struct KindOption: ParsableArguments {
+        @Option(
+            help: ArgumentHelp(
+                "What it is made of: four-digit, six-digit, numeric (digits 0 to 9, four at least), or alphanumeric (four bytes at least).",
+                discussion: "Prompts show the keys for it. Anybody who sees a prompt sees the kind.",
+                valueName: "kind"))
+        var kind = Kind.alphanumeric
+
+        enum Kind: String, ExpressibleByArgument, CaseIterable {
+            case fourDigit = "four-digit"
+            case sixDigit = "six-digit"
+            case numeric, alphanumeric
+
+            var value: PasscodeKind {
+                switch self {
+                case .fourDigit: .fourDigit
+                case .sixDigit: .sixDigit
+                case .numeric: .numeric
+                case .alphanumeric: .alphanumeric
+                }
+            }
+        }
+    }
 
     struct Set: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Give a device without a passcode its first one.")
+        @OptionGroup var kind: KindOption
         @OptionGroup var option: DeviceOption
 
         func run() throws {
-            try PasscodeChange(option.paths).submit(current: nil, new: try PasscodeEntry.new())
+            try PasscodeChange(option.paths).submit(current: nil, new: try PasscodeEntry.new(), kind: kind.kind.value)
         }
     }
 
     struct Change: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Replace the passcode. Items stay as they are.")
+        @OptionGroup var kind: KindOption
         @OptionGroup var option: DeviceOption
 
         func run() throws {
             let change = try PasscodeChange(option.paths)
             let current = try PasscodeEntry.current()
-            try change.submit(current: current, new: try PasscodeEntry.new())
+            try change.submit(current: current, new: try PasscodeEntry.new(), kind: kind.kind.value)
         }
     }
 
@@ -42,7 +69,33 @@ struct PasscodeCommand: ParsableCommand {
         @OptionGroup var option: DeviceOption
 
         func run() throws {
-            try PasscodeChange(option.paths).submit(current: try PasscodeEntry.current(), new: nil)
+            try PasscodeChange(option.paths).submit(current: try PasscodeEntry.current(), new: nil, kind: nil)
+        }
+    }
+
+    struct EraseData: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Erase the device after ten wrong passcodes in a row, or do not.",
+            discussion: """
+                Off to begin with: then the device takes no passcode any more after ten wrong ones. With it on, the tenth wrong one \
+                in a row makes the device as new: every item, key, finger and the passcode are gone for good. Wants the passcode.
+                """)
+
+        enum Setting: String, ExpressibleByArgument, CaseIterable { case on, off }
+
+        @Argument(help: "on or off.") var setting: Setting
+        @OptionGroup var option: DeviceOption
+
+        func run() throws {
+            let paths = try option.paths
+            let device = try DeviceConnection(paths)
+            let seal = try PasscodeSeal(paths)
+            let passcode = try PasscodeEntry.current()
+            let nonce = try device.call(DeviceInterface.GetNonce.self).nonce
+            let isOn = setting == .on
+            _ = try device.call(
+                DeviceInterface.SetEraseData.self,
+                .init(isOn: isOn, passcode: try seal.seal(passcode, for: .eraseData(isOn), nonce: nonce)))
         }
     }
 }
@@ -59,9 +112,9 @@ private struct PasscodeChange {
         seal = try PasscodeSeal(paths)
     }
 
-    func submit(current: PasscodeBuffer?, new: PasscodeBuffer?) throws {
+    func submit(current: PasscodeBuffer?, new: PasscodeBuffer?, kind: PasscodeKind?) throws {
         let nonce = try device.call(DeviceInterface.GetNonce.self).nonce
         let sealed = try seal.seal(current: current, new: new, nonce: nonce)
-        _ = try device.call(DeviceInterface.ChangePasscode.self, .init(passcodes: sealed))
+        _ = try device.call(DeviceInterface.ChangePasscode.self, .init(passcodes: sealed, kind: kind))
     }
 }

@@ -62,6 +62,18 @@ struct StatusCommand: ParsableCommand {
     }
 }
 
+extension PasscodeKind {
+    /// For people.
+    fileprivate var title: String {
+        switch self {
+        case .fourDigit: "four digits"
+        case .sixDigit: "six digits"
+        case .numeric: "numeric"
+        case .alphanumeric: "alphanumeric"
+        }
+    }
+}
+
 extension DeviceInterface.Status {
     /// For people: what it is, and how it is.
     var rows: [[String]] {
@@ -86,9 +98,12 @@ extension DeviceInterface.Status {
     }
 
     private var passcodeLine: String {
-        guard isPasscodeSet else { return "not set" }
+        guard isPasscodeSet else {
+            return wasErased ? "not set: the device was erased after too many wrong ones" : "not set"
+        }
         if isPasscodeDisabled { return "set, refused for good after too many wrong ones" }
-        var parts = ["set"]
+        var parts = [passcodeKind.map { "set (\($0.title))" } ?? "set"]
+        if erasesData { parts.append("erases the device after ten wrong ones") }
         if !wasUnlockedSinceBoot { parts.append("not entered since boot") }
         if passcodeFailures > 0 { parts.append("\(passcodeFailures) wrong in a row") }
         if let retry = passcodeRetryAfterSeconds, retry > 0 { parts.append("next in \(PlainText.seconds(retry)) s") }

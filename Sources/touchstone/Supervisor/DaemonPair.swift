@@ -26,7 +26,7 @@ struct DaemonPair {
         // A group of their own: Ctrl-C at the terminal is the supervisor's to answer.
         let flags = Int32(POSIX_SPAWN_SETPGROUP)
         let enclave = try Child.start(
-            programs.enclave, ["run", "--state", paths.enclave.path],
+            programs.enclave, ["run", "--state", paths.enclave.path, "--runtime", paths.runtime.path],
             inheriting: descriptors(calls.enclave, events.enclave), flags: flags)
         do {
             let daemon = try Child.start(

@@ -8,7 +8,7 @@ enum DetachedSupervisor {
     /// Returns when the device answers.
     ///
     /// - Throws: `Failure` with the supervisor's status, after showing what it wrote to its log.
-    static func start(_ paths: DevicePaths, wait: Double) throws {
+    static func start(_ paths: DevicePaths, wait: Double, silence: Double) throws {
         let log = paths.state.appendingPathComponent("supervisor.log").path
         let logEnd = try prepare(log: log)
         var ends: [Int32] = [-1, -1]
@@ -25,8 +25,8 @@ enum DetachedSupervisor {
             child = try Child.start(
                 try Program.ownPath(),
                 [
-                    "device", "boot", "--foreground", "--wait", "\(wait)", "--ready-descriptor", "\(readyDescriptor)",
-                    paths.name,
+                    "device", "boot", "--foreground", "--wait", "\(wait)", "--silence", "\(silence)",
+                    "--ready-descriptor", "\(readyDescriptor)", paths.name,
                 ],
                 inheriting: [
                     (STDIN_FILENO, .file("/dev/null", flags: O_RDONLY)),

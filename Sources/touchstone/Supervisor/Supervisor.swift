@@ -2,12 +2,16 @@ import Foundation
 import Glibc
 import TouchstoneCore
 
-/// Keeps the two daemons of a booted device running: one that ends takes the other with it, and both start anew, which is to the device
-/// what a reboot is to a phone.
+/// Keeps the two daemons of a booted device running.
+///
+/// One that ends takes the other with it, and both start anew, which is to the device what a reboot is to a phone. Daemons that hang are
+/// ended, with the same outcome.
 struct Supervisor {
     let paths: DevicePaths
     /// Longest time to the first answer.
     let startLimit: Duration
+    /// Longest time without an answer.
+    let silenceLimit: Duration
     /// Called once, when the device answers for the first time.
     let onReady: () -> Void
 
@@ -17,7 +21,7 @@ struct Supervisor {
         let programs = try DaemonPair.Programs.locate()
         let lock = try SupervisorLock.take(paths)
         defer { lock.release() }
-        let signals = SignalWait(Self.stopSignals + [SIGCHLD, ReadinessProbe.signal])
+        let signals = SignalWait(Self.stopSignals + [SIGCHLD, AnswerProbe.signal])
         defer { unsafe unlink(paths.socket.path) }
 
         var policy = RestartPolicy()
@@ -26,9 +30,9 @@ struct Supervisor {
             // A socket left by a daemon that was killed would answer nobody.
             unsafe unlink(paths.socket.path)
             let pair = try DaemonPair.start(paths, programs: programs)
-            let probe = ReadinessProbe(paths)
-            defer { probe.cancel() }
+            let probe = AnswerProbe(paths, pause: silenceLimit / Self.looks)
             let outcome = watch(pair, probe, signals, &hasBeenReady)
+            probe.cancel()
             let lifetime = ContinuousClock.now - pair.started
             switch outcome {
             case .stopped:
@@ -37,6 +41,12 @@ struct Supervisor {
             case .neverReady:
                 stop([pair.daemon, pair.enclave], signals)
                 throw Failure(.unavailable, "\(paths.name) did not answer within \(startLimit.inSeconds) s")
+            case .hung:
+                // Nobody is asked to end who does not answer.
+                for child in [pair.daemon, pair.enclave] { child.send(SIGKILL) }
+                for child in [pair.daemon, pair.enclave] { _ = child.wait() }
+                StandardError.say(
+                    "\(paths.name) has not answered for \(silenceLimit.inSeconds) s: \(paths.name) reboots")
             case .ended(let program, let ending, let rest):
                 let others = stop(rest, signals)
                 if ([ending] + others).contains(.exited(ExitStatus.configuration.rawValue)) {
@@ -60,21 +70,29 @@ struct Supervisor {
     private enum Outcome {
         case stopped
         case neverReady
+        case hung
         case ended(Program, Child.Ending, rest: [Child])
     }
 
     private func watch(
-        _ pair: DaemonPair, _ probe: ReadinessProbe, _ signals: SignalWait, _ hasBeenReady: inout Bool
+        _ pair: DaemonPair, _ probe: AnswerProbe, _ signals: SignalWait, _ hasBeenReady: inout Bool
     ) -> Outcome {
+        // Looks in a row without an answer between them, not time: while the machine sleeps, or this process is stopped, nobody is asked.
+        var silentLooks = 0
         while true {
-            let limit = hasBeenReady ? nil : max(.zero, startLimit - (.now - pair.started))
-            guard let number = signals.next(within: limit) else { return .neverReady }
+            let limit = hasBeenReady ? silenceLimit / Self.looks : max(.zero, startLimit - (.now - pair.started))
+            guard let number = signals.next(within: limit) else {
+                guard hasBeenReady else { return .neverReady }
+                silentLooks = probe.takeAnswer() ? 0 : silentLooks + 1
+                if silentLooks >= Self.looks { return .hung }
+                continue
+            }
             switch number {
             case SIGCHLD:
                 // The enclave first: when it ends, touchstoned may follow before we look.
                 if let ending = pair.enclave.poll() { return .ended(.enclave, ending, rest: [pair.daemon]) }
                 if let ending = pair.daemon.poll() { return .ended(.daemon, ending, rest: [pair.enclave]) }
-            case ReadinessProbe.signal:
+            case AnswerProbe.signal:
                 if !hasBeenReady, probe.isReady {
                     hasBeenReady = true
                     onReady()
@@ -109,5 +127,7 @@ struct Supervisor {
     /// How daemons end when the device is told to reboot: touchstoned with `EX_TEMPFAIL`, the enclave when touchstoned is gone.
     private static let rebootEndings: [Child.Ending] = [.exited(EX_TEMPFAIL), .exited(0)]
     private static let stopSignals = [SIGTERM, SIGINT, SIGHUP]
+    /// How often it is looked whether the device answers, in the time in which it must.
+    private static let looks = 6
     private static let stopLimit = Duration.seconds(2)
 }

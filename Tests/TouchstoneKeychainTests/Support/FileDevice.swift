@@ -83,7 +83,7 @@ final class FileDevice: Sendable {
         try DeviceEndpoint.$scoped.withValue(endpoint, operation: body)
     }
 
-    func lock() throws { _ = try device.owner.call(DeviceInterface.Lock.self, Empty()) }
+    func lock() throws { _ = try device.owner.call(DeviceInterface.Lock.self, .init()) }
 
     func unlock() throws {
         let passcode = try seal(["1234"], for: .unlock)

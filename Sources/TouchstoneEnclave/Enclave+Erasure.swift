@@ -1,0 +1,53 @@
+import Foundation
+import TouchstoneCore
+import TouchstoneMemory
+
+/// Erase Data: the last wrong passcode in a row destroys everything, where the owner has turned that on (PC-02).
+extension Enclave {
+    /// Whether ``PasscodePolicy/maximumFailures`` wrong passcodes in a row erase the device.
+    var erasesData: Bool { state.passcode?.erasesData ?? false }
+
+    /// Counted so far that the device is to be erased: at once after the verdict, and at boot where that was prevented.
+    ///
+    /// A last guess that was counted and never judged is as good as wrong: otherwise ending the process would give another.
+    var isErasureDue: Bool { erasesData && isPasscodeDisabled }
+
+    /// Takes the owner's passcode for turning it on or off: never a finger (PC-22).
+    mutating func setEraseData(_ request: EnclaveInterface.SetEraseData.Parameters, now: Double)
+        throws(DeviceInterface.Refused) -> PasscodeJob
+    {
+        let secret = try Self.passcodes(
+            in: openSetting(request.passcode, for: .eraseData(request.isOn)), count: 1)[0]
+        return PasscodeJob(purpose: .eraseData(request.isOn), current: try begin(secret, now: now))
+    }
+
+    /// Ends the job that turns it on or off.
+    mutating func finishEraseData(_ isOn: Bool, ticket: String, key: SecretBytes, now: Double) -> [EnclaveEvent] {
+        guard finish(guess: key, now: now) != nil else { return [rejected(ticket, now: now)] }
+        state.passcode?.erasesData = isOn
+        return [EnclaveEvent(ticket: ticket, outcome: .succeeded)]
+    }
+
+    /// Makes the device as new where that is due, before anybody hears of `events`.
+    ///
+    /// Every class key and template is gone with the write of the new state, all at once; the items follow when the keychain hears of
+    /// it, and until then there is no key that opens them.
+    mutating func eraseIfDue(before events: [EnclaveEvent] = [], now: Double) throws -> [EnclaveEvent] {
+        guard isErasureDue else { return events }
+        let ended = endEvaluation(.failed(.systemCancel))
+        var fresh = try EnclaveState.fresh(
+            isSimulated: state.isSimulated, biometryType: state.biometryType, deviceKey: deviceKey)
+        fresh.revision = state.revision
+        fresh.erasure = .pending
+        var erased = try Enclave(state: fresh, deviceKey: deviceKey, root: root, now: now, policy: policy)
+        erased.credentialJobs = credentialJobs
+        self = erased
+        return [EnclaveEvent(outcome: .erased)] + ended + events
+    }
+
+    /// The keychain's items are gone.
+    mutating func confirmErasure() {
+        guard state.erasure == .pending else { return }
+        state.erasure = isPasscodeSet ? nil : .done
+    }
+}

@@ -1,0 +1,193 @@
+import Foundation
+import Synchronization
+import Testing
+import TouchstoneCore
+
+@testable import TouchstoneEnclave
+
+/// A disk of which the test says what becomes of the next changes.
+final class UnreliableStorage: EnclaveStorage {
+    enum Outcome: CaseIterable { case kept, refused, keptAndFailed }
+    struct Failed: Error {}
+
+    private let state: Mutex<(versions: [Data], planned: [Outcome])>
+
+    init(_ first: Data) { state = Mutex(([first], [])) }
+
+    /// Everything that was ever there, oldest first.
+    var versions: [Data] { state.withLock { $0.versions } }
+
+    func plan(_ outcomes: [Outcome]) { state.withLock { $0.planned = outcomes } }
+    func load() throws -> Data? { versions.last }
+
+    /// Puts an older file back.
+    func restore(_ version: Data) { state.withLock { $0.versions.append(version) } }
+
+    func replace(_ bytes: Data) throws {
+        try state.withLock { state in
+            let outcome = state.planned.isEmpty ? .kept : state.planned.removeFirst()
+            if outcome != .refused { state.versions.append(bytes) }
+            if outcome != .kept { throw Failed() }
+        }
+    }
+}
+
+final class MovedClock: TimeSource {
+    private let time = Mutex(1000.0)
+    var now: Double { time.withLock { $0 } }
+    func advance(by seconds: Double) { time.withLock { $0 += seconds } }
+    /// The machine starts anew, and its clock with it.
+    func restart() { time.withLock { $0 = 0 } }
+}
+
+final class TestCounter: RevisionCounter {
+    struct Failed: Error {}
+    private let state = Mutex<(revision: UInt64?, fails: Bool)>((nil, false))
+    var fails: Bool {
+        get { state.withLock { $0.fails } }
+        set { state.withLock { $0.fails = newValue } }
+    }
+    func read() throws -> UInt64? { state.withLock { $0.revision } }
+    func advance(to revision: UInt64) throws {
+        try state.withLock { state in
+            if state.fails { throw Failed() }
+            state.revision = revision
+        }
+    }
+    /// The machine restarts: it remembers nothing.
+    func forget() { state.withLock { $0.revision = nil } }
+}
+
+/// An enclave on a disk, with a clock and a counter that the test holds; it can be ended at any time and booted again.
+final class RunningEnclave {
+    enum Verdict: Equatable {
+        case right
+        case wrong(retryAfter: Double?)
+        /// Not looked at, or looked at and the verdict told to nobody.
+        case refused(DeviceInterface.RefusalReason)
+    }
+
+    private final class Events: Sendable {
+        private let condition = NSCondition()
+        private let received = Mutex<[EnclaveEvent]>([])
+        var all: [EnclaveEvent] { received.withLock { $0 } }
+
+        func add(_ event: EnclaveEvent) {
+            condition.lock()
+            received.withLock { $0.append(event) }
+            condition.broadcast()
+            condition.unlock()
+        }
+
+        /// The end of what this ticket is of; fails the test after half a minute.
+        func end(of ticket: String) throws -> EnclaveEvent {
+            let limit = Date(timeIntervalSinceNow: 30)
+            condition.lock()
+            defer { condition.unlock() }
+            while true {
+                if let end = all.first(where: { $0.ticket == ticket }) { return end }
+                try #require(condition.wait(until: limit), "no verdict came")
+            }
+        }
+    }
+
+    let root = TestRoot()
+    let storage: UnreliableStorage
+    let clock = MovedClock()
+    let counter = TestCounter()
+    private(set) var host: EnclaveHost
+    private var events = Events()
+    private var tickets = 0
+
+    /// A device with passcode 1234 and a finger, booted and locked.
+    init(erasesData: Bool = false, kind: PasscodeKind = .alphanumeric, isSimulated: Bool = true) throws {
+        let file = try Enclave.create(isSimulated: isSimulated, biometryType: .touchID, root: root)
+        var enclave = try Enclave(stateFile: file, root: root, now: 0)
+        try enclave.changePasscode(from: nil, to: "1234")
+        enclave.state.passcode?.erasesData = erasesData
+        enclave.state.passcode?.kind = kind
+        try enclave.enroll("finger 1", sample: .finger(1))
+        storage = UnreliableStorage(try enclave.stateFile())
+        host = try Self.boot(storage, root, clock, counter, events)
+    }
+
+    private static func boot(
+        _ storage: UnreliableStorage, _ root: TestRoot, _ clock: MovedClock, _ counter: TestCounter, _ events: Events
+    ) throws -> EnclaveHost {
+        let host = try EnclaveHost(
+            storage: storage, root: root, clock: clock, counter: counter, newPasscodeCost: { .minimum })
+        host.watch { [events] in events.add($0) }
+        return host
+    }
+
+    /// Ends the process, whatever it was doing, and starts it anew.
+    func reboot() throws {
+        host.watch(nil)
+        events = Events()
+        host = try Self.boot(storage, root, clock, counter, events)
+    }
+
+    var failures: Int { host.read { enclave, _ in enclave.state.passcodeFailures } }
+    var retryAfter: Double? { host.read { $0.passcodeRetryAfter(now: $1) } }
+    var facts: EnclaveInterface.Facts { host.read { $0.facts(app: "", now: $1) } }
+    var outcomes: [EnclaveInterface.Outcome] { events.all.map(\.outcome) }
+
+    private func publicKey() throws -> Data { try host.passcodePublicKey() }
+
+    private func nonce() throws -> Data { try host.change { enclave, _ in (enclave.freshNonce(), []) } }
+
+    private func verdict(
+        _ begin: (inout Enclave, Double) throws(DeviceInterface.Refused) -> PasscodeJob
+    ) throws -> Verdict {
+        tickets += 1
+        let ticket = "ticket \(tickets)"
+        do {
+            try host.derive(ticket: ticket, begin)
+        } catch let refused as DeviceInterface.Refused {
+            return .refused(refused.reason)
+        } catch is EnclaveInterface.NotKept {
+            return .refused(.notKept)
+        }
+        let end = try events.end(of: ticket)
+        if let refusal = end.refusal { return .refused(refusal) }
+        return end.outcome == .succeeded ? .right : .wrong(retryAfter: end.retryAfterSeconds)
+    }
+
+    /// One guess at the lock screen.
+    func unlock(_ passcode: String) throws -> Verdict {
+        let entry = try seal(passcode, to: publicKey(), nonce: nonce())
+        return try verdict { (enclave, now) throws(DeviceInterface.Refused) in try enclave.unlock(entry, now: now) }
+    }
+
+    /// A guess that is begun, and never judged: the process ends in between.
+    func unlockAndEnd(_ passcode: String) throws {
+        let entry = try seal(passcode, to: publicKey(), nonce: nonce())
+        _ = try? host.change { enclave, now in (try enclave.unlock(entry, now: now), []) }
+        try reboot()
+    }
+
+    func change(from current: String, to new: String, kind: PasscodeKind = .alphanumeric) throws -> Verdict {
+        let entry = try seal(current, new, to: publicKey(), nonce: nonce(), for: .change)
+        return try verdict { (enclave, now) throws(DeviceInterface.Refused) in
+            try enclave.changePasscode(entry, kind: kind, now: now)
+        }
+    }
+
+    func setEraseData(_ isOn: Bool, passcode: String, sealedFor: Bool? = nil) throws -> Verdict {
+        let entry = try seal(passcode, to: publicKey(), nonce: nonce(), for: .eraseData(sealedFor ?? isOn))
+        return try verdict { (enclave, now) throws(DeviceInterface.Refused) in
+            try enclave.setEraseData(.init(isOn: isOn, passcode: entry), now: now)
+        }
+    }
+
+    /// That many different wrong passcodes, each as soon as it is looked at.
+    func fail(_ count: Int, beginningAt first: Int = 0) throws {
+        for number in first..<(first + count) {
+            if let seconds = retryAfter { clock.advance(by: seconds) }
+            guard case .wrong = try unlock("wrong \(number)") else {
+                Issue.record("wrong passcode \(number) was not judged")
+                return
+            }
+        }
+    }
+}

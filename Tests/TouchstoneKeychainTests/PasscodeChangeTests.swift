@@ -1,0 +1,152 @@
+import Foundation
+import GRDB
+import Security
+import Testing
+import TouchstoneCore
+import TouchstoneTransport
+
+@testable import TouchstoneEnclave
+@testable import TouchstoneKeychain
+@testable import TouchstoneTesting
+
+/// What becomes of the items when the passcode is changed, and when ten wrong ones erase the device.
+@Suite(.timeLimit(.minutes(10))) struct PasscodeChangeTests {
+    private let device: SimulatedDevice
+
+    init() throws {
+        device = try SimulatedDevice(passcode: "1234", fingers: 1)
+    }
+
+    private let protections = [
+        kSecAttrAccessibleWhenUnlocked, kSecAttrAccessibleAfterFirstUnlock,
+        kSecAttrAccessibleWhenUnlockedThisDeviceOnly,
+        kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly, kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly,
+    ]
+
+    private func addItems() throws {
+        for (number, protection) in protections.enumerated() {
+            #expect(
+                add(account("\(number)", [kSecAttrAccessible: protection]).value("secret \(number)")) == errSecSuccess)
+        }
+        let guarded = account("guarded", [kSecAttrAccessControl: try control(.biometryCurrentSet)])
+        #expect(add(guarded.value("guarded")) == errSecSuccess)
+    }
+
+    /// Everything that lies in the database, column by column.
+    private func rows() throws -> [[String: DatabaseValue]] {
+        try device.store.inspect { database in
+            try Row.fetchAll(database, sql: "SELECT * FROM item ORDER BY rowid").map { row in
+                Dictionary(uniqueKeysWithValues: row.map { ($0.0, $0.1) })
+            }
+        }
+    }
+
+    private func count(_ table: String) throws -> Int {
+        try device.store.inspect { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)") ?? -1 }
+    }
+
+    private func status() throws -> DeviceInterface.Status {
+        let endpoint = device.run { DeviceEndpoint.current() }
+        return try endpoint.client().call(DeviceInterface.GetStatus.self, Empty()).status
+    }
+
+    /// Ten wrong passcodes, each as soon as it is looked at.
+    private func failTenTimes() throws {
+        try device.lock()
+        for number in 0..<10 {
+            device.advance(by: .seconds(try status().passcodeRetryAfterSeconds ?? 0))
+            let error = #expect(throws: SimulatedDeviceError.self) { try device.unlock(passcode: "wrong \(number)") }
+            let isErased = try number == 9 && status().wasErased
+            #expect(error?.description.contains("erased") == isErased)
+        }
+    }
+
+    @Test("KC-14: a new passcode seals class keys anew and touches no item: every row is byte for byte what it was")
+    func rowsStay() throws {
+        try device.run {
+            try addItems()
+            let before = try rows()
+            #expect(before.count == 6)
+            try device.changePasscode(from: "1234", to: "a longer one")
+            #expect(try rows() == before)
+            device.reboot()
+            #expect(read(account("0")) == errSecInteractionNotAllowed)
+            try device.unlock(passcode: "a longer one")
+            for number in protections.indices { #expect(secret(account("\(number)")) == "secret \(number)") }
+            #expect(try rows() == before)
+            device.present(.finger(1))
+            #expect(secret(account("guarded")) == "guarded")
+        }
+    }
+
+    @Test(
+        "PC-02: with Erase Data on, ten wrong passcodes leave no row, and the device takes new items as a new one does")
+    func erased() throws {
+        try device.run {
+            try addItems()
+            try device.setEraseData(true, passcode: "1234")
+            #expect(try status().erasesData)
+            try failTenTimes()
+            #expect(try count("item") == 0)
+            #expect(try count("quarantine") == 0)
+            let after = try status()
+            #expect(
+                after.wasErased && !after.isPasscodeSet && !after.isEnrolled && !after.isLocked && after.isSimulated)
+            for number in protections.indices { #expect(read(account("\(number)")) == errSecItemNotFound) }
+            #expect(add(account("0").value("new")) == errSecSuccess)
+            device.reboot()
+            #expect(secret(account("0")) == "new", "erased once, not at every boot")
+            try device.setPasscode("5678")
+            #expect(try !status().wasErased)
+            #expect(try device.enrollFinger() == 1)
+        }
+    }
+
+    @Test("PC-02: with Erase Data off, ten wrong passcodes leave every row")
+    func notErased() throws {
+        try device.run {
+            try addItems()
+            let before = try rows()
+            try failTenTimes()
+            #expect(try rows() == before)
+            let after = try status()
+            #expect(after.isPasscodeDisabled && !after.wasErased && after.isPasscodeSet && after.isEnrolled)
+        }
+    }
+
+    @Test("PC-02: a keychain that did not hear of the erasure deletes the items when it does, before any is added")
+    func erasedWhileAway() throws {
+        try device.run {
+            try addItems()
+            try device.setEraseData(true, passcode: "1234")
+            let before = try rows()
+            try failTenTimes()
+            // As after a power cut between the enclave's write and the keychain's: the old rows, and an erasure that is not confirmed.
+            try device.store.write { writer in
+                for row in before {
+                    let columns = row.keys.sorted()
+                    try writer.database.execute(
+                        sql: "INSERT INTO item (\(columns.map { "\"\($0)\"" }.joined(separator: ", "))) VALUES "
+                            + "(\(columns.map { _ in "?" }.joined(separator: ", ")))",
+                        arguments: StatementArguments(columns.map { row[$0] }))
+                }
+            }
+            #expect(try rows().count == 6)
+            for number in protections.indices {
+                #expect(read(account("\(number)")) == errSecItemNotFound, "there is no key that opens it")
+            }
+            try device.storage.replace(pendingAgain())
+            device.reboot()
+            #expect(try count("item") == 0)
+            #expect(try count("quarantine") == 0)
+        }
+    }
+
+    /// The enclave's state before the keychain confirmed.
+    private func pendingAgain() throws -> Data {
+        var enclave = try Enclave(stateFile: device.storage.load(), root: device.root, now: 0)
+        #expect(enclave.state.erasure == .done)
+        enclave.state.erasure = .pending
+        return try enclave.stateFile()
+    }
+}
