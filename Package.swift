@@ -196,7 +196,10 @@ let package = Package(
         // tests of the services
         tests(
             "TouchstoneAuthenticationTests",
-            ["TouchstoneTesting", "Security", "LocalAuthentication", "TouchstoneCore", "TouchstoneTransport"]),
+            [
+                "TouchstoneTesting", "TouchstoneAuthentication", "Security", "LocalAuthentication", "TouchstoneCore",
+                "TouchstoneTransport",
+            ]),
         tests(
             "TouchstoneEnclaveTests",
             [

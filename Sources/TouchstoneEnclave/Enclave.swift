@@ -71,6 +71,7 @@ package struct Enclave {
     var backup: BackupSession?
     /// Nonces given out and not yet used, oldest first.
     var nonces: [Data] = []
+    var log: LogChain
 
     /// Boots from the kept state.
     ///
@@ -85,6 +86,7 @@ package struct Enclave {
             throw EnclaveStateError.corrupt
         }
         self.keys = keys
+        log = LogChain(deviceKey: deviceKey, kept: state.log)
         isLocked = state.passcode != nil
         wasUnlockedSinceBoot = state.passcode == nil
         // The full delay starts again at boot, so that a restart or a changed clock never shortens it (PC-03).

@@ -39,6 +39,8 @@ struct EnclaveState: Codable, Equatable {
     var biometryFailures = 0
     var templates: [Template] = []
     var database: EnrolmentDatabase
+    /// Where the log ended when this was written; absent in a file of before there was a log.
+    var log: KeptLog?
 }
 
 /// The enclave's file cannot be used.
