@@ -197,7 +197,10 @@ let package = Package(
         // tests of the services
         tests(
             "TouchstoneAuthenticationTests",
-            ["TouchstoneTesting", "Security", "LocalAuthentication", "TouchstoneCore", "TouchstoneTransport"]),
+            [
+                "TouchstoneTesting", "TouchstoneAuthentication", "Security", "LocalAuthentication", "TouchstoneCore",
+                "TouchstoneTransport",
+            ]),
         tests(
             "TouchstoneEnclaveTests",
             [

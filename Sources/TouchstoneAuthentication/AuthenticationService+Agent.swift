@@ -38,6 +38,7 @@ extension AuthenticationService {
             state.agents.append(agent)
             return agent
         }
+        observe(.agentConnected)
         call.connection.onClose { [weak self] in self?.agentLost(agent.identifier) }
         call.continue(.init(event: .ready))
     }
@@ -49,6 +50,12 @@ extension AuthenticationService {
             return state.evaluation?.agent.identifier == identifier ? state.evaluation?.identifier : nil
         }
         if let running { cancel(running, .systemCancel) }
+        observe(.agentLost)
+    }
+
+    /// For the log, which works or does not: nobody waits for it.
+    private func observe(_ observation: EnclaveInterface.NoteObservation.Observation) {
+        _ = try? enclave.call(EnclaveInterface.NoteObservation.self, .init(observation))
     }
 
     /// Only whoever was shown the prompt knows its name: 128 random bits.

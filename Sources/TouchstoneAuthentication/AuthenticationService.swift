@@ -363,7 +363,7 @@ package final class AuthenticationService: Sendable {
     /// Ends an evaluation from outside the enclave.
     func cancel(_ identifier: String, _ code: AuthenticationFailure, _ message: String? = nil) {
         guard state.withLock({ $0.evaluation?.identifier == identifier }) else { return }
-        _ = try? enclave.call(EnclaveInterface.EndEvaluation.self, .init(evaluation: identifier))
+        _ = try? enclave.call(EnclaveInterface.EndEvaluation.self, .init(evaluation: identifier, code: code))
         finish(identifier, .failure(message.map { .init(code, $0) } ?? Self.failed(code)))
     }
 

@@ -6,7 +6,8 @@ package import TouchstoneTransport
 /// `io.touchstone.Device`: the owner's settings, the lock screen, and the hands that drive a simulated device.
 package final class DeviceService: Sendable {
     private let name: String
-    private let enclave: VarlinkClient
+    let enclave: VarlinkClient
+    let log: DeviceLog
     private let authentication: AuthenticationService
     private let ownerID: UInt32
     private let keysChanged: @Sendable () throws -> Void
@@ -15,12 +16,13 @@ package final class DeviceService: Sendable {
 
     /// `keysChanged` is called when class keys came or went, before anybody hears why; `reboot` after the reply to `Reboot`.
     package init(
-        name: String, enclave: VarlinkClient, authentication: AuthenticationService, ownerID: UInt32,
+        name: String, enclave: VarlinkClient, authentication: AuthenticationService, log: DeviceLog, ownerID: UInt32,
         keysChanged: @escaping @Sendable () throws -> Void, reboot: @escaping @Sendable () -> Void
     ) {
         self.name = name
         self.enclave = enclave
         self.authentication = authentication
+        self.log = log
         self.ownerID = ownerID
         self.keysChanged = keysChanged
         self.reboot = reboot
@@ -29,12 +31,13 @@ package final class DeviceService: Sendable {
     package var interface: VarlinkInterface {
         VarlinkInterface(
             name: DeviceInterface.name, description: PackageResources.io_touchstone_Device_varlink,
-            handlers: settings + driving)
+            handlers: settings + driving + logging)
     }
 
     /// Takes one event of the enclave's.
     package func handle(_ event: EnclaveInterface.WatchEvents.Reply) {
         if event.outcome == .erased { try? keysChanged() }
+        if let lines = event.log { log.take(lines) }
         guard let ticket = event.ticket else { return }
         if event.outcome == .succeeded { try? keysChanged() }
         tickets.withLock { $0.removeValue(forKey: ticket) }?(event)
@@ -121,7 +124,7 @@ package final class DeviceService: Sendable {
     }
 
     /// A method for the owner alone; what the enclave refuses is passed on.
-    private func owner<M: VarlinkMethod>(
+    func owner<M: VarlinkMethod>(
         _ method: M.Type, _ body: @escaping @Sendable (M.Parameters) throws -> M.Reply
     ) -> VarlinkHandler {
         .method(method) { [self] request, connection in
@@ -175,7 +178,7 @@ package final class DeviceService: Sendable {
         try enclave.call(EnclaveInterface.GetFacts.self, .init(app: "")).facts
     }
 
-    private func checkOwner(_ connection: VarlinkConnection) throws(DeviceInterface.Refused) {
+    func checkOwner(_ connection: VarlinkConnection) throws(DeviceInterface.Refused) {
         guard connection.peer.userID == ownerID || connection.peer.userID == 0 else { throw .init(.notOwner) }
     }
 

@@ -40,11 +40,14 @@ extension Enclave {
     mutating func finishBackup(_ session: BackupSession, ticket: String, key: SecretBytes, now: Double)
         -> [EnclaveEvent]
     {
-        guard finish(guess: key, now: now) != nil else { return [rejected(ticket, now: now)] }
+        guard finish(guess: key, now: now, asked: session.direction.rawValue) != nil else {
+            return [rejected(ticket, now: now)]
+        }
         // Locked while the passcode was derived.
         guard !isLocked else { return [EnclaveEvent(ticket: ticket, outcome: .failed, refusal: .locked)] }
         backup = session
         backup?.lastUse = now
+        note(LogFact(event: .backupAuthorized, asked: session.direction.rawValue, factors: [.passcode]))
         return [EnclaveEvent(ticket: ticket, outcome: .succeeded)]
     }
 

@@ -61,12 +61,14 @@ extension Enclave {
         }
         if !isEnrolled { state.database.identifier = UUID() }
         state.templates.append(.init(name: name, digest: digest))
+        note(LogFact(event: .biometryEnrolled, factors: biometryFactor))
         enrolmentChanged()
     }
 
     mutating func removeFinger(_ name: String) throws(DeviceInterface.Refused) {
         guard let index = state.templates.firstIndex(where: { $0.name == name }) else { throw .init(.noSuchFinger) }
         state.templates.remove(at: index)
+        note(LogFact(event: .biometryRemoved, factors: biometryFactor))
         enrolmentChanged()
     }
 
@@ -104,6 +106,7 @@ extension Enclave {
         guard isEnrolled, !heldForBiometry.isEmpty else { return (.passcodeRequired, []) }
         guard matches else {
             state.biometryFailures += 1
+            noteNonMatch(app: nil)
             discardHeldKeysIfPasscodeRequired(now: now)
             return (.notMatched, [])
         }
@@ -112,6 +115,7 @@ extension Enclave {
         isLocked = false
         state.biometryFailures = 0
         lastUnlock = LastUnlock(time: now, enrolment: state.database.hash)
+        note(LogFact(event: .unlocked, factors: biometryFactor))
         return (.unlocked, [])
     }
 
@@ -141,6 +145,7 @@ extension Enclave {
         }
         guard isPasscodeSet, !isLocked else { return [] }
         isLocked = true
+        note(LogFact(event: .locked))
         backup = nil
         let classA = keys.remove { $0.availability == .unlocked }
         heldForBiometry = isEnrolled && !isBiometryLockedOut(now: now) ? classA : ClassKeys()

@@ -117,6 +117,7 @@ extension EnclaveHost {
                 return ((), [])
             }
         }
+        note(opened.compactMap(\.use))
         return .init(items: opened.map { .init(state: $0.state, key: $0.key) })
     }
 }

@@ -41,6 +41,9 @@ extension Enclave {
         fresh.erasure = .pending
         var erased = try Enclave(state: fresh, deviceKey: deviceKey, root: root, now: now, policy: policy)
         erased.credentialJobs = credentialJobs
+        // It goes on: who erased the device by guessing is what its owner will want to read.
+        erased.log = log
+        erased.note(LogFact(event: .erased, factors: [], result: "wrong-passcodes"))
         self = erased
         return [EnclaveEvent(outcome: .erased)] + ended + events
     }

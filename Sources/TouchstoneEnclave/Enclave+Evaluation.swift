@@ -16,6 +16,9 @@ extension Enclave {
         var isBiometryOver = false
         var nonce: Data
         var wrongPasscode = false
+        /// For the log: who asked, and what the owner proved.
+        var app: String
+        var factors: [LogFactor] = []
     }
 
     enum EvaluationEnd {
@@ -108,10 +111,13 @@ extension Enclave {
         let events = evaluation == nil ? [] : endEvaluation(.failed(.systemCancel))
         var new = Evaluation(
             identifier: Self.freshIdentifier(), context: request.context, requirement: request.requirement,
-            isFallbackHidden: request.isFallbackHidden, phase: .biometry, nonce: Self.nonce())
+            isFallbackHidden: request.isFallbackHidden, phase: .biometry, nonce: Self.nonce(), app: request.app)
         // `preflight` found a way; where the state has changed since, the passcode phase refuses what it must.
         new.phase = nextPhase(new, now: now) ?? .passcode
         evaluation = new
+        note(
+            LogFact(
+                event: .evaluationBegan, app: request.app, asked: request.requirement.logged, isRepeatable: true))
         return (.init(evaluation: new.identifier, progress: progress(of: new, now: now)), events)
     }
 
@@ -169,12 +175,15 @@ extension Enclave {
         guard let evaluation else { return [] }
         state.biometryFailures = 0
         contexts[evaluation.context]?.proven.biometry = state.database.hash
+        let factors = evaluation.factors + biometryFactor
+        self.evaluation?.factors = factors
         return goOn(now: now)
     }
 
     mutating func passcodeMatched(now: Double) -> [EnclaveEvent] {
         guard let evaluation else { return [] }
         contexts[evaluation.context]?.proven.passcode = true
+        self.evaluation?.factors.append(.passcode)
         return goOn(now: now)
     }
 
@@ -193,6 +202,7 @@ extension Enclave {
     mutating func notMatched(now: Double) -> [EnclaveEvent] {
         state.biometryFailures += 1
         evaluation?.failures += 1
+        noteNonMatch(app: evaluation?.app)
         guard let evaluation else { return [] }
         if state.biometryFailures >= Limits.biometryFailures {
             // EV-26
@@ -237,6 +247,7 @@ extension Enclave {
     mutating func endEvaluation(_ end: EvaluationEnd) -> [EnclaveEvent] {
         guard let evaluation else { return [] }
         self.evaluation = nil
+        noteEnd(of: evaluation, end)
         switch end {
         case .succeeded: return [EnclaveEvent(evaluation: evaluation.identifier, outcome: .succeeded)]
         case .failed(let code):

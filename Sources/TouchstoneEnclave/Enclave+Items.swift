@@ -122,6 +122,8 @@ extension Enclave {
         var key: Data?
         /// All was proven, and the context's application password is not this item's.
         var isPasswordWrong = false
+        /// What the log says of it, where the item's access control wants the owner or a password.
+        var use: LogFact?
 
         init(_ state: EnclaveInterface.KeyState, key: Data? = nil) {
             self.state = state
@@ -155,25 +157,39 @@ extension Enclave {
                 control.flags.contains(.applicationPassword) == (version == WrappedKey.withPassword)
             else { return .init(.gone) }
             let requirement = control.requirement
+            let withPassword = version == WrappedKey.withPassword
             // AC-50, AC-51: bound to an enrolment that is no more.
             if requirement.proofs.contains(.biometryCurrentSet),
                 unsafe Data(bytes[(place + 8)...]) != state.database.hash
             {
-                return .init(.gone)
+                var gone = Opened(.gone)
+                gone.use = itemOpened(
+                    requirement, withPassword: withPassword, app: app, context: nil, result: "enrolment-changed")
+                return gone
             }
             let context = self.context(context, of: app, for: item.binding.accessGroup)
             guard requirement.proofs.isEmpty || context.map({ isMet(requirement, by: $0.proven) }) == true else {
                 return .init(.authenticationNeeded)
             }
-            guard version == WrappedKey.withPassword else { return unsafe .init(.open, key: Data(bytes[0..<place])) }
+            guard withPassword else {
+                var opened = unsafe Opened(.open, key: Data(bytes[0..<place]))
+                if !requirement.proofs.isEmpty {
+                    opened.use = itemOpened(requirement, withPassword: false, app: app, context: context)
+                }
+                return opened
+            }
             // AC-04: wanted in addition to every proof, and looked at after them, so that nobody guesses without the owner.
             guard let password = context?.credential.key else { return .init(.authenticationNeeded) }
             guard let key = unsafe password.itemKey(item.binding).open(Data(bytes[0..<place]), context: bound) else {
                 var wrong = Opened(.authenticationNeeded)
                 wrong.isPasswordWrong = true
+                wrong.use = itemOpened(
+                    requirement, withPassword: true, app: app, context: context, result: "wrong-application-password")
                 return wrong
             }
-            return .init(.open, key: key.publicBytes)
+            var opened = Opened(.open, key: key.publicBytes)
+            opened.use = itemOpened(requirement, withPassword: true, app: app, context: context)
+            return opened
         }
     }
 

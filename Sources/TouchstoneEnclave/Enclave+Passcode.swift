@@ -150,13 +150,18 @@ extension Enclave {
     /// Judges a guess whose derivation is done.
     ///
     /// - Returns: The class keys that the passcode opens, or nil for a wrong one.
-    mutating func finish(guess key: SecretBytes, now: Double) -> ClassKeys? {
+    ///
+    /// `asked` and `app` are for the log: what the passcode was for.
+    mutating func finish(guess key: SecretBytes, now: Double, asked: String, app: String? = nil) -> ClassKeys? {
         isPasscodeBusy = false
         guard let passcode = state.passcode else { return nil }
         guard let opened = ClassKeys(passcode.classKeys, under: key) else {
             let tag = key.derive("wrong passcode")
+            var rejected = LogFact(event: .passcodeRejected, app: app, asked: asked, result: "wrong")
+            defer { note(rejected) }
             if let lastWrongPasscode, lastWrongPasscode.isEqual(to: tag) {
                 state.passcodeFailures -= 1
+                rejected.result = "wrong, the same as before"
             } else {
                 lastWrongPasscode = tag
                 let delay = policy.delay(afterFailures: state.passcodeFailures)
@@ -176,15 +181,19 @@ extension Enclave {
 
     /// Ends the job for an evaluation.
     mutating func finishEvaluation(_ identifier: String, key: SecretBytes, now: Double) -> [EnclaveEvent] {
-        let isRight = finish(guess: key, now: now) != nil
+        let isRight =
+            finish(
+                guess: key, now: now, asked: "evaluation",
+                app: evaluation.flatMap { $0.identifier == identifier ? $0.app : nil }) != nil
         guard evaluation?.identifier == identifier else { return [] }
         return isRight ? passcodeMatched(now: now) : passcodeNotMatched(now: now)
     }
 
     /// Ends the job for the lock screen.
     mutating func finishUnlock(ticket: String, key: SecretBytes, now: Double) -> [EnclaveEvent] {
-        guard let opened = finish(guess: key, now: now) else { return [rejected(ticket, now: now)] }
+        guard let opened = finish(guess: key, now: now, asked: "unlock") else { return [rejected(ticket, now: now)] }
         unlock(with: opened, now: now)
+        note(LogFact(event: .unlocked, factors: [.passcode]))
         return [EnclaveEvent(ticket: ticket, outcome: .succeeded)]
     }
 
@@ -205,7 +214,9 @@ extension Enclave {
     ) throws -> [EnclaveEvent] {
         var opened = keys.filter(Accessibility.untilLocked.contains)
         if let currentKey {
-            guard let byPasscode = finish(guess: currentKey, now: now) else { return [rejected(ticket, now: now)] }
+            guard let byPasscode = finish(guess: currentKey, now: now, asked: "change") else {
+                return [rejected(ticket, now: now)]
+            }
             opened = byPasscode
         }
         isPasscodeBusy = false
@@ -214,6 +225,7 @@ extension Enclave {
         let underDevice = deviceKey.derive("class keys")
         if let new {
             let hadPasscode = isPasscodeSet
+            note(LogFact(event: hadPasscode ? .passcodeChanged : .passcodeSet, factors: hadPasscode ? [.passcode] : []))
             if !hadPasscode {
                 opened.merge(ClassKeys.generate(Accessibility.withPasscode))
             }
@@ -226,6 +238,7 @@ extension Enclave {
             lastPasscode = now
             if !isLocked { lastUnlock = lastUnlock ?? LastUnlock(time: now) }
         } else {
+            note(LogFact(event: .passcodeRemoved, factors: [.passcode]))
             // P is not sealed again: its items are gone (KC-23). Without a passcode nothing locks (KC-22), and no finger counts.
             _ = opened.remove(where: Accessibility.withPasscode.contains)
             keys.merge(opened)

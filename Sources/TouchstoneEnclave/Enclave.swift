@@ -76,6 +76,7 @@ package struct Enclave {
     var nonces: [Data] = []
     /// As it was when it was last looked at.
     private var environment: Environment?
+    var log: LogChain
 
     /// Boots from the kept state.
     ///
@@ -100,6 +101,7 @@ package struct Enclave {
             throw EnclaveStateError.corrupt
         }
         self.keys = keys
+        log = LogChain(deviceKey: deviceKey, kept: state.log)
         isLocked = state.passcode != nil
         wasUnlockedSinceBoot = state.passcode == nil
         // The full delay starts again at boot, so that a restart or a changed clock never shortens it (PC-03).

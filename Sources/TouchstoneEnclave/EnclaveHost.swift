@@ -15,6 +15,7 @@ package final class EnclaveHost: Sendable {
     private let derivations = DispatchQueue(label: "io.touchstone.enclave.passcode")
     let credentials = DispatchQueue(label: "io.touchstone.enclave.credentials")
     private let events = DispatchQueue(label: "io.touchstone.enclave.events")
+    private let isCountTimed = Mutex(false)
     private let watcher = Mutex<(@Sendable (EnclaveEvent) -> Void)?>(nil)
 
     /// Boots.
@@ -62,11 +63,14 @@ package final class EnclaveHost: Sendable {
     /// - Throws: `EnclaveInterface.NotKept` where the state could not be written, after which nothing has changed; what `body` throws.
     @discardableResult
     func change<R: Sendable>(_ body: (inout Enclave, Double) throws -> (R, [EnclaveEvent])) throws -> R {
-        let (result, happened) = try enclave.withLock { enclave -> (R, [EnclaveEvent]) in
+        let (result, happened, isCounting) = try enclave.withLock { enclave -> (R, [EnclaveEvent], Bool) in
             var next = enclave
-            let (result, happened) = try body(&next, clock.now)
+            var (result, happened) = try body(&next, clock.now)
             let changed = next.environmentEvents(now: clock.now)
+            let lines = next.log.lines(now: clock.now, date: clock.date)
+            if !lines.isEmpty { happened.insert(EnclaveEvent(outcome: .progress, log: lines), at: 0) }
             if next.state != enclave.state {
+                next.state.log = next.log.toKeep
                 let revision = (enclave.state.revision ?? 0) + 1
                 next.state.revision = revision
                 do {
@@ -80,10 +84,46 @@ package final class EnclaveHost: Sendable {
                 }
             }
             enclave = next
-            return (result, happened + changed)
+            return (result, happened + changed, enclave.log.isCounting)
         }
         tell(happened)
+        if isCounting { tellCountsLater() }
         return result
+    }
+
+    /// Changes the log alone, which needs no write of the state: a line costs nobody a wait for the disk.
+    func log(_ body: (inout LogChain, Double, Date) -> [String]) {
+        let (lines, isCounting) = enclave.withLock { enclave in
+            (body(&enclave.log, clock.now, clock.date), enclave.log.isCounting)
+        }
+        if !lines.isEmpty { tell([EnclaveEvent(outcome: .progress, log: lines)]) }
+        if isCounting { tellCountsLater() }
+    }
+
+    /// As `log`, and keeps where it ends then; a state that cannot be written is no reason to stop.
+    func keepingLog(_ body: (inout LogChain, Double, Date) -> [String]) {
+        let lines = enclave.withLock { enclave in
+            let lines = body(&enclave.log, clock.now, clock.date)
+            var next = enclave
+            next.state.log = next.log.toKeep
+            if let file = try? next.stateFile(), (try? storage.replace(file)) != nil { enclave = next }
+            return lines
+        }
+        if !lines.isEmpty { tell([EnclaveEvent(outcome: .progress, log: lines)]) }
+    }
+
+    /// Counts are told when their time is over, also where nothing else happens.
+    private func tellCountsLater() {
+        let isFirst = isCountTimed.withLock { isTimed in
+            defer { isTimed = true }
+            return !isTimed
+        }
+        guard isFirst else { return }
+        events.asyncAfter(deadline: .now() + LogChain.Limits.window) { [weak self] in
+            guard let self else { return }
+            isCountTimed.withLock { $0 = false }
+            log { log, now, date in log.lines(now: now, date: date) }
+        }
     }
 
     private func tell(_ happened: [EnclaveEvent]) {
@@ -116,6 +156,8 @@ package final class EnclaveHost: Sendable {
             do throws(DeviceInterface.Refused) {
                 return (.success(try begin(&enclave, now)), [])
             } catch {
+                enclave.note(
+                    LogFact(event: .passcodeRejected, result: "refused: \(error.reason.rawValue)", isRepeatable: true))
                 // A prompt that gave its nonce for it needs the next.
                 return (.failure(error), enclave.progressEvent(of: ticket, now: now))
             }

@@ -20,7 +20,7 @@ package struct EnclaveService: Sendable {
     package var interface: VarlinkInterface {
         VarlinkInterface(
             name: EnclaveInterface.name, description: PackageResources.io_touchstone_Enclave_varlink,
-            handlers: evaluations + settings + keys + privateKeys + backups)
+            handlers: evaluations + settings + keys + privateKeys + backups + logging)
     }
 
     private var evaluations: [VarlinkHandler] {
@@ -44,7 +44,9 @@ package struct EnclaveService: Sendable {
             .method(EnclaveInterface.Preflight.self) { request, _ in
                 try host.change { enclave, now in
                     enclave.applyReuse(request, now: now)
-                    return (enclave.preflight(request, now: now), [])
+                    let reply = enclave.preflight(request, now: now)
+                    enclave.note(request, reply)
+                    return (reply, [])
                 }
             },
             .method(EnclaveInterface.BeginEvaluation.self) { request, _ in
@@ -53,7 +55,7 @@ package struct EnclaveService: Sendable {
             .method(EnclaveInterface.EndEvaluation.self) { request, _ in
                 try host.change { enclave, _ in
                     guard enclave.evaluation?.identifier == request.evaluation else { return (Empty(), []) }
-                    _ = enclave.endEvaluation(.failed(.systemCancel))
+                    _ = enclave.endEvaluation(.failed(request.code ?? .systemCancel))
                     return (Empty(), [])
                 }
             },
@@ -169,6 +171,24 @@ package struct EnclaveService: Sendable {
         ]
     }
 
+    private var logging: [VarlinkHandler] {
+        [
+            .method(EnclaveInterface.ResumeLog.self) { request, _ in
+                host.resumeLog(lastLine: request.lastLine)
+                return Empty()
+            },
+            .method(EnclaveInterface.GetLogHead.self) { _, _ in .init(head: host.logHead()) },
+            .method(EnclaveInterface.CheckLog.self) { request, _ in
+                .init(genuine: host.checkLog(Array(request.lines.prefix(DeviceInterface.logLinesPerMessage))))
+            },
+            .method(EnclaveInterface.NoteObservation.self) { request, _ in
+                host.note([LogFact(request)])
+                return Empty()
+            },
+            .method(EnclaveInterface.CloseLog.self) { _, _ in .init(head: host.closeLog()) },
+        ]
+    }
+
     private var backups: [VarlinkHandler] {
         [
             .method(EnclaveInterface.AuthorizeBackup.self) { request, _ in
@@ -179,10 +199,14 @@ package struct EnclaveService: Sendable {
                 return .init(ticket: ticket)
             },
             .method(EnclaveInterface.ExportKeys.self) { request, _ in
-                .init(keys: try host.change { (try $0.exportKeys(request, now: $1), []) })
+                let keys = try host.change { (try $0.exportKeys(request, now: $1), []) }
+                host.note(.backupExported, keys)
+                return .init(keys: keys)
             },
             .method(EnclaveInterface.ImportKeys.self) { request, _ in
-                .init(keys: try host.change { (try $0.importKeys(request, now: $1), []) })
+                let keys = try host.change { (try $0.importKeys(request, now: $1), []) }
+                host.note(.backupImported, keys)
+                return .init(keys: keys)
             },
             .method(EnclaveInterface.EndBackup.self) { request, _ in
                 try host.change { enclave, _ in (enclave.endBackup(request.session), []) }

@@ -66,6 +66,8 @@ struct EnclaveState: Codable, Equatable {
             classKeys: try keys.sealed(under: deviceKey.derive("class keys")),
             database: .init(identifier: UUID(), changes: 0, hash: SecretBytes.random(count: 32).publicBytes))
     }
+    /// Where the log ended when this was written; absent in a file of before there was a log.
+    var log: KeptLog?
 }
 
 /// The enclave's file cannot be used.

@@ -31,6 +31,12 @@ package protocol RootOfTrust: Sendable {
 /// Seconds that only go forward, also while the machine sleeps; the zero is arbitrary.
 package protocol TimeSource: Sendable {
     var now: Double { get }
+    /// The wall clock, for the log alone: nothing is decided by it.
+    var date: Date { get }
+}
+
+extension TimeSource {
+    package var date: Date { Date() }
 }
 
 /// What a sensor saw of one touch: bytes that are equal for the same finger.

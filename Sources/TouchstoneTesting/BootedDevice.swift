@@ -15,9 +15,13 @@ package final class BootedDevice: Sendable {
     private let ownerEndpoint: LoopbackEndpoint
     private let authentication: AuthenticationService
     private let device: DeviceService
+    private let log: DeviceLog
     let passcodeKey: Curve25519.KeyAgreement.PublicKey
 
-    init(storage: any EnclaveStorage, root: any RootOfTrust, clock: ManualClock, store: KeychainStore) throws {
+    init(
+        storage: any EnclaveStorage, root: any RootOfTrust, clock: ManualClock, store: KeychainStore,
+        logStorage: any LogStorage = MemoryLog()
+    ) throws {
         let host = try EnclaveHost(storage: storage, root: root, clock: clock, newPasscodeCost: { .minimum })
         passcodeKey = try Curve25519.KeyAgreement.PublicKey(rawRepresentation: host.passcodePublicKey())
         let enclaveRouter = VarlinkRouter(
@@ -30,8 +34,10 @@ package final class BootedDevice: Sendable {
         let backup = try BackupService(
             store: store, enclave: enclave, ownerID: getuid(), now: { clock.date })
         let authentication = AuthenticationService(enclave: enclave, ownerID: getuid())
+        let log = DeviceLog(storage: logStorage, enclave: enclave, journal: nil, report: { _ in })
+        self.log = log
         let device = DeviceService(
-            name: "test", enclave: enclave, authentication: authentication, ownerID: getuid(),
+            name: "test", enclave: enclave, authentication: authentication, log: log, ownerID: getuid(),
             keysChanged: { try keychain.refreshKeys() }, reboot: {})
         self.authentication = authentication
         self.device = device
@@ -55,12 +61,19 @@ package final class BootedDevice: Sendable {
             isWatching.open()
         }
         isWatching.wait()
+        try log.begin()
     }
 
     /// The identifier of the prompt that is up.
     var prompt: String? { authentication.prompt?.identifier }
 
     func client() throws -> VarlinkClient { try ownerEndpoint.client() }
+
+    /// As another user would have it whom the file system let through.
+    func client(userID: UInt32) throws -> VarlinkClient {
+        try LoopbackEndpoint(router: router, peer: Peer(processID: getpid(), userID: userID, identify: { nil }))
+            .client()
+    }
 
     func seal(_ passcodes: [String], for purpose: SealedPasscode.Purpose, nonce: Data) throws -> SealedPasscode {
         var sender = try HPKE.Sender(
@@ -73,6 +86,12 @@ package final class BootedDevice: Sendable {
 
     /// Ends everything that waits, as a daemon does that loses its enclave.
     func stop() {
+        log.end()
+        halt()
+    }
+
+    /// As a power cut does.
+    func halt() {
         authentication.enclaveLost()
         device.enclaveLost()
         ownerEndpoint.stop()

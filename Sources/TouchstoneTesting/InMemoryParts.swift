@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import Synchronization
+import TouchstoneAuthentication
 import TouchstoneEnclave
 import TouchstoneMemory
 
@@ -10,6 +11,33 @@ final class MemoryStorage: EnclaveStorage {
 
     func load() throws -> Data? { bytes.withLock { $0 } }
     func replace(_ bytes: Data) throws { self.bytes.withLock { $0 = bytes } }
+}
+
+/// The log, in memory.
+package final class MemoryLog: LogStorage {
+    struct Full: Error {}
+
+    private let kept = Mutex((lines: [String](), isFull: false))
+
+    /// The lines as they are; a test may put others in their place.
+    package var lines: [String] {
+        get { kept.withLock { $0.lines } }
+        set { kept.withLock { $0.lines = newValue } }
+    }
+    /// Whether it takes no more.
+    package var isFull: Bool {
+        get { kept.withLock { $0.isFull } }
+        set { kept.withLock { $0.isFull = newValue } }
+    }
+
+    package func append(_ line: String) throws {
+        try kept.withLock { kept in
+            guard !kept.isFull else { throw Full() }
+            kept.lines.append(line)
+        }
+    }
+    package func synchronize() throws {}
+    package func lines(newest: Int?) throws -> any Sequence<String> { newest.map { lines.suffix($0) } ?? lines[...] }
 }
 
 /// A root of trust that lives as long as the test's device.

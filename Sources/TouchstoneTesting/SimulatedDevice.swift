@@ -36,6 +36,7 @@ public final class SimulatedDevice: Sendable {
     let root = MemoryRoot()
     let clock = ManualClock()
     let store: KeychainStore
+    package let log = MemoryLog()
     let booted: Mutex<BootedDevice>
     let person = Person()
     private let endpoint: SimulatedEndpoint
@@ -64,7 +65,7 @@ public final class SimulatedDevice: Sendable {
             }
         try storage.replace(Enclave.create(isSimulated: true, biometryType: type, root: root))
         store = try KeychainStore()
-        let first = try BootedDevice(storage: storage, root: root, clock: clock, store: store)
+        let first = try BootedDevice(storage: storage, root: root, clock: clock, store: store, logStorage: log)
         booted = Mutex(first)
         endpoint = SimulatedEndpoint(app: Self.thisApp, device: first)
         person.attend(first)
@@ -183,10 +184,22 @@ public final class SimulatedDevice: Sendable {
     /// Restarts the device: contexts and connections end, and a passcode is needed to unlock it.
     public func reboot() {
         person.leave()
-        let old = booted.withLock { $0 }
-        old.stop()
+        booted.withLock { $0 }.stop()
+        boot()
+    }
+
+    /// Restarts the device as a power cut does: nothing takes its leave.
+    package func crash() {
+        person.leave()
+        booted.withLock { $0 }.halt()
+        boot()
+    }
+
+    private func boot() {
         clock.restart()
-        guard let new = try? BootedDevice(storage: storage, root: root, clock: clock, store: store) else {
+        guard
+            let new = try? BootedDevice(storage: storage, root: root, clock: clock, store: store, logStorage: log)
+        else {
             preconditionFailure("a simulated device that booted once boots again: nothing but itself writes its state")
         }
         booted.withLock { $0 = new }

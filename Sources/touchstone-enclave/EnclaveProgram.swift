@@ -116,7 +116,9 @@ enum EnclaveProgram {
         let router = VarlinkRouter(
             info: .init(product: "touchstone-enclave", version: TouchstoneVersion.current),
             interfaces: [service.interface])
-        signal(SIGTERM) { _ in _exit(0) }
+        // Who stops the device stops both daemons: touchstoned gets a moment to end the log, and ends this process by its own end.
+        signal(SIGALRM) { _ in _exit(0) }
+        signal(SIGTERM) { _ in alarm(1) }
         let peer = Peer(processID: getppid(), userID: getuid(), identify: { nil })
         let events = Thread { DescriptorServer(descriptor: 4, router: router, peer: peer).run() }
         events.start()

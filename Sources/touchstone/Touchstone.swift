@@ -25,7 +25,9 @@ struct Touchstone: ParsableCommand {
               \(ExitStatus.table)
             """,
         version: "0.1.0",
-        subcommands: [DeviceCommand.self, KeychainCommand.self, AgentCommand.self, DoctorCommand.self])
+        subcommands: [
+            DeviceCommand.self, KeychainCommand.self, AgentCommand.self, LogCommand.self, DoctorCommand.self,
+        ])
 
     static func main() {
         // A reader that went away is an error of the write, not a death without a word.

@@ -115,6 +115,7 @@ final class Daemon: Sendable {
     private let backup: BackupService
     private let authentication: AuthenticationService
     private let device: DeviceService
+    private let deviceLog: DeviceLog
     private let ending: Ending
 
     init(_ options: DaemonProgram.Options) throws {
@@ -131,8 +132,13 @@ final class Daemon: Sendable {
         keys = KeyService(enclave: enclave)
         backup = try BackupService(store: store, enclave: enclave, ownerID: getuid())
         authentication = AuthenticationService(enclave: enclave, ownerID: getuid())
+        let deviceLog = DeviceLog(
+            storage: LogFiles(directory: options.state), enclave: enclave,
+            journal: Journal(device: options.device, environment: ProcessInfo.processInfo.environment),
+            report: { [log] in log.error("\($0)") })
+        self.deviceLog = deviceLog
         device = DeviceService(
-            name: options.device, enclave: enclave, authentication: authentication, ownerID: getuid(),
+            name: options.device, enclave: enclave, authentication: authentication, log: deviceLog, ownerID: getuid(),
             keysChanged: { try keychain.refreshKeys() },
             reboot: { ending.end(EX_TEMPFAIL) })
     }
@@ -144,6 +150,8 @@ final class Daemon: Sendable {
             interfaces: [keychain.interface, keys.interface, backup.interface, device.interface]
                 + authentication.interfaces)
         watchEnclave()
+        try deviceLog.begin()
+        ending.onEnd { [deviceLog] in deviceLog.end() }
         let report = { @Sendable [log] (line: String) in log.warning("\(line)") }
         let isSimulated = try enclave.call(EnclaveInterface.GetFacts.self, .init(app: "")).facts.isSimulated
         let manifests = AppManifests(
@@ -209,14 +217,19 @@ private struct UnsafeDirectory: Error, CustomStringConvertible {
 /// Ends the process once: answers that were given reach their clients first.
 private final class Ending: Sendable {
     private let server = Mutex<SocketServer?>(nil)
+    private let last = Mutex<(@Sendable () -> Void)?>(nil)
     private let queue = DispatchQueue(label: "io.touchstone.ending")
 
     func serve(_ server: SocketServer) { self.server.withLock { $0 = server } }
+
+    /// What is done when nobody is answered any more.
+    func onEnd(_ body: @escaping @Sendable () -> Void) { last.withLock { $0 = body } }
 
     /// Returns at once, so that whoever calls it can finish answering.
     func end(_ status: Int32) {
         queue.async { [self] in
             server.withLock { $0 }?.stop()
+            last.withLock { $0 }?()
             exit(status)
         }
     }

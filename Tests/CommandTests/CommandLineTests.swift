@@ -25,6 +25,8 @@ struct CommandLineTests {
         "device enroll left right", "device remove left", "device fingers", "device match nomatch --wait 3 --times 2",
         "device lock", "device unlock --finger left", "device reboot", "device foreground app", "device background app",
         "agent --script - --once --no-reconnect", "doctor phone",
+        "log", "log --json --since 30m -n 5 --device phone", "log show --follow", "log -f",
+        "log verify --from 3 a.log b.log",
     ])
     func commandIsUnderstood(line: String) {
         #expect(parse(line) == (0, ""))
@@ -39,6 +41,12 @@ struct CommandLineTests {
         ),
         ("device match left --times 0", "Error: --times takes a number between 1 and 100"),
         ("device boot --wait nan", "Error: --wait takes seconds between 0 and 3600"),
+        ("log -n -1", "Error: -n takes a number that is not negative"),
+        (
+            "log --since never",
+            "Error: --since takes a date (2026-11-21), a time (2026-11-21T16:00) or how long ago (90s, 30m, 12h, 7d)"
+        ),
+        ("log verify --from 0", "Error: --from takes the number of an entry: 1 or more"),
         (
             "device create ../x",
             "Error: '../x' cannot be a device's name: use 1 to 64 letters, digits, '-', '_' and '.', not beginning with '.'"

@@ -219,14 +219,22 @@ package enum EnclaveInterface {
         package static let name = "io.touchstone.Enclave.EndEvaluation"
         package struct Parameters: Codable, Sendable {
             package var evaluation: String
-            package init(evaluation: String) { self.evaluation = evaluation }
+            /// Why, for the log; absent: -4.
+            package var code: AuthenticationFailure?
+            package init(evaluation: String, code: AuthenticationFailure? = nil) {
+                self.evaluation = evaluation
+                self.code = code
+            }
         }
         package typealias Reply = Empty
     }
 
     package enum ChooseFallback: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.ChooseFallback"
-        package typealias Parameters = EndEvaluation.Parameters
+        package struct Parameters: Codable, Sendable {
+            package var evaluation: String
+            package init(evaluation: String) { self.evaluation = evaluation }
+        }
         package typealias Reply = Empty
     }
 
@@ -267,11 +275,13 @@ package enum EnclaveInterface {
             package var progress: Progress?
             package var refusal: DeviceInterface.RefusalReason?
             package var retryAfterSeconds: Double?
+            /// New lines of the log.
+            package var log: [String]?
 
             package init(
                 evaluation: String? = nil, ticket: String? = nil, outcome: Outcome, code: AuthenticationFailure? = nil,
                 progress: Progress? = nil, refusal: DeviceInterface.RefusalReason? = nil,
-                retryAfterSeconds: Double? = nil
+                retryAfterSeconds: Double? = nil, log: [String]? = nil
             ) {
                 self.evaluation = evaluation
                 self.ticket = ticket
@@ -280,6 +290,7 @@ package enum EnclaveInterface {
                 self.progress = progress
                 self.refusal = refusal
                 self.retryAfterSeconds = retryAfterSeconds
+                self.log = log
             }
         }
     }

@@ -1,0 +1,176 @@
+import Dispatch
+import Foundation
+import Synchronization
+import TouchstoneCore
+package import TouchstoneTransport
+
+/// Where the lines of the log are kept.
+package protocol LogStorage: Sendable {
+    /// Adds a line; it is in the file, not yet surely on the disk, when this returns.
+    func append(_ line: String) throws
+    /// Returns once what was added would survive a power cut.
+    func synchronize() throws
+    /// The lines as they are now, oldest first, or the newest so many of them.
+    ///
+    /// What comes back can be read while more is added.
+    func lines(newest: Int?) throws -> any Sequence<String>
+}
+
+/// touchstoned's part of the log: keeps the lines that the enclave writes, passes them on, and shows them to the owner.
+///
+/// All of it happens on a queue of its own: nothing that an app waits for waits for it. A disk that is full stops nothing.
+package final class DeviceLog: Sendable {
+    private let storage: any LogStorage
+    private let enclave: VarlinkClient
+    private let journal: Journal?
+    private let report: @Sendable (String) -> Void
+    private let queue = DispatchQueue(label: "io.touchstone.log")
+    private let state = Mutex(State())
+
+    private struct State {
+        /// Lines that could not be written yet, oldest first.
+        var unwritten: [String] = []
+        /// Lines that are lost since the last one that could be written.
+        var lost = 0
+        var isFailing = false
+        /// The last entry that was taken in, written or not.
+        var taken = 0
+        var waiting: [(sequence: Int, body: @Sendable () -> Void)] = []
+        var followers: [UInt64: @Sendable ([String]) -> Void] = [:]
+        var nextFollower: UInt64 = 0
+    }
+
+    enum Limits {
+        static let unwritten = 1024
+        static let following = 10_000
+        /// Longest wait for lines that the enclave has written, and that are on their way.
+        static let arrival = DispatchTimeInterval.seconds(2)
+    }
+
+    /// `journal` is where entries are sent as well, `report` takes a sentence for touchstoned's own log.
+    package init(
+        storage: any LogStorage, enclave: VarlinkClient, journal: Journal?,
+        report: @escaping @Sendable (String) -> Void
+    ) {
+        self.storage = storage
+        self.enclave = enclave
+        self.journal = journal
+        self.report = report
+    }
+
+    /// Has the enclave go on with the log; to be called once its events are heard.
+    package func begin() throws {
+        var last: String?
+        do {
+            last = try Array(storage.lines(newest: 1)).last
+        } catch {
+            report("the log cannot be read: \(error)")
+        }
+        _ = try enclave.call(EnclaveInterface.ResumeLog.self, .init(lastLine: last))
+    }
+
+    /// Has the enclave end the log, and waits until its last line is kept; the enclave logs nothing afterwards.
+    package func end() {
+        guard let head = try? enclave.call(EnclaveInterface.CloseLog.self, Empty()).head else { return }
+        let isKept = DispatchSemaphore(value: 0)
+        whenTaken(head.sequence) { isKept.signal() }
+        isKept.wait()
+        queue.sync {}
+    }
+
+    /// Keeps new lines, and passes them on.
+    package func take(_ lines: [String]) {
+        queue.async { [self] in
+            for line in lines { append(line) }
+            let entries = lines.compactMap(LogEntry.init(line:))
+            for entry in entries { journal?.send(entry) }
+            let (ready, followers) = state.withLock { state in
+                state.taken = max(state.taken, entries.last?.sequence ?? 0)
+                let ready = state.waiting.filter { $0.sequence <= state.taken }
+                state.waiting.removeAll { $0.sequence <= state.taken }
+                return (ready, Array(state.followers.values))
+            }
+            for follower in followers { follower(lines) }
+            for body in ready { body.body() }
+            do { try storage.synchronize() } catch { failed(error) }
+        }
+    }
+
+    private func append(_ line: String) {
+        state.withLock { state in
+            guard state.unwritten.count < Limits.unwritten else {
+                state.lost += 1
+                return
+            }
+            state.unwritten.append(line)
+        }
+        do {
+            while let next = state.withLock({ $0.unwritten.first }) {
+                try storage.append(next)
+                state.withLock { _ = $0.unwritten.removeFirst() }
+            }
+        } catch {
+            return failed(error)
+        }
+        let (wasFailing, lost) = state.withLock { state in
+            defer { (state.isFailing, state.lost) = (false, 0) }
+            return (state.isFailing, state.lost)
+        }
+        if wasFailing { report("the log can be written again; \(lost) entries are lost") }
+        if lost > 0 {
+            // The enclave answers on another thread than the one that brings its lines.
+            _ = try? enclave.call(EnclaveInterface.NoteObservation.self, .init(.logInterrupted, count: lost))
+        }
+    }
+
+    private func failed(_ error: any Error) {
+        let isNew = state.withLock { state in
+            defer { state.isFailing = true }
+            return !state.isFailing
+        }
+        if isNew { report("the log cannot be written: \(error)") }
+    }
+
+    /// Calls `body` when the entry has been taken in, or did not come in time.
+    func whenTaken(_ sequence: Int, _ body: @escaping @Sendable () -> Void) {
+        let isThere = state.withLock { state in
+            if state.taken >= sequence { return true }
+            state.waiting.append((sequence, body))
+            return false
+        }
+        if isThere { return body() }
+        queue.asyncAfter(deadline: .now() + Limits.arrival) { [self] in
+            let late = state.withLock { state in
+                defer { state.waiting.removeAll { $0.sequence == sequence } }
+                return state.waiting.filter { $0.sequence == sequence }
+            }
+            for late in late { late.body() }
+        }
+    }
+
+    /// The lines that are kept now.
+    func lines(newest: Int?) throws -> any Sequence<String> {
+        try queue.sync { try storage.lines(newest: newest) }
+    }
+
+    /// Tells the newest lines, and then each new one, in order and none twice.
+    ///
+    /// - Returns: What `unfollow` takes.
+    func follow(newest: Int?, _ body: @escaping @Sendable ([String]) -> Void) throws -> UInt64 {
+        try queue.sync {
+            let lines = Array(try storage.lines(newest: min(max(newest ?? Limits.following, 0), Limits.following)))
+            for start in stride(from: 0, to: lines.count, by: DeviceInterface.logLinesPerMessage) {
+                body(Array(lines[start..<min(start + DeviceInterface.logLinesPerMessage, lines.count)]))
+            }
+            return state.withLock { state in
+                state.nextFollower += 1
+                state.followers[state.nextFollower] = body
+                return state.nextFollower
+            }
+        }
+    }
+
+    func unfollow(_ follower: UInt64) {
+        state.withLock { $0.followers[follower] = nil }
+    }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import TouchstoneCore
+
+/// What the enclave decides is logged where it is decided; see docs/audit-log.md for what is, and what is not.
+extension Enclave {
+    mutating func note(_ fact: LogFact) { log.note(fact) }
+
+    /// The sensor, as a factor.
+    var biometryFactor: [LogFactor] { LogFactor(state.biometryType).map { [$0] } ?? [] }
+
+    /// A finger or face that is not enrolled.
+    mutating func noteNonMatch(app: String?) {
+        note(LogFact(event: .biometryRejected, app: app, factors: biometryFactor, result: "not-matched"))
+        if state.biometryFailures == Limits.biometryFailures {
+            note(LogFact(event: .biometryLockedOut, app: app, factors: biometryFactor))
+        }
+    }
+
+    /// A silent answer to an app that wanted an evaluation.
+    mutating func note(_ request: EnclaveInterface.Preflight.Parameters, _ reply: EnclaveInterface.Preflight.Reply) {
+        guard request.context != nil, !request.requirement.proofs.isEmpty, reply.verdict != .interactive else { return }
+        let isSatisfied = reply.verdict == .satisfied
+        note(
+            LogFact(
+                event: .evaluationEnded, app: request.app, asked: request.requirement.logged,
+                factors: isSatisfied ? [.reuse] : [],
+                result: isSatisfied ? "ok" : (reply.code ?? .authenticationFailed).logged, isRepeatable: true))
+    }
+
+    mutating func noteEnd(of evaluation: Evaluation, _ end: EvaluationEnd) {
+        var fact = LogFact(
+            event: .evaluationEnded, app: evaluation.app, asked: evaluation.requirement.logged,
+            factors: evaluation.factors)
+        // Each success took a finger, a face or a passcode. An app can cancel as often as it likes.
+        if case .failed(let code) = end {
+            fact.result = code.logged
+            fact.isRepeatable = true
+        }
+        note(fact)
+    }
+
+    /// What a context has proven, for an entry about its use.
+    func factors(of proven: Proven) -> [LogFactor] {
+        (isEnrolled && proven.biometry == state.database.hash ? biometryFactor : [])
+            + (proven.passcode ? [.passcode] : [])
+    }
+
+    /// The line of an item that was opened, or was not, because of its access control.
+    func itemOpened(
+        _ requirement: Requirement, withPassword: Bool, app: String, context: Context?, result: String = "ok"
+    ) -> LogFact {
+        LogFact(
+            event: .itemOpened, app: app,
+            asked: [requirement.logged, withPassword ? "applicationPassword" : nil].compactMap { $0 }
+                .joined(separator: " and "),
+            factors: result == "ok"
+                ? (requirement.proofs.isEmpty ? [] : context.map { factors(of: $0.proven) } ?? [])
+                    + (withPassword ? [.applicationPassword] : []) : [],
+            result: result, isRepeatable: true)
+    }
+}
+
+extension LogFact {
+    /// What touchstoned saw.
+    init(_ request: EnclaveInterface.NoteObservation.Parameters) {
+        let event: LogEvent =
+            switch request.observation {
+            case .agentConnected: .agentConnected
+            case .agentLost: .agentLost
+            case .logInterrupted: .logInterrupted
+            }
+        self.init(
+            event: event, author: .touchstoned, count: request.count.map { max($0, 0) },
+            isRepeatable: event != .logInterrupted)
+    }
+}
+
+extension Requirement {
+    /// For the log: "presence", "biometryAny or passcode"; nil where nothing is required.
+    var logged: String? {
+        proofs.isEmpty ? nil : proofs.map(\.rawValue).joined(separator: anyOne ? " or " : " and ")
+    }
+}
+
+extension AuthenticationFailure {
+    /// The name of the case: what scripts can look for.
+    var logged: String { String(describing: self) }
+}
+
+extension EnclaveHost {
+    /// Logs what changes nothing in the state.
+    func note(_ facts: [LogFact]) {
+        guard !facts.isEmpty else { return }
+        log { log, now, date in
+            for fact in facts { log.note(fact) }
+            return log.lines(now: now, date: date)
+        }
+    }
+
+    /// Logs a part of a backup.
+    func note(_ event: LogEvent, _ keys: [EnclaveInterface.RewrappedKey]) {
+        let count = keys.count { $0.verdict == .wrapped }
+        if count > 0 { note([LogFact(event: event, count: count, isRepeatable: true)]) }
+    }
+
+    /// Which of these lines this enclave wrote.
+    func checkLog(_ lines: [String]) -> [Bool] {
+        let log = read { enclave, _ in enclave.log }
+        return lines.map(log.isGenuine)
+    }
+
+    /// Writes what was only counted, and says where the log ends.
+    func logHead() -> LogHead {
+        log { log, now, date in log.lines(now: now, date: date, isFinal: true) }
+        return read { enclave, _ in enclave.log.head }
+    }
+
+    /// Begins the log of this boot; a state that cannot be written is no reason not to boot.
+    func resumeLog(lastLine: String?) {
+        keepingLog { log, now, date in
+            log.resume(lastLine: lastLine)
+            return log.lines(now: now, date: date)
+        }
+    }
+
+    /// Ends the log of this boot.
+    func closeLog() -> LogHead {
+        keepingLog { log, now, date in log.close(now: now, date: date) }
+        return read { enclave, _ in enclave.log.head }
+    }
+}

@@ -1,0 +1,240 @@
+import Crypto
+import Foundation
+import TouchstoneCore
+import TouchstoneMemory
+
+/// Something that happened and belongs in the log.
+struct LogFact: Hashable, Sendable {
+    var event: LogEvent
+    var author = LogEntry.Author.enclave
+    var app: String?
+    /// A word of ours, as `result`.
+    var asked: String?
+    var factors: [LogFactor] = []
+    /// `ok`, or why not.
+    var result = "ok"
+    var count: Int?
+    /// Whether an app can make it happen as often as it likes.
+    ///
+    /// Then equal ones within some seconds are counted, and told together: nobody can bury one entry under thousands, and what is used often
+    /// costs little.
+    var isRepeatable = false
+}
+
+/// The log's entries as the enclave makes them: each with a code of its own and that of the one before.
+///
+/// A plain value; ``EnclaveHost`` gives it the time and sends the lines on. The format is in docs/audit-log.md.
+struct LogChain {
+    enum Limits {
+        /// Seconds in which equal repeatable facts become one entry.
+        static let window = 10.0
+        /// Different facts that are counted at once; one more ends the counting of all.
+        static let repeats = 256
+        /// Characters of an application identifier.
+        static let appCharacters = 200
+        /// Facts that wait for the log to be resumed; more are not made an entry of.
+        static let waiting = 1024
+    }
+
+    private struct Repeat {
+        var since: Double
+        var count = 0
+    }
+
+    private let key: SymmetricKey
+    private let boot: String
+    private(set) var head: LogHead
+    /// How the boot before left it, until the log is resumed.
+    private let kept: KeptLog
+    private var isResumed = false
+    private(set) var isClosed = false
+    private var waiting: [LogFact] = []
+    private var repeats: [LogFact: Repeat] = [:]
+
+    init(deviceKey: SecretBytes, kept: KeptLog?) {
+        key = deviceKey.derive("log").symmetricKey
+        boot = SecretBytes.random(count: 8).publicBytes.hex
+        self.kept = kept ?? KeptLog(head: .empty, isOpen: false)
+        head = self.kept.head
+    }
+
+    /// What is to be kept with the state.
+    var toKeep: KeptLog { isResumed ? KeptLog(head: head, isOpen: !isClosed) : kept }
+
+    /// Whether anything is counted that no entry tells of yet.
+    var isCounting: Bool { !repeats.isEmpty }
+
+    mutating func note(_ fact: LogFact) {
+        guard !isClosed, waiting.count < Limits.waiting else { return }
+        var fact = fact
+        // At once, so that two apps are told apart by their bytes also where they are counted.
+        fact.app = fact.app.map(Self.escaped)
+        waiting.append(fact)
+    }
+
+    /// Goes on after the last line that was written, where it is ours and not older than what was kept; else after what was kept.
+    mutating func resume(lastLine: String?) {
+        guard !isResumed else { return }
+        isResumed = true
+        var started = LogFact(event: .deviceStarted)
+        let last = lastLine.flatMap { isGenuine($0) ? LogEntry(line: $0)?.head : nil }
+        switch last {
+        case nil where lastLine == nil && kept.head == .empty: break
+        case let last? where last == kept.head: started.result = kept.isOpen ? "after-crash" : "ok"
+        case let last? where last.sequence > kept.head.sequence:
+            head = last
+            // Nothing is written after the end was kept: the state is an older one.
+            started.result = kept.isOpen ? "after-crash" : "state-restored"
+        default: started.result = "log-cut"
+        }
+        waiting.insert(started, at: 0)
+    }
+
+    /// The lines of what was noted; with `isFinal` also of what is being counted.
+    mutating func lines(now: Double, date: Date, isFinal: Bool = false) -> [String] {
+        guard isResumed, !waiting.isEmpty || !repeats.isEmpty else { return [] }
+        var lines: [String] = []
+        // Before what is new, so that a count stands before what came after it.
+        lines += endRepeats(now: now, date: date, all: isFinal)
+        for fact in waiting {
+            guard fact.isRepeatable else {
+                lines.append(line(fact, date))
+                continue
+            }
+            if repeats[fact] != nil {
+                repeats[fact]?.count += fact.count ?? 1
+                continue
+            }
+            if repeats.count >= Limits.repeats { lines += endRepeats(now: now, date: date, all: true) }
+            repeats[fact] = Repeat(since: now)
+            lines.append(line(fact, date))
+        }
+        waiting = []
+        if isFinal { lines += endRepeats(now: now, date: date, all: true) }
+        return lines
+    }
+
+    /// The last line of this boot.
+    mutating func close(now: Double, date: Date) -> [String] {
+        guard isResumed, !isClosed else { return [] }
+        var last = lines(now: now, date: date, isFinal: true)
+        last.append(line(LogFact(event: .deviceStopped), date))
+        isClosed = true
+        return last
+    }
+
+    private mutating func endRepeats(now: Double, date: Date, all: Bool) -> [String] {
+        let over = repeats.filter { all || now - $0.value.since >= Limits.window }
+        var lines: [String] = []
+        for (fact, counted) in over.sorted(by: { $0.value.since < $1.value.since }) {
+            repeats[fact] = nil
+            guard counted.count > 0 else { continue }
+            var told = fact
+            told.count = counted.count
+            lines.append(line(told, date))
+            // It goes on: the next ones are counted too, from now.
+            if !all { repeats[fact] = Repeat(since: now) }
+        }
+        return lines
+    }
+
+    // MARK: lines
+
+    private static let beforeCode = ",\"code\":\""
+    private static let afterCode = "\"}"
+    private static let codeCharacters = 64
+
+    private mutating func line(_ fact: LogFact, _ date: Date) -> String {
+        var text = "{\"sequence\":\(head.sequence + 1),\"time\":\"\(Self.time(date))\",\"boot\":\"\(boot)\""
+        text += ",\"author\":\"\(fact.author.rawValue)\",\"event\":\"\(fact.event.rawValue)\""
+        if let app = fact.app { text += ",\"app\":\"\(app)\"" }
+        if let asked = fact.asked { text += ",\"asked\":\"\(asked)\"" }
+        if !fact.factors.isEmpty {
+            text += ",\"factors\":[\(fact.factors.map { "\"\($0.rawValue)\"" }.joined(separator: ","))]"
+        }
+        text += ",\"result\":\"\(fact.result)\""
+        if let count = fact.count { text += ",\"count\":\(count)" }
+        text += ",\"previous\":\"\(head.code)\""
+        let code = code(of: text)
+        head = LogHead(sequence: head.sequence + 1, code: code)
+        return text + Self.beforeCode + code + Self.afterCode
+    }
+
+    private func code(of text: String) -> String {
+        Data(HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key)).hex
+    }
+
+    /// Whether this enclave wrote the line, byte for byte.
+    func isGenuine(_ line: String) -> Bool {
+        let bytes = Data(line.utf8)
+        let tail = Self.beforeCode.utf8.count + Self.codeCharacters + Self.afterCode.utf8.count
+        guard bytes.count > tail, bytes.count <= LogEntry.maximumLineBytes else { return false }
+        let text = bytes.dropLast(tail)
+        let rest = bytes.suffix(tail)
+        guard rest.starts(with: Self.beforeCode.utf8),
+            rest.suffix(Self.afterCode.utf8.count).elementsEqual(Self.afterCode.utf8),
+            let code = Data(lowercaseHex: rest.dropFirst(Self.beforeCode.utf8.count).prefix(Self.codeCharacters))
+        else { return false }
+        return HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: text, using: key)
+    }
+
+    /// UTC with milliseconds: "2026-11-21T16:20:01.123Z".
+    private static func time(_ date: Date) -> String {
+        date.formatted(
+            Date.ISO8601FormatStyle(includingFractionalSeconds: true, timeZone: .gmt))
+    }
+
+    /// Plain ASCII for inside a JSON string, cut where it is long: any other character is escaped.
+    ///
+    /// A line of ASCII has one spelling only, and none that a program shows as something else.
+    private static func escaped(_ text: String) -> String {
+        var escaped = ""
+        for (index, scalar) in text.unicodeScalars.enumerated() {
+            if index == Limits.appCharacters { return escaped + "\\u2026" }
+            switch scalar {
+            case "\"", "\\": escaped += "\\\(scalar)"
+            case " "..."~": escaped.unicodeScalars.append(scalar)
+            default:
+                for unit in String(scalar).utf16 {
+                    escaped += "\\u" + Data([UInt8(unit >> 8), UInt8(unit & 0xFF)]).hex
+                }
+            }
+        }
+        return escaped
+    }
+}
+
+/// Where the log ended when the state was kept last.
+struct KeptLog: Codable, Equatable {
+    var head: LogHead
+    /// The device was on: more may have been written since.
+    var isOpen: Bool
+}
+
+extension Data {
+    /// In lower-case hexadecimal digits.
+    fileprivate var hex: String {
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = []
+        text.reserveCapacity(2 * count)
+        for byte in self {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// nil where it is not digits alone, or a letter is a capital: one code has one spelling.
+    fileprivate init?(lowercaseHex text: some Collection<UInt8>) {
+        func value(_ digit: UInt8) -> UInt8? {
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+            default: nil
+            }
+        }
+        let digits = text.compactMap(value)
+        guard digits.count == text.count, digits.count.isMultiple(of: 2) else { return nil }
+        self.init(stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] })
+    }
+}

@@ -1,0 +1,110 @@
+import ArgumentParser
+import Foundation
+import TouchstoneCore
+
+/// `touchstone log verify`.
+struct VerifyLogCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Have the enclave check that the log is as it wrote it.",
+        discussion: """
+            Finds entries that were changed, removed, added or moved, and a log whose end was cut off. The device must be \
+            booted: only its enclave can tell which entries are its own. Files that were moved away are checked with their \
+            names, oldest first; then the end is not.
+            Exit status: 0 it is whole, 1 it is not, 69 the device is off or did not answer.
+            """)
+
+    @Argument(help: ArgumentHelp("Files to check instead of the device's own.", valueName: "file"))
+    var files: [String] = []
+    @Option(
+        help: ArgumentHelp("The entry that comes first, where older ones are kept elsewhere.", valueName: "number"))
+    var from: Int = 1
+    @OptionGroup var device: DeviceOption
+
+    func validate() throws {
+        if from < 1 { throw ValidationError("--from takes the number of an entry: 1 or more") }
+    }
+
+    func run() throws {
+        let paths = try device.paths
+        try DeviceDirectory.check(paths)
+        let connection = try DeviceConnection(paths)
+        var check = LogCheck(from: from)
+        let before = try connection.call(DeviceInterface.GetLogHead.self).head
+        if files.isEmpty {
+            let reader = try DeviceConnection(paths)
+            do {
+                try reader.stream(DeviceInterface.ReadLog.self, .init()) { reply in
+                    try judge(reply.lines[...], connection, &check)
+                    return true
+                }
+            } catch {
+                throw Failure.of(error, paths)
+            }
+            check.finish(between: (before, try connection.call(DeviceInterface.GetLogHead.self).head))
+        } else {
+            for file in files {
+                let lines = try Self.lines(of: file)
+                for start in stride(from: 0, to: lines.count, by: DeviceInterface.logLinesPerMessage) {
+                    let end = min(start + DeviceInterface.logLinesPerMessage, lines.count)
+                    try judge(lines[start..<end], connection, &check)
+                }
+            }
+            check.finish(between: nil)
+        }
+        try tell(check, paths)
+    }
+
+    private func judge(_ lines: ArraySlice<String>, _ connection: DeviceConnection, _ check: inout LogCheck) throws {
+        let genuine = try connection.call(DeviceInterface.CheckLog.self, .init(lines: Array(lines))).genuine
+        guard genuine.count == lines.count else {
+            throw Failure(.internalError, "\(connection.paths.name) did not check all that it was given")
+        }
+        for (line, isGenuine) in zip(lines, genuine) {
+            check.add(line, isGenuine: isGenuine)
+        }
+    }
+
+    private static func lines(of file: String) throws -> [String] {
+        guard let data = FileManager.default.contents(atPath: file) else {
+            throw Failure(.no, "\(file) cannot be read")
+        }
+        var lines = data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        if lines.last?.isEmpty == true { lines.removeLast() }
+        return lines.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private func tell(_ check: LogCheck, _ paths: DevicePaths) throws {
+        let findings = check.findings
+        guard findings.isEmpty else {
+            for finding in findings.prefix(Self.maximumShown) { StandardOutput.say(finding.sentence) }
+            if findings.count > Self.maximumShown {
+                StandardOutput.say("and \(findings.count - Self.maximumShown) more places")
+            }
+            throw Failure(.no, "the log of \(paths.name) is not as its enclave wrote it")
+        }
+        guard let first = check.first, let last = check.last else {
+            return StandardOutput.say("the log is empty")
+        }
+        StandardOutput.say(
+            "the log is whole: entries \(first) to \(last.sequence), each as the enclave of \(paths.name) wrote it")
+    }
+
+    private static let maximumShown = 20
+}
+
+extension LogCheck.Finding {
+    var sentence: String {
+        switch self {
+        case .damaged(let line, let entry?):
+            "line \(line), which says it is entry \(entry): changed, or not of this device"
+        case .damaged(let line, nil): "line \(line): changed, or not of this device"
+        case .missing(let range) where range.count == 1: "entry \(range.lowerBound) is missing"
+        case .missing(let range): "entries \(range.lowerBound) to \(range.upperBound) are missing"
+        case .outOfOrder(let entry, let line): "entry \(entry) is out of its place, in line \(line)"
+        case .repeated(let entry, let line): "entry \(entry) is there twice, again in line \(line)"
+        case .forked(let entry, let line):
+            "entry \(entry), in line \(line), does not follow the one before it: the log went two ways, as after an older state was put back"
+        }
+    }
+}
