@@ -88,6 +88,7 @@ let package = Package(
             ],
             resources: [
                 .embedInCode("io.touchstone.Keychain.varlink"), .embedInCode("io.touchstone.Backup.varlink"),
+                .embedInCode("io.touchstone.Key.varlink"),
             ]),
         library(
             "TouchstoneAuthentication", ["TouchstoneCore", "TouchstoneTransport"],

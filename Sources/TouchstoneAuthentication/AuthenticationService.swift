@@ -51,11 +51,18 @@ package final class AuthenticationService: Sendable {
         var identifier: String
         var context: String
         var app: AppIdentity
+        var subject: Subject
         var options: AuthenticationInterface.Options
         var biometryType: BiometryType
         var agent: ConnectedAgent
         var reply: @Sendable (Result<Void, AuthenticationInterface.Failed>) -> Void
         var prompt: AgentInterface.Prompt
+    }
+
+    /// What the owner is asked about beside the reason: nothing for a policy.
+    struct Subject: Sendable {
+        var operation: AccessControlOperation?
+        var keyLabel: String?
     }
 
     struct ConnectedAgent: Sendable {
@@ -112,7 +119,7 @@ package final class AuthenticationService: Sendable {
                     return answer(.failure(Self.failed(.companionNotAvailable)))
                 }
                 evaluate(
-                    requirement, context: request.context, options: request.options,
+                    requirement, Subject(), context: request.context, options: request.options,
                     tellsDomainState: request.policy.isBiometric, connection: call.connection, answer: answer)
             },
             .deferred(AuthenticationInterface.EvaluateAccessControl.self) { [self] request, call in
@@ -130,7 +137,8 @@ package final class AuthenticationService: Sendable {
                     }
                 }
                 evaluate(
-                    isCreation ? Requirement(proofs: []) : request.accessControl.requirement, context: request.context,
+                    isCreation ? Requirement(proofs: []) : request.accessControl.requirement,
+                    Subject(operation: request.operation, keyLabel: request.keyLabel), context: request.context,
                     options: request.options, tellsDomainState: false, connection: call.connection, answer: answer)
             },
         ]
@@ -260,8 +268,9 @@ package final class AuthenticationService: Sendable {
     ///
     /// `answer` is called exactly once, with the domain state where the policy tells it.
     private func evaluate(
-        _ requirement: Requirement, context: String, options: AuthenticationInterface.Options, tellsDomainState: Bool,
-        connection: VarlinkConnection, answer: @escaping @Sendable (Result<Data?, any Error>) -> Void
+        _ requirement: Requirement, _ subject: Subject, context: String, options: AuthenticationInterface.Options,
+        tellsDomainState: Bool, connection: VarlinkConnection,
+        answer: @escaping @Sendable (Result<Data?, any Error>) -> Void
     ) {
         do {
             let app = try connection.identity()
@@ -288,7 +297,8 @@ package final class AuthenticationService: Sendable {
                 throw AuthenticationInterface.Failed(.notInteractive, "Caller is not running foreground.")
             }
             let closing = Mutex<UInt64?>(nil)
-            let identifier = try begin(requirement, context: context, app: app, options: options) { result in
+            let identifier = try begin(requirement, subject, context: context, app: app, options: options) {
+                result in
                 if let number = closing.withLock({ $0 }) { connection.removeCloseHandler(number) }
                 switch result {
                 case .success: succeed()
@@ -309,7 +319,8 @@ package final class AuthenticationService: Sendable {
 
     /// Takes the one place for prompts; whoever had it ends with -4 (EV-53).
     private func begin(
-        _ requirement: Requirement, context: String, app: AppIdentity, options: AuthenticationInterface.Options,
+        _ requirement: Requirement, _ subject: Subject, context: String, app: AppIdentity,
+        options: AuthenticationInterface.Options,
         reply: @escaping @Sendable (Result<Void, AuthenticationInterface.Failed>) -> Void
     ) throws -> String {
         let biometryType = try facts(app).biometryType
@@ -326,10 +337,11 @@ package final class AuthenticationService: Sendable {
                     isFallbackHidden: options.fallbackTitle == ""))
             let old = state.evaluation
             let new = RunningEvaluation(
-                identifier: begun.evaluation, context: context, app: app, options: options,
+                identifier: begun.evaluation, context: context, app: app, subject: subject, options: options,
                 biometryType: biometryType, agent: agent, reply: reply,
                 prompt: AgentInterface.Prompt(
-                    begun.evaluation, app: app, options: options, biometryType: biometryType, progress: begun.progress))
+                    begun.evaluation, app: app, subject: subject, options: options, biometryType: biometryType,
+                    progress: begun.progress))
             state.evaluation = new
             if let old { show(.dismissed, old) }
             show(.show, new)
@@ -379,7 +391,8 @@ package final class AuthenticationService: Sendable {
             state.withLock { state in
                 guard var running = state.evaluation, running.identifier == identifier else { return }
                 running.prompt = AgentInterface.Prompt(
-                    identifier, app: running.app, options: running.options, biometryType: running.biometryType,
+                    identifier, app: running.app, subject: running.subject, options: running.options,
+                    biometryType: running.biometryType,
                     progress: progress)
                 state.evaluation = running
                 show(.show, running)

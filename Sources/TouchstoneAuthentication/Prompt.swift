@@ -3,8 +3,8 @@ import TouchstoneCore
 extension AgentInterface.Prompt {
     /// The prompt as it is now, from what the app asked and how far the enclave is.
     init(
-        _ identifier: String, app: AppIdentity, options: AuthenticationInterface.Options, biometryType: BiometryType,
-        progress: EnclaveInterface.Progress
+        _ identifier: String, app: AppIdentity, subject: AuthenticationService.Subject,
+        options: AuthenticationInterface.Options, biometryType: BiometryType, progress: EnclaveInterface.Progress
     ) {
         let defaultFallbackTitle = progress.fallbackIsPasscode ? "Enter Passcode" : "Enter Password"
         // EV-14: nil is the default title, empty hides the button.
@@ -17,8 +17,9 @@ extension AgentInterface.Prompt {
         // EV-13
         let cancelTitle = options.cancelTitle?.shownToThePerson.nonEmpty ?? "Cancel"
         self.init(
-            identifier: identifier, app: app, reason: options.reason.shownToThePerson, biometryType: biometryType,
-            phase: progress.phase, cancelTitle: cancelTitle,
+            identifier: identifier, app: app, reason: options.reason.shownToThePerson, operation: subject.operation,
+            keyLabel: subject.keyLabel?.shownToThePerson.nonEmpty, biometryType: biometryType, phase: progress.phase,
+            cancelTitle: cancelTitle,
             fallbackTitle: progress.isFallbackOffered ? fallbackTitle : nil, failures: progress.failures,
             nonce: progress.nonce, retryAfterSeconds: progress.retryAfterSeconds, wrongPasscode: progress.wrongPasscode)
     }

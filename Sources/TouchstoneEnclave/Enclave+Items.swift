@@ -54,20 +54,14 @@ extension Enclave {
         guard request.key.count == WrappedKey.keyBytes else { throw EnclaveInterface.NotWrapped(.param) }
         // AC-20: with it there is no decrypt entry, so that what is wrapped could never be read.
         guard !control.flags.contains(.privateKeyUsage) else { throw EnclaveInterface.NotWrapped(.param) }
-        let proofs = control.requirement.proofs
-        if proofs.contains(.companion), !control.requirement.anyOne || proofs == [.companion] {
-            throw EnclaveInterface.NotWrapped(.authFailed)
+        let classKey: SecretBytes
+        do throws(Status) {
+            try checkCanBind(control)
+            classKey = try self.classKey(of: control.protection)
+        } catch {
+            throw EnclaveInterface.NotWrapped(error)
         }
-        for proof in control.requirement.proofs {
-            if !isPasscodeSet { throw EnclaveInterface.NotWrapped(.authFailed) }
-            if [.biometryAny, .biometryCurrentSet].contains(proof), state.biometryType == .none || !isEnrolled {
-                throw EnclaveInterface.NotWrapped(.authFailed)
-            }
-        }
-        guard let classKey = keys[control.protection], let number = control.protection.number else {
-            let isMissing = control.protection == .whenPasscodeSetThisDeviceOnly && !isPasscodeSet
-            throw EnclaveInterface.NotWrapped(isMissing ? .authFailed : .interactionNotAllowed)
-        }
+        let number = control.protection.number
         let wantsPassword = control.flags.contains(.applicationPassword)
         let version = wantsPassword ? WrappedKey.withPassword : WrappedKey.plain
         let bound = WrappedKey.context(version, number, request.binding)
@@ -89,6 +83,36 @@ extension Enclave {
         plain.append(wantsSet ? state.database.hash : Data(count: 32))
         let sealed = try AES.GCM.seal(plain, using: classKey.symmetricKey, authenticating: bound)
         return Data([version, number]) + (sealed.combined ?? Data())
+    }
+
+    /// Whether what a control asks for is there to be bound to.
+    ///
+    /// - Throws: `.authFailed` where nobody could ever give it (AC-15).
+    func checkCanBind(_ control: AccessControl) throws(Status) {
+        let requirement = control.requirement
+        let proofs = requirement.proofs
+        if proofs.contains(.companion), !requirement.anyOne || proofs == [.companion] { throw .authFailed }
+        for proof in proofs {
+            if !isPasscodeSet { throw .authFailed }
+            if [.biometryAny, .biometryCurrentSet].contains(proof), state.biometryType == .none || !isEnrolled {
+                throw .authFailed
+            }
+        }
+    }
+
+    /// - Throws: `.interactionNotAllowed` where it is locked (KC-20), `.authFailed` where only a passcode would bring it (KC-24).
+    func classKey(of protection: Accessibility) throws(Status) -> SecretBytes {
+        if let key = keys[protection] { return key }
+        throw protection == .whenPasscodeSetThisDeviceOnly && !isPasscodeSet ? .authFailed : .interactionNotAllowed
+    }
+
+    /// An app's context, where what is proven to it opens what is of this group: a proof, or a password, opens what is of the groups of the app
+    /// it was given to, and nothing else.
+    func context(_ identifier: String?, of app: String, for accessGroup: String) -> Context? {
+        guard let identifier, let context = contexts[identifier], context.app.isSpelled(like: app),
+            context.accessGroups.contains(accessGroup.spelling)
+        else { return nil }
+        return context
     }
 
     /// What became of one wrapped key.
@@ -142,11 +166,7 @@ extension Enclave {
                     requirement, withPassword: withPassword, app: app, context: nil, result: "enrolment-changed")
                 return gone
             }
-            // A proof, or a password, opens what is of the groups of the app it was given to, and nothing else.
-            let context = contexts[context ?? ""].flatMap { context in
-                context.app.isSpelled(like: app)
-                    && context.accessGroups.contains(item.binding.accessGroup.spelling) ? context : nil
-            }
+            let context = self.context(context, of: app, for: item.binding.accessGroup)
             guard requirement.proofs.isEmpty || context.map({ isMet(requirement, by: $0.proven) }) == true else {
                 return .init(.authenticationNeeded)
             }
@@ -176,12 +196,17 @@ extension Enclave {
 
 extension Accessibility {
     /// The class as one byte (KC-13).
-    fileprivate static let numbers: [Accessibility: UInt8] = [
-        .whenUnlocked: 6, .afterFirstUnlock: 7, .always: 8, .whenUnlockedThisDeviceOnly: 9,
-        .afterFirstUnlockThisDeviceOnly: 10, .alwaysThisDeviceOnly: 11, .whenPasscodeSetThisDeviceOnly: 12,
-    ]
-
-    fileprivate var number: UInt8? { Self.numbers[self] }
+    var number: UInt8 {
+        switch self {
+        case .whenUnlocked: 6
+        case .afterFirstUnlock: 7
+        case .always: 8
+        case .whenUnlockedThisDeviceOnly: 9
+        case .afterFirstUnlockThisDeviceOnly: 10
+        case .alwaysThisDeviceOnly: 11
+        case .whenPasscodeSetThisDeviceOnly: 12
+        }
+    }
 
     /// The class that a wrapped key says it is of: true once the key has opened.
     init?(wrappedKey: Data) {
@@ -189,8 +214,8 @@ extension Accessibility {
         self.init(number: wrappedKey[wrappedKey.startIndex + 1])
     }
 
-    fileprivate init?(number: UInt8) {
-        guard let found = Self.numbers.first(where: { $0.value == number }) else { return nil }
-        self = found.key
+    init?(number: UInt8) {
+        guard let found = Self.allCases.first(where: { $0.number == number }) else { return nil }
+        self = found
     }
 }

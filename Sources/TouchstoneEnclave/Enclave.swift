@@ -49,6 +49,8 @@ package struct Enclave {
     var state: EnclaveState
     let root: any RootOfTrust
     let deviceKey: SecretBytes
+    /// Of private keys' blobs; derived once, as every use of a key wants it.
+    let blobKey: SecretBytes
 
     // Gone with the process.
     var keys = ClassKeys()
@@ -81,6 +83,7 @@ package struct Enclave {
         let deviceKey = try root.derive("device key", Data())
         self.root = root
         self.deviceKey = deviceKey
+        blobKey = deviceKey.derive("private keys")
         state = try EnclaveStateFile.decode(stateFile, key: deviceKey.derive("state"))
         guard let keys = ClassKeys(state.classKeys, under: deviceKey.derive("class keys")) else {
             throw EnclaveStateError.corrupt

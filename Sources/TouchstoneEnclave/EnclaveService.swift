@@ -20,7 +20,7 @@ package struct EnclaveService: Sendable {
     package var interface: VarlinkInterface {
         VarlinkInterface(
             name: EnclaveInterface.name, description: PackageResources.io_touchstone_Enclave_varlink,
-            handlers: evaluations + settings + keys + backups + logging)
+            handlers: evaluations + settings + keys + privateKeys + backups + logging)
     }
 
     private var evaluations: [VarlinkHandler] {
@@ -141,6 +141,21 @@ package struct EnclaveService: Sendable {
                 .init(wrappedKey: try host.read { try $0.wrap(request, now: $1) })
             },
             .method(EnclaveInterface.UnwrapKeys.self) { request, _ in try host.unwrap(request) },
+        ]
+    }
+
+    private var privateKeys: [VarlinkHandler] {
+        [
+            .method(EnclaveInterface.CreateKey.self) { request, _ in
+                let reply = try host.read { enclave, _ in try enclave.createKey(request) }
+                host.note([LogFact(keyCreated: request)])
+                return reply
+            },
+            .method(EnclaveInterface.InspectKey.self) { request, _ in
+                try host.read { enclave, _ in try enclave.inspectKey(request) }
+            },
+            .method(EnclaveInterface.Sign.self) { request, _ in try host.sign(request) },
+            .method(EnclaveInterface.ExchangeKeys.self) { request, _ in try host.exchangeKeys(request) },
         ]
     }
 

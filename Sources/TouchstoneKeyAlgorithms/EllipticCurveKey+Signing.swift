@@ -44,6 +44,27 @@ extension EllipticCurvePublicKey {
     }
 }
 
+extension SignatureInput {
+    /// The number that a key of this many bytes signs: of a longer digest its left bytes (SE-21), of a shorter one all of them with zeros before.
+    ///
+    /// - Throws: As `digest(of:)`; `errSecParam` also for a digest of no bytes: anyone can sign that for any key.
+    package func number(of data: Data, byteCount: Int) throws(Status) -> Data {
+        let digest = try digest(of: data)
+        guard !digest.isEmpty else { throw .param }
+        return Data(count: max(0, byteCount - digest.count)) + digest.prefix(byteCount)
+    }
+}
+
+extension ECDSASignatureEncoding {
+    /// Writes a signature of P-256 that came as r and s.
+    ///
+    /// - Throws: `errSecInternal` where it is none.
+    package func p256Signature(_ bytes: Data) throws(Status) -> Data {
+        guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: bytes) else { throw .internalError }
+        return signature.encoded(self)
+    }
+}
+
 extension GivenDigest {
     fileprivate init(nonempty data: Data) throws(Status) {
         guard !data.isEmpty else { throw .param }

@@ -4,7 +4,7 @@ import TouchstoneTransport
 
 extension KeychainService {
     func add(_ request: KeychainInterface.Add.Parameters, for app: AppIdentity) throws -> KeychainInterface.Item {
-        let query = try KeychainQuery(request.attributes).checkedForAdd()
+        let query = try withEnclaveKey(KeychainQuery(request.attributes).checkedForAdd(), for: app)
         let certificate = try request.certificate.map { try KeychainQuery($0).checkedForAdd() }
         if let certificate, query.itemClass != .key || certificate.itemClass != .certificate { throw Status.param }
         let match = try store.write { writer in

@@ -31,6 +31,15 @@ extension KeychainService {
         in writer: KeychainStore.KeychainWriter
     ) throws {
         let (attributes, control, data) = try changes.applied(to: item, now: date)
+        if EnclaveKey.isKey(item.attributes) {
+            // SE-02, SE-14: a key is as it was made.
+            let isSame = attributes.allSatisfy { !EnclaveKey.isFixed($0.key) || item.attributes[$0.key] == $0.value }
+            guard isSame, control == item.control, data == item.data else { throw Status.param }
+        } else if item.row.itemClass == .key, attributes["tkid"] == .string(EnclaveKey.token),
+            item.attributes["tkid"] != attributes["tkid"]
+        {
+            throw Status.param
+        }
         let row = try seal(
             attributes, control: control, data: data, itemClass: item.row.itemClass, identifier: item.row.identifier,
             rowID: item.row.rowID, for: app, context: context)

@@ -43,7 +43,9 @@ package final class BootedDevice: Sendable {
         self.device = device
         router = VarlinkRouter(
             info: .init(product: "touchstoned", version: TouchstoneVersion.current),
-            interfaces: [keychain.interface, backup.interface, device.interface] + authentication.interfaces)
+            interfaces: [
+                keychain.interface, KeyService(enclave: enclave).interface, backup.interface, device.interface,
+            ] + authentication.interfaces)
         ownerEndpoint = LoopbackEndpoint(router: router, peer: daemon)
         owner = try ownerEndpoint.client()
         // Booted once events are watched: what is asked before that could wait for an answer that nobody hears.

@@ -111,6 +111,7 @@ final class Daemon: Sendable {
     private let enclave: VarlinkClient
     private let events: VarlinkClient
     private let keychain: KeychainService
+    private let keys: KeyService
     private let backup: BackupService
     private let authentication: AuthenticationService
     private let device: DeviceService
@@ -128,6 +129,7 @@ final class Daemon: Sendable {
         let ending = Ending()
         self.ending = ending
         self.keychain = keychain
+        keys = KeyService(enclave: enclave)
         backup = try BackupService(store: store, enclave: enclave, ownerID: getuid())
         authentication = AuthenticationService(enclave: enclave, ownerID: getuid())
         let deviceLog = DeviceLog(
@@ -145,7 +147,8 @@ final class Daemon: Sendable {
     func run() throws -> Never {
         let router = VarlinkRouter(
             info: .init(product: "touchstoned", version: TouchstoneVersion.current),
-            interfaces: [keychain.interface, backup.interface, device.interface] + authentication.interfaces)
+            interfaces: [keychain.interface, keys.interface, backup.interface, device.interface]
+                + authentication.interfaces)
         watchEnclave()
         try deviceLog.begin()
         ending.onEnd { [deviceLog] in deviceLog.end() }

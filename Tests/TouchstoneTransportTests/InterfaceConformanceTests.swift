@@ -18,7 +18,8 @@ import TouchstoneEnclave
         DeviceInterface.PasscodeRejected.self, DeviceInterface.Refused.self, EnclaveInterface.NotWrapped.self,
         EnclaveInterface.InvalidContext.self, EnclaveInterface.NoSuchEvaluation.self, EnclaveInterface.NotKept.self,
         EnclaveInterface.NoSuchBackup.self, BackupInterface.NotOwner.self, BackupInterface.NoSuchSession.self,
-        BackupInterface.Malformed.self, BackupInterface.Failed.self,
+        BackupInterface.Malformed.self, BackupInterface.Failed.self, KeyInterface.Failed.self,
+        KeyInterface.AuthenticationNeeded.self, KeyInterface.Invalidated.self,
     ]
     private static let serviceErrors: [any VarlinkError.Type] = [
         VarlinkServiceError.InterfaceNotFound.self, VarlinkServiceError.MethodNotFound.self,
@@ -75,7 +76,7 @@ import TouchstoneEnclave
         #expect(
             Set(interfaces.map(\.name)) == [
                 "org.varlink.service", "io.touchstone.Keychain", "io.touchstone.Backup", "io.touchstone.Authentication",
-                "io.touchstone.Agent", "io.touchstone.Device", "io.touchstone.Enclave",
+                "io.touchstone.Agent", "io.touchstone.Device", "io.touchstone.Enclave", "io.touchstone.Key",
             ])
         for interface in interfaces where interface.name != "org.varlink.service" {
             let found = try Self.mismatches(
@@ -98,7 +99,7 @@ import TouchstoneEnclave
         let files = try #require(FileManager.default.enumerator(atPath: sources.path))
             .compactMap { ($0 as? String).map { URL(fileURLWithPath: $0).lastPathComponent } }
             .filter { $0.hasSuffix(".varlink") }
-        #expect(files.count == 6)
+        #expect(files.count == 7)
         #expect(served.isSuperset(of: files))
     }
 

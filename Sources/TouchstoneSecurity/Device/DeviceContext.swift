@@ -122,11 +122,13 @@ package final class DeviceContext: Sendable {
 
     /// As above, for one operation of an access control (EV-62).
     package func evaluate(
-        _ accessControl: AccessControl, _ operation: AccessControlOperation,
+        _ accessControl: AccessControl, _ operation: AccessControlOperation, keyLabel: String? = nil,
         _ options: AuthenticationInterface.Options
     ) throws(Failed) -> Data? {
         try evaluate(AuthenticationInterface.EvaluateAccessControl.self) { context in
-            .init(context: context, accessControl: accessControl, operation: operation, options: options)
+            .init(
+                context: context, accessControl: accessControl, operation: operation, keyLabel: keyLabel,
+                options: options)
         }.domainState
     }
 

@@ -1,12 +1,30 @@
 internal import TouchstoneCore
 internal import TouchstoneTransport
 
-/// A keychain call that has the owner asked as often as the device wants it (AC-40).
-struct AuthenticatedCall {
-    private let query: ItemQuery
+/// How the owner is asked, where a call needs it: what a dictionary says of that.
+struct Authentication {
+    var context: (any AuthenticationContext)?
+    /// Of `kSecUseOperationPrompt`.
+    var operationPrompt: String?
+    /// Whether the call must fail rather than ask the owner (AC-41).
+    var forbidsInteraction = false
+    /// What the app calls the key that it wants to use.
+    var keyLabel: String?
 
-    init(_ query: ItemQuery) {
-        self.query = query
+    /// What the prompt says: the context's text, else the query's, else ours (AC-27).
+    fileprivate var reason: String {
+        if let reason = context?.localizedReason, !reason.isEmpty { return reason }
+        if let operationPrompt, !operationPrompt.isEmpty { return operationPrompt }
+        return "access an item in your keychain"
+    }
+}
+
+/// A call for an item or a key that has the owner asked as often as the device wants it (AC-40).
+struct AuthenticatedCall {
+    private let authentication: Authentication
+
+    init(_ authentication: Authentication) {
+        self.authentication = authentication
     }
 
     /// Calls until the device has what it needs.
@@ -17,7 +35,7 @@ struct AuthenticatedCall {
     /// - Returns: What the last call returned.
     /// - Throws: What the last call has thrown, or why the owner's proof was not had.
     func run<Reply>(_ body: (any VarlinkEndpoint, String?) throws -> Reply) throws -> Reply {
-        guard let context = query.context else { return try runWithoutContext(body) }
+        guard let context = authentication.context else { return try runWithoutContext(body) }
         let device = context.deviceContext
         return try run(
             device.endpoint, device,
@@ -40,23 +58,27 @@ struct AuthenticatedCall {
     ) throws -> Reply {
         var identifier = identifier
         for _ in 0..<Self.maximumRounds {
-            let needed: KeychainInterface.AuthenticationNeeded
+            let needed: [KeychainInterface.ConstrainedOperation]
             do {
                 return try body(endpoint, identifier)
             } catch let error as RemoteError {
-                guard let error = error.as(KeychainInterface.AuthenticationNeeded.self) else { throw error }
-                needed = error
+                guard
+                    let operations = error.as(KeychainInterface.AuthenticationNeeded.self)?.operations
+                        ?? error.as(KeyInterface.AuthenticationNeeded.self)?.operations
+                else { throw error }
+                needed = operations
             }
             // AC-41. With a context that has proven enough the device does not ask, and we do not get here (AC-42).
-            if query.forbidsInteraction, query.context == nil { throw Status.interactionNotAllowed }
-            for operation in needed.operations {
-                var options = options(query.reason)
-                if query.forbidsInteraction { options.interactionNotAllowed = true }
+            if authentication.forbidsInteraction, authentication.context == nil { throw Status.interactionNotAllowed }
+            for operation in needed {
+                var options = options(authentication.reason)
+                if authentication.forbidsInteraction { options.interactionNotAllowed = true }
                 do throws(DeviceContext.Failed) {
-                    _ = try device.evaluate(operation.accessControl, operation.operation, options)
+                    _ = try device.evaluate(
+                        operation.accessControl, operation.operation, keyLabel: authentication.keyLabel, options)
                 } catch {
                     // EV-40: what an unlock of the device proved is given silently; whatever else is in the way, nobody may be asked.
-                    throw query.forbidsInteraction ? Status.interactionNotAllowed : error
+                    throw authentication.forbidsInteraction ? Status.interactionNotAllowed : error
                 }
             }
             identifier = try Self.identifier(of: device)

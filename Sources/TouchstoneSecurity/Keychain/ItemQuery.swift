@@ -144,11 +144,11 @@ struct ItemQuery {
         }
     }
 
-    /// What the prompt says: the context's text, else the query's, else ours (AC-27).
-    var reason: String {
-        if let reason = context?.localizedReason, !reason.isEmpty { return reason }
-        if case .string(let reason)? = entries[Key.operationPrompt], !reason.isEmpty { return reason }
-        return "access an item in your keychain"
+    /// How the owner is asked for this call, and for the use of a key that it finds (SE-05).
+    var authentication: Authentication {
+        var authentication = Authentication(context: context, forbidsInteraction: forbidsInteraction)
+        if case .string(let reason)? = entries[Key.operationPrompt] { authentication.operationPrompt = reason }
+        return authentication
     }
 
     /// What is looked for or added, as the device sees it; nil where the device refuses it.

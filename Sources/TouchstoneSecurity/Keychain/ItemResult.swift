@@ -9,6 +9,7 @@ struct ItemResult {
     private let returnsReference: Bool
     private let returnsPersistentReference: Bool
     private let itemClass: ItemClass?
+    private let authentication: Authentication
 
     init(_ query: ItemQuery) {
         returnsData = query.asks(for: ItemQuery.Key.returnData)
@@ -16,6 +17,7 @@ struct ItemResult {
         returnsReference = query.asks(for: ItemQuery.Key.returnReference)
         returnsPersistentReference = query.asks(for: ItemQuery.Key.returnPersistentReference)
         itemClass = query.itemClass
+        authentication = query.authentication
     }
 
     private var asked: Int {
@@ -29,7 +31,7 @@ struct ItemResult {
     /// A password has no reference, and bytes that are no key or no certificate have none.
     func object(_ item: KeychainInterface.Item) -> AnyObject? {
         if asked > 1 { return dictionary(item) }
-        if returnsData { return item.data as NSData? }
+        if returnsData { return data(item) as NSData? }
         if returnsAttributes { return dictionary(item) }
         if returnsPersistentReference { return item.persistentReference as NSData? }
         return returnsReference ? reference(item) : nil
@@ -37,22 +39,33 @@ struct ItemResult {
 
     /// An item just added: data alone is empty where there is none (section 6).
     func addedObject(_ item: KeychainInterface.Item) -> AnyObject? {
-        if asked == 1, returnsData { return (item.data ?? Data()) as NSData }
+        if asked == 1, returnsData { return (data(item) ?? Data()) as NSData }
         return object(item)
     }
+
+    /// The data of an item; a key of the enclave has none (SE-02).
+    private func data(_ item: KeychainInterface.Item) -> Data? { item.publicKey == nil ? item.data : nil }
 
     private func reference(_ item: KeychainInterface.Item) -> AnyObject? {
         guard let data = item.data else { return nil }
         switch itemClass {
         case .certificate: return SecCertificate(itemData: data)
-        case .key: return SecKey(itemAttributes: item.attributes ?? [:], itemData: data)
+        case .key: return key(item, data)
         case .identity:
             guard let certificate = item.certificate.flatMap(SecCertificate.init(itemData:)),
-                let key = SecKey(itemAttributes: item.attributes ?? [:], itemData: data)
+                let key = key(item, data)
             else { return nil }
             return SecIdentity(certificate: certificate, privateKey: key)
         case .genericPassword, .internetPassword, nil: return nil
         }
+    }
+
+    private func key(_ item: KeychainInterface.Item, _ data: Data) -> SecKey? {
+        let attributes = item.attributes ?? [:]
+        guard let publicKey = item.publicKey else { return SecKey(itemAttributes: attributes, itemData: data) }
+        return EnclaveKey(
+            key: data, publicKey: publicKey, attributes: attributes, isPermanent: true, authentication: authentication
+        ).map(SecKey.init)
     }
 
     private func dictionary(_ item: KeychainInterface.Item) -> NSDictionary {
@@ -68,7 +81,7 @@ struct ItemResult {
         if returnsReference, let reference = reference(item) {
             result[ItemQuery.Key.reference as NSString] = reference
         }
-        if returnsData, let data = item.data {
+        if returnsData, let data = data(item) {
             result[ItemQuery.Key.data as NSString] = data as NSData
         }
         if returnsPersistentReference, let reference = item.persistentReference {

@@ -18,7 +18,7 @@ public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointe
         let query = try ItemQuery(attributes)
         let shape = ItemResult(query)
         let (attributes, certificate) = try query.added()
-        let reply = try AuthenticatedCall(query).run { endpoint, context in
+        let reply = try AuthenticatedCall(query.authentication).run { endpoint, context in
             try endpoint.call(
                 KeychainInterface.Add.self,
                 .init(attributes: attributes, certificate: certificate, context: context))
@@ -43,7 +43,7 @@ public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePo
         let query = try ItemQuery(query)
         let shape = ItemResult(query)
         if shape.isAskedFor, unsafe result == nil { throw Status.param }
-        let call = AuthenticatedCall(query)
+        let call = AuthenticatedCall(query.authentication)
         func parameters(_ context: String?) -> KeychainInterface.CopyMatching.Parameters {
             .init(query: query.searched, issuers: query.issuers, context: context)
         }
@@ -83,7 +83,7 @@ public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDiction
         let changes = try ItemQuery(attributesToUpdate)
         // AC-48: a context belongs into the query, as does what forbids to ask, and a reference (section 7).
         if changes.context != nil || changes.forbidsInteraction || changes.hasReference { throw Status.noSuchAttr }
-        _ = try AuthenticatedCall(query).run { endpoint, context in
+        _ = try AuthenticatedCall(query.authentication).run { endpoint, context in
             try endpoint.call(
                 KeychainInterface.Update.self,
                 .init(query: query.searched, attributes: changes.entries, context: context))
@@ -103,7 +103,7 @@ public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDiction
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
     status {
         let query = try ItemQuery(query)
-        _ = try AuthenticatedCall(query).run { endpoint, context in
+        _ = try AuthenticatedCall(query.authentication).run { endpoint, context in
             try endpoint.call(KeychainInterface.Delete.self, .init(query: query.searched, context: context))
         }
     }

@@ -26,6 +26,11 @@ extension Status {
     init(_ failure: RemoteError) {
         if let failed = failure.as(KeychainInterface.Failed.self) {
             self.init(rawValue: failed.status)
+        } else if let failed = failure.as(KeyInterface.Failed.self) {
+            self.init(rawValue: failed.status)
+        } else if failure.as(KeyInterface.Invalidated.self) != nil {
+            // AC-52
+            self = .authFailed
         } else if failure.as(VarlinkServiceError.InvalidParameter.self) != nil {
             self = .param
         } else if failure.as(VarlinkServiceError.PermissionDenied.self) != nil {

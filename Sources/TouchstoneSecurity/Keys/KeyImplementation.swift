@@ -5,7 +5,7 @@ internal import TouchstoneKeyAlgorithms
 
 /// What a `SecKey` stands for.
 ///
-/// A software key holds its bytes; a key of a token would hold a name for it.
+/// A software key holds its bytes; a key of the enclave holds what the enclave knows it by.
 protocol KeyImplementation: Sendable {
     var keyType: KeyType { get }
     var keyClass: KeyClass { get }
@@ -23,14 +23,25 @@ protocol KeyImplementation: Sendable {
     /// Whether an operation may be asked of this key. What the public half does, to encrypt and to verify, it does itself.
     func supports(_ operation: KeyOperation, _ algorithm: KeyAlgorithm) -> Bool
 
+    /// What the key's item keeps encrypted.
+    var itemData: Data? { get }
+
+    /// The attributes of the key's item that are not those of every key of its type and class.
+    var ownAttributes: KeychainInterface.Dictionary { get }
+
+    /// What `SecKeyCopyAttributes` tells besides those of the item.
+    var furtherAttributes: KeychainInterface.Dictionary { get }
+
     /// Signs with an algorithm that it supports.
-    func signature(for data: Data, _ algorithm: KeyAlgorithm) throws(Status) -> Data
+    ///
+    /// - Throws: As the next two: a `Status`, or what a call to the device throws.
+    func signature(for data: Data, _ algorithm: KeyAlgorithm) throws -> Data
 
     /// Decrypts with an algorithm that it supports.
-    func decrypt(_ ciphertext: Data, _ algorithm: KeyAlgorithm) throws(Status) -> Data
+    func decrypt(_ ciphertext: Data, _ algorithm: KeyAlgorithm) throws -> Data
 
     /// The coordinate that it shares with another's point, of a key that supports key exchange.
-    func sharedSecret(with other: EllipticCurvePublicKey) throws(Status) -> SymmetricKey
+    func sharedSecret(with other: EllipticCurvePublicKey) throws -> SymmetricKey
 }
 
 /// The value of `kSecAttrKeyType`.

@@ -7,7 +7,8 @@ internal import TouchstoneKeyAlgorithms
 /// - Parameters:
 ///   - keyData: What `SecKeyCopyExternalRepresentation` returns; of a public RSA key also a SubjectPublicKeyInfo.
 ///   - attributes: `kSecAttrKeyType` and `kSecAttrKeyClass`, each a constant or its number; others are disregarded.
-///   - error: Takes `errSecParam` where an attribute is missing or the data is no such key, or `errSecUnimplemented` for a symmetric key.
+///   - error: Takes `errSecParam` where an attribute is missing or the data is no such key, or `errSecUnimplemented` for a symmetric key and
+///     where `kSecAttrTokenID` is there: no key is imported into the enclave (SE-02).
 /// - Returns: The key, or nil.
 @discardableResult
 public func SecKeyCreateWithData(
@@ -17,6 +18,8 @@ public func SecKeyCreateWithData(
         guard let keyClass = number(attributes[kSecAttrKeyClass]).flatMap(KeyClass.init),
             let type = number(attributes[kSecAttrKeyType])
         else { throw .param }
+        // SE-02: nothing is imported into a token.
+        if attributes[kSecAttrTokenID] != nil { throw .unimplemented }
         if keyClass == .symmetric { throw .unimplemented }
         guard let type = KeyType(rawValue: type), let key = SoftwareKey(type, keyClass, data: keyData as Data) else {
             throw .param
@@ -35,19 +38,26 @@ public func SecKeyCreateWithData(
 ///
 /// - Parameters:
 ///   - parameters: `kSecAttrKeyType`, a constant, and `kSecAttrKeySizeInBits`, a number or its text: 256, 384 or 521 for a curve; for RSA
-///     1024 to 8192, in steps of 128.
-///   - error: Takes `errSecParam` for another type, `errSecKeySizeNotAllowed` for another size, `errSecUnimplemented` for a token, or why
-///     the key could not be added.
+///     1024 to 8192, in steps of 128. With `kSecAttrTokenID`, `kSecAttrTokenIDSecureEnclave`, the enclave makes the key, of P-256 alone; its
+///     private half is permanent unless it is said not to be, and takes an access control, and a context that is used with the key.
+///   - error: Takes `errSecParam` for another type, `errSecKeySizeNotAllowed` for another size, `errSecItemNotFound` for another
+///     token, `errSecAuthFailed` where the access control wants what is not set up, or why the key could not be added.
 /// - Returns: The private key, or nil.
 @discardableResult
 public func SecKeyCreateRandomKey(
     _ parameters: CFDictionary, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> SecKey? {
-    do throws(Status) {
+    do {
         let privateAttributes = try merged(parameters, kSecPrivateKeyAttrs)
         let publicAttributes = try merged(parameters, kSecPublicKeyAttrs)
-        if privateAttributes[kSecAttrTokenID] != nil { throw .unimplemented }
-        let key = SecKey(try randomKey(parameters))
+        let key: SecKey
+        if let token = privateAttributes[kSecAttrTokenID] {
+            key = SecKey(try enclaveKey(parameters, token, privateAttributes))
+            // The public half is of no token, and the access control is the private one's.
+            for other in [kSecAttrTokenID, kSecAttrAccessControl] { publicAttributes[other] = nil }
+        } else {
+            key = SecKey(try randomKey(parameters))
+        }
         let stored = try store(key, privateAttributes)
         do throws(Status) {
             try store(SecKey(key.implementation.publicKey), publicAttributes)
@@ -57,10 +67,29 @@ public func SecKeyCreateRandomKey(
             throw error
         }
         return key
-    } catch let status {
-        unsafe status.store(in: error)
+    } catch let failure {
+        unsafe Status(failure: failure).store(in: error, underlying: NSError(underlying: failure))
         return nil
     }
+}
+
+/// Has the enclave make a key (SE-01, SE-14), and leaves in its attributes what its item takes.
+private func enclaveKey(
+    _ parameters: CFDictionary, _ token: Any, _ attributes: NSMutableDictionary
+) throws -> EnclaveKey {
+    // AC-45: a token that is not there.
+    guard let token = token as? NSString else { throw Status.param }
+    guard token == kSecAttrTokenIDSecureEnclave else { throw Status.itemNotFound }
+    guard let type = parameters[kSecAttrKeyType] as? NSString, type == kSecAttrKeyTypeECSECPrimeRandom,
+        number(parameters[kSecAttrKeySizeInBits]) == 256
+    else { throw Status.param }
+    // SE-06
+    if attributes[kSecAttrIsPermanent] == nil { attributes[kSecAttrIsPermanent] = true as NSNumber }
+    let isPermanent = (attributes[kSecAttrIsPermanent] as? NSNumber)?.boolValue == true
+    let key = try EnclaveKey(ItemQuery(attributes), isPermanent: isPermanent)
+    // They are inside the key.
+    for inside in [kSecAttrTokenID, kSecAttrAccessControl, kSecAttrAccessible] { attributes[inside] = nil }
+    return key
 }
 
 private func randomKey(_ parameters: CFDictionary) throws(Status) -> SoftwareKey {

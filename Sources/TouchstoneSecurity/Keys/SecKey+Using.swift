@@ -32,7 +32,7 @@ public func SecKeyCreateSignature(
     _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ dataToSign: CFData,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
-    unsafe storing(error) { () throws(Status) in
+    unsafe storing(error) {
         let algorithm = try key.supported(.sign, algorithm)
         return try key.implementation.signature(for: dataToSign as Data, algorithm) as NSData
     }
@@ -53,11 +53,11 @@ public func SecKeyVerifySignature(
     _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ signedData: CFData, _ signature: CFData,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> Bool {
-    unsafe storing(error) { () throws(Status) in
+    unsafe storing(error) {
         let algorithm = try key.supported(.verify, algorithm)
         let publicKey = key.implementation.publicKey
         guard try publicKey.isValidSignature(signature as Data, for: signedData as Data, algorithm) else {
-            throw .verifyFailed
+            throw Status.verifyFailed
         }
         return true
     } ?? false
@@ -76,7 +76,7 @@ public func SecKeyCreateEncryptedData(
     _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ plaintext: CFData,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
-    unsafe storing(error) { () throws(Status) in
+    unsafe storing(error) {
         let algorithm = try key.supported(.encrypt, algorithm)
         return try key.implementation.publicKey.encrypt(plaintext as Data, algorithm) as NSData
     }
@@ -95,7 +95,7 @@ public func SecKeyCreateDecryptedData(
     _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ ciphertext: CFData,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
-    unsafe storing(error) { () throws(Status) in
+    unsafe storing(error) {
         let algorithm = try key.supported(.decrypt, algorithm)
         return try key.implementation.decrypt(ciphertext as Data, algorithm) as NSData
     }
@@ -116,16 +116,16 @@ public func SecKeyCopyKeyExchangeResult(
     _ privateKey: SecKey, _ algorithm: SecKeyAlgorithm, _ publicKey: SecKey, _ parameters: CFDictionary,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
-    unsafe storing(error) { () throws(Status) in
+    unsafe storing(error) {
         guard case .ecdhKeyExchange(let hash) = try privateKey.supported(.keyExchange, algorithm),
             case .ellipticCurvePublic(let other)? = publicKey.implementation as? SoftwareKey
-        else { throw .param }
+        else { throw Status.param }
         var key = try privateKey.implementation.sharedSecret(with: other)
         if let hash {
             let info = parameters[SecKeyKeyExchangeParameter.sharedInfo.rawValue]
             guard let size = parameters[SecKeyKeyExchangeParameter.requestedSize.rawValue] as? NSNumber,
                 let byteCount = Int(exactly: size.doubleValue), info == nil || info is NSData
-            else { throw .param }
+            else { throw Status.param }
             key = try hash.deriveKey(from: key, info: info as? NSData as Data? ?? Data(), byteCount: byteCount)
         }
         return unsafe key.withUnsafeBytes { unsafe Data($0) } as NSData
@@ -142,12 +142,12 @@ extension SecKey {
 
 /// What a function returns, or nil with its failure where the caller looks for it.
 private func storing<Result>(
-    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?, _ body: () throws(Status) -> Result
+    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?, _ body: () throws -> Result
 ) -> Result? {
-    do throws(Status) {
+    do {
         return try body()
-    } catch let status {
-        unsafe status.store(in: error)
+    } catch let failure {
+        unsafe Status(failure: failure).store(in: error, underlying: NSError(underlying: failure))
         return nil
     }
 }

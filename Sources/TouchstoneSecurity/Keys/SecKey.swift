@@ -43,7 +43,7 @@ extension SecKey: ItemReference {
 
     var itemAttributes: KeychainInterface.Dictionary {
         let isPublic = implementation.keyClass == .public
-        return [
+        let common: KeychainInterface.Dictionary = [
             "kcls": .number(implementation.keyClass.rawValue), "klbl": .data(publicKeyHash),
             "type": .number(implementation.keyType.rawValue),
             "bsiz": .number(Int64(implementation.sizeInBits)), "esiz": .number(Int64(implementation.sizeInBits)),
@@ -54,9 +54,10 @@ extension SecKey: ItemReference {
             "decr": .boolean(!isPublic), "sign": .boolean(!isPublic), "unwp": .boolean(!isPublic),
             "drve": .boolean(true), "snrc": .boolean(false), "vyrc": .boolean(false),
         ]
+        return common.merging(implementation.ownAttributes) { _, own in own }
     }
 
-    var itemData: Data? { try? implementation.externalRepresentation() }
+    var itemData: Data? { implementation.itemData }
 }
 
 /// The type of `SecKey`.
@@ -103,14 +104,14 @@ public func SecKeyCopyExternalRepresentation(
 
 /// What a key is and what it can be used for, by `kSecAttr…` keys.
 ///
-/// > Warning: Of a private key it holds the bytes, under `kSecValueData`, as Apple's does.
+/// > Warning: Of a private key it holds the bytes, under `kSecValueData`, as Apple's does, unless the key is the enclave's.
 ///
 /// - Parameter key: A key.
 /// - Returns: The attributes.
 @discardableResult
 public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? {
     let attributes = NSMutableDictionary()
-    for (name, value) in key.itemAttributes {
+    for (name, value) in key.itemAttributes.merging(key.implementation.furtherAttributes, uniquingKeysWith: { $1 }) {
         attributes[name as NSString] = value.object
     }
     attributes[kSecClass] = kSecClassKey
@@ -118,7 +119,7 @@ public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? {
     for name in [kSecAttrKeyClass, kSecAttrKeyType] {
         attributes[name] = (attributes[name] as? NSNumber)?.stringValue as NSString?
     }
-    if let data = key.itemData {
+    if let data = try? key.implementation.externalRepresentation() {
         attributes[kSecValueData] = data as NSData
     }
     return attributes

@@ -47,6 +47,12 @@ extension SoftwareKey: KeyImplementation {
         }
     }
 
+    var itemData: Data? { externalRepresentation() }
+
+    var ownAttributes: KeychainInterface.Dictionary { [:] }
+
+    var furtherAttributes: KeychainInterface.Dictionary { [:] }
+
     func externalRepresentation() -> Data {
         switch self {
         case .rsaPublic(let key): key.pkcs1DERRepresentation

@@ -10,6 +10,9 @@ enum DirectCoding {
         if T.self == Data.self { return try json.data() as? T }
         if T.self == EnclaveInterface.UnwrapKeys.Parameters.self { return try json.unwrapKeysParameters() as? T }
         if T.self == EnclaveInterface.UnwrapKeys.Reply.self { return try json.unwrapKeysReply() as? T }
+        if T.self == KeyInterface.Sign.Parameters.self { return try json.signParameters() as? T }
+        if T.self == KeyInterface.Sign.Reply.self { return try json.signReply() as? T }
+        if T.self == EnclaveInterface.Sign.Parameters.self { return try json.enclaveSignParameters() as? T }
         if T.self == KeychainInterface.CopyMatching.Reply.self { return try json.copyMatchingReply() as? T }
         if T.self == KeychainInterface.Dictionary.self { return try json.attributes() as? T }
         if T.self == KeychainInterface.Item.self { return try json.item() as? T }
@@ -26,6 +29,14 @@ enum DirectCoding {
             json.write(message)
         } else if T.self == EnclaveInterface.UnwrapKeys.Reply.self,
             let message = value as? EnclaveInterface.UnwrapKeys.Reply
+        {
+            json.write(message)
+        } else if T.self == KeyInterface.Sign.Parameters.self, let message = value as? KeyInterface.Sign.Parameters {
+            json.write(message)
+        } else if T.self == KeyInterface.Sign.Reply.self, let message = value as? KeyInterface.Sign.Reply {
+            json.write(message)
+        } else if T.self == EnclaveInterface.Sign.Parameters.self,
+            let message = value as? EnclaveInterface.Sign.Parameters
         {
             json.write(message)
         } else if T.self == KeychainInterface.CopyMatching.Reply.self,
@@ -69,7 +80,31 @@ extension MessageDecoder {
         return KeychainInterface.Item(
             attributes: try self["attributes"]?.attributes(), data: try self["data"]?.data(),
             persistentReference: try self["persistentReference"]?.data(),
-            certificate: try self["certificate"]?.data())
+            certificate: try self["certificate"]?.data(), publicKey: try self["publicKey"]?.data())
+    }
+
+    fileprivate func signParameters() throws -> KeyInterface.Sign.Parameters {
+        try checkIsObject()
+        return KeyInterface.Sign.Parameters(
+            key: try member("key").data(), data: try member("data").data(),
+            context: try self["context"]?.decode(String.self))
+    }
+
+    fileprivate func signReply() throws -> KeyInterface.Sign.Reply {
+        try checkIsObject()
+        return KeyInterface.Sign.Reply(signature: try member("signature").data())
+    }
+
+    fileprivate func enclaveSignParameters() throws -> EnclaveInterface.Sign.Parameters {
+        try checkIsObject()
+        let use = try member("use")
+        try use.checkIsObject()
+        return EnclaveInterface.Sign.Parameters(
+            use: .init(
+                key: try use.member("key").data(), app: try use.member("app").decode(String.self),
+                accessGroups: try use.member("accessGroups").array { try $0.decode(String.self) },
+                context: try use["context"]?.decode(String.self)),
+            data: try member("data").data())
     }
 
     fileprivate func unwrapKeysParameters() throws -> EnclaveInterface.UnwrapKeys.Parameters {
@@ -179,6 +214,50 @@ extension JSONOutput {
                 json.key("certificate")
                 json.write(certificate)
             }
+            if let publicKey = item.publicKey {
+                json.key("publicKey")
+                json.write(publicKey)
+            }
+        }
+    }
+
+    fileprivate mutating func write(_ message: KeyInterface.Sign.Parameters) {
+        container("{", "}") { json in
+            json.key("key")
+            json.write(message.key)
+            json.key("data")
+            json.write(message.data)
+            if let context = message.context {
+                json.key("context")
+                json.write(context)
+            }
+        }
+    }
+
+    fileprivate mutating func write(_ message: KeyInterface.Sign.Reply) {
+        container("{", "}") { json in
+            json.key("signature")
+            json.write(message.signature)
+        }
+    }
+
+    fileprivate mutating func write(_ message: EnclaveInterface.Sign.Parameters) {
+        container("{", "}") { json in
+            json.key("use")
+            json.container("{", "}") { json in
+                json.key("key")
+                json.write(message.use.key)
+                json.key("app")
+                json.write(message.use.app)
+                json.key("accessGroups")
+                json.write(message.use.accessGroups) { $0.write($1) }
+                if let context = message.use.context {
+                    json.key("context")
+                    json.write(context)
+                }
+            }
+            json.key("data")
+            json.write(message.data)
         }
     }
 

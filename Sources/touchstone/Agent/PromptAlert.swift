@@ -30,6 +30,7 @@ struct PromptAlert {
         if !prompt.reason.isEmpty, prompt.biometryType != .faceID || prompt.phase != .biometry || prompt.failures > 0 {
             add(.claim, "It says: \u{201C}\(PlainText.line(prompt.reason))\u{201D}")
         }
+        if let use { add(.claim, use) }
         lines.append(Line(style: .plain, text: ""))
         if let failure { add(.warning, failure) }
         add(.plain, instruction)
@@ -59,6 +60,17 @@ struct PromptAlert {
         case .systemdUnit: "systemd unit \(identifier), \(process)"
         case .executable: "known by its file only: \(identifier), \(process)"
         case .process: "the test process itself: \(identifier), \(process)"
+        }
+    }
+
+    /// What is to be done with a key, and what the app calls it.
+    private var use: String? {
+        let key = prompt.keyLabel.map { "the key \u{201C}\(PlainText.line($0))\u{201D}" } ?? "a key"
+        return switch prompt.operation {
+        case .useKeySign: "Sign with \(key)"
+        case .useKeyDecrypt: "Decrypt with \(key)"
+        case .useKeyKeyExchange: "Exchange keys with \(key)"
+        case .createItem, .useItem, .createKey, nil: nil
         }
     }
 

@@ -1,0 +1,219 @@
+import Crypto
+import Foundation
+import TouchstoneCore
+import TouchstoneMemory
+
+/// Private keys: made here, used here, and kept by others as blobs that open nowhere else (SE-02, SE-03).
+extension Enclave {
+    /// All was proven, and the context's application password is not this key's.
+    private struct WrongPassword: Error {
+        var needed: KeyInterface.AuthenticationNeeded
+    }
+
+    /// Makes a key and binds it to what is enrolled now; asks nobody (SE-15).
+    func createKey(_ request: EnclaveInterface.CreateKey.Parameters) throws -> KeyInterface.Create.Reply {
+        let control = request.accessControl
+        do throws(Status) {
+            guard request.accessGroup.utf8.count <= PrivateKeyBlob.maximumGroupBytes else { throw .param }
+            try checkCanBind(control)
+            let classKey = try classKey(of: control.protection)
+            let key = PrivateKey(request.kind)
+            var blob = PrivateKeyBlob(
+                kind: request.kind, control: control, accessGroup: request.accessGroup, publicKey: key.publicKey)
+            if control.requirement.proofs.contains(.biometryCurrentSet) { blob.enrolment = state.database.hash }
+            var plain = key.rawRepresentation
+            defer { plain.resetBytes(in: 0..<plain.count) }
+            if control.flags.contains(.applicationPassword) {
+                // AC-48: there is nothing to mix in, and nobody here to ask for it.
+                guard let password = credential(of: request.context, app: request.app) else { throw .authNeeded }
+                blob.passwordSalt = SecretBytes.random(count: blob.passwordSalt.count).publicBytes
+                let sealed = try sealing {
+                    try password.privateKeyKey(salt: blob.passwordSalt).seal(
+                        SecretBytes(plain), context: blob.description)
+                }
+                plain.resetBytes(in: 0..<plain.count)
+                plain = sealed
+            }
+            let bound = blob.description
+            blob.sealedKey = try sealing {
+                try AES.GCM.seal(plain, using: classKey.symmetricKey, authenticating: bound).combined ?? Data()
+            }
+            let sealed = blob
+            return .init(
+                key: try sealing { try sealed.sealed(key: blobKey.symmetricKey) }, publicKey: sealed.publicKey)
+        } catch .authNeeded {
+            throw KeyInterface.AuthenticationNeeded(
+                operations: [.init(accessControl: control, operation: .createKey)])
+        } catch {
+            throw KeyInterface.Failed(error)
+        }
+    }
+
+    /// AES-GCM fails only for what cannot be: a nonce or a length of its own making.
+    private func sealing(_ body: () throws -> Data) throws(Status) -> Data {
+        do {
+            return try body()
+        } catch {
+            throw .internalError
+        }
+    }
+
+    /// What a key is.
+    func inspectKey(_ request: EnclaveInterface.InspectKey.Parameters) throws -> KeyInterface.Inspect.Reply {
+        do throws(Status) {
+            let blob = try blob(request.key, accessGroups: request.accessGroups)
+            return .init(
+                kind: blob.kind, publicKey: blob.publicKey, accessControl: blob.control, accessGroup: blob.accessGroup)
+        } catch {
+            throw KeyInterface.Failed(error)
+        }
+    }
+
+    /// - Throws: AC-45: `.decode` for what this enclave did not make; `.itemNotFound` for a key of another's group, which is not there for the app.
+    private func blob(_ key: Data, accessGroups: [String]) throws(Status) -> PrivateKeyBlob {
+        guard let blob = PrivateKeyBlob(key, key: blobKey.symmetricKey) else { throw .decode }
+        guard accessGroups.contains(where: blob.accessGroup.isSpelled) else { throw .itemNotFound }
+        return blob
+    }
+
+    /// Opens a key for one operation, if everything that it asks for is there.
+    private func key(
+        _ use: EnclaveInterface.KeyUse, for operation: AccessControlOperation
+    ) throws -> PrivateKey {
+        let blob: PrivateKeyBlob
+        let classKey: SecretBytes
+        do throws(Status) {
+            blob = try self.blob(use.key, accessGroups: use.accessGroups)
+            // AC-20, SE-13: a control of constraints that are not meant for private keys has no entry for them.
+            guard blob.control.requirement.proofs.isEmpty || blob.control.flags.contains(.privateKeyUsage) else {
+                throw .authFailed
+            }
+        } catch {
+            throw KeyInterface.Failed(error)
+        }
+        let control = blob.control
+        let requirement = control.requirement
+        // AC-50, AC-52: bound to an enrolment that is no more.
+        if requirement.proofs.contains(.biometryCurrentSet), blob.enrolment != state.database.hash {
+            throw KeyInterface.Invalidated()
+        }
+        do throws(Status) {
+            classKey = try self.classKey(of: control.protection)
+        } catch {
+            // Without a passcode no class is merely locked: P is destroyed (KC-23).
+            guard error == .interactionNotAllowed else { throw KeyInterface.Invalidated() }
+            throw KeyInterface.Failed(error)
+        }
+        guard let box = try? AES.GCM.SealedBox(combined: blob.sealedKey),
+            var plain = try? AES.GCM.open(box, using: classKey.symmetricKey, authenticating: blob.description)
+        else {
+            // This device made it, so its class has another key since: the passcode was removed.
+            throw KeyInterface.Invalidated()
+        }
+        defer { plain.resetBytes(in: 0..<plain.count) }
+        let needed = KeyInterface.AuthenticationNeeded(
+            operations: [.init(accessControl: control, operation: operation)])
+        let context = context(use.context, of: use.app, for: blob.accessGroup)
+        guard requirement.proofs.isEmpty || context.map({ isMet(requirement, by: $0.proven) }) == true else {
+            throw needed
+        }
+        if control.flags.contains(.applicationPassword) {
+            // AC-04: wanted in addition to every proof, and looked at after them, so that nobody guesses without the owner.
+            guard let password = context?.credential.key else { throw needed }
+            guard
+                let opened = password.privateKeyKey(salt: blob.passwordSalt).open(
+                    plain, context: blob.description)
+            else { throw WrongPassword(needed: needed) }
+            plain.resetBytes(in: 0..<plain.count)
+            plain = opened.publicBytes
+        }
+        guard let key = PrivateKey(blob.kind, rawRepresentation: plain) else {
+            throw KeyInterface.Failed(.decode)
+        }
+        return key
+    }
+
+    func sign(_ request: EnclaveInterface.Sign.Parameters) throws -> KeyInterface.Sign.Reply {
+        let key = try key(request.use, for: .useKeySign)
+        do throws(Status) {
+            return .init(signature: try key.signature(for: request.data))
+        } catch {
+            throw KeyInterface.Failed(error)
+        }
+    }
+
+    func exchangeKeys(_ request: EnclaveInterface.ExchangeKeys.Parameters) throws -> KeyInterface.ExchangeKeys.Reply {
+        guard [.useKeyKeyExchange, .useKeyDecrypt].contains(request.operation) else {
+            throw KeyInterface.Failed(.param)
+        }
+        let key = try key(request.use, for: request.operation)
+        do throws(Status) {
+            return .init(sharedSecret: try key.sharedSecret(with: request.publicKey))
+        } catch {
+            throw KeyInterface.Failed(error)
+        }
+    }
+
+    /// The use of a key, of which a wrong application password is told apart.
+    fileprivate func using<Reply>(_ body: (Enclave) throws -> Reply) throws -> Use<Reply> {
+        do {
+            return .done(try body(self))
+        } catch let error as WrongPassword {
+            return .wrongPassword(error.needed)
+        }
+    }
+
+    fileprivate enum Use<Reply: Sendable>: Sendable {
+        case done(Reply)
+        case wrongPassword(KeyInterface.AuthenticationNeeded)
+    }
+}
+
+extension EnclaveHost {
+    func sign(_ request: EnclaveInterface.Sign.Parameters) throws -> KeyInterface.Sign.Reply {
+        try use(request.use, for: .useKeySign) { try $0.sign(request) }
+    }
+
+    func exchangeKeys(_ request: EnclaveInterface.ExchangeKeys.Parameters) throws -> KeyInterface.ExchangeKeys.Reply {
+        try use(request.use, for: request.operation) { try $0.exchangeKeys(request) }
+    }
+
+    /// Uses a key; drops an application password that was wrong for it (AC-46).
+    private func use<Reply: Sendable>(
+        _ use: EnclaveInterface.KeyUse, for operation: AccessControlOperation, _ body: (Enclave) throws -> Reply
+    ) throws -> Reply {
+        let outcome: (use: Enclave.Use<Reply>, fact: LogFact?)
+        do {
+            outcome = try read { enclave, _ in
+                let used = try enclave.using(body)
+                let isDone = if case .done = used { true } else { false }
+                return (used, enclave.keyUsed(use, operation, result: isDone ? "ok" : "wrong-application-password"))
+            }
+        } catch let error as KeyInterface.Invalidated {
+            note(read { enclave, _ in [enclave.keyUsed(use, operation, result: "invalidated")].compactMap { $0 } })
+            throw error
+        }
+        note([outcome.fact].compactMap { $0 })
+        switch outcome.use {
+        case .done(let reply): return reply
+        case .wrongPassword(let needed):
+            if let context = use.context {
+                try change { enclave, _ in
+                    enclave.forgetCredential(of: context)
+                    return ((), [])
+                }
+            }
+            throw needed
+        }
+    }
+}
+
+extension SecretBytes {
+    /// The key that a stretched application password gives one private key.
+    fileprivate func privateKeyKey(salt: Data) -> SecretBytes {
+        SecretBytes(
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: symmetricKey, salt: salt,
+                info: Data("io.touchstone private key of an application password".utf8), outputByteCount: 32))
+    }
+}

@@ -1,0 +1,84 @@
+import Crypto
+import Foundation
+import TouchstoneCore
+
+/// A private key as apps keep it (SE-03): version (1 byte), then AES-256-GCM under a key of this device alone of
+///
+/// kind (1) ‖ class (1) ‖ flags (8, little-endian) ‖ enrolment hash (32, zero where the control does not want it) ‖ salt of the application
+/// password (32, zero where there is none) ‖ access group ‖ public key (each a length of 2 bytes, little-endian, and its bytes) ‖ sealed key.
+///
+/// The sealed key is AES-256-GCM of the private key under its class key, with all that stands before it authenticated. So what the key is
+/// can be read while its class is locked, and a key whose class key was destroyed is told from one that is another device's.
+struct PrivateKeyBlob {
+    var kind: KeyInterface.Kind
+    var control: AccessControl
+    /// Of the enrolment that it is bound to (AC-50).
+    var enrolment = Data(count: fieldBytes)
+    var passwordSalt = Data(count: fieldBytes)
+    var accessGroup: String
+    var publicKey: Data
+    var sealedKey = Data()
+
+    private static let version: UInt8 = 1
+    private static let fieldBytes = 32
+    private static let context = Data("io.touchstone private key blob 1".utf8)
+
+    init(kind: KeyInterface.Kind, control: AccessControl, accessGroup: String, publicKey: Data) {
+        self.kind = kind
+        self.control = control
+        self.accessGroup = accessGroup
+        self.publicKey = publicKey
+    }
+
+    /// nil for anything that `sealed` does not make with this key.
+    init?(_ blob: Data, key: SymmetricKey) {
+        guard blob.first == Self.version, let box = try? AES.GCM.SealedBox(combined: blob.dropFirst()),
+            let plain = try? AES.GCM.open(box, using: key, authenticating: Self.context)
+        else { return nil }
+        var rest = plain[...]
+        func take(_ count: Int) -> Data? {
+            guard rest.count >= count else { return nil }
+            defer { rest = rest.dropFirst(count) }
+            return Data(rest.prefix(count))
+        }
+        func takeCounted() -> Data? {
+            guard let count = take(2) else { return nil }
+            return take(Int(count[0]) | Int(count[1]) << 8)
+        }
+        guard let kind = take(1).flatMap({ KeyInterface.Kind(number: $0[0]) }),
+            let protection = take(1).flatMap({ Accessibility(number: $0[0]) }),
+            let flags = take(8)?.reversed().reduce(UInt64(0), { $0 << 8 | UInt64($1) }),
+            let control = try? AccessControl(protection: protection, flags: .init(rawValue: flags)),
+            let enrolment = take(Self.fieldBytes), let salt = take(Self.fieldBytes),
+            let group = takeCounted().flatMap({ String(data: $0, encoding: .utf8) }), let publicKey = takeCounted()
+        else { return nil }
+        self.init(kind: kind, control: control, accessGroup: group, publicKey: publicKey)
+        self.enrolment = enrolment
+        passwordSalt = salt
+        sealedKey = Data(rest)
+    }
+
+    func sealed(key: SymmetricKey) throws -> Data {
+        let box = try AES.GCM.seal(description + sealedKey, using: key, authenticating: Self.context)
+        return Data([Self.version]) + (box.combined ?? Data())
+    }
+
+    /// All but the sealed key, which it is authenticated with.
+    var description: Data {
+        var bytes = Data([kind.number, control.protection.number])
+        for shift in stride(from: 0, to: 64, by: 8) {
+            bytes.append(UInt8(truncatingIfNeeded: control.flags.rawValue >> UInt64(shift)))
+        }
+        bytes.append(enrolment)
+        bytes.append(passwordSalt)
+        for counted in [Data(accessGroup.utf8), publicKey] {
+            bytes.append(UInt8(truncatingIfNeeded: counted.count))
+            bytes.append(UInt8(truncatingIfNeeded: counted.count >> 8))
+            bytes.append(counted)
+        }
+        return bytes
+    }
+
+    /// Longest access group, in bytes.
+    static let maximumGroupBytes = Int(UInt16.max)
+}
