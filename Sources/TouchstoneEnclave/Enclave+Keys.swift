@@ -171,18 +171,30 @@ extension Enclave {
 
 extension EnclaveHost {
     func sign(_ request: EnclaveInterface.Sign.Parameters) throws -> KeyInterface.Sign.Reply {
-        try use(request.use) { try $0.sign(request) }
+        try use(request.use, for: .useKeySign) { try $0.sign(request) }
     }
 
     func exchangeKeys(_ request: EnclaveInterface.ExchangeKeys.Parameters) throws -> KeyInterface.ExchangeKeys.Reply {
-        try use(request.use) { try $0.exchangeKeys(request) }
+        try use(request.use, for: request.operation) { try $0.exchangeKeys(request) }
     }
 
     /// Uses a key; drops an application password that was wrong for it (AC-46).
     private func use<Reply: Sendable>(
-        _ use: EnclaveInterface.KeyUse, _ body: (Enclave) throws -> Reply
+        _ use: EnclaveInterface.KeyUse, for operation: AccessControlOperation, _ body: (Enclave) throws -> Reply
     ) throws -> Reply {
-        switch try read({ enclave, _ in try enclave.using(body) }) {
+        let outcome: (use: Enclave.Use<Reply>, fact: LogFact?)
+        do {
+            outcome = try read { enclave, _ in
+                let used = try enclave.using(body)
+                let isDone = if case .done = used { true } else { false }
+                return (used, enclave.keyUsed(use, operation, result: isDone ? "ok" : "wrong-application-password"))
+            }
+        } catch let error as KeyInterface.Invalidated {
+            note(read { enclave, _ in [enclave.keyUsed(use, operation, result: "invalidated")].compactMap { $0 } })
+            throw error
+        }
+        note([outcome.fact].compactMap { $0 })
+        switch outcome.use {
         case .done(let reply): return reply
         case .wrongPassword(let needed):
             if let context = use.context {

@@ -45,6 +45,23 @@ extension Enclave {
             + (proven.passcode ? [.passcode] : [])
     }
 
+    /// What is logged of a private key's use; nil where it is no key of ours.
+    func keyUsed(
+        _ use: EnclaveInterface.KeyUse, _ operation: AccessControlOperation, result: String
+    ) -> LogFact? {
+        guard let blob = PrivateKeyBlob(use.key, key: blobKey.symmetricKey) else { return nil }
+        let withPassword = blob.control.flags.contains(.applicationPassword)
+        var factors: [LogFactor] = []
+        if result == "ok" {
+            if !blob.control.requirement.proofs.isEmpty, let context = contexts[use.context ?? ""] {
+                factors = self.factors(of: context.proven)
+            }
+            if withPassword { factors.append(.applicationPassword) }
+        }
+        return LogFact(
+            event: .keyUsed, app: use.app, asked: operation.logged, factors: factors, result: result, isRepeatable: true)
+    }
+
     /// The line of an item that was opened, or was not, because of its access control.
     func itemOpened(
         _ requirement: Requirement, withPassword: Bool, app: String, context: Context?, result: String = "ok"
@@ -72,6 +89,25 @@ extension LogFact {
         self.init(
             event: event, author: .touchstoned, count: request.count.map { max($0, 0) },
             isRepeatable: event != .logInterrupted)
+    }
+}
+
+extension LogFact {
+    init(keyCreated request: EnclaveInterface.CreateKey.Parameters) {
+        self.init(event: .keyCreated, app: request.app, asked: request.accessControl.requirement.logged, isRepeatable: true)
+    }
+}
+
+extension AccessControlOperation {
+    /// For the log.
+    var logged: String {
+        switch self {
+        case .createItem, .createKey: "create"
+        case .useItem: "read"
+        case .useKeySign: "sign"
+        case .useKeyDecrypt: "decrypt"
+        case .useKeyKeyExchange: "key exchange"
+        }
     }
 }
 

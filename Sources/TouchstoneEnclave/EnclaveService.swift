@@ -161,7 +161,9 @@ package struct EnclaveService: Sendable {
     private var privateKeys: [VarlinkHandler] {
         [
             .method(EnclaveInterface.CreateKey.self) { request, _ in
-                try host.read { enclave, _ in try enclave.createKey(request) }
+                let reply = try host.read { enclave, _ in try enclave.createKey(request) }
+                host.note([LogFact(keyCreated: request)])
+                return reply
             },
             .method(EnclaveInterface.InspectKey.self) { request, _ in
                 try host.read { enclave, _ in try enclave.inspectKey(request) }

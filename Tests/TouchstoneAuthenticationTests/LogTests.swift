@@ -217,6 +217,33 @@ import TouchstoneCore
             ])
     }
 
+    @Test("#18: a private key is logged when it is made and when it is used, with what it was used for") func keys() throws {
+        try device.run {
+            let control = try #require(
+                SecAccessControlCreateWithFlags(
+                    nil, kSecAttrAccessibleWhenUnlocked, [.privateKeyUsage, .biometryAny], nil))
+            let context = LAContext()
+            let attributes: [CFString: Any] = [
+                kSecAttrKeyType: kSecAttrKeyTypeECSECPrimeRandom, kSecAttrKeySizeInBits: 256,
+                kSecAttrTokenID: kSecAttrTokenIDSecureEnclave, kSecUseAuthenticationContext: context,
+                kSecPrivateKeyAttrs: [kSecAttrAccessControl: control],
+            ]
+            let key = try #require(SecKeyCreateRandomKey(attributes as CFDictionary, nil))
+            device.present(.finger(1))
+            for _ in 0..<3 {
+                #expect(
+                    SecKeyCreateSignature(
+                        key, .ecdsaSignatureMessageX962SHA256, Data("message".utf8) as CFData, nil) != nil)
+            }
+        }
+        #expect(
+            try told(entries()) == [
+                "key-created me biometryAny - ok", "evaluation-began me biometryAny - ok",
+                "evaluation-ended me biometryAny touch-id ok", "key-used me sign touch-id ok",
+                "key-used me sign touch-id ok +2",
+            ])
+    }
+
     @Test("NP-42: an item that a new finger made useless, and a wrong application password: the log has the reason")
     func preciseReasons() throws {
         try device.run {
