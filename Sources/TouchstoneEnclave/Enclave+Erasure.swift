@@ -23,8 +23,9 @@ extension Enclave {
 
     /// Ends the job that turns it on or off.
     mutating func finishEraseData(_ isOn: Bool, ticket: String, key: SecretBytes, now: Double) -> [EnclaveEvent] {
-        guard finish(guess: key, now: now) != nil else { return [rejected(ticket, now: now)] }
+        guard finish(guess: key, now: now, asked: "erase-data") != nil else { return [rejected(ticket, now: now)] }
         state.passcode?.erasesData = isOn
+        note(LogFact(event: .eraseDataChanged, asked: isOn ? "on" : "off", factors: [.passcode]))
         return [EnclaveEvent(ticket: ticket, outcome: .succeeded)]
     }
 
@@ -43,7 +44,7 @@ extension Enclave {
         erased.credentialJobs = credentialJobs
         // It goes on: who erased the device by guessing is what its owner will want to read.
         erased.log = log
-        erased.note(LogFact(event: .erased, factors: [], result: "wrong-passcodes"))
+        erased.note(LogFact(event: .erased, result: "wrong-passcodes"))
         self = erased
         return [EnclaveEvent(outcome: .erased)] + ended + events
     }

@@ -28,6 +28,8 @@ package enum LogEvent: String, CaseIterable, Codable, Sendable {
     case passcodeChanged = "passcode-changed"
     /// No passcode any more.
     case passcodeRemoved = "passcode-removed"
+    /// Whether wrong passcodes erase the device was changed.
+    case eraseDataChanged = "erase-data-changed"
     /// The device was locked.
     case locked = "locked"
     /// The device was unlocked.
@@ -70,6 +72,7 @@ package enum LogEvent: String, CaseIterable, Codable, Sendable {
         .passcodeSet: "4fea008c90dc439a8444ac2dc259103a",
         .passcodeChanged: "7a8709358bc74253b0401bd7b93852d5",
         .passcodeRemoved: "9bf26c43e21f4cdd975b3a9d2a3a7175",
+        .eraseDataChanged: "811bdbe3aa024cf6bc750891bdd8dd01",
         .locked: "eb7eb8f948de4a16bfcc402bda9b3910",
         .unlocked: "99841e13234c4567b1f3c4b621dd88c2",
         .biometryEnrolled: "395eaec464b04e36943a949cd7096bf2",
