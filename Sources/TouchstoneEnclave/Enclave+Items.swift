@@ -39,6 +39,8 @@ extension Enclave {
     func metadataKeys() -> EnclaveInterface.GetMetadataKeys.Reply {
         var reply = EnclaveInterface.GetMetadataKeys.Reply(
             keys: [:], destroyed: [], isErasurePending: state.erasure == .pending)
+        // Nothing is added to the items of the device that was.
+        guard !reply.isErasurePending else { return reply }
         for protection in Accessibility.allCases {
             if let key = keys[protection] {
                 reply.keys[protection.rawValue] = key.derive("metadata").publicBytes

@@ -67,7 +67,7 @@ extension KeychainService {
         guard let writer else {
             return try store.write { try remove(gone: gone, damaged: damaged, unreadable: unreadable, in: $0) }
         }
-        if !unreadable.isEmpty { try refreshKeys() }
+        if !unreadable.isEmpty { try readKeys() }
         for row in gone { try writer.delete(row) }
         for row in damaged { try writer.putAside(row, at: now()) }
         for row in unreadable {

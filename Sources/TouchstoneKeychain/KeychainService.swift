@@ -16,6 +16,7 @@ package final class KeychainService: Sendable {
     let lookupKey: LookupKey
     let metadataKeys = Mutex(MetadataKeys())
     private let refreshing = NSLock()
+    private let erasing = NSLock()
     let now: @Sendable () -> Date
 
     /// The metadata keys of the classes that are open now (KC-10, KC-15).
@@ -58,29 +59,34 @@ package final class KeychainService: Sendable {
             ])
     }
 
-    /// To be called whenever the device was locked, unlocked, or its passcode changed.
+    /// To be called whenever the device was locked, unlocked or erased, or its passcode changed; not within a write.
+    ///
+    /// Deletes the items of a device that was erased (PC-02) before any of the new one is added: until then no class is open. Where that
+    /// fails the next call tries again.
     package func refreshKeys() throws {
+        guard try readKeys() else { return }
+        erasing.lock()
+        defer { erasing.unlock() }
+        guard try readKeys() else { return }
+        try store.eraseItems()
+        _ = try enclave.call(EnclaveInterface.ConfirmErasure.self, Empty())
+        try readKeys()
+    }
+
+    /// - Returns: Whether the items are still those of a device that was erased.
+    @discardableResult
+    func readKeys() throws -> Bool {
         // One after the other, so that an older answer never stands over a newer one.
         refreshing.lock()
         defer { refreshing.unlock() }
         let reply = try enclave.call(EnclaveInterface.GetMetadataKeys.self, Empty())
         var keys = MetadataKeys()
-        if reply.isErasurePending {
-            // Before any item is added: what is there when the enclave hears of it is all of the device that was.
-            do {
-                try store.eraseItems()
-                _ = try enclave.call(EnclaveInterface.ConfirmErasure.self, Empty())
-            } catch {
-                // Nothing is read or written until it has been done: the next lock, unlock or boot tries again.
-                metadataKeys.withLock { $0 = keys }
-                throw error
-            }
-        }
         for (code, key) in reply.keys {
             if let accessibility = Accessibility(rawValue: code) { keys.open[accessibility] = SymmetricKey(data: key) }
         }
         keys.destroyed = Set(reply.destroyed.compactMap(Accessibility.init))
         metadataKeys.withLock { $0 = keys }
+        return reply.isErasurePending
     }
 
     /// Answers on the connection's own thread: a write waits for the disk, and for other writes.

@@ -142,6 +142,58 @@ import TouchstoneTransport
         }
     }
 
+    @Test("PC-02: while the disk does not take the deletion nothing is read or added; once it does, the device is as new")
+    func deletionThatFails() throws {
+        try device.run {
+            try addItems()
+            try device.setEraseData(true, passcode: "1234")
+            try device.store.write {
+                try $0.database.execute(
+                    sql: "CREATE TRIGGER full BEFORE DELETE ON item BEGIN SELECT RAISE(ABORT, 'full'); END")
+            }
+            try failTenTimes()
+            #expect(try status().wasErased)
+            #expect(read(account("0")) == errSecInteractionNotAllowed)
+            #expect(add(account("new").value("new")) == errSecInteractionNotAllowed)
+            try device.store.write { try $0.database.execute(sql: "DROP TRIGGER full") }
+            try device.setPasscode("5678")
+            #expect(try count("item") == 0)
+            #expect(add(account("new").value("new")) == errSecSuccess)
+            #expect(read(account("0")) == errSecItemNotFound)
+        }
+    }
+
+    @Test("PC-02: a search that meets a damaged item before the keychain has heard of the erasure is answered")
+    func damagedItemMeanwhile() throws {
+        let (storage, root, store) = (MemoryStorage(), MemoryRoot(), try KeychainStore())
+        try storage.replace(Enclave.create(isSimulated: true, biometryType: .none, root: root))
+        let host = try EnclaveHost(storage: storage, root: root, clock: ManualClock(), newPasscodeCost: { .minimum })
+        func router(_ interface: VarlinkInterface) -> VarlinkRouter {
+            VarlinkRouter(info: .init(product: "test", version: "1"), interfaces: [interface])
+        }
+        let peer = Peer(processID: getpid(), userID: getuid(), identify: { FileDevice.app })
+        let enclave = LoopbackEndpoint(router: router(EnclaveService(host: host).interface), peer: peer)
+        let service = try KeychainService(store: store, enclave: enclave.client())
+        let keychain = LoopbackEndpoint(router: router(service.interface), peer: peer)
+        let client = try keychain.client()
+        let item: KeychainInterface.Dictionary = ["class": .string("genp"), "acct": .string("a")]
+        _ = try client.call(
+            KeychainInterface.Add.self, .init(attributes: item.merging(["v_Data": .data(Data("a".utf8))]) { $1 }, context: nil))
+        try store.write { try $0.database.execute(sql: "UPDATE item SET metadata = x'00'") }
+        try host.change { now, _ in
+            now.state.erasure = .pending
+            return ((), [])
+        }
+        let error = #expect(throws: RemoteError.self) {
+            try client.call(
+                KeychainInterface.CopyMatching.self, .init(query: item.merging(["r_Data": .boolean(true)]) { $1 }, context: nil))
+        }
+        #expect(error?.as(KeychainInterface.Failed.self)?.status == Status.itemNotFound.rawValue)
+        try service.refreshKeys()
+        #expect(host.read { now, _ in now.state.erasure } == .done)
+        #expect(try store.inspect { try Int.fetchOne($0, sql: "SELECT count(*) FROM item") } == 0)
+    }
+
     /// The enclave's state before the keychain confirmed.
     private func pendingAgain() throws -> Data {
         var enclave = try Enclave(stateFile: device.storage.load(), root: device.root, now: 0)

@@ -378,7 +378,7 @@ package enum EnclaveInterface {
             package var keys: [String: Data]
             /// Classes that are destroyed, not merely locked: their items are gone for good.
             package var destroyed: [String]
-            /// The device was erased, and nobody has said yet that its items are (PC-02).
+            /// The device was erased, and nobody has said yet that its items are (PC-02): until then there are no keys.
             package var isErasurePending: Bool
             package init(keys: [String: Data], destroyed: [String], isErasurePending: Bool = false) {
                 self.keys = keys
