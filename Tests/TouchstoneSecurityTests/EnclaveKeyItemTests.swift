@@ -135,14 +135,52 @@ import TouchstoneTesting
         }
     }
 
-    @Test("an identity of a certificate and a key of the enclave signs with it") func identity() throws {
-        try device.run(prompts: 1) {
+    @Test("SE-07: a certificate of the key makes an identity with it, which signs, and goes with it") func identity()
+        throws
+    {
+        try device.run(prompts: 2) {
             let key = try makeStored()
-            #expect(SecKeyCopyAttributes(key)?[kSecAttrTokenID] as? String == kSecAttrTokenIDSecureEnclave as String)
-            let (status, result) = find(tagged("t", [kSecReturnRef: true, kSecUseAuthenticationContext: LAContext()]))
-            #expect(status == errSecSuccess)
             device.present(.finger(1))
-            #expect(try isValid(signature(of: try #require(result as? SecKey)), by: key))
+            let certificate = try selfSigned(key)
+            #expect(SecItemAdd([kSecValueRef: certificate] as CFDictionary, nil) == errSecSuccess)
+            let query: Entries = [
+                kSecClass: kSecClassIdentity, kSecReturnRef: true, kSecUseAuthenticationContext: LAContext(),
+            ]
+            let identity = try #require(find(query).result as? SecIdentity)
+            var found: SecKey?
+            #expect(SecIdentityCopyPrivateKey(identity, &found) == errSecSuccess)
+            let itsKey = try #require(found)
+            #expect(itsKey == key)
+            device.present(.finger(1))
+            for _ in 0..<3 { #expect(try isValid(signature(of: itsKey), by: key)) }
+            let attributes = find(query.merging([kSecReturnAttributes: true, kSecReturnData: true]) { $1 }).result
+            #expect((attributes as? [String: Any])?[kSecAttrTokenID as String] as? String == "com.apple.setoken")
+            #expect((attributes as? [String: Any])?[kSecValueData as String] == nil)
+            #expect(SecItemDelete([kSecClass: kSecClassIdentity] as CFDictionary) == errSecSuccess)
+            #expect(find(tagged("t")).status == errSecItemNotFound)
         }
+    }
+
+    /// A certificate of the key, signed by it, as small as one can be.
+    private func selfSigned(_ key: SecKey) throws -> SecCertificate {
+        func value(_ tag: UInt8, _ parts: Data...) -> Data {
+            let content = parts.reduce(Data(), +)
+            let count = content.count
+            let length = count < 128 ? [count] : count < 256 ? [0x81, count] : [0x82, count >> 8, count & 0xff]
+            return Data([tag] + length.map(UInt8.init)) + content
+        }
+        let ecdsaWithSHA256 = value(0x30, value(6, Data([0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 2])))
+        let name = value(0x30, value(0x31, value(0x30, value(6, Data([0x55, 4, 3])), value(0x0c, Data("t".utf8)))))
+        let validity = value(0x30, value(0x17, Data("200101000000Z".utf8)), value(0x17, Data("400101000000Z".utf8)))
+        let point = value(
+            0x30, value(6, Data([0x2a, 0x86, 0x48, 0xce, 0x3d, 2, 1])),
+            value(6, Data([0x2a, 0x86, 0x48, 0xce, 0x3d, 3, 1, 7])))
+        let publicKey = value(0x30, point, value(3, Data([0]), try publicBytes(key)))
+        let toBeSigned = value(
+            0x30, value(0xa0, value(2, Data([2]))), value(2, Data([1])), ecdsaWithSHA256, name, validity, name,
+            publicKey)
+        let certificate = value(
+            0x30, toBeSigned, ecdsaWithSHA256, value(3, Data([0]), try signature(of: key, toBeSigned)))
+        return try #require(SecCertificateCreateWithData(nil, certificate as CFData))
     }
 }
