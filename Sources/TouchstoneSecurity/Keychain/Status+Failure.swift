@@ -1,4 +1,4 @@
-internal import TouchstoneCore
+package import TouchstoneCore
 internal import TouchstoneTransport
 
 /// Every way in which a keychain call fails, as the `OSStatus` that the caller sees: the one place where codes are translated.
@@ -42,7 +42,7 @@ extension Status {
     }
 
     /// Anything that a call has thrown.
-    init(failure: any Error) {
+    package init(failure: any Error) {
         switch failure {
         case let status as Status: self = status
         case let remote as RemoteError: self.init(remote)
