@@ -11,7 +11,7 @@ build: ## Build the three programs
 	@script/install-packages build
 	@for program in $(PROGRAMS); do swift build --product $$program; done
 
-demo: build ## Walk through the four examples on a throw-away simulated device (DEMO=interactive: you are the finger)
+demo: build ## Walk through the examples on a throw-away simulated device (DEMO=interactive: you are the finger)
 	@swift build --package-path Examples
 	@DEMO='$(DEMO)' Examples/demo
 

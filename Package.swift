@@ -38,6 +38,7 @@ let package = Package(
     products: [
         .library(name: "Security", targets: ["Security"]),
         .library(name: "LocalAuthentication", targets: ["LocalAuthentication"]),
+        .library(name: "CryptoKit", targets: ["CryptoKit"]),
         .library(name: "TouchstoneTesting", targets: ["TouchstoneTesting"]),
         .executable(name: "touchstone", targets: ["touchstone"]),
         .executable(name: "touchstoned", targets: ["touchstoned"]),
@@ -109,8 +110,12 @@ let package = Package(
         library(
             "TouchstoneLocalAuthentication",
             ["TouchstoneCore", "TouchstoneTransport", "TouchstoneSecurity", "TouchstoneCoreFoundation", crypto]),
+        library(
+            "TouchstoneCryptoKit",
+            ["TouchstoneCore", "TouchstoneTransport", "TouchstoneSecurity", "TouchstoneLocalAuthentication", crypto]),
         library("Security", ["TouchstoneSecurity"]),
         library("LocalAuthentication", ["TouchstoneLocalAuthentication"]),
+        library("CryptoKit", ["TouchstoneCryptoKit"]),
         library(
             "TouchstoneTesting",
             [
@@ -165,7 +170,7 @@ let package = Package(
             resources: [.copy("Fixtures")]),
         // the libraries of Tests/Consumers, which script/check-consumers builds from outside, with a device
         .testTarget(
-            name: "ConsumerTests", dependencies: ["TouchstoneTesting", "Security", "LocalAuthentication"],
+            name: "ConsumerTests", dependencies: ["TouchstoneTesting", "Security", "LocalAuthentication", "CryptoKit"],
             path: "Tests/Consumers", exclude: ["Plain", "WithCertificates", "Sources/main.swift"],
             sources: ["Sources", "Tests"], swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
         tests(
@@ -182,6 +187,12 @@ let package = Package(
             [
                 "TouchstoneTesting", "TouchstoneCertificates", "TouchstoneSecurity", "TouchstoneKeyAlgorithms",
                 "TouchstoneCore", asn1, crypto,
+            ]),
+        tests(
+            "TouchstoneCryptoKitTests",
+            [
+                "TouchstoneTesting", "Security", "LocalAuthentication", "CryptoKit", "TouchstoneCore",
+                "TouchstoneTransport",
             ]),
         tests("TouchstoneTestingTests", ["TouchstoneTesting", "Security", "LocalAuthentication"]),
 

@@ -17,12 +17,18 @@ let package = Package(
         .executableTarget(
             name: "re-registration", dependencies: ["Outcome", .security, .localAuthentication],
             swiftSettings: .strict),
+        .executableTarget(
+            name: "enclave-note", dependencies: ["Outcome", .security, .localAuthentication], swiftSettings: .strict),
+        .executableTarget(
+            name: "nonce", dependencies: ["Outcome", .security, .localAuthentication, .cryptoKit],
+            swiftSettings: .strict),
     ]
 )
 
 extension Target.Dependency {
     static let security = product(name: "Security", package: "touchstone")
     static let localAuthentication = product(name: "LocalAuthentication", package: "touchstone")
+    static let cryptoKit = product(name: "CryptoKit", package: "touchstone")
 }
 
 extension [SwiftSetting] {

@@ -126,7 +126,8 @@ stop_hands() {
     hands_agent=() hands_fingers=() hands_input=''
 }
 
-# step NARRATION EXIT LINE… -- PROGRAM…: runs a program and compares its exit code and every line it prints.
+# step NARRATION EXIT LINE… -- PROGRAM…: runs a program, one of the examples or another, and compares its exit code and every
+# line it prints.
 step() {
     local narration=$1 expected_exit=$2 expected=() got status=0
     shift 2
@@ -136,21 +137,22 @@ step() {
     done
     local program=$2
     shift 2
+    [[ ! -x $programs/$program ]] || program=$programs/$program
 
     start_hands
-    got=$(timeout "$longest_step_seconds" "$programs/$program" "$@" <<<"$hands_input" 2>&1) || status=$?
+    got=$(timeout "$longest_step_seconds" "$program" "$@" <<<"$hands_input" 2>&1) || status=$?
     if [[ $status != "$expected_exit" || $got != "$(printf '%s\n' "${expected[@]}")" ]]; then
         {
             printf '  expected: %s\n' "${expected[@]}" "exit $expected_exit"
             sed 's/^/  got:      /' <<<"$got"
             printf '  got:      exit %s\n' "$status"
         } >&2
-        fail "$program $*: $narration"
+        fail "${program##*/} $*: $narration"
     fi
     stop_hands
     show "$narration" "$(sed -E 's/^[^:]*: //; s/ \(.*\)$//' <<<"$got" | paste -sd, | sed 's/,/, /g')"
 }
 
-for program in "$touchstone" "$programs"/{gate,owner-check,credentials,re-registration}; do
+for program in "$touchstone" "$programs"/{gate,owner-check,credentials,re-registration,enclave-note,nonce}; do
     [[ -x $program ]] || fail "$program is not there: build both packages first (make demo does)"
 done

@@ -17,7 +17,7 @@ extension Enclave {
             guard request.accessGroup.utf8.count <= PrivateKeyBlob.maximumGroupBytes else { throw .param }
             try checkCanBind(control)
             let classKey = try classKey(of: control.protection)
-            let key = PrivateKey(request.kind)
+            let key = try PrivateKey(request.kind)
             var blob = PrivateKeyBlob(
                 kind: request.kind, control: control, accessGroup: request.accessGroup, publicKey: key.publicKey)
             if control.requirement.proofs.contains(.biometryCurrentSet) { blob.enrolment = state.database.hash }
@@ -77,7 +77,7 @@ extension Enclave {
     }
 
     /// Opens a key for one operation, if everything that it asks for is there.
-    private func key(
+    func key(
         _ use: EnclaveInterface.KeyUse, for operation: AccessControlOperation
     ) throws -> PrivateKey {
         let blob: PrivateKeyBlob
@@ -179,7 +179,7 @@ extension EnclaveHost {
     }
 
     /// Uses a key; drops an application password that was wrong for it (AC-46).
-    private func use<Reply: Sendable>(
+    func use<Reply: Sendable>(
         _ use: EnclaveInterface.KeyUse, for operation: AccessControlOperation, _ body: (Enclave) throws -> Reply
     ) throws -> Reply {
         let outcome: (use: Enclave.Use<Reply>, fact: LogFact?)

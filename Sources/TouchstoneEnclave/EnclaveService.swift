@@ -170,6 +170,8 @@ package struct EnclaveService: Sendable {
             },
             .method(EnclaveInterface.Sign.self) { request, _ in try host.sign(request) },
             .method(EnclaveInterface.ExchangeKeys.self) { request, _ in try host.exchangeKeys(request) },
+            .method(EnclaveInterface.SignMessage.self) { request, _ in try host.signMessage(request) },
+            .method(EnclaveInterface.Decapsulate.self) { request, _ in try host.decapsulate(request) },
         ]
     }
 

@@ -6,32 +6,60 @@ import TouchstoneCore
 enum PrivateKey {
     /// Signs and exchanges keys with the same number.
     case p256(P256.Signing.PrivateKey)
+    case mlkem768(MLKEM768.PrivateKey)
+    case mlkem1024(MLKEM1024.PrivateKey)
+    case mldsa65(MLDSA65.PrivateKey)
+    case mldsa87(MLDSA87.PrivateKey)
 
-    init(_ kind: KeyInterface.Kind) {
-        switch kind {
-        case .p256: self = .p256(P256.Signing.PrivateKey(compactRepresentable: false))
+    /// Makes a key.
+    init(_ kind: KeyInterface.Kind) throws(Status) {
+        do {
+            switch kind {
+            case .p256: self = .p256(P256.Signing.PrivateKey(compactRepresentable: false))
+            case .mlkem768: self = .mlkem768(try MLKEM768.PrivateKey())
+            case .mlkem1024: self = .mlkem1024(try MLKEM1024.PrivateKey())
+            case .mldsa65: self = .mldsa65(try MLDSA65.PrivateKey())
+            case .mldsa87: self = .mldsa87(try MLDSA87.PrivateKey())
+            }
+        } catch {
+            throw .internalError
         }
     }
 
     /// nil where the bytes are no such key.
     init?(_ kind: KeyInterface.Kind, rawRepresentation: Data) {
-        switch kind {
-        case .p256:
-            guard let key = try? P256.Signing.PrivateKey(rawRepresentation: rawRepresentation) else { return nil }
-            self = .p256(key)
+        let seed = rawRepresentation
+        do {
+            switch kind {
+            case .p256: self = .p256(try P256.Signing.PrivateKey(rawRepresentation: rawRepresentation))
+            case .mlkem768: self = .mlkem768(try MLKEM768.PrivateKey(seedRepresentation: seed, publicKey: nil))
+            case .mlkem1024: self = .mlkem1024(try MLKEM1024.PrivateKey(seedRepresentation: seed, publicKey: nil))
+            case .mldsa65: self = .mldsa65(try MLDSA65.PrivateKey(seedRepresentation: seed, publicKey: nil))
+            case .mldsa87: self = .mldsa87(try MLDSA87.PrivateKey(seedRepresentation: seed, publicKey: nil))
+            }
+        } catch {
+            return nil
         }
     }
 
-    /// What the blob keeps; whoever asks erases it.
+    /// What the blob keeps, of ML-KEM and ML-DSA the seed; whoever asks erases it.
     var rawRepresentation: Data {
         switch self {
         case .p256(let key): key.rawRepresentation
+        case .mlkem768(let key): key.seedRepresentation
+        case .mlkem1024(let key): key.seedRepresentation
+        case .mldsa65(let key): key.seedRepresentation
+        case .mldsa87(let key): key.seedRepresentation
         }
     }
 
     var publicKey: Data {
         switch self {
         case .p256(let key): key.publicKey.x963Representation
+        case .mlkem768(let key): key.publicKey.rawRepresentation
+        case .mlkem1024(let key): key.publicKey.rawRepresentation
+        case .mldsa65(let key): key.publicKey.rawRepresentation
+        case .mldsa87(let key): key.publicKey.rawRepresentation
         }
     }
 
@@ -41,6 +69,7 @@ enum PrivateKey {
         case .p256(let key):
             guard let digest = GivenDigest(data), let signature = try? key.signature(for: digest) else { throw .param }
             return signature.rawRepresentation
+        default: throw .param
         }
     }
 
@@ -56,6 +85,7 @@ enum PrivateKey {
                 let secret = try? key.sharedSecretFromKeyAgreement(with: other)
             else { throw .param }
             return unsafe secret.withUnsafeBytes { unsafe Data($0) }
+        default: throw .param
         }
     }
 }
@@ -65,6 +95,10 @@ extension KeyInterface.Kind {
     var number: UInt8 {
         switch self {
         case .p256: 1
+        case .mlkem768: 2
+        case .mlkem1024: 3
+        case .mldsa65: 4
+        case .mldsa87: 5
         }
     }
 

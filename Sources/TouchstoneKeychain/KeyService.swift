@@ -44,6 +44,20 @@ package final class KeyService: Sendable {
                             use: Self.use(request.key, request.context, by: try connection.identity()),
                             publicKey: request.publicKey, operation: request.operation))
                 },
+                .method(KeyInterface.SignMessage.self) { [self] request, connection in
+                    try ask(
+                        EnclaveInterface.SignMessage.self,
+                        .init(
+                            use: Self.use(request.key, request.context, by: try connection.identity()),
+                            message: request.message, signatureContext: request.signatureContext))
+                },
+                .method(KeyInterface.Decapsulate.self) { [self] request, connection in
+                    try ask(
+                        EnclaveInterface.Decapsulate.self,
+                        .init(
+                            use: Self.use(request.key, request.context, by: try connection.identity()),
+                            encapsulated: request.encapsulated))
+                },
             ])
     }
 

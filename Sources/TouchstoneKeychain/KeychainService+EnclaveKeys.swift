@@ -21,6 +21,8 @@ extension KeychainService {
         } catch let error as RemoteError {
             throw error.as(KeyInterface.Failed.self).map { Status(rawValue: $0.status) } ?? .internalError
         }
+        // SE-01: as items there are keys of P-256 alone; what is kept of others is data.
+        guard facts.kind == .p256 else { throw Status.param }
         guard query.accessControl == nil || query.accessControl == facts.accessControl else { throw Status.param }
         var query = query
         for (name, value) in EnclaveKey.attributes(facts) {
@@ -50,13 +52,9 @@ enum EnclaveKey {
         var attributes: [String: AttributeValue] = [
             "kcls": .number(1), "klbl": .data(Data(Insecure.SHA1.hash(data: facts.publicKey))),
             "agrp": .string(facts.accessGroup), accessControl: .accessControl(facts.accessControl),
-            publicKey: .data(facts.publicKey),
+            publicKey: .data(facts.publicKey), "type": .number(73),
         ]
-        switch facts.kind {
-        case .p256:
-            attributes["type"] = .number(73)
-            for size in ["bsiz", "esiz"] { attributes[size] = .number(256) }
-        }
+        for size in ["bsiz", "esiz"] { attributes[size] = .number(256) }
         return attributes
     }
 

@@ -1,5 +1,5 @@
 public import Foundation
-internal import TouchstoneCore
+package import TouchstoneCore
 
 /// Why an evaluation ended without success.
 ///
@@ -63,7 +63,7 @@ extension LAError: _ObjectiveCBridgeable {
 
 extension NSError {
     /// What the device said, as the API hands it out: the code, few words for the owner, the device's own for a developer (A.5).
-    static func localAuthentication(_ failure: AuthenticationInterface.Failed) -> NSError {
+    package static func localAuthentication(_ failure: AuthenticationInterface.Failed) -> NSError {
         let description =
             LAError.Code(rawValue: failure.code.rawValue)?.localizedDescription ?? "Authentication failed."
         return NSError(

@@ -1,10 +1,17 @@
 import Foundation
+import LocalAuthentication
 import Security
 
 /// A keychain status by name and number, with the system's message for it.
 package func description(of status: OSStatus) -> String {
     let message = SecCopyErrorMessageString(status, nil) as String? ?? "no message"
     return "\(name(of: status)) \(status) (\(message))"
+}
+
+/// A failure as a developer looks it up: the name of an `LAError`, an `OSStatus` with its message, else the error itself.
+package func description(of error: any Error) -> String {
+    let error = error as NSError
+    return error.domain == NSOSStatusErrorDomain ? description(of: OSStatus(error.code)) : name(of: error as any Error)
 }
 
 private func name(of status: OSStatus) -> String {

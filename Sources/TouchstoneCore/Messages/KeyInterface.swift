@@ -10,6 +10,10 @@ package enum KeyInterface {
     package enum Kind: String, Codable, CaseIterable, Sendable {
         /// NIST P-256: signs (ECDSA) and exchanges keys (ECDH).
         case p256
+        /// ML-KEM of FIPS 203: takes out the secrets that others encapsulated.
+        case mlkem768, mlkem1024
+        /// ML-DSA of FIPS 204: signs messages.
+        case mldsa65, mldsa87
     }
 
     /// Makes a key; asks nobody (SE-15).
@@ -31,7 +35,7 @@ package enum KeyInterface {
         }
         package struct Reply: Codable, Sendable {
             package var key: Data
-            /// Of P-256 its point, uncompressed (X9.63, 65 bytes).
+            /// Of P-256 its point, uncompressed (X9.63, 65 bytes); of the others as their standards encode it.
             package var publicKey: Data
             package init(key: Data, publicKey: Data) {
                 self.key = key
@@ -61,7 +65,7 @@ package enum KeyInterface {
         }
     }
 
-    /// Signs.
+    /// Signs a digest.
     package enum Sign: VarlinkMethod {
         package static let name = "io.touchstone.Key.Sign"
         package struct Parameters: Codable, Sendable {

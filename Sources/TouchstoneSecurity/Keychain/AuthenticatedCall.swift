@@ -1,8 +1,8 @@
 internal import TouchstoneCore
-internal import TouchstoneTransport
+package import TouchstoneTransport
 
 /// How the owner is asked, where a call needs it: what a dictionary says of that.
-struct Authentication {
+package struct Authentication {
     var context: (any AuthenticationContext)?
     /// Of `kSecUseOperationPrompt`.
     var operationPrompt: String?
@@ -10,6 +10,14 @@ struct Authentication {
     var forbidsInteraction = false
     /// What the app calls the key that it wants to use.
     var keyLabel: String?
+
+    package init(
+        context: (any AuthenticationContext)?, operationPrompt: String? = nil, forbidsInteraction: Bool = false
+    ) {
+        self.context = context
+        self.operationPrompt = operationPrompt
+        self.forbidsInteraction = forbidsInteraction
+    }
 
     /// What the prompt says: the context's text, else the query's, else ours (AC-27).
     fileprivate var reason: String {
@@ -20,10 +28,10 @@ struct Authentication {
 }
 
 /// A call for an item or a key that has the owner asked as often as the device wants it (AC-40).
-struct AuthenticatedCall {
+package struct AuthenticatedCall {
     private let authentication: Authentication
 
-    init(_ authentication: Authentication) {
+    package init(_ authentication: Authentication) {
         self.authentication = authentication
     }
 
@@ -34,7 +42,7 @@ struct AuthenticatedCall {
     /// - Parameter body: The call, to the device and with the context given.
     /// - Returns: What the last call returned.
     /// - Throws: What the last call has thrown, or why the owner's proof was not had.
-    func run<Reply>(_ body: (any VarlinkEndpoint, String?) throws -> Reply) throws -> Reply {
+    package func run<Reply>(_ body: (any VarlinkEndpoint, String?) throws -> Reply) throws -> Reply {
         guard let context = authentication.context else { return try runWithoutContext(body) }
         let device = context.deviceContext
         return try run(

@@ -11,6 +11,7 @@ let package = Package(
             dependencies: [
                 .product(name: "Security", package: "touchstone"),
                 .product(name: "LocalAuthentication", package: "touchstone"),
+                .product(name: "CryptoKit", package: "touchstone"),
             ],
             swiftSettings: [.treatAllWarnings(as: .error)])
     ]

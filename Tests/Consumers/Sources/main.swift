@@ -1,5 +1,6 @@
 // swift-format-ignore-file: written as iOS apps are, force unwraps included.
 
+import CryptoKit
 import Foundation
 import LocalAuthentication
 import Security
@@ -56,4 +57,9 @@ require(failure { _ = try CertificateStore().all() } as? PasswordError == unavai
 require(
     failure { try CertificateStore().add(Data([0x30]), label: "none") } as? PasswordError == .notReadable, "certificate"
 )
+let correspondent = try Correspondent()
+require(correspondent == nil, "there is an enclave")
+require(
+    failure { _ = try SecureEnclave.P256.Signing.PrivateKey() }.map(explanation) == "failed: \(errSecNotAvailable)",
+    "a key without an enclave")
 print("ok")

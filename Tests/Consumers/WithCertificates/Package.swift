@@ -18,6 +18,8 @@ let package = Package(
                 .product(
                     name: "LocalAuthentication", package: "touchstone",
                     moduleAliases: ["LocalAuthentication": "Touchstone_LocalAuthentication"]),
+                .product(
+                    name: "CryptoKit", package: "touchstone", moduleAliases: ["CryptoKit": "Touchstone_CryptoKit"]),
                 .product(name: "X509", package: "swift-certificates"),
             ],
             swiftSettings: [.swiftLanguageMode(.v5), .treatAllWarnings(as: .error)])

@@ -1,0 +1,98 @@
+internal import Crypto
+internal import Foundation
+internal import TouchstoneCore
+internal import TouchstoneLocalAuthentication
+internal import TouchstoneSecurity
+internal import TouchstoneTransport
+
+/// A private key of the enclave, of any kind: what an app keeps of it, its public half, and on which context its owner is asked.
+struct EnclaveKey: Sendable {
+    let dataRepresentation: Data
+    /// As `KeyInterface` encodes it.
+    let publicKey: Data
+    /// Immutable, and every member of a context may be used from any thread.
+    nonisolated(unsafe) private let context: LAContext?
+
+    /// Has the enclave make a key, of the app's first access group.
+    init(_ kind: KeyInterface.Kind, _ accessControl: SecAccessControl, _ context: LAContext?) throws {
+        let reply = try Self.call(KeyInterface.Create.self, context) {
+            .init(kind: kind, accessControl: accessControl.value, accessGroup: nil, context: $0)
+        }
+        dataRepresentation = reply.key
+        publicKey = reply.publicKey
+        unsafe self.context = context
+    }
+
+    /// Takes up a key of this kind; whether it is one says the enclave.
+    init(_ kind: KeyInterface.Kind, _ dataRepresentation: Data, _ context: LAContext?) throws {
+        guard dataRepresentation.count <= KeyInterface.Limits.keyBytes else { throw CryptoKitError.unwrapFailure }
+        let reply = try Self.call(KeyInterface.Inspect.self, nil) { _ in .init(key: dataRepresentation) }
+        guard reply.kind == kind else { throw CryptoKitError.unwrapFailure }
+        self.dataRepresentation = dataRepresentation
+        publicKey = reply.publicKey
+        unsafe self.context = context
+    }
+
+    /// Has the enclave make a key of P-256.
+    static func p256(
+        _ isCompactRepresentable: Bool, _ accessControl: SecAccessControl, _ context: LAContext?
+    ) throws -> EnclaveKey {
+        // Every second key is: one that is not was kept by nobody, and is gone.
+        for _ in 0..<maximumTries {
+            let key = try EnclaveKey(.p256, accessControl, context)
+            let publicKey = try P256.Signing.PublicKey(x963Representation: key.publicKey)
+            if !isCompactRepresentable || publicKey.compactRepresentation != nil { return key }
+        }
+        throw CryptoKitError.underlyingCoreCryptoError(error: Status.internalError.rawValue)
+    }
+
+    /// Signs a digest of 32 bytes.
+    func signature(ofDigest digest: Data) throws -> Data {
+        try unsafe Self.call(KeyInterface.Sign.self, context) {
+            .init(key: dataRepresentation, data: digest, context: $0)
+        }.signature
+    }
+
+    func signature(for message: Data, context signatureContext: Data = Data()) throws -> Data {
+        guard message.count <= KeyInterface.Limits.messageBytes,
+            signatureContext.count <= KeyInterface.Limits.signatureContextBytes
+        else { throw CryptoKitError.incorrectParameterSize }
+        return try unsafe Self.call(KeyInterface.SignMessage.self, context) {
+            .init(key: dataRepresentation, message: message, signatureContext: signatureContext, context: $0)
+        }.signature
+    }
+
+    func sharedSecret(with publicKey: Data) throws -> Data {
+        try unsafe Self.call(KeyInterface.ExchangeKeys.self, context) {
+            .init(key: dataRepresentation, publicKey: publicKey, operation: .useKeyKeyExchange, context: $0)
+        }.sharedSecret
+    }
+
+    func decapsulate(_ encapsulated: Data) throws -> SymmetricKey {
+        var secret = try unsafe Self.call(KeyInterface.Decapsulate.self, context) {
+            .init(key: dataRepresentation, encapsulated: encapsulated, context: $0)
+        }.sharedSecret
+        defer { secret.resetBytes(in: 0..<secret.count) }
+        return SymmetricKey(data: secret)
+    }
+
+    /// Calls until the owner has proven what the key wants; what is thrown is what an app catches.
+    private static func call<M: VarlinkMethod>(
+        _ method: M.Type, _ context: LAContext?, _ parameters: (String?) -> M.Parameters
+    ) throws -> M.Reply {
+        do {
+            if let context, context.deviceContext.isInvalidated {
+                throw AuthenticationInterface.Failed(.invalidContext, "The context was invalidated.")
+            }
+            let authentication = Authentication(context: context, operationPrompt: "use a key in the Secure Enclave")
+            return try AuthenticatedCall(authentication).run { endpoint, context in
+                // None of them changes anything that is kept.
+                try endpoint.call(method, parameters(context), isRepeatable: true)
+            }
+        } catch {
+            throw thrown(error)
+        }
+    }
+
+    private static let maximumTries = 128
+}
