@@ -11,10 +11,10 @@ package import TouchstoneTransport
 package final class AuthenticationService: Sendable {
     let enclave: VarlinkClient
     let ownerID: UInt32
+    private let contexts: ContextOwners
     let state = Mutex(State())
 
     struct State {
-        var contexts: [String: ContextOwner] = [:]
         /// The contexts of each connection that made some: they end with it.
         var contextsByConnection: [ObjectIdentifier: Set<String>] = [:]
         var evaluation: RunningEvaluation?
@@ -29,17 +29,6 @@ package final class AuthenticationService: Sendable {
     }
 
     typealias Failed = AuthenticationInterface.Failed
-
-    /// A context belongs to the process that made it.
-    struct ContextOwner: Hashable {
-        private let app: [UInt8]
-        private let processID: Int32
-
-        init(app: String, processID: Int32) {
-            self.app = app.spelling
-            self.processID = processID
-        }
-    }
 
     enum Limits {
         static let contextsPerConnection = 256
@@ -76,9 +65,10 @@ package final class AuthenticationService: Sendable {
     /// - Parameters:
     ///   - enclave: The enclave's calls; its events come to `handle(_:)`.
     ///   - ownerID: The user whose device this is: only that user, or root, may show prompts.
-    package init(enclave: VarlinkClient, ownerID: UInt32) {
+    package init(enclave: VarlinkClient, ownerID: UInt32, contexts: ContextOwners) {
         self.enclave = enclave
         self.ownerID = ownerID
+        self.contexts = contexts
     }
 
     package var interfaces: [VarlinkInterface] {
@@ -162,11 +152,8 @@ package final class AuthenticationService: Sendable {
         let context = try enclave.call(
             EnclaveInterface.CreateContext.self, .init(app: app.identifier, accessGroups: app.accessGroups)
         ).context
-        let owner = ContextOwner(app: app.identifier, processID: connection.peer.processID)
-        state.withLock { state in
-            state.contexts[context] = owner
-            state.contextsByConnection[key, default: []].insert(context)
-        }
+        contexts.add(context, of: app)
+        state.withLock { _ = $0.contextsByConnection[key, default: []].insert(context) }
         // One handler for all of them, however many come and go.
         if count == nil { connection.onClose { [weak self] in self?.forgetContexts(of: key) } }
         return .init(context: context)
@@ -188,17 +175,16 @@ package final class AuthenticationService: Sendable {
 
     /// EV-50: what runs on the context ends with -9.
     private func forget(_ context: String) throws {
+        contexts.remove(context)
         let running = state.withLock { state -> RunningEvaluation? in
-            state.contexts[context] = nil
-            return state.evaluation?.context == context ? state.evaluation : nil
+            state.evaluation?.context == context ? state.evaluation : nil
         }
         _ = try enclave.call(EnclaveInterface.InvalidateContext.self, .init(context: context))
         if let running { finish(running.identifier, .failure(Self.failed(.appCancel))) }
     }
 
     private func isOwner(_ connection: VarlinkConnection, of context: String) throws -> Bool {
-        let owner = ContextOwner(app: try connection.identity().identifier, processID: connection.peer.processID)
-        return state.withLock { $0.contexts[context] } == owner
+        contexts.isOwner(try connection.identity(), of: context)
     }
 
     // MARK: application passwords

@@ -1,5 +1,5 @@
 import Foundation
-import TouchstoneCore
+package import TouchstoneCore
 package import TouchstoneTransport
 
 /// `io.touchstone.Key`: private keys of the enclave, for apps.
@@ -7,9 +7,11 @@ package import TouchstoneTransport
 /// Says to the enclave who the app is, and passes on the rest: it sees no key, and decides nothing.
 package final class KeyService: Sendable {
     private let enclave: VarlinkClient
+    private let contexts: ContextOwners
 
-    package init(enclave: VarlinkClient) {
+    package init(enclave: VarlinkClient, contexts: ContextOwners) {
         self.enclave = enclave
+        self.contexts = contexts
     }
 
     package var interface: VarlinkInterface {
@@ -23,7 +25,7 @@ package final class KeyService: Sendable {
                         EnclaveInterface.CreateKey.self,
                         .init(
                             kind: request.kind, accessControl: request.accessControl, accessGroup: group,
-                            app: app.identifier, context: request.context))
+                            app: app.identifier, context: contexts.own(request.context, of: app)))
                 },
                 .method(KeyInterface.Inspect.self) { [self] request, connection in
                     try ask(
@@ -34,14 +36,14 @@ package final class KeyService: Sendable {
                     try ask(
                         EnclaveInterface.Sign.self,
                         .init(
-                            use: Self.use(request.key, request.context, by: try connection.identity()),
+                            use: use(request.key, request.context, by: try connection.identity()),
                             data: request.data))
                 },
                 .method(KeyInterface.ExchangeKeys.self) { [self] request, connection in
                     try ask(
                         EnclaveInterface.ExchangeKeys.self,
                         .init(
-                            use: Self.use(request.key, request.context, by: try connection.identity()),
+                            use: use(request.key, request.context, by: try connection.identity()),
                             publicKey: request.publicKey, operation: request.operation))
                 },
                 .method(KeyInterface.SignMessage.self) { [self] request, connection in
@@ -61,8 +63,8 @@ package final class KeyService: Sendable {
             ])
     }
 
-    private static func use(_ key: Data, _ context: String?, by app: AppIdentity) -> EnclaveInterface.KeyUse {
-        .init(key: key, app: app.identifier, accessGroups: app.accessGroups, context: context)
+    private func use(_ key: Data, _ context: String?, by app: AppIdentity) -> EnclaveInterface.KeyUse {
+        .init(key: key, app: app.identifier, accessGroups: app.accessGroups, context: contexts.own(context, of: app))
     }
 
     /// The app's first, or the one it names (KC-40, KC-42).

@@ -58,7 +58,7 @@ extension KeychainService {
                         wrappedKey: items[index].row.wrappedKey,
                         binding: .init(
                             accessGroup: items[index].attributes.accessGroup, item: items[index].row.binding.bytes))
-                }, app: app.identifier, context: context))
+                }, app: app.identifier, context: contexts.own(context, of: app)))
         guard reply.items.count == asked.count else { throw Status.internalError }
         for (index, answer) in zip(asked, reply.items) {
             let row = items[index].row
@@ -104,7 +104,7 @@ extension KeychainService {
                 .init(
                     accessControl: control,
                     binding: .init(accessGroup: attributes.accessGroup, item: binding.bytes),
-                    key: unsafe itemKey.withUnsafeBytes { unsafe Data($0) }, app: app.identifier, context: context)
+                    key: unsafe itemKey.withUnsafeBytes { unsafe Data($0) }, app: app.identifier, context: contexts.own(context, of: app))
             ).wrappedKey
         } catch let error as RemoteError {
             let status = error.as(EnclaveInterface.NotWrapped.self).map { Status(rawValue: $0.status) }

@@ -2,7 +2,7 @@ import Crypto
 package import Foundation
 import GRDB
 import Synchronization
-import TouchstoneCore
+package import TouchstoneCore
 package import TouchstoneTransport
 
 /// `io.touchstone.Keychain`: items, queries, access groups; ciphertext only.
@@ -13,6 +13,7 @@ package import TouchstoneTransport
 package final class KeychainService: Sendable {
     let store: KeychainStore
     let enclave: VarlinkClient
+    let contexts: ContextOwners
     let lookupKey: LookupKey
     let metadataKeys = Mutex(MetadataKeys())
     private let refreshing = NSLock()
@@ -27,10 +28,12 @@ package final class KeychainService: Sendable {
 
     /// - Throws: what the enclave or the store throw.
     package init(
-        store: KeychainStore, enclave: VarlinkClient, now: @escaping @Sendable () -> Date = { Date() }
+        store: KeychainStore, enclave: VarlinkClient, contexts: ContextOwners,
+        now: @escaping @Sendable () -> Date = { Date() }
     ) throws {
         self.store = store
         self.enclave = enclave
+        self.contexts = contexts
         self.now = now
         lookupKey = LookupKey(try enclave.call(EnclaveInterface.GetLookupKey.self, Empty()).key)
         try refreshKeys()

@@ -30,10 +30,12 @@ package final class BootedDevice: Sendable {
         let daemon = Peer(processID: getpid(), userID: getuid(), identify: { nil })
         enclaveEndpoint = LoopbackEndpoint(router: enclaveRouter, peer: daemon)
         let enclave = try enclaveEndpoint.client()
-        let keychain = try KeychainService(store: store, enclave: enclave, now: { clock.date })
+        let contexts = ContextOwners()
+        let keychain = try KeychainService(
+            store: store, enclave: enclave, contexts: contexts, now: { clock.date })
         let backup = try BackupService(
             store: store, enclave: enclave, ownerID: getuid(), now: { clock.date })
-        let authentication = AuthenticationService(enclave: enclave, ownerID: getuid())
+        let authentication = AuthenticationService(enclave: enclave, ownerID: getuid(), contexts: contexts)
         let log = DeviceLog(storage: logStorage, enclave: enclave, journal: nil, report: { _ in })
         self.log = log
         let device = DeviceService(
@@ -44,7 +46,7 @@ package final class BootedDevice: Sendable {
         router = VarlinkRouter(
             info: .init(product: "touchstoned", version: TouchstoneVersion.current),
             interfaces: [
-                keychain.interface, KeyService(enclave: enclave).interface, backup.interface, device.interface,
+                keychain.interface, KeyService(enclave: enclave, contexts: contexts).interface, backup.interface, device.interface,
             ] + authentication.interfaces)
         ownerEndpoint = LoopbackEndpoint(router: router, peer: daemon)
         owner = try ownerEndpoint.client()

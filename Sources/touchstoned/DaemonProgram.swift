@@ -125,13 +125,14 @@ final class Daemon: Sendable {
         events = VarlinkClient(SocketChannel(descriptor: options.events))
         let store = try KeychainStore(
             file: options.state.appendingPathComponent("keychain").appendingPathComponent("keychain.db"))
-        let keychain = try KeychainService(store: store, enclave: enclave)
+        let contexts = ContextOwners()
+        let keychain = try KeychainService(store: store, enclave: enclave, contexts: contexts)
         let ending = Ending()
         self.ending = ending
         self.keychain = keychain
-        keys = KeyService(enclave: enclave)
+        keys = KeyService(enclave: enclave, contexts: contexts)
         backup = try BackupService(store: store, enclave: enclave, ownerID: getuid())
-        authentication = AuthenticationService(enclave: enclave, ownerID: getuid())
+        authentication = AuthenticationService(enclave: enclave, ownerID: getuid(), contexts: contexts)
         let deviceLog = DeviceLog(
             storage: LogFiles(directory: options.state), enclave: enclave,
             journal: Journal(device: options.device, environment: ProcessInfo.processInfo.environment),

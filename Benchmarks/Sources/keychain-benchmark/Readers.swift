@@ -7,7 +7,8 @@ struct Readers {
     private struct Failed: Error {}
 
     private let process = Process()
-    private let (input, output) = (Pipe(), Pipe())
+    private let input = Pipe()
+    private let output = Pipe()
 
     /// Reads until the standard input ends; prints one line when everybody has read, and the timings at the end.
     static func run(count: Int, items: Int, placement: String) throws {

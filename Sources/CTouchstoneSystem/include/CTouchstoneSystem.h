@@ -33,7 +33,7 @@ struct touchstone_executable {
 /// Returns 0 or an errno: EACCES where the process lets nobody look, ENOENT or ESRCH where it is gone.
 int touchstone_executable_of(int process, struct touchstone_executable *executable);
 
-/// Makes this process undumpable, unable to gain privileges, without core dumps and with umask 077. Returns 0 or an errno.
+/// Makes this process undumpable, unable to gain privileges, without core dumps or other reports of a crash, and with umask 077. Returns 0 or an errno.
 int touchstone_harden_process(void);
 
 /// Locks all present and future pages in memory where this process may (root or no RLIMIT_MEMLOCK). Returns whether it did.

@@ -165,6 +165,12 @@ def power(request):
     return value.to_bytes(len(request["base"]) // 2, "big")
 
 
+def public_point(request):
+    info = data(request, "data")
+    load = serialization.load_pem_public_key if info.startswith(b"-----") else serialization.load_der_public_key
+    return load(info).public_bytes(*POINT)
+
+
 def digest(request):
     return hashlib.new(request["hash"].lower(), data(request, "data")).digest()
 
@@ -173,7 +179,7 @@ OPERATIONS = {
     function.__name__: function
     for function in (
         ecies_encrypt, ecies_decrypt, agree, ecdsa_sign, ecdsa_verify, rsa_sign, rsa_verify, rsa_encrypt, rsa_decrypt,
-        hybrid_encrypt, hybrid_decrypt, rsa_generate, power, digest)
+        hybrid_encrypt, hybrid_decrypt, rsa_generate, power, digest, public_point)
 }
 
 

@@ -26,7 +26,8 @@ import TouchstoneTransport
             let peer = Peer(processID: getpid(), userID: getuid(), identify: { nil })
             let file = try files.get().url.appendingPathComponent("keychain.db")
             service = try KeychainService(
-                store: KeychainStore(file: file), enclave: LoopbackEndpoint(router: router, peer: peer).client())
+                store: KeychainStore(file: file), enclave: LoopbackEndpoint(router: router, peer: peer).client(),
+                contexts: ContextOwners())
             queue = try DatabaseQueue(path: file.path)
         }
 
