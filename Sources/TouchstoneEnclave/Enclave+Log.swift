@@ -59,7 +59,8 @@ extension Enclave {
             if withPassword { factors.append(.applicationPassword) }
         }
         return LogFact(
-            event: .keyUsed, app: use.app, asked: operation.logged, factors: factors, result: result, isRepeatable: true)
+            event: .keyUsed, app: use.app, asked: operation.logged, factors: factors, result: result, isRepeatable: true
+        )
     }
 
     /// The line of an item that was opened, or was not, because of its access control.
@@ -94,7 +95,8 @@ extension LogFact {
 
 extension LogFact {
     init(keyCreated request: EnclaveInterface.CreateKey.Parameters) {
-        self.init(event: .keyCreated, app: request.app, asked: request.accessControl.requirement.logged, isRepeatable: true)
+        self.init(
+            event: .keyCreated, app: request.app, asked: request.accessControl.requirement.logged, isRepeatable: true)
     }
 }
 

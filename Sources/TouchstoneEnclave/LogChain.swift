@@ -95,9 +95,11 @@ struct LogChain {
         guard isResumed, !waiting.isEmpty || !repeats.isEmpty else { return [] }
         var lines: [String] = []
         // Before what is new, so that a count stands before what came after it.
-        lines += endRepeats(now: now, date: date, all: isFinal)
+        lines += endRepeats(date) { isFinal || now - $1.since >= Limits.window }
         for fact in waiting {
             guard fact.isRepeatable else {
+                // Somebody touched a sensor for this app, or typed: what it does next is told at once again.
+                if let app = fact.app { lines += endRepeats(date) { counted, _ in counted.app == app } }
                 lines.append(line(fact, date))
                 continue
             }
@@ -105,12 +107,12 @@ struct LogChain {
                 repeats[fact]?.count += fact.count ?? 1
                 continue
             }
-            if repeats.count >= Limits.repeats { lines += endRepeats(now: now, date: date, all: true) }
+            if repeats.count >= Limits.repeats { lines += endRepeats(date) { _, _ in true } }
             repeats[fact] = Repeat(since: now)
             lines.append(line(fact, date))
         }
         waiting = []
-        if isFinal { lines += endRepeats(now: now, date: date, all: true) }
+        if isFinal { lines += endRepeats(date) { _, _ in true } }
         return lines
     }
 
@@ -123,17 +125,15 @@ struct LogChain {
         return last
     }
 
-    private mutating func endRepeats(now: Double, date: Date, all: Bool) -> [String] {
-        let over = repeats.filter { all || now - $0.value.since >= Limits.window }
+    /// Ends counting, oldest first; what was counted becomes an entry.
+    private mutating func endRepeats(_ date: Date, where isOver: (LogFact, Repeat) -> Bool) -> [String] {
         var lines: [String] = []
-        for (fact, counted) in over.sorted(by: { $0.value.since < $1.value.since }) {
+        for (fact, counted) in repeats.filter(isOver).sorted(by: { $0.value.since < $1.value.since }) {
             repeats[fact] = nil
             guard counted.count > 0 else { continue }
             var told = fact
             told.count = counted.count
             lines.append(line(told, date))
-            // It goes on: the next ones are counted too, from now.
-            if !all { repeats[fact] = Repeat(since: now) }
         }
         return lines
     }

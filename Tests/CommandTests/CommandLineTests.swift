@@ -41,7 +41,7 @@ struct CommandLineTests {
         ),
         ("device match left --times 0", "Error: --times takes a number between 1 and 100"),
         ("device boot --wait nan", "Error: --wait takes seconds between 0 and 3600"),
-        ("log -n -1", "Error: -n takes a number that is not negative"),
+        ("log --number=-1", "Error: -n takes a number that is not negative"),
         (
             "log --since never",
             "Error: --since takes a date (2026-11-21), a time (2026-11-21T16:00) or how long ago (90s, 30m, 12h, 7d)"

@@ -36,7 +36,7 @@ import TouchstoneCore
                 "APP          WHAT                                    FACTOR               RESULT",
                 "-            device started                          -                    ok",
                 "org.example  evaluation ended: biometryAny (3 more)  touch-id + passcode  ok",
-                "a\u{FFFD}b\u{FFFD}[31m    item opened: presence                   -                    enrolment-changed",
+                "a\u{FFFD}b\u{FFFD}[31m     item opened: presence                   -                    enrolment-changed",
             ])
         let more = table.lines([try entry(4, #""event":"locked","result":"ok""#)])
         #expect(

@@ -271,6 +271,17 @@ extension LogFact {
         #expect(boot.findings(await boot.written()) == [])
     }
 
+    @Test("A touch for an app ends its counts, and no other's") func countsEndWithATouch() async throws {
+        let boot = try Boot()
+        for app in ["a", "b"] {
+            for _ in 0..<3 { boot.host.note([.used(app, repeatable: true)]) }
+        }
+        boot.host.note([.used("a")])
+        boot.host.note([.used("a", repeatable: true)])
+        let entries = await boot.entries().dropFirst()
+        #expect(entries.map { "\($0.app ?? "") \($0.count ?? 0)" } == ["a 0", "b 0", "a 2", "a 0", "a 0"])
+    }
+
     @Test("What was counted is told when somebody asks where the log ends, and at the end") func countsAreNotLost()
         async throws
     {

@@ -89,10 +89,17 @@ struct LogTable {
         if let asked = entry.asked { what += ": \(asked)" }
         if let count = entry.count { what += " (\(count) more)" }
         return [
-            LogTime.local(entry), entry.app ?? "-", what,
+            LogTime.local(entry), entry.app.map(short) ?? "-", what,
             entry.factors.map { $0.map(\.rawValue).joined(separator: " + ") } ?? "-", entry.result,
         ].map(PlainText.line)
     }
+
+    /// The end of a long identifier, which is a path, tells more than its beginning.
+    private static func short(_ app: String) -> String {
+        app.count <= longestApp ? app : "…" + app.suffix(longestApp - 1)
+    }
+
+    private static let longestApp = 32
 
     private static func row(_ cells: [String], _ widths: [Int]) -> String {
         cells.enumerated().map { column, cell in

@@ -29,6 +29,27 @@ import TouchstoneTransport
         }
     }
 
+    @Test("#18: the log says that a backup was agreed to and made, and how many keys went") func logged() throws {
+        device.run { addAll(migratable) }
+        let wrong = OwnersBackup(passcode: "9999")
+        let booted = device.booted.withLock { $0 }
+        #expect(throws: (any Error).self) { try wrong.authorize(.export, on: booted) }
+        let (records, _) = try device.backup()
+        let other = try SimulatedDevice(passcode: "1234")
+        _ = try other.restore(records)
+        func told(_ device: SimulatedDevice) throws -> [String] {
+            _ = try device.call(DeviceInterface.GetLogHead.self, Empty())
+            return device.log.lines.compactMap(LogEntry.init(line:))
+                .filter { $0.event.hasPrefix("backup") || $0.event == "passcode-rejected" }
+                .map { "\($0.event) \($0.asked ?? "-") \($0.result) \($0.count ?? 0)" }
+        }
+        #expect(
+            try told(device) == [
+                "passcode-rejected export wrong 0", "backup-authorized export ok 0", "backup-exported - ok 3",
+            ])
+        #expect(try told(other) == ["backup-authorized import ok 0", "backup-imported - ok 3"])
+    }
+
     // MARK: what is in it
 
     @Test("KC-29, KC-26: items of the classes that may move come back on another device, whole") func movesHouse()
