@@ -153,6 +153,7 @@ step() {
     show "$narration" "$(sed -E 's/^[^:]*: //; s/ \(.*\)$//' <<<"$got" | paste -sd, | sed 's/,/, /g')"
 }
 
+command -v openssl >/dev/null || fail 'openssl is not there: install it (script/install-packages test does)'
 for program in "$touchstone" "$programs"/{gate,owner-check,credentials,re-registration,enclave-note,nonce}; do
     [[ -x $program ]] || fail "$program is not there: build both packages first (make demo does)"
 done

@@ -142,4 +142,29 @@ import TouchstoneTesting
                     secKey, .ecdsaSignatureMessageX962SHA256, data as CFData, signature as CFData, nil))
         }
     }
+
+    @Test("SE-03: the data of a key is what the keychain keeps of a SecKey; of another kind it keeps none")
+    func asItem()
+        throws
+    {
+        try device.run {
+            let key = try SecureEnclave.P256.Signing.PrivateKey()
+            func attributes(_ data: Data) -> [CFString: Any] {
+                [
+                    kSecClass: kSecClassKey, kSecAttrTokenID: kSecAttrTokenIDSecureEnclave,
+                    kSecAttrKeyClass: kSecAttrKeyClassPrivate, kSecValueData: data, kSecReturnRef: true,
+                ]
+            }
+            var found: CFTypeRef?
+            try #require(SecItemAdd(attributes(key.dataRepresentation) as CFDictionary, &found) == errSecSuccess)
+            let secKey = found as! SecKey
+            let data = Data("message".utf8)
+            let signature = try #require(
+                SecKeyCreateSignature(secKey, .ecdsaSignatureMessageX962SHA256, data as CFData, nil))
+            #expect(key.publicKey.isValidSignature(try .init(derRepresentation: signature as Data), for: data))
+
+            let other = try SecureEnclave.MLKEM768.PrivateKey().dataRepresentation
+            #expect(SecItemAdd(attributes(other) as CFDictionary, &found) == errSecParam)
+        }
+    }
 }

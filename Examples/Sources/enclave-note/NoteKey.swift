@@ -6,11 +6,13 @@ import Security
 enum NoteKey {
     private static let algorithm = SecKeyAlgorithm.eciesEncryptionCofactorVariableIVX963SHA256AESGCM
 
-    private static let item: [String: Any] = [
-        kSecClass as String: kSecClassKey,
-        kSecAttrKeyClass as String: kSecAttrKeyClassPrivate,
-        kSecAttrApplicationTag as String: Data("enclave-note".utf8),
-    ]
+    private static var item: [String: Any] {
+        [
+            kSecClass as String: kSecClassKey,
+            kSecAttrKeyClass as String: kSecAttrKeyClassPrivate,
+            kSecAttrApplicationTag as String: Data("enclave-note".utf8),
+        ]
+    }
 
     /// Makes the key for the fingers that are enrolled now; nobody is asked.
     static func make() throws -> SecKey {

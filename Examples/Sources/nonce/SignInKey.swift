@@ -7,11 +7,13 @@ import Security
 enum SignInKey {
     typealias Key = SecureEnclave.P256.Signing.PrivateKey
 
-    private static let item: [String: Any] = [
-        kSecClass as String: kSecClassGenericPassword,
-        kSecAttrService as String: "nonce",
-        kSecAttrAccount as String: "sign-in key",
-    ]
+    private static var item: [String: Any] {
+        [
+            kSecClass as String: kSecClassGenericPassword,
+            kSecAttrService as String: "nonce",
+            kSecAttrAccount as String: "sign-in key",
+        ]
+    }
 
     /// Makes a key for the fingers that are enrolled now, in place of the one before.
     static func make() throws -> Key {
