@@ -70,6 +70,8 @@ struct PromptAlert {
 
     private var instruction: String {
         switch prompt.phase {
+        case .permission: return "May it use Face ID on this device?"
+        case .retry: return "Face ID looks once more when you are ready."
         case .biometry:
             return prompt.biometryType == .touchID ? "Touch the fingerprint sensor." : "Look at the camera."
         case .fallback: return "Choose how to go on."
@@ -83,6 +85,8 @@ struct PromptAlert {
     private var buttons: String {
         let cancel = "[\(prompt.phase == .passcode ? "Esc" : "c")] \(PlainText.line(prompt.cancelTitle))"
         if prompt.phase == .passcode { return secondsLeft > 0 ? cancel : "[Return] OK \u{B7} " + cancel }
+        if prompt.phase == .permission { return "[a] Allow \u{B7} [d] Don\u{2019}t Allow \u{B7} " + cancel }
+        if prompt.phase == .retry { return "[t] Try Face ID Again \u{B7} " + cancel }
         guard let fallback = prompt.fallbackTitle else { return cancel }
         return "[f] \(PlainText.line(fallback)) \u{B7} " + cancel
     }
