@@ -17,7 +17,10 @@ package final class BootedDevice: Sendable {
     private let device: DeviceService
     let passcodeKey: Curve25519.KeyAgreement.PublicKey
 
-    init(storage: any EnclaveStorage, root: any RootOfTrust, clock: ManualClock, store: KeychainStore) throws {
+    init(
+        storage: any EnclaveStorage, root: any RootOfTrust, clock: ManualClock, store: KeychainStore,
+        report: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws {
         let host = try EnclaveHost(storage: storage, root: root, clock: clock, newPasscodeCost: { .minimum })
         passcodeKey = try Curve25519.KeyAgreement.PublicKey(rawRepresentation: host.passcodePublicKey())
         let enclaveRouter = VarlinkRouter(
@@ -29,7 +32,7 @@ package final class BootedDevice: Sendable {
         let keychain = try KeychainService(store: store, enclave: enclave, now: { clock.date })
         let backup = try BackupService(
             store: store, enclave: enclave, ownerID: getuid(), now: { clock.date })
-        let authentication = AuthenticationService(enclave: enclave, ownerID: getuid())
+        let authentication = AuthenticationService(enclave: enclave, ownerID: getuid(), report: report)
         let device = DeviceService(
             name: "test", enclave: enclave, authentication: authentication, ownerID: getuid(),
             keysChanged: { try keychain.refreshKeys() }, reboot: {})
