@@ -12,6 +12,7 @@ package final class AuthenticationService: Sendable {
     let enclave: VarlinkClient
     let ownerID: UInt32
     private let contexts: ContextOwners
+    private let report: @Sendable (String) -> Void
     let state = Mutex(State())
 
     struct State {
@@ -23,6 +24,8 @@ package final class AuthenticationService: Sendable {
         /// A program that comes later cannot take the screen.
         var agents: [ConnectedAgent] = []
         var backgroundApps: Set<[UInt8]> = []
+        /// Apps without a usage description of which the log knows.
+        var undescribedApps: Set<[UInt8]> = []
         /// Who waits for an application password to be stretched, by the enclave's ticket.
         var credentials: [String: @Sendable (Result<Void, Failed>) -> Void] = [:]
         var environmentWatchers: [ObjectIdentifier: EnvironmentWatcher] = [:]
@@ -32,6 +35,8 @@ package final class AuthenticationService: Sendable {
 
     enum Limits {
         static let contextsPerConnection = 256
+        /// Of which the log is told, each once.
+        static let undescribedApps = 1024
     }
 
     /// Carries what agents are shown, in the order in which it happened.
@@ -65,10 +70,16 @@ package final class AuthenticationService: Sendable {
     /// - Parameters:
     ///   - enclave: The enclave's calls; its events come to `handle(_:)`.
     ///   - ownerID: The user whose device this is: only that user, or root, may show prompts.
-    package init(enclave: VarlinkClient, ownerID: UInt32, contexts: ContextOwners) {
+    ///   - contexts: Which process made which context.
+    ///   - report: Is told what a developer should know, for the daemon's own log.
+    package init(
+        enclave: VarlinkClient, ownerID: UInt32, contexts: ContextOwners,
+        report: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
         self.enclave = enclave
         self.ownerID = ownerID
         self.contexts = contexts
+        self.report = report
     }
 
     package var interfaces: [VarlinkInterface] {
@@ -272,7 +283,8 @@ package final class AuthenticationService: Sendable {
                 EnclaveInterface.Preflight.self,
                 .init(
                     context: context, app: app.identifier, requirement: requirement,
-                    reuseDuration: options.reuseDuration))
+                    reuseDuration: options.reuseDuration, isFaceIDDescribed: app.faceIDUsageDescription != nil))
+            if preflight.verdict != .satisfied { try checkUsageDescription(app, requirement, options) }
             switch preflight.verdict {
             case .satisfied: return succeed()
             case .refused: throw Self.failed(preflight.code ?? .authenticationFailed)
@@ -281,10 +293,6 @@ package final class AuthenticationService: Sendable {
             // EV-54
             guard !options.interactionNotAllowed else {
                 throw AuthenticationInterface.Failed(.notInteractive, "User interaction required.")
-            }
-            // EV-05
-            guard !state.withLock({ $0.backgroundApps.contains(app.identifier.spelling) }) else {
-                throw AuthenticationInterface.Failed(.notInteractive, "Caller is not running foreground.")
             }
             let closing = Mutex<UInt64?>(nil)
             let identifier = try begin(requirement, subject, context: context, app: app, options: options) {
@@ -303,6 +311,25 @@ package final class AuthenticationService: Sendable {
         }
     }
 
+    /// CE-11: without a usage description there is no Face ID, and the log says why; a client that asked for it traps.
+    private func checkUsageDescription(
+        _ app: AppIdentity, _ requirement: Requirement, _ options: AuthenticationInterface.Options
+    ) throws {
+        guard app.faceIDUsageDescription == nil, requirement.proofs.contains(where: \.isMetByBiometry),
+            try facts(app).biometryType == .faceID
+        else { return }
+        let isNews = state.withLock { state in
+            state.undescribedApps.count < Limits.undescribedApps
+                && state.undescribedApps.insert(app.identifier.spelling).inserted
+        }
+        if isNews {
+            report(
+                "\(app.identifier) may not use Face ID: neither its manifest nor an Info.plist has NSFaceIDUsageDescription"
+            )
+        }
+        if options.isStrict == true { throw AuthenticationInterface.MissingUsageDescription() }
+    }
+
     private func facts(_ app: AppIdentity) throws -> EnclaveInterface.Facts {
         try enclave.call(EnclaveInterface.GetFacts.self, .init(app: app.identifier)).facts
     }
@@ -316,6 +343,10 @@ package final class AuthenticationService: Sendable {
         let biometryType = try facts(app).biometryType
         // The lock is held over the call so that no event of the new evaluation comes before it is known. The call answers at once.
         let (new, old) = try state.withLock { state -> (RunningEvaluation, RunningEvaluation?) in
+            // EV-05
+            guard !state.backgroundApps.contains(app.identifier.spelling) else {
+                throw AuthenticationInterface.Failed(.notInteractive, "Caller is not running foreground.")
+            }
             guard let agent = state.agents.first else {
                 throw AuthenticationInterface.Failed(
                     .notInteractive, "User interaction required: start an agent with `touchstone agent`.")
@@ -324,7 +355,8 @@ package final class AuthenticationService: Sendable {
                 EnclaveInterface.BeginEvaluation.self,
                 .init(
                     context: context, app: app.identifier, requirement: requirement,
-                    isFallbackHidden: options.fallbackTitle == ""))
+                    isFallbackHidden: options.fallbackTitle == "",
+                    isFaceIDDescribed: app.faceIDUsageDescription != nil))
             let old = state.evaluation
             let new = RunningEvaluation(
                 identifier: begun.evaluation, context: context, app: app, subject: subject, options: options,

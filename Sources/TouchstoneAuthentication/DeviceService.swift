@@ -83,6 +83,12 @@ package final class DeviceService: Sendable {
             .deferred(DeviceInterface.SetEraseData.self) { [self] request, call in
                 redeem(call) { try enclave.call(EnclaveInterface.SetEraseData.self, request) }
             },
+            owner(DeviceInterface.ListFaceIDPermissions.self) { [self] in
+                try enclave.call(EnclaveInterface.ListFaceIDPermissions.self, $0)
+            },
+            owner(DeviceInterface.SetFaceIDPermission.self) { [self] in
+                try enclave.call(EnclaveInterface.SetFaceIDPermission.self, $0)
+            },
             owner(DeviceInterface.Lock.self) { [self] request in
                 let reply = try enclave.call(EnclaveInterface.Lock.self, request)
                 try keysChanged()

@@ -51,6 +51,8 @@ struct EnclaveState: Codable, Equatable {
     var biometryFailures = 0
     var templates: [Template] = []
     var database: EnrolmentDatabase
+    /// Oldest answer first; nil in a file that was written before there were any.
+    var faceIDPermissions: [DeviceInterface.FaceIDPermission]?
     /// Absent unless wrong passcodes erased the device.
     var erasure: Erasure?
     /// One more with each write: an older file that was put back is told by it (PC-34).

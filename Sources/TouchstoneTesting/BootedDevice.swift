@@ -20,7 +20,7 @@ package final class BootedDevice: Sendable {
 
     init(
         storage: any EnclaveStorage, root: any RootOfTrust, clock: ManualClock, store: KeychainStore,
-        logStorage: any LogStorage = MemoryLog()
+        logStorage: any LogStorage = MemoryLog(), report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {
         let host = try EnclaveHost(storage: storage, root: root, clock: clock, newPasscodeCost: { .minimum })
         passcodeKey = try Curve25519.KeyAgreement.PublicKey(rawRepresentation: host.passcodePublicKey())
@@ -35,7 +35,8 @@ package final class BootedDevice: Sendable {
             store: store, enclave: enclave, contexts: contexts, now: { clock.date })
         let backup = try BackupService(
             store: store, enclave: enclave, ownerID: getuid(), now: { clock.date })
-        let authentication = AuthenticationService(enclave: enclave, ownerID: getuid(), contexts: contexts)
+        let authentication = AuthenticationService(
+            enclave: enclave, ownerID: getuid(), contexts: contexts, report: report)
         let log = DeviceLog(storage: logStorage, enclave: enclave, journal: nil, report: { _ in })
         self.log = log
         let device = DeviceService(

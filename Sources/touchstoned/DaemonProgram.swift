@@ -132,7 +132,8 @@ final class Daemon: Sendable {
         self.keychain = keychain
         keys = KeyService(enclave: enclave, contexts: contexts)
         backup = try BackupService(store: store, enclave: enclave, ownerID: getuid())
-        authentication = AuthenticationService(enclave: enclave, ownerID: getuid(), contexts: contexts)
+        authentication = AuthenticationService(
+            enclave: enclave, ownerID: getuid(), contexts: contexts, report: { [log] in log.error("\($0)") })
         let deviceLog = DeviceLog(
             storage: LogFiles(directory: options.state), enclave: enclave,
             journal: Journal(device: options.device, environment: ProcessInfo.processInfo.environment),

@@ -7,14 +7,19 @@ import TouchstoneCore
 
 struct AgentScriptTests {
     @Test func scriptIsReadLineByLine() throws {
-        let script = try AgentScript(parsing: "# demo\n\ncancel\n fallback\nwait\nignore\npasscode  12 34\n")
-        #expect(script.answers == [.cancel, .fallback, .wait, .ignore, .passcode(" 12 34")])
+        let script = try AgentScript(
+            parsing: "# demo\n\ncancel\n fallback\nwait\nignore\npasscode  12 34\nretry\nallow\ndeny")
+        #expect(
+            script.answers == [
+                .cancel, .fallback, .wait, .ignore, .passcode(" 12 34"), .retry, .permission(true), .permission(false),
+            ])
     }
 
     @Test func unknownLineIsNamedByItsNumberAndNotRepeated() {
         #expect(
             throws: Failure(
-                .usage, "line 2 of the script is none of: cancel, fallback, passcode TEXT, wait, ignore")
+                .usage,
+                "line 2 of the script is none of: cancel, fallback, retry, allow, deny, passcode TEXT, wait, ignore")
         ) { try AgentScript(parsing: "cancel\npass 1234") }
     }
 }

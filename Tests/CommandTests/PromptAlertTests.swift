@@ -39,9 +39,31 @@ struct PromptAlertTests {
         #expect(lines.last == "  [f] Enter Passcode · [c] Cancel")
     }
 
-    @Test func faceIDShowsTheReasonOnlyAfterAFailure() {
-        #expect(!text(prompt(biometry: .faceID)).contains("  It says: “log in”"))
-        #expect(text(prompt(biometry: .faceID, failures: 1)).contains("  It says: “log in”"))
+    @Test("EV-11: Face ID shows a line and no alert while it looks")
+    func faceIDIsAnIndicator() {
+        #expect(
+            text(prompt(reason: "", biometry: .faceID)) == ["Face ID for “gate”: look at the camera · [c] Cancel"])
+    }
+
+    @Test("EV-16: after the first miss Face ID offers to look again, and no fallback; after the second the fallback")
+    func faceIDAfterAFailure() {
+        let first = text(prompt(reason: "", biometry: .faceID, phase: .retry, failures: 1))
+        #expect(
+            first == [
+                "  Face ID for “gate”", "  known by its file only: /usr/bin/gate, process 42", "  Not recognised.",
+                "  Face ID looks once more when you are ready.", "  [t] Try Face ID Again · [c] Cancel",
+            ])
+        let second = text(prompt(biometry: .faceID, phase: .fallback, fallback: "Use PIN", failures: 2))
+        #expect(second.contains("  It says: “log in”"))
+        #expect(second.last == "  [f] Use PIN · [c] Cancel")
+    }
+
+    @Test("CE-10: the permission question says what the app wants Face ID for, and offers both answers")
+    func permissionQuestion() {
+        let lines = text(prompt(reason: "open the safe", biometry: .faceID, phase: .permission))
+        #expect(lines.contains("  It says: “open the safe”"))
+        #expect(
+            lines.suffix(2) == ["  May it use Face ID on this device?", "  [a] Allow · [d] Don’t Allow · [c] Cancel"])
     }
 
     @Test func passcodeShowsDotsAndDelaysShowSeconds() {

@@ -8,8 +8,12 @@ package enum AgentInterface {
     package static let name = "io.touchstone.Agent"
 
     package enum Phase: String, Codable, Sendable {
+        /// The owner is asked whether the app may use Face ID at all: once, the first time it would (CE-10).
+        case permission
         /// The sensor waits.
         case biometry
+        /// Face ID has failed once and looks again when it is told to; no fallback yet (EV-16).
+        case retry
         /// Biometry has stopped for this evaluation; only the fallback and cancel are left (EV-16).
         case fallback
         /// The passcode is asked for.
@@ -20,7 +24,9 @@ package enum AgentInterface {
         package var identifier: String
         /// Verified, as far as its evidence goes.
         package var app: AppIdentity
-        /// The app's claim, stripped of control characters and direction overrides.
+        /// The app's claim, stripped of control characters and direction overrides; empty where it is not to be shown (EV-11).
+        ///
+        /// In the phase `permission` its usage description (CE-11), else the reason.
         package var reason: String
         /// What an access control is asked about; nil for a policy.
         package var operation: AccessControlOperation?
@@ -103,6 +109,27 @@ package enum AgentInterface {
 
     package enum ChooseFallback: VarlinkMethod {
         package static let name = "io.touchstone.Agent.ChooseFallback"
+        package typealias Parameters = Cancel.Parameters
+        package typealias Reply = Empty
+    }
+
+    /// Whether the app may use Face ID, now and later; for a prompt in the phase `permission`.
+    package enum AnswerPermission: VarlinkMethod {
+        package static let name = "io.touchstone.Agent.AnswerPermission"
+        package struct Parameters: Codable, Sendable {
+            package var prompt: String
+            package var isAllowed: Bool
+            package init(prompt: String, isAllowed: Bool) {
+                self.prompt = prompt
+                self.isAllowed = isAllowed
+            }
+        }
+        package typealias Reply = Empty
+    }
+
+    /// Has Face ID look once more; for a prompt in the phase `retry` (EV-16).
+    package enum TryAgain: VarlinkMethod {
+        package static let name = "io.touchstone.Agent.TryAgain"
         package typealias Parameters = Cancel.Parameters
         package typealias Reply = Empty
     }

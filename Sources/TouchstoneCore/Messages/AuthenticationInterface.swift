@@ -16,16 +16,19 @@ package enum AuthenticationInterface {
         /// Seconds, clamped to 0...300 on use (EV-42).
         package var reuseDuration: Double
         package var interactionNotAllowed: Bool
+        /// Fail with `MissingUsageDescription` where Face ID would be used and the app does not say what for (CE-11); nil is false.
+        package var isStrict: Bool?
 
         package init(
             reason: String, fallbackTitle: String? = nil, cancelTitle: String? = nil, reuseDuration: Double = 0,
-            interactionNotAllowed: Bool = false
+            interactionNotAllowed: Bool = false, isStrict: Bool? = nil
         ) {
             self.reason = reason
             self.fallbackTitle = fallbackTitle
             self.cancelTitle = cancelTitle
             self.reuseDuration = reuseDuration
             self.interactionNotAllowed = interactionNotAllowed
+            self.isStrict = isStrict
         }
     }
 
@@ -137,6 +140,12 @@ package enum AuthenticationInterface {
             }
         }
         package typealias Reply = EvaluatePolicy.Reply
+    }
+
+    /// The app would use Face ID and has no usage description; told only to one that asked for it with `isStrict` (CE-11).
+    package struct MissingUsageDescription: VarlinkError {
+        package static let name = "io.touchstone.Authentication.MissingUsageDescription"
+        package init() {}
     }
 
     /// The evaluation ended without success.

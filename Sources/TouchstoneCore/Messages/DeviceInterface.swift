@@ -140,6 +140,41 @@ package enum DeviceInterface {
         package typealias Reply = Empty
     }
 
+    /// Whether an app may use Face ID, as the owner answered (CE-09).
+    package struct FaceIDPermission: Codable, Hashable, Sendable {
+        /// Application identifier.
+        package var app: String
+        package var isAllowed: Bool
+        package init(app: String, isAllowed: Bool) {
+            self.app = app
+            self.isAllowed = isAllowed
+        }
+    }
+
+    /// The apps for which the owner has answered, in the order of the answers.
+    package enum ListFaceIDPermissions: VarlinkMethod {
+        package static let name = "io.touchstone.Device.ListFaceIDPermissions"
+        package typealias Parameters = Empty
+        package struct Reply: Codable, Sendable {
+            package var permissions: [FaceIDPermission]
+            package init(permissions: [FaceIDPermission]) { self.permissions = permissions }
+        }
+    }
+
+    package enum SetFaceIDPermission: VarlinkMethod {
+        package static let name = "io.touchstone.Device.SetFaceIDPermission"
+        package struct Parameters: Codable, Sendable {
+            package var app: String
+            /// nil forgets the answer: the app's next evaluation asks.
+            package var isAllowed: Bool?
+            package init(app: String, isAllowed: Bool?) {
+                self.app = app
+                self.isAllowed = isAllowed
+            }
+        }
+        package typealias Reply = Empty
+    }
+
     // Driving methods: each answers `NotSimulated` on a real device.
 
     /// Ends both daemons after the reply; the supervisor starts them again.
@@ -244,6 +279,8 @@ package enum DeviceInterface {
         case passcodeNotSet, passcodeAlreadySet, passcodeDisabled, passcodeTooShort, passcodeTooLong, busy
         /// The new passcode is not of the kind that was said.
         case passcodeNotOfKind
+        /// It has another sensor than a camera, or none.
+        case noFaceID
         case noSensor, tooManyFingers, fingerAlreadyEnrolled, noSuchFinger, invalidName
         case staleNonce, unreadablePasscode, notOwner
         /// The device's disk did not take it: nothing changed.

@@ -137,11 +137,17 @@ package enum EnclaveInterface {
             package var app: String
             package var requirement: Requirement
             package var reuseDuration: Double
-            package init(context: String?, app: String, requirement: Requirement, reuseDuration: Double) {
+            /// Whether the app says why it wants Face ID; without that it may not use it (CE-11).
+            package var isFaceIDDescribed: Bool
+            package init(
+                context: String?, app: String, requirement: Requirement, reuseDuration: Double,
+                isFaceIDDescribed: Bool = true
+            ) {
                 self.context = context
                 self.app = app
                 self.requirement = requirement
                 self.reuseDuration = reuseDuration
+                self.isFaceIDDescribed = isFaceIDDescribed
             }
         }
         package struct Reply: Codable, Sendable {
@@ -198,11 +204,17 @@ package enum EnclaveInterface {
             package var requirement: Requirement
             /// The app hid the fallback button (EV-14, EV-22).
             package var isFallbackHidden: Bool
-            package init(context: String, app: String, requirement: Requirement, isFallbackHidden: Bool) {
+            /// Whether the app says why it wants Face ID; without that it may not use it (CE-11).
+            package var isFaceIDDescribed: Bool
+            package init(
+                context: String, app: String, requirement: Requirement, isFallbackHidden: Bool,
+                isFaceIDDescribed: Bool = true
+            ) {
                 self.context = context
                 self.app = app
                 self.requirement = requirement
                 self.isFallbackHidden = isFallbackHidden
+                self.isFaceIDDescribed = isFaceIDDescribed
             }
         }
         package struct Reply: Codable, Sendable {
@@ -235,6 +247,25 @@ package enum EnclaveInterface {
             package var evaluation: String
             package init(evaluation: String) { self.evaluation = evaluation }
         }
+        package typealias Reply = Empty
+    }
+
+    package enum AnswerPermission: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.AnswerPermission"
+        package struct Parameters: Codable, Sendable {
+            package var evaluation: String
+            package var isAllowed: Bool
+            package init(evaluation: String, isAllowed: Bool) {
+                self.evaluation = evaluation
+                self.isAllowed = isAllowed
+            }
+        }
+        package typealias Reply = Empty
+    }
+
+    package enum TryAgain: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.TryAgain"
+        package typealias Parameters = EndEvaluation.Parameters
         package typealias Reply = Empty
     }
 
@@ -301,6 +332,18 @@ package enum EnclaveInterface {
         package static let name = "io.touchstone.Enclave.GetNonce"
         package typealias Parameters = Empty
         package typealias Reply = DeviceInterface.GetNonce.Reply
+    }
+
+    package enum ListFaceIDPermissions: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.ListFaceIDPermissions"
+        package typealias Parameters = Empty
+        package typealias Reply = DeviceInterface.ListFaceIDPermissions.Reply
+    }
+
+    package enum SetFaceIDPermission: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.SetFaceIDPermission"
+        package typealias Parameters = DeviceInterface.SetFaceIDPermission.Parameters
+        package typealias Reply = Empty
     }
 
     package struct Ticket: Codable, Sendable {

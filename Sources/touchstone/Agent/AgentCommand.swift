@@ -9,7 +9,7 @@ struct AgentCommand: ParsableCommand {
         abstract: "Show the device's prompts in this terminal.",
         discussion: """
             Prints a line that begins with "ready" when prompts can come, then waits. c or Esc cancels a prompt, f chooses the \
-            other way it offers; Ctrl-C cancels the prompt that is up, or leaves when none is. The passcode does not show, and \
+            other way it offers, t has Face ID look once more, a and d allow and deny its use; Ctrl-C cancels the prompt that is up, or leaves when none is. The passcode does not show, and \
             is sealed for the enclave before it leaves this process.
 
             SCRIPTS
@@ -17,6 +17,9 @@ struct AgentCommand: ParsableCommand {
             devices only. One answer a line, '#' begins a comment; each is given when a prompt reaches a state that takes it:
               cancel         press cancel
               fallback       press the other button, once it is offered
+              retry          have Face ID look once more, once it has failed
+              allow          allow the app the use of Face ID, once that is asked
+              deny           deny it
               passcode TEXT  enter TEXT, once the passcode is asked for
               wait           leave the prompt until its next state
               ignore         leave the prompt until it is taken down

@@ -3,7 +3,9 @@ import Foundation
 /// Answers written down beforehand.
 struct AgentScript: Equatable {
     enum Answer: Equatable {
-        case cancel, fallback, wait, ignore
+        case cancel, fallback, retry, wait, ignore
+        /// Whether the app may use Face ID.
+        case permission(Bool)
         case passcode(String)
     }
 
@@ -17,6 +19,9 @@ struct AgentScript: Equatable {
             switch words {
             case "cancel": answers.append(.cancel)
             case "fallback": answers.append(.fallback)
+            case "retry": answers.append(.retry)
+            case "allow": answers.append(.permission(true))
+            case "deny": answers.append(.permission(false))
             case "wait": answers.append(.wait)
             case "ignore": answers.append(.ignore)
             case _ where words.hasPrefix("passcode ") && words.count > "passcode ".count:
@@ -24,7 +29,8 @@ struct AgentScript: Equatable {
             default:
                 throw Failure(
                     .usage,
-                    "line \(number + 1) of the script is none of: cancel, fallback, passcode TEXT, wait, ignore")
+                    "line \(number + 1) of the script is none of: cancel, fallback, retry, allow, deny, passcode TEXT, wait, ignore"
+                )
             }
         }
     }

@@ -147,6 +147,11 @@ final class AgentSession {
             case .fallback:
                 choice = "Ended by \u{201C}\(PlainText.line(prompt.fallbackTitle ?? ""))\u{201D}."
                 _ = try calls.call(AgentInterface.ChooseFallback.self, .init(prompt: prompt.identifier))
+            case .tryAgain:
+                _ = try calls.call(AgentInterface.TryAgain.self, .init(prompt: prompt.identifier))
+            case .permission(let isAllowed):
+                _ = try calls.call(
+                    AgentInterface.AnswerPermission.self, .init(prompt: prompt.identifier, isAllowed: isAllowed))
             case .passcode(let passcode):
                 // Before the delay is over it would not be looked at.
                 guard retryAt == nil else { return }

@@ -18,6 +18,13 @@ struct PromptAlert {
     func lines(columns: Int) -> [Line] {
         let width = max(Self.minimumColumns, min(columns - 1, Self.maximumColumns))
         let rule = Line(style: .plain, text: String(repeating: "─", count: width))
+        // EV-11: Face ID looks without an alert.
+        if prompt.phase == .biometry, prompt.biometryType == .faceID {
+            return PlainText.wrap(
+                "Face ID for \u{201C}\(PlainText.line(prompt.app.name))\u{201D}: look at the camera \u{B7} \(buttons)",
+                columns: width
+            ).map { Line(style: .plain, text: $0) }
+        }
         var lines = [rule]
         func add(_ style: Style, _ text: String) {
             lines += PlainText.wrap(text, columns: width - Self.indent.count).map {
@@ -26,8 +33,8 @@ struct PromptAlert {
         }
         add(.title, "\(title) for \u{201C}\(PlainText.line(prompt.app.name))\u{201D}")
         add(.plain, evidence)
-        // Face ID shows no reason until it has failed (EV-11).
-        if !prompt.reason.isEmpty, prompt.biometryType != .faceID || prompt.phase != .biometry || prompt.failures > 0 {
+        // EV-11: the device leaves it out where it is not to be shown.
+        if !prompt.reason.isEmpty {
             add(.claim, "It says: \u{201C}\(PlainText.line(prompt.reason))\u{201D}")
         }
         if let use { add(.claim, use) }
@@ -82,6 +89,8 @@ struct PromptAlert {
 
     private var instruction: String {
         switch prompt.phase {
+        case .permission: return "May it use Face ID on this device?"
+        case .retry: return "Face ID looks once more when you are ready."
         case .biometry:
             return prompt.biometryType == .touchID ? "Touch the fingerprint sensor." : "Look at the camera."
         case .fallback: return "Choose how to go on."
@@ -95,6 +104,8 @@ struct PromptAlert {
     private var buttons: String {
         let cancel = "[\(prompt.phase == .passcode ? "Esc" : "c")] \(PlainText.line(prompt.cancelTitle))"
         if prompt.phase == .passcode { return secondsLeft > 0 ? cancel : "[Return] OK \u{B7} " + cancel }
+        if prompt.phase == .permission { return "[a] Allow \u{B7} [d] Don\u{2019}t Allow \u{B7} " + cancel }
+        if prompt.phase == .retry { return "[t] Try Face ID Again \u{B7} " + cancel }
         guard let fallback = prompt.fallbackTitle else { return cancel }
         return "[f] \(PlainText.line(fallback)) \u{B7} " + cancel
     }

@@ -5,6 +5,10 @@ import TouchstoneCore
 enum PromptAnswer {
     case cancel
     case fallback
+    /// Have Face ID look once more.
+    case tryAgain
+    /// Whether the app may use Face ID.
+    case permission(Bool)
     case passcode(PasscodeBuffer)
     /// Lay a finger of a simulated device on its sensor; nil: one that is not enrolled.
     case touch(String?)
@@ -83,6 +87,9 @@ final class KeyboardAnswers: PromptAnswers {
         guard prompt.phase == .passcode else {
             switch key {
             case UInt8(ascii: "c"), UInt8(ascii: "C"): return .cancel
+            case UInt8(ascii: "a"), UInt8(ascii: "A"): return prompt.phase == .permission ? .permission(true) : nil
+            case UInt8(ascii: "d"), UInt8(ascii: "D"): return prompt.phase == .permission ? .permission(false) : nil
+            case UInt8(ascii: "t"), UInt8(ascii: "T"): return prompt.phase == .retry ? .tryAgain : nil
             case UInt8(ascii: "f"), UInt8(ascii: "F"): return prompt.fallbackTitle == nil ? nil : .fallback
             case UInt8(ascii: "n"), UInt8(ascii: "N"): return fingers == nil ? nil : .touch(nil)
             case UInt8(ascii: "1")...UInt8(ascii: "9"):
@@ -143,6 +150,14 @@ final class ScriptedAnswers: PromptAnswers {
             guard prompt.fallbackTitle != nil else { return nil }
             pending = nil
             return .fallback
+        case .retry:
+            guard prompt.phase == .retry else { return nil }
+            pending = nil
+            return .tryAgain
+        case .permission(let isAllowed):
+            guard prompt.phase == .permission else { return nil }
+            pending = nil
+            return .permission(isAllowed)
         case .passcode(let text):
             guard prompt.takesPasscode else { return nil }
             pending = nil
