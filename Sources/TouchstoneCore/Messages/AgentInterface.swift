@@ -28,6 +28,10 @@ package enum AgentInterface {
         ///
         /// In the phase `permission` its usage description (CE-11), else the reason.
         package var reason: String
+        /// What an access control is asked about; nil for a policy.
+        package var operation: AccessControlOperation?
+        /// What the app calls the key it wants to use: its claim, as the reason is.
+        package var keyLabel: String?
         package var biometryType: BiometryType
         package var phase: Phase
         package var cancelTitle: String
@@ -43,13 +47,15 @@ package enum AgentInterface {
         package var wrongPasscode: Bool
 
         package init(
-            identifier: String, app: AppIdentity, reason: String, biometryType: BiometryType, phase: Phase,
-            cancelTitle: String, fallbackTitle: String?, failures: Int, nonce: Data, retryAfterSeconds: Double?,
-            wrongPasscode: Bool
+            identifier: String, app: AppIdentity, reason: String, operation: AccessControlOperation? = nil,
+            keyLabel: String? = nil, biometryType: BiometryType, phase: Phase, cancelTitle: String,
+            fallbackTitle: String?, failures: Int, nonce: Data, retryAfterSeconds: Double?, wrongPasscode: Bool
         ) {
             self.identifier = identifier
             self.app = app
             self.reason = reason
+            self.operation = operation
+            self.keyLabel = keyLabel
             self.biometryType = biometryType
             self.phase = phase
             self.cancelTitle = cancelTitle

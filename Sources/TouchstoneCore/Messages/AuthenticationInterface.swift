@@ -125,13 +125,17 @@ package enum AuthenticationInterface {
             package var context: String
             package var accessControl: AccessControl
             package var operation: AccessControlOperation
+            /// What the app calls the key it wants to use, for the owner to read.
+            package var keyLabel: String?
             package var options: Options
             package init(
-                context: String, accessControl: AccessControl, operation: AccessControlOperation, options: Options
+                context: String, accessControl: AccessControl, operation: AccessControlOperation,
+                keyLabel: String? = nil, options: Options
             ) {
                 self.context = context
                 self.accessControl = accessControl
                 self.operation = operation
+                self.keyLabel = keyLabel
                 self.options = options
             }
         }

@@ -16,15 +16,18 @@ package enum KeychainInterface {
         package var persistentReference: Data?
         /// Of an identity; `data` is its key's.
         package var certificate: Data?
+        /// Of a key of the enclave, where a reference is asked for; `data` is then what `KeyInterface` calls the key.
+        package var publicKey: Data?
 
         package init(
             attributes: Dictionary? = nil, data: Data? = nil, persistentReference: Data? = nil,
-            certificate: Data? = nil
+            certificate: Data? = nil, publicKey: Data? = nil
         ) {
             self.attributes = attributes
             self.data = data
             self.persistentReference = persistentReference
             self.certificate = certificate
+            self.publicKey = publicKey
         }
     }
 
