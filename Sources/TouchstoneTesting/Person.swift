@@ -30,7 +30,7 @@ final class Person: Sendable {
         let ready = NSCondition()
         let isReady = Mutex(false)
         Thread.detachNewThread { [weak self] in
-            try? agent.stream(AgentInterface.Subscribe.self, Empty()) { reply in
+            try? agent.stream(AgentInterface.Subscribe.self, .init()) { reply in
                 if reply.event == .ready {
                     ready.withLock {
                         isReady.withLock { $0 = true }
@@ -133,6 +133,10 @@ final class Person: Sendable {
             } catch let error as RemoteError where error.as(DeviceInterface.Refused.self) != nil {
                 // Not looked at, as during a delay: the prompt is shown again, for the next.
             }
+        case .applicationPassword(let password):
+            guard prompt.phase == .applicationPassword, let context = prompt.context else { return false }
+            let sealed = try device.seal([password], for: .credential(context: context), nonce: prompt.nonce)
+            _ = try hand.call(AgentInterface.EnterPasscode.self, .init(prompt: prompt.identifier, passcode: sealed))
         case .cancel: _ = try hand.call(AgentInterface.Cancel.self, .init(prompt: prompt.identifier))
         case .fallback: _ = try hand.call(AgentInterface.ChooseFallback.self, .init(prompt: prompt.identifier))
         case .leaveApp:
@@ -150,6 +154,8 @@ extension SimulatedDevice.Prompt {
         cancelTitle = prompt.cancelTitle
         fallbackTitle = prompt.fallbackTitle
         asksForPasscode = prompt.phase == .passcode
+        asksForApplicationPassword = prompt.phase == .applicationPassword
+        isWrong = prompt.wrongPasscode
         failures = prompt.failures
     }
 }

@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import Synchronization
 import TouchstoneAuthentication
@@ -14,6 +13,8 @@ extension SimulatedDevice {
         case nonMatch
         /// Types a passcode where one is asked for.
         case passcode(String)
+        /// Types a password of the app's where one is asked for (EV-61).
+        case applicationPassword(String)
         /// Taps Cancel.
         case cancel
         /// Taps the fallback button.
@@ -34,6 +35,10 @@ extension SimulatedDevice {
         public let fallbackTitle: String?
         /// Whether the passcode is asked for.
         public let asksForPasscode: Bool
+        /// Whether a password of the app's own is asked for.
+        public let asksForApplicationPassword: Bool
+        /// Whether the passcode or password entered last was wrong.
+        public let isWrong: Bool
         /// Touches in this prompt that did not match.
         public let failures: Int
     }
@@ -58,6 +63,11 @@ extension SimulatedDevice {
     /// - Parameter isAttended: Whether somebody is.
     public func setAttended(_ isAttended: Bool) {
         if isAttended { person.attend(booted.withLock { $0 }) } else { person.leave() }
+    }
+
+    /// Lets the time be up in which an agent has to show the prompt.
+    package func passShowingDeadline() {
+        booted.withLock { $0 }.deadline.pass()
     }
 
     // MARK: lock screen

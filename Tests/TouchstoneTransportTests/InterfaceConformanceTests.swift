@@ -14,7 +14,9 @@ import TouchstoneEnclave
     /// `everyErrorIsListed` holds that none is missing here.
     private static let errors: [any VarlinkError.Type] = [
         KeychainInterface.Failed.self, KeychainInterface.AuthenticationNeeded.self,
-        AuthenticationInterface.Failed.self, AgentInterface.NoSuchPrompt.self, DeviceInterface.NotSimulated.self,
+        AuthenticationInterface.Failed.self, AgentInterface.NoSuchPrompt.self,
+        AgentInterface.UnsupportedVersion.self, AuthenticationInterface.MissingUsageDescription.self,
+        DeviceInterface.NotSimulated.self,
         DeviceInterface.PasscodeRejected.self, DeviceInterface.Refused.self, EnclaveInterface.NotWrapped.self,
         EnclaveInterface.InvalidContext.self, EnclaveInterface.NoSuchEvaluation.self, EnclaveInterface.NotKept.self,
         EnclaveInterface.NoSuchBackup.self, BackupInterface.NotOwner.self, BackupInterface.NoSuchSession.self,
