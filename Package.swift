@@ -65,7 +65,7 @@ let package = Package(
         library("TouchstoneAge", ["TouchstoneMemory", "CSodium", crypto]),
 
         // transport: messages, client and dispatch without a server; the socket server apart, so that apps do not link it
-        library("TouchstoneTransport", ["TouchstoneCore", "CTouchstoneSystem"]),
+        library("TouchstoneTransport", ["TouchstoneCore", "CTouchstoneSystem", crypto]),
         library(
             "TouchstoneSocketServer",
             [
@@ -160,7 +160,7 @@ let package = Package(
         tests(
             "CommandTests",
             [
-                "touchstone", "TouchstoneCore", crypto,
+                "touchstone", "TouchstoneCore", "TouchstoneTransport", crypto,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
 

@@ -5,7 +5,11 @@ import TouchstoneTransport
 extension AuthenticationService {
     var agentHandlers: [VarlinkHandler] {
         [
-            .deferred(AgentInterface.Subscribe.self) { [self] _, call in subscribe(call) },
+            .deferred(AgentInterface.Subscribe.self) { [self] request, call in subscribe(request.version, call) },
+            .method(AgentInterface.ConfirmShown.self) { [self] request, connection in
+                try checkPrompt(request.prompt, connection)
+                return Empty()
+            },
             .method(AgentInterface.Cancel.self) { [self] request, connection in
                 try checkPrompt(request.prompt, connection)
                 cancel(request.prompt, .userCancel)
@@ -33,9 +37,12 @@ extension AuthenticationService {
                 }
             },
             .method(AgentInterface.EnterPasscode.self) { [self] request, connection in
-                try checkPrompt(request.prompt, connection)
+                let prompt = try checkPrompt(request.prompt, connection)
                 return try asking {
-                    try enclave.call(
+                    if prompt.phase == .applicationPassword {
+                        return try enterPassword(request.passcode, prompt: request.prompt)
+                    }
+                    return try enclave.call(
                         EnclaveInterface.SubmitPasscode.self,
                         .init(evaluation: request.prompt, passcode: request.passcode))
                 }
@@ -43,28 +50,56 @@ extension AuthenticationService {
         ]
     }
 
-    private func subscribe(_ call: VarlinkCall<AgentInterface.Subscribe>) {
+    private func subscribe(_ version: Int?, _ call: VarlinkCall<AgentInterface.Subscribe>) {
         guard call.wantsMore else { return call.fail(VarlinkServiceError.ExpectedMore()) }
         guard isOwner(call.connection) else { return call.fail(DeviceInterface.Refused(.notOwner)) }
-        let agent = state.withLock { state in
+        guard version ?? AgentInterface.version == AgentInterface.version else {
+            return call.fail(AgentInterface.UnsupportedVersion())
+        }
+        let agent = state.withLock { state -> ConnectedAgent? in
+            guard state.agents.count < Limits.agents else { return nil }
             let identifier = (state.agents.map(\.identifier).max() ?? 0) + 1
             let agent = ConnectedAgent(identifier: identifier, call: call)
             state.agents.append(agent)
             return agent
         }
+        guard let agent else { return call.fail(DeviceInterface.Refused(.busy)) }
         observe(.agentConnected)
         call.connection.onClose { [weak self] in self?.agentLost(agent.identifier) }
         call.continue(.init(event: .ready))
     }
 
-    /// A prompt that nobody shows any more ends with -4.
+    /// The next agent shows what this one showed; a prompt that nobody shows any more ends with -4.
     private func agentLost(_ identifier: UInt64) {
-        let running = state.withLock { state -> String? in
+        let orphan = state.withLock { state -> String? in
             state.agents.removeAll { $0.identifier == identifier }
-            return state.evaluation?.agent.identifier == identifier ? state.evaluation?.identifier : nil
+            guard var running = state.evaluation, running.agent.identifier == identifier else { return nil }
+            guard let next = state.agents.first else { return running.identifier }
+            running.agent = next
+            running.isShown = false
+            state.evaluation = running
+            show(.show, running)
+            expectConfirmation(of: running)
+            return nil
         }
-        if let running { cancel(running, .systemCancel) }
+        if let orphan { cancel(orphan, .systemCancel) }
         observe(.agentLost)
+    }
+
+    /// An agent from which nothing comes about a prompt is stuck: its process is no agent any more.
+    func expectConfirmation(of evaluation: RunningEvaluation) {
+        let (prompt, agent) = (evaluation.identifier, evaluation.agent.identifier)
+        schedule(Limits.showing) { [weak self] in
+            let stuck = self?.state.withLock { state -> [ConnectedAgent] in
+                guard let running = state.evaluation, running.identifier == prompt, !running.isShown,
+                    running.agent.identifier == agent
+                else { return [] }
+                let process = running.agent.call.connection.peer.processID
+                return state.agents.filter { $0.call.connection.peer.processID == process }
+            }
+            // The one that shows it last, so that the prompt does not go round them.
+            for agent in (stuck ?? []).sorted(by: { $0.identifier > $1.identifier }) { agent.call.drop() }
+        }
     }
 
     /// For the log, which works or does not: nobody waits for it.
@@ -76,10 +111,13 @@ extension AuthenticationService {
     @discardableResult
     private func checkPrompt(_ identifier: String, _ connection: VarlinkConnection) throws -> AgentInterface.Prompt {
         guard isOwner(connection) else { throw DeviceInterface.Refused(.notOwner) }
-        guard let prompt = state.withLock({ $0.evaluation?.prompt }), prompt.identifier == identifier else {
-            throw AgentInterface.NoSuchPrompt()
+        return try state.withLock { state in
+            guard let prompt = state.evaluation?.prompt, prompt.identifier == identifier else {
+                throw AgentInterface.NoSuchPrompt()
+            }
+            state.evaluation?.isShown = true
+            return prompt
         }
-        return prompt
     }
 
     private func isOwner(_ connection: VarlinkConnection) -> Bool {

@@ -11,15 +11,16 @@ package import TouchstoneTransport
 package final class AuthenticationService: Sendable {
     let enclave: VarlinkClient
     let ownerID: UInt32
-    private let contexts: ContextOwners
+    let contexts: ContextOwners
     private let report: @Sendable (String) -> Void
+    let schedule: @Sendable (Double, @escaping @Sendable () -> Void) -> Void
     let state = Mutex(State())
 
     struct State {
         /// The contexts of each connection that made some: they end with it.
         var contextsByConnection: [ObjectIdentifier: Set<String>] = [:]
         var evaluation: RunningEvaluation?
-        /// The first shows the prompts; the next takes its place when it goes.
+        /// The first shows the prompts; the next takes its place, and what it shows, when it goes.
         ///
         /// A program that comes later cannot take the screen.
         var agents: [ConnectedAgent] = []
@@ -29,6 +30,8 @@ package final class AuthenticationService: Sendable {
         /// Who waits for an application password to be stretched, by the enclave's ticket.
         var credentials: [String: @Sendable (Result<Void, Failed>) -> Void] = [:]
         var environmentWatchers: [ObjectIdentifier: EnvironmentWatcher] = [:]
+        /// Where the application password that a context has, or had, came from.
+        var passwords: [String: PasswordSource] = [:]
     }
 
     typealias Failed = AuthenticationInterface.Failed
@@ -37,6 +40,9 @@ package final class AuthenticationService: Sendable {
         static let contextsPerConnection = 256
         /// Of which the log is told, each once.
         static let undescribedApps = 1024
+        static let agents = 64
+        /// Longest wait for an agent to show a prompt, in seconds.
+        static let showing = 10.0
     }
 
     /// Carries what agents are shown, in the order in which it happened.
@@ -49,6 +55,11 @@ package final class AuthenticationService: Sendable {
         var context: String
         var app: AppIdentity
         var subject: Subject
+        var origin: ProcessOrigin?
+        /// What is left to ask for once the enclave is content (EV-61).
+        var password = PasswordEntry.none
+        /// Whether the agent has let us know that the prompt is before the owner.
+        var isShown = false
         var options: AuthenticationInterface.Options
         var biometryType: BiometryType
         var agent: ConnectedAgent
@@ -72,14 +83,19 @@ package final class AuthenticationService: Sendable {
     ///   - ownerID: The user whose device this is: only that user, or root, may show prompts.
     ///   - contexts: Which process made which context.
     ///   - report: Is told what a developer should know, for the daemon's own log.
+    ///   - schedule: Runs something after so many seconds.
     package init(
         enclave: VarlinkClient, ownerID: UInt32, contexts: ContextOwners,
-        report: @escaping @Sendable (String) -> Void = { _ in }
+        report: @escaping @Sendable (String) -> Void = { _ in },
+        schedule: @escaping @Sendable (Double, @escaping @Sendable () -> Void) -> Void = { seconds, body in
+            DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: body)
+        }
     ) {
         self.enclave = enclave
         self.ownerID = ownerID
         self.contexts = contexts
         self.report = report
+        self.schedule = schedule
     }
 
     package var interfaces: [VarlinkInterface] {
@@ -133,18 +149,13 @@ package final class AuthenticationService: Sendable {
                 }
                 // EV-62: creating binds and asks nobody; using asks for what the control says.
                 let isCreation = request.operation == .createItem || request.operation == .createKey
-                // AC-04: the password is wanted in addition, to create as well as to use.
-                if request.accessControl.flags.contains(.applicationPassword) {
-                    do {
-                        try checkCredential(request, call.connection)
-                    } catch {
-                        return answer(.failure(error))
-                    }
-                }
                 evaluate(
                     isCreation ? Requirement(proofs: []) : request.accessControl.requirement,
                     Subject(operation: request.operation, keyLabel: request.keyLabel), context: request.context,
-                    options: request.options, tellsDomainState: false, connection: call.connection, answer: answer)
+                    options: request.options,
+                    // AC-04: wanted in addition, to create as well as to use.
+                    wantsPassword: request.accessControl.flags.contains(.applicationPassword),
+                    tellsDomainState: false, connection: call.connection, answer: answer)
             },
         ]
     }
@@ -188,58 +199,15 @@ package final class AuthenticationService: Sendable {
     private func forget(_ context: String) throws {
         contexts.remove(context)
         let running = state.withLock { state -> RunningEvaluation? in
-            state.evaluation?.context == context ? state.evaluation : nil
+            state.passwords[context] = nil
+            return state.evaluation?.context == context ? state.evaluation : nil
         }
         _ = try enclave.call(EnclaveInterface.InvalidateContext.self, .init(context: context))
         if let running { finish(running.identifier, .failure(Self.failed(.appCancel))) }
     }
 
-    private func isOwner(_ connection: VarlinkConnection, of context: String) throws -> Bool {
+    func isOwner(_ connection: VarlinkConnection, of context: String) throws -> Bool {
         contexts.isOwner(try connection.identity(), of: context)
-    }
-
-    // MARK: application passwords
-
-    private func setCredential(
-        _ request: AuthenticationInterface.SetCredential.Parameters,
-        _ call: VarlinkCall<AuthenticationInterface.SetCredential>
-    ) {
-        let answer = { @Sendable (result: Result<Void, Failed>) in
-            call.answer(result.mapError { $0 as any Error }.map { Empty() })
-        }
-        do {
-            guard try isOwner(call.connection, of: request.context) else { throw Self.failed(.invalidContext) }
-            let app = try call.connection.identity().identifier
-            // The lock is held over the call so that no event comes before its ticket is known. The call answers at once.
-            let isDone = try state.withLock { state in
-                let reply = try enclave.call(
-                    EnclaveInterface.SetCredential.self,
-                    .init(context: request.context, app: app, credential: request.credential))
-                if let ticket = reply.ticket { state.credentials[ticket] = answer }
-                return reply.ticket == nil
-            }
-            if isDone { answer(.success(())) }
-        } catch let error as RemoteError {
-            let isInvalid = error.as(EnclaveInterface.InvalidContext.self) != nil
-            call.answer(.failure(Self.failed(isInvalid ? .invalidContext : .authenticationFailed)))
-        } catch {
-            call.answer(.failure(error))
-        }
-    }
-
-    private func isCredentialSet(_ context: String, _ app: AppIdentity) throws -> Bool {
-        try enclave.call(EnclaveInterface.IsCredentialSet.self, .init(context: context, app: app.identifier)).isSet
-    }
-
-    /// EV-61: where the password is not there somebody would have to be asked for it, which no agent can do yet.
-    private func checkCredential(
-        _ request: AuthenticationInterface.EvaluateAccessControl.Parameters, _ connection: VarlinkConnection
-    ) throws {
-        guard try isOwner(connection, of: request.context) else { throw Self.failed(.invalidContext) }
-        if try isCredentialSet(request.context, try connection.identity()) { return }
-        throw request.options.interactionNotAllowed
-            ? Self.failed(.notInteractive)
-            : Failed(.authenticationFailed, "The application password is missing or wrong: set it with setCredential.")
     }
 
     // MARK: canEvaluatePolicy
@@ -270,12 +238,14 @@ package final class AuthenticationService: Sendable {
     /// `answer` is called exactly once, with the domain state where the policy tells it.
     private func evaluate(
         _ requirement: Requirement, _ subject: Subject, context: String, options: AuthenticationInterface.Options,
-        tellsDomainState: Bool, connection: VarlinkConnection,
+        wantsPassword: Bool = false, tellsDomainState: Bool, connection: VarlinkConnection,
         answer: @escaping @Sendable (Result<Data?, any Error>) -> Void
     ) {
         do {
             let app = try connection.identity()
             guard try isOwner(connection, of: context) else { throw Self.failed(.invalidContext) }
+            let asksPassword = try wantsPassword && !isCredentialSet(context, app)
+            if asksPassword, !options.interactionNotAllowed { try checkPasswordCanBeAsked(context) }
             let succeed = { @Sendable [self] in
                 answer(Result { tellsDomainState ? try facts(app).domainState : nil })
             }
@@ -286,17 +256,22 @@ package final class AuthenticationService: Sendable {
                     reuseDuration: options.reuseDuration, isFaceIDDescribed: app.faceIDUsageDescription != nil))
             if preflight.verdict != .satisfied { try checkUsageDescription(app, requirement, options) }
             switch preflight.verdict {
-            case .satisfied: return succeed()
+            case .satisfied where !asksPassword: return succeed()
             case .refused: throw Self.failed(preflight.code ?? .authenticationFailed)
-            case .interactive: break
+            case .satisfied, .interactive: break
             }
             // EV-54
             guard !options.interactionNotAllowed else {
                 throw AuthenticationInterface.Failed(.notInteractive, "User interaction required.")
             }
             let closing = Mutex<UInt64?>(nil)
-            let identifier = try begin(requirement, subject, context: context, app: app, options: options) {
-                result in
+            // Nothing is left to prove, or all of that comes first (AC-04).
+            let password: PasswordEntry =
+                !asksPassword ? .none : preflight.verdict == .satisfied ? .waiting : .afterProofs
+            let identifier = try begin(
+                requirement, subject, context: context, app: app, origin: connection.peer.origin()?.shownToThePerson,
+                options: options, password: password
+            ) { result in
                 if let number = closing.withLock({ $0 }) { connection.removeCloseHandler(number) }
                 switch result {
                 case .success: succeed()
@@ -330,14 +305,14 @@ package final class AuthenticationService: Sendable {
         if options.isStrict == true { throw AuthenticationInterface.MissingUsageDescription() }
     }
 
-    private func facts(_ app: AppIdentity) throws -> EnclaveInterface.Facts {
+    func facts(_ app: AppIdentity) throws -> EnclaveInterface.Facts {
         try enclave.call(EnclaveInterface.GetFacts.self, .init(app: app.identifier)).facts
     }
 
     /// Takes the one place for prompts; whoever had it ends with -4 (EV-53).
     private func begin(
-        _ requirement: Requirement, _ subject: Subject, context: String, app: AppIdentity,
-        options: AuthenticationInterface.Options,
+        _ requirement: Requirement, _ subject: Subject, context: String, app: AppIdentity, origin: ProcessOrigin?,
+        options: AuthenticationInterface.Options, password: PasswordEntry,
         reply: @escaping @Sendable (Result<Void, AuthenticationInterface.Failed>) -> Void
     ) throws -> String {
         let biometryType = try facts(app).biometryType
@@ -351,22 +326,31 @@ package final class AuthenticationService: Sendable {
                 throw AuthenticationInterface.Failed(
                     .notInteractive, "User interaction required: start an agent with `touchstone agent`.")
             }
-            let begun = try enclave.call(
-                EnclaveInterface.BeginEvaluation.self,
-                .init(
-                    context: context, app: app.identifier, requirement: requirement,
-                    isFallbackHidden: options.fallbackTitle == "",
-                    isFaceIDDescribed: app.faceIDUsageDescription != nil))
             let old = state.evaluation
-            let new = RunningEvaluation(
-                identifier: begun.evaluation, context: context, app: app, subject: subject, options: options,
-                biometryType: biometryType, agent: agent, reply: reply,
+            let begun =
+                password == .waiting
+                ? try beginWithoutProof(endingOf: old?.identifier)
+                : try enclave.call(
+                    EnclaveInterface.BeginEvaluation.self,
+                    .init(
+                        context: context, app: app.identifier, requirement: requirement,
+                        isFallbackHidden: options.fallbackTitle == "",
+                        isFaceIDDescribed: app.faceIDUsageDescription != nil))
+            var new = RunningEvaluation(
+                identifier: begun.evaluation, context: context, app: app, subject: subject, origin: origin,
+                password: password, options: options, biometryType: biometryType, agent: agent, reply: reply,
                 prompt: AgentInterface.Prompt(
                     begun.evaluation, app: app, subject: subject, options: options, biometryType: biometryType,
                     progress: begun.progress))
+            new.prompt.origin = origin
+            if password == .waiting {
+                new.prompt.context = context
+                new.prompt.wrongPasscode = state.isPasswordWrong(context)
+            }
             state.evaluation = new
             if let old { show(.dismissed, old) }
             show(.show, new)
+            expectConfirmation(of: new)
             return (new, old)
         }
         old?.reply(.failure(.init(.systemCancel, "Canceled by another authentication.")))
@@ -374,8 +358,13 @@ package final class AuthenticationService: Sendable {
     }
 
     /// To be called while the state is locked, so that what an agent sees comes in the order in which it happened.
-    private func show(_ event: AgentInterface.Event, _ evaluation: RunningEvaluation) {
-        screen.async { evaluation.agent.call.continue(.init(event: event, prompt: evaluation.prompt)) }
+    func show(_ event: AgentInterface.Event, _ evaluation: RunningEvaluation) {
+        screen.async {
+            let call = evaluation.agent.call
+            // What waits for one that does not read has an end.
+            guard call.connection.isReading else { return call.drop() }
+            call.continue(.init(event: event, prompt: evaluation.prompt))
+        }
     }
 
     /// Ends an evaluation from outside the enclave.
@@ -385,7 +374,7 @@ package final class AuthenticationService: Sendable {
         finish(identifier, .failure(message.map { .init(code, $0) } ?? Self.failed(code)))
     }
 
-    private func finish(_ identifier: String, _ result: Result<Void, AuthenticationInterface.Failed>) {
+    func finish(_ identifier: String, _ result: Result<Void, AuthenticationInterface.Failed>) {
         let isSuccess = if case .success = result { true } else { false }
         let ended = state.withLock { state -> RunningEvaluation? in
             guard let ended = state.evaluation, ended.identifier == identifier else { return nil }
@@ -409,7 +398,7 @@ package final class AuthenticationService: Sendable {
         switch event.outcome {
         // Of no evaluation: what runs ends with an event of its own.
         case .erased: break
-        case .succeeded: finish(identifier, .success(()))
+        case .succeeded: if !askForPassword(identifier) { finish(identifier, .success(())) }
         case .failed: finish(identifier, .failure(Self.failed(event.code ?? .authenticationFailed)))
         case .progress:
             guard let progress = event.progress else { return }
@@ -419,6 +408,7 @@ package final class AuthenticationService: Sendable {
                     identifier, app: running.app, subject: running.subject, options: running.options,
                     biometryType: running.biometryType,
                     progress: progress)
+                running.prompt.origin = running.origin
                 state.evaluation = running
                 show(.show, running)
             }

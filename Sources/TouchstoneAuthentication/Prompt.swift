@@ -34,6 +34,20 @@ extension AgentInterface.Prompt {
     }
 }
 
+extension ProcessOrigin {
+    /// Names of files and processes may be made to look like something else, too.
+    var shownToThePerson: ProcessOrigin {
+        var shown = self
+        shown.ancestors = ancestors.map { ancestor in
+            .init(
+                processID: ancestor.processID, executable: ancestor.executable?.shownToThePerson,
+                name: ancestor.name.shownToThePerson)
+        }
+        shown.remote = remote?.shownToThePerson
+        return shown
+    }
+}
+
 extension String {
     /// Longest text of an app's that a prompt shows, in characters.
     private static let maximumShown = 256

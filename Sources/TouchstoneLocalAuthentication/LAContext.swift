@@ -219,7 +219,11 @@ open class LAContext: NSObject, AuthenticationContext {
             let key = try credential.map { _ in try deviceContext.endpoint.passcodeKey() }
             try deviceContext.setCredential { context in
                 guard let credential, let key else { return nil }
-                return try SealedPasscode(credential, for: context, enclaveKey: key)
+                guard credential.count <= SealedPasscode.maximumPasscodeLength else {
+                    throw AuthenticationFailure.authenticationFailed
+                }
+                return try PasscodeSeal(enclaveKey: key).seal(
+                    [credential], for: .credential(context: context), nonce: Data())
             }
             return true
         } catch {

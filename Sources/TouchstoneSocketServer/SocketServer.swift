@@ -157,7 +157,7 @@ private final class PeerHandler: ChannelInboundHandler {
                 defer { deadline.cancel() }
                 outbox.write(frame, promise: promise)
                 return (try? promise.futureResult.wait()) != nil
-            }, disconnect: disconnect)
+            }, reads: { channel.isWritable }, disconnect: disconnect)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {

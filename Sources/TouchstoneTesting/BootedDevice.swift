@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import TouchstoneAuthentication
 import TouchstoneCore
@@ -16,14 +15,16 @@ package final class BootedDevice: Sendable {
     private let authentication: AuthenticationService
     private let device: DeviceService
     private let log: DeviceLog
-    let passcodeKey: Curve25519.KeyAgreement.PublicKey
+    let passcodeKey: Data
+    /// The time in which an agent has to show the prompt: over when a test says so.
+    let deadline = Deadline()
 
     init(
         storage: any EnclaveStorage, root: any RootOfTrust, clock: ManualClock, store: KeychainStore,
         logStorage: any LogStorage = MemoryLog(), report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {
         let host = try EnclaveHost(storage: storage, root: root, clock: clock, newPasscodeCost: { .minimum })
-        passcodeKey = try Curve25519.KeyAgreement.PublicKey(rawRepresentation: host.passcodePublicKey())
+        passcodeKey = try host.passcodePublicKey()
         let enclaveRouter = VarlinkRouter(
             info: .init(product: "touchstone-enclave", version: TouchstoneVersion.current),
             interfaces: [EnclaveService(host: host).interface])
@@ -36,7 +37,8 @@ package final class BootedDevice: Sendable {
         let backup = try BackupService(
             store: store, enclave: enclave, ownerID: getuid(), now: { clock.date })
         let authentication = AuthenticationService(
-            enclave: enclave, ownerID: getuid(), contexts: contexts, report: report)
+            enclave: enclave, ownerID: getuid(), contexts: contexts, report: report,
+            schedule: { [deadline] _, body in deadline.set(body) })
         let log = DeviceLog(storage: logStorage, enclave: enclave, journal: nil, report: { _ in })
         self.log = log
         let device = DeviceService(
@@ -79,12 +81,7 @@ package final class BootedDevice: Sendable {
     }
 
     func seal(_ passcodes: [String], for purpose: SealedPasscode.Purpose, nonce: Data) throws -> SealedPasscode {
-        var sender = try HPKE.Sender(
-            recipientKey: passcodeKey, ciphersuite: .Curve25519_SHA256_ChachaPoly, info: SealedPasscode.info)
-        let ciphertext = try sender.seal(
-            SealedPasscode.payload(passcodes.map(\.utf8)), authenticating: SealedPasscode.context(purpose, nonce: nonce)
-        )
-        return SealedPasscode(encapsulatedKey: sender.encapsulatedKey, ciphertext: ciphertext)
+        try PasscodeSeal(enclaveKey: passcodeKey).seal(passcodes.map { Array($0.utf8) }, for: purpose, nonce: nonce)
     }
 
     /// Ends everything that waits, as a daemon does that loses its enclave.

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// Holds threads until it is opened, once.
 final class Gate: @unchecked Sendable {
@@ -17,5 +18,20 @@ final class Gate: @unchecked Sendable {
         condition.withLock {
             while !isOpen { condition.wait() }
         }
+    }
+}
+
+/// What is to happen when a time is up: of several the last one set.
+final class Deadline: Sendable {
+    private let body = Mutex<(@Sendable () -> Void)?>(nil)
+
+    func set(_ body: @escaping @Sendable () -> Void) { self.body.withLock { $0 = body } }
+
+    func pass() {
+        let body = body.withLock { body in
+            defer { body = nil }
+            return body
+        }
+        body?()
     }
 }

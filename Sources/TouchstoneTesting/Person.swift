@@ -33,7 +33,7 @@ final class Person: Sendable {
         let ready = NSCondition()
         let isReady = Mutex(false)
         Thread.detachNewThread { [weak self] in
-            try? agent.stream(AgentInterface.Subscribe.self, Empty()) { reply in
+            try? agent.stream(AgentInterface.Subscribe.self, .init()) { reply in
                 if reply.event == .ready {
                     ready.withLock {
                         isReady.withLock { $0 = true }
@@ -136,6 +136,10 @@ final class Person: Sendable {
             } catch let error as RemoteError where error.as(DeviceInterface.Refused.self) != nil {
                 // Not looked at, as during a delay: the prompt is shown again, for the next.
             }
+        case .applicationPassword(let password):
+            guard prompt.phase == .applicationPassword, let context = prompt.context else { return false }
+            let sealed = try device.seal([password], for: .credential(context: context), nonce: prompt.nonce)
+            _ = try hand.call(AgentInterface.EnterPasscode.self, .init(prompt: prompt.identifier, passcode: sealed))
         case .cancel: _ = try hand.call(AgentInterface.Cancel.self, .init(prompt: prompt.identifier))
         case .fallback: _ = try hand.call(AgentInterface.ChooseFallback.self, .init(prompt: prompt.identifier))
         case .tryAgain:
@@ -172,6 +176,8 @@ extension SimulatedDevice.Prompt {
         asksForPasscode = prompt.phase == .passcode
         asksForPermission = prompt.phase == .permission
         offersToTryAgain = prompt.phase == .retry
+        asksForApplicationPassword = prompt.phase == .applicationPassword
+        isWrong = prompt.wrongPasscode
         failures = prompt.failures
     }
 }

@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import Synchronization
 import TouchstoneAuthentication
@@ -20,6 +19,8 @@ extension SimulatedDevice {
         case allowFaceID
         /// Denies the app the use of Face ID, where that is asked.
         case denyFaceID
+        /// Types a password of the app's where one is asked for (EV-61).
+        case applicationPassword(String)
         /// Taps Cancel.
         case cancel
         /// Taps the fallback button.
@@ -58,6 +59,10 @@ extension SimulatedDevice {
         public let asksForPermission: Bool
         /// Whether Face ID has failed once and offers to look again.
         public let offersToTryAgain: Bool
+        /// Whether a password of the app's own is asked for.
+        public let asksForApplicationPassword: Bool
+        /// Whether the passcode or password entered last was wrong.
+        public let isWrong: Bool
         /// Touches in this prompt that did not match.
         public let failures: Int
     }
@@ -82,6 +87,11 @@ extension SimulatedDevice {
     /// - Parameter isAttended: Whether somebody is.
     public func setAttended(_ isAttended: Bool) {
         if isAttended { person.attend(booted.withLock { $0 }) } else { person.leave() }
+    }
+
+    /// Lets the time be up in which an agent has to show the prompt.
+    package func passShowingDeadline() {
+        booted.withLock { $0 }.deadline.pass()
     }
 
     // MARK: lock screen

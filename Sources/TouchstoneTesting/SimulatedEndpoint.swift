@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import Synchronization
 import TouchstoneCore
@@ -18,7 +17,7 @@ final class SimulatedEndpoint: VarlinkEndpoint {
         let app = app
         let peer = Peer(processID: app.processID, userID: app.userID, identify: { app })
         let new = LoopbackEndpoint(router: device.router, peer: peer)
-        let key = device.passcodeKey.rawRepresentation
+        let key = device.passcodeKey
         let old = current.withLock { current in
             defer { current = (new, key) }
             return current?.endpoint

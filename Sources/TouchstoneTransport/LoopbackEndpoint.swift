@@ -44,7 +44,7 @@ private final class LoopbackChannel: VarlinkChannel {
         let replies = replies
         connection = VarlinkConnection(
             peer: peer, router: router, write: { replies.push($0) },
-            writeThrough: { replies.pushThrough($0) }, disconnect: { replies.close() })
+            writeThrough: { replies.pushThrough($0) }, reads: { replies.isRead }, disconnect: { replies.close() })
         replies.onClose = { [weak connection] in connection?.closed() }
     }
 
@@ -89,6 +89,10 @@ private final class ReplyQueue: @unchecked Sendable {
             return !isClosed
         }
     }
+
+    /// As much as a socket holds may wait, in frames.
+    private static let maximumWaiting = 256
+    var isRead: Bool { condition.withLock { frames.count <= Self.maximumWaiting } }
 
     var wasClosed: Bool { condition.withLock { isClosed } }
 

@@ -10,15 +10,18 @@ package struct Peer: Sendable {
     package let identify: @Sendable () -> AppIdentity?
     /// Whether the process that connected still is there and runs the program that it ran then.
     package let isUnchanged: @Sendable () -> Bool
+    /// How it came to run, as it is now; nil where nobody can tell.
+    package let origin: @Sendable () -> ProcessOrigin?
 
     package init(
         processID: Int32, userID: UInt32, isUnchanged: @escaping @Sendable () -> Bool = { true },
-        identify: @escaping @Sendable () -> AppIdentity?
+        identify: @escaping @Sendable () -> AppIdentity?, origin: @escaping @Sendable () -> ProcessOrigin? = { nil }
     ) {
         self.processID = processID
         self.userID = userID
         self.isUnchanged = isUnchanged
         self.identify = identify
+        self.origin = origin
     }
 }
 
@@ -28,6 +31,7 @@ package final class VarlinkConnection: Sendable {
     private let router: VarlinkRouter
     private let write: @Sendable (Data) -> Void
     private let writeThrough: @Sendable (Data) -> Bool
+    private let reads: @Sendable () -> Bool
     private let disconnect: @Sendable () -> Void
     private let state = Mutex(State())
     /// A queue of its own, so that it gets a thread also where every shared one waits for a person.
@@ -45,16 +49,18 @@ package final class VarlinkConnection: Sendable {
     /// `write` sends one frame, without its NUL, in the order of calls.
     ///
     /// `writeThrough` does as well, and waits until the peer, or the kernel for it, has taken the frame: false where it is gone.
+    /// `reads` tells whether the peer takes what is written, or much of it waits.
     /// `disconnect` closes the transport, after which `closed()` must be called.
     package init(
         peer: Peer, router: VarlinkRouter, write: @escaping @Sendable (Data) -> Void,
-        writeThrough: @escaping @Sendable (Data) -> Bool,
+        writeThrough: @escaping @Sendable (Data) -> Bool, reads: @escaping @Sendable () -> Bool = { true },
         disconnect: @escaping @Sendable () -> Void
     ) {
         self.peer = peer
         self.router = router
         self.write = write
         self.writeThrough = writeThrough
+        self.reads = reads
         self.disconnect = disconnect
     }
 
@@ -123,6 +129,9 @@ package final class VarlinkConnection: Sendable {
     package func close() {
         disconnect()
     }
+
+    /// Whether the peer takes what it is sent: one that does not should be sent no more.
+    package var isReading: Bool { reads() }
 
     /// Runs `body` on the connection's own thread, for an answer that takes its time.
     package func perform(_ body: @escaping @Sendable () -> Void) {

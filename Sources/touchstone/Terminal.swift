@@ -50,6 +50,25 @@ enum Terminal {
         }
     }
 
+    /// How a terminal treats what is typed.
+    struct Settings {
+        fileprivate var attributes: termios
+    }
+
+    /// As they are now; nil without a terminal.
+    static var settings: Settings? {
+        var attributes = termios()
+        return unsafe tcgetattr(STDIN_FILENO, &attributes) == 0 ? Settings(attributes: attributes) : nil
+    }
+
+    static func restore(_ settings: Settings) {
+        var attributes = settings.attributes
+        _ = unsafe tcsetattr(STDIN_FILENO, TCSADRAIN, &attributes)
+    }
+
+    /// The file of the terminal on standard input.
+    static var name: String? { unsafe ttyname(STDIN_FILENO).map { unsafe String(cString: $0) } }
+
     /// Forgets what was typed before anything asked for it.
     static func dropInput() { tcflush(STDIN_FILENO, TCIFLUSH) }
 

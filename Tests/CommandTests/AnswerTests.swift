@@ -2,16 +2,18 @@ import Crypto
 import Foundation
 import Testing
 import TouchstoneCore
+import TouchstoneTransport
 
 @testable import touchstone
 
 struct AgentScriptTests {
     @Test func scriptIsReadLineByLine() throws {
         let script = try AgentScript(
-            parsing: "# demo\n\ncancel\n fallback\nwait\nignore\npasscode  12 34\nretry\nallow\ndeny")
+            parsing: "# demo\n\ncancel\n fallback\nagain\nallow\ndeny\nwait\nignore\npasscode  12 34\npassword a b\n")
         #expect(
             script.answers == [
-                .cancel, .fallback, .wait, .ignore, .passcode(" 12 34"), .retry, .permission(true), .permission(false),
+                .cancel, .fallback, .again, .permission(true), .permission(false), .wait, .ignore, .passcode(" 12 34"),
+                .password("a b"),
             ])
     }
 
@@ -19,7 +21,8 @@ struct AgentScriptTests {
         #expect(
             throws: Failure(
                 .usage,
-                "line 2 of the script is none of: cancel, fallback, retry, allow, deny, passcode TEXT, wait, ignore")
+                "line 2 of the script is none of: cancel, fallback, again, allow, deny, passcode TEXT, password TEXT, wait, ignore"
+            )
         ) { try AgentScript(parsing: "cancel\npass 1234") }
     }
 }
@@ -33,8 +36,8 @@ struct PasscodeTests {
 
     @Test func sealedPasscodeOpensWithTheEnclavesKeyAndItsNonceOnly() throws {
         let key = Curve25519.KeyAgreement.PrivateKey()
-        let sealed = try PasscodeSeal(rawPublicKey: key.publicKey.rawRepresentation)
-            .seal(buffer("1234"), for: .unlock, nonce: Data("nonce".utf8))
+        let sealed = try PasscodeSeal(enclaveKey: key.publicKey.rawRepresentation)
+            .seal(typed: buffer("1234"), for: .unlock, nonce: Data("nonce".utf8))
         func open(_ nonce: String, _ purpose: SealedPasscode.Purpose = .unlock) throws -> Data {
             var recipient = try HPKE.Recipient(
                 privateKey: key, ciphersuite: .Curve25519_SHA256_ChachaPoly, info: SealedPasscode.info,
@@ -49,13 +52,13 @@ struct PasscodeTests {
     }
 
     @Test func tooLongPasscodeIsRefusedAndTheLongestIsNot() throws {
-        let seal = try PasscodeSeal(rawPublicKey: Curve25519.KeyAgreement.PrivateKey().publicKey.rawRepresentation)
+        let seal = try PasscodeSeal(enclaveKey: Curve25519.KeyAgreement.PrivateKey().publicKey.rawRepresentation)
         let longest = buffer(String(repeating: "x", count: SealedPasscode.maximumPasscodeLength))
-        _ = try seal.seal(longest, for: .unlock, nonce: Data())
+        _ = try seal.seal(typed: longest, for: .unlock, nonce: Data())
         for _ in 0..<3 { longest.append(0x78) }
         #expect(longest.isTooLong)
         #expect(throws: Failure(.refused, "the passcode is longer than 256 bytes")) {
-            try seal.seal(longest, for: .unlock, nonce: Data())
+            try seal.seal(typed: longest, for: .unlock, nonce: Data())
         }
     }
 

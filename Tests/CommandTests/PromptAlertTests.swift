@@ -4,88 +4,150 @@ import TouchstoneCore
 
 @testable import touchstone
 
-/// What the alert says, and what it lets an app say (EV-10 to EV-16).
-struct PromptAlertTests {
-    private func prompt(
-        name: String = "gate", reason: String = "log in", biometry: BiometryType = .touchID,
-        operation: AccessControlOperation? = nil, keyLabel: String? = nil, phase: AgentInterface.Phase = .biometry,
-        fallback: String? = nil, failures: Int = 0, wrong: Bool = false
-    ) -> AgentInterface.Prompt {
+extension AgentInterface.Prompt {
+    /// A prompt as an agent of these tests is shown it.
+    static func test(
+        name: String = "gate", identifier: String = "/usr/bin/gate", evidence: AppIdentity.Evidence = .executable,
+        origin: ProcessOrigin? = nil, reason: String = "log in", operation: AccessControlOperation? = nil,
+        keyLabel: String? = nil, biometry: BiometryType = .touchID, phase: AgentInterface.Phase = .biometry,
+        cancel: String = "Cancel", fallback: String? = nil, failures: Int = 0, wrong: Bool = false
+    ) -> Self {
         AgentInterface.Prompt(
             identifier: "1",
-            app: AppIdentity(
-                identifier: "/usr/bin/gate", evidence: .executable, name: name, processID: 42, userID: 1000),
-            reason: reason, operation: operation, keyLabel: keyLabel, biometryType: biometry, phase: phase,
-            cancelTitle: "Cancel", fallbackTitle: fallback,
-            failures: failures, nonce: Data(), retryAfterSeconds: nil, wrongPasscode: wrong)
+            app: AppIdentity(identifier: identifier, evidence: evidence, name: name, processID: 42, userID: 1000),
+            origin: origin, reason: reason, operation: operation, keyLabel: keyLabel, biometryType: biometry,
+            phase: phase,
+            cancelTitle: cancel, fallbackTitle: fallback, failures: failures, nonce: Data(), retryAfterSeconds: nil,
+            wrongPasscode: wrong)
     }
+}
+
+/// What the alert says, and what it lets an app say (EV-10 to EV-16).
+struct PromptAlertTests {
+    private typealias Prompt = AgentInterface.Prompt
 
     private func text(_ prompt: AgentInterface.Prompt, secondsLeft: Int = 0, entered: Int? = nil) -> [String] {
         PromptAlert(prompt: prompt, secondsLeft: secondsLeft, entered: entered).lines(columns: 80).map(\.text)
             .filter { !$0.isEmpty && !$0.hasPrefix("─") }
     }
 
-    @Test func alertNamesTheAppWhatItsNameRestsOnAndMarksTheReasonAsAClaim() {
+    /// As one line, wherever it was wrapped.
+    private func joined(_ prompt: AgentInterface.Prompt) -> String {
+        text(prompt).joined(separator: " ").split(separator: " ").joined(separator: " ")
+    }
+
+    @Test("EV-10, AT-17: the alert names the app, what that rests on, and marks the reason as the app's word")
+    func verifiedAndClaimed() {
         #expect(
-            text(prompt()) == [
-                "  Touch ID for “gate”", "  known by its file only: /usr/bin/gate, process 42", "  It says: “log in”",
-                "  Touch the fingerprint sensor.", "  [c] Cancel",
+            text(.test()) == [
+                "  Touch ID for “gate”", "  asked by /usr/bin/gate (verified: executable), process 42",
+                "  says: “log in”", "  Touch the fingerprint sensor.", "  [c] Cancel",
             ])
     }
 
-    @Test func failureAndFallbackAreShownTogether() {
-        let lines = text(prompt(fallback: "Enter Passcode", failures: 1))
+    @Test(
+        "AT-17: each kind of evidence is named",
+        arguments: [
+            (AppIdentity.Evidence.flatpak, "Flatpak sandbox"), (.snap, "Snap sandbox"), (.systemdUnit, "systemd unit"),
+            (.executable, "executable"), (.process, "this process"),
+        ])
+    func evidence(kind: AppIdentity.Evidence, words: String) {
+        #expect(
+            joined(.test(identifier: "app", evidence: kind)).contains("asked by app (verified: \(words)), process 42"))
+    }
+
+    @Test(
+        "AT-17: who started the app stands with what is verified; a name without a file is only what a process calls itself"
+    )
+    func startedBy() {
+        let origin = ProcessOrigin(
+            ancestors: [
+                .init(processID: 3, executable: "/usr/bin/bash", name: "sshd"),
+                .init(processID: 2, executable: nil, name: "sshd"),
+            ], terminal: "pts/3", session: "7", place: .remote, remote: "sshd")
+        let lines = joined(.test(origin: origin))
+        #expect(lines.contains("started by /usr/bin/bash ← a process that calls itself sshd"))
+        #expect(lines.contains("in a REMOTE session (sshd), on pts/3"))
+        let alone = ProcessOrigin(ancestors: [], terminal: nil, session: nil, place: .unknown, remote: nil)
+        #expect(joined(.test(origin: alone)).contains("started by nobody who still runs"))
+        #expect(joined(.test(origin: alone)).contains("in no session that is known to be local, on no terminal"))
+        let local = ProcessOrigin(ancestors: [], terminal: "tty2", session: "2", place: .local, remote: nil)
+        #expect(joined(.test(origin: local)).contains("in a local session, on tty2"))
+    }
+
+    @Test("AT-17: a long chain is cut, and says so") func longChain() {
+        let ancestors = (1...9).map { ProcessOrigin.Ancestor(processID: $0, executable: "/bin/\($0)", name: "x") }
+        let origin = ProcessOrigin(ancestors: ancestors, terminal: nil, session: nil, place: .unknown, remote: nil)
+        #expect(joined(.test(origin: origin)).contains("started by /bin/1 ← /bin/2 ← /bin/3 ← /bin/4 ← /bin/5 ← … in"))
+    }
+
+    @Test("The key and what is wanted of it are told as the app's wish") func keys() {
+        #expect(
+            text(.test(operation: .useKeySign, keyLabel: "login key")).contains(
+                "  wants to sign with a key that it calls “login key”"))
+        #expect(text(.test(reason: "", operation: .useKeyDecrypt)).contains("  wants to decrypt with a key"))
+    }
+
+    @Test("EV-15: failure and fallback are shown together") func failureAndFallback() {
+        let lines = text(.test(fallback: "Enter Passcode", failures: 1))
         #expect(lines.contains("  Not recognised. Try again."))
         #expect(lines.last == "  [f] Enter Passcode · [c] Cancel")
     }
 
-    @Test("EV-11: Face ID shows a line and no alert while it looks")
-    func faceIDIsAnIndicator() {
+    @Test("EV-11: Face ID begins with an indicator: no alert, no reason") func indicator() {
+        let lines = PromptAlert(prompt: .test(reason: "", biometry: .faceID), secondsLeft: 0, entered: nil)
+            .lines(columns: 80).map(\.text)
         #expect(
-            text(prompt(reason: "", biometry: .faceID)) == ["Face ID for “gate”: look at the camera · [c] Cancel"])
-    }
-
-    @Test("EV-16: after the first miss Face ID offers to look again, and no fallback; after the second the fallback")
-    func faceIDAfterAFailure() {
-        let first = text(prompt(reason: "", biometry: .faceID, phase: .retry, failures: 1))
-        #expect(
-            first == [
-                "  Face ID for “gate”", "  known by its file only: /usr/bin/gate, process 42", "  Not recognised.",
-                "  Face ID looks once more when you are ready.", "  [t] Try Face ID Again · [c] Cancel",
+            lines == [
+                "  Face ID for “gate”: looking…", "  asked by /usr/bin/gate (verified: executable), process 42",
+                "  [c] Cancel",
             ])
-        let second = text(prompt(biometry: .faceID, phase: .fallback, fallback: "Use PIN", failures: 2))
-        #expect(second.contains("  It says: “log in”"))
-        #expect(second.last == "  [f] Use PIN · [c] Cancel")
     }
 
-    @Test("CE-10: the permission question says what the app wants Face ID for, and offers both answers")
-    func permissionQuestion() {
-        let lines = text(prompt(reason: "open the safe", biometry: .faceID, phase: .permission))
-        #expect(lines.contains("  It says: “open the safe”"))
-        #expect(
-            lines.suffix(2) == ["  May it use Face ID on this device?", "  [a] Allow · [d] Don’t Allow · [c] Cancel"])
+    @Test("EV-16: Face ID's two dialogs, and CE-10's question") func faceIDDialogs() {
+        let retry = text(.test(biometry: .faceID, phase: .retry, failures: 1))
+        #expect(retry.suffix(2) == ["  Choose how to go on.", "  [t] Try Face ID Again · [c] Cancel"])
+        let fallback = text(.test(biometry: .faceID, phase: .fallback, fallback: "Use PIN", failures: 2))
+        #expect(fallback.last == "  [f] Use PIN · [c] Cancel")
+        let permission = text(.test(reason: "find you", biometry: .faceID, phase: .permission))
+        #expect(permission.contains("  Do you want to allow “gate” to use Face ID?"))
+        #expect(permission.contains("  says: “find you”"))
+        #expect(permission.last == "  [a] Allow · [d] Don’t Allow · [c] Cancel")
     }
 
-    @Test func passcodeShowsDotsAndDelaysShowSeconds() {
-        #expect(text(prompt(phase: .passcode), entered: 3).contains("  Enter the passcode: •••"))
-        let later = text(prompt(phase: .passcode, wrong: true), secondsLeft: 60, entered: 0)
+    @Test("PC-01: the passcode shows dots, and a delay seconds") func passcode() {
+        #expect(text(.test(phase: .passcode), entered: 3).contains("  Enter the passcode of this device. •••"))
+        let later = text(.test(phase: .passcode, wrong: true), secondsLeft: 60, entered: 0)
         #expect(later.contains("  Wrong passcode."))
         #expect(later.suffix(2) == ["  Try again in 60 s.", "  [Esc] Cancel"])
     }
 
-    @Test func alertNamesTheKeyAndWhatIsToBeDoneWithIt() {
-        let lines = text(prompt(operation: .useKeySign, keyLabel: "bank"))
-        #expect(lines[2...3] == ["  It says: “log in”", "  Sign with the key “bank”"])
-        #expect(
-            text(prompt(operation: .useKeyDecrypt, keyLabel: "a\u{202E}b\n"))[3]
-                == "  Decrypt with the key “a\u{FFFD}b\u{FFFD}”")
-        #expect(text(prompt(operation: .useKeyKeyExchange))[3] == "  Exchange keys with a key")
-        #expect(text(prompt(operation: .useItem, keyLabel: "bank")) == text(prompt()))
+    @Test("EV-61: an app's password is told from the passcode") func applicationPassword() {
+        let lines = text(.test(phase: .applicationPassword, wrong: true), entered: 2)
+        #expect(lines[0] == "  App password for “gate”")
+        #expect(lines.contains("  Wrong password."))
+        #expect(lines.contains { $0.contains("It is not your passcode.") })
+        #expect(lines.last == "  [Return] OK · [Esc] Cancel")
     }
 
-    @Test func nothingAnAppSaysMovesTheCursor() {
-        let lines = text(prompt(name: "\u{1B}[2Jgate\n", reason: "a\u{202E}b\u{7}"))
-        #expect(lines[0] == "  Touch ID for “\u{FFFD}[2Jgate\u{FFFD}”")
-        #expect(lines[2] == "  It says: “a\u{FFFD}b\u{FFFD}”")
+    @Test(
+        "AT-17: nothing an app says leaves its place",
+        arguments: [
+            ("\u{1B}[2Jgate\n", "a\u{202E}b\u{7}", "“\u{FFFD}[2Jgate\u{FFFD}”", "says: “a\u{FFFD}b\u{FFFD}”"),
+            ("g\u{200B}ate", "x\u{E0041}y", "“g\u{FFFD}ate”", "says: “x\u{FFFD}y”"),
+            ("gate", "a\u{2028}b\u{85}c", "“gate”", "says: “a\u{FFFD}b\u{FFFD}c”"),
+        ])
+    func hostileWords(name: String, reason: String, shownName: String, shownReason: String) {
+        let lines = text(.test(name: name, reason: reason))
+        #expect(lines[0] == "  Touch ID for \(shownName)")
+        #expect(lines[2] == "  \(shownReason)")
+    }
+
+    @Test("AT-17: a path with line breaks and overrides in it cannot write a line of its own") func hostilePath() {
+        let origin = ProcessOrigin(
+            ancestors: [.init(processID: 3, executable: "/tmp/a\nasked by /usr/bin/bank", name: "a")], terminal: nil,
+            session: nil, place: .unknown, remote: nil)
+        let lines = text(.test(identifier: "/tmp/x\u{202E}\nstarted by root", origin: origin))
+        #expect(!lines.contains { $0.hasPrefix("  asked by /usr/bin/bank") || $0.hasPrefix("  started by root") })
     }
 }

@@ -73,9 +73,12 @@ import TouchstoneTransport
         }
     }
 
-    @Test("EV-61, AC-48: without a password -25293, where nobody may be asked -25308, and Skip leaves the item out")
+    @Test(
+        "EV-61, AC-48: without a password and anybody to ask -25293, where nobody may be asked -25308, and Skip leaves the item out"
+    )
     func missingPassword() throws {
         try device.runUnprompted {
+            device.setAttended(false)
             try addItem()
             add(account("open").value("open"))
             for query in [account("a"), with(context(nil))] {
@@ -120,6 +123,7 @@ import TouchstoneTransport
     @Test("AC-21: adding wants the password: -25293 without, -25308 where nobody may be asked, and nothing is stored")
     func addingWithout() throws {
         try device.runUnprompted {
+            device.setAttended(false)
             let item = account("a", [kSecAttrAccessControl: try control(.applicationPassword)]).value("a")
             #expect(add(item) == errSecAuthFailed)
             #expect(add(item.silent) == errSecInteractionNotAllowed)
@@ -131,6 +135,7 @@ import TouchstoneTransport
     @Test("AC-48: a password comes with an update whose query has the context, and goes with another")
     func addedAndRemovedByUpdate() throws {
         try device.runUnprompted {
+            device.setAttended(false)
             add(account("a").value("1"))
             let wanted: Attributes = [kSecAttrAccessControl: try control(.applicationPassword)]
             #expect(update(account("a"), wanted) == errSecAuthFailed)
@@ -172,8 +177,10 @@ import TouchstoneTransport
     func together(flags: SecAccessControlCreateFlags) throws {
         try device.run(prompts: 2) {
             try addItem("a", flags)
-            // Without the password nobody is asked in vain.
+            // Without the password, and anybody to ask for it, the finger is not asked for in vain.
+            device.setAttended(false)
             #expect(read(account("a")) == errSecAuthFailed)
+            device.setAttended(true)
             // The finger alone.
             let wrong = context("wrong")
             device.present(.finger(1))
@@ -217,6 +224,7 @@ import TouchstoneTransport
     @Test("EV-62: evaluating a control with a password wants it set, for creating too") func evaluating() async throws {
         try await device.run {
             let wanted = try control([.userPresence, .applicationPassword])
+            device.setAttended(false)
             for operation in [LAAccessControlOperation.createItem, .useItem] {
                 let context = LAContext()
                 await #expect {
@@ -231,6 +239,7 @@ import TouchstoneTransport
                     ($0 as? LAError)?.code == .notInteractive
                 }
             }
+            device.setAttended(true)
             #expect(device.prompts.isEmpty)
             let context = context("right")
             #expect(
@@ -265,6 +274,7 @@ import TouchstoneTransport
             #expect(secret(with(context)) == "a")
             #expect(context.setCredential(nil, type: .applicationPassword))
             #expect(!context.isCredentialSet(.applicationPassword))
+            device.setAttended(false)
             #expect(read(with(context)) == errSecAuthFailed)
         }
     }
@@ -283,7 +293,7 @@ import TouchstoneTransport
                 let other = LAContext()
                 #expect(other.setCredential(password, type: .applicationPassword))
                 #expect(secret(with(other, name)) == name)
-                #expect(read(account(name)) == errSecAuthFailed)
+                #expect(read(account(name).silent) == errSecInteractionNotAllowed)
             }
             let context = context("right")
             #expect(!context.setCredential(longest + [0], type: .applicationPassword))
@@ -323,6 +333,7 @@ import TouchstoneTransport
             device.reboot()
             try device.unlock(passcode: "1234")
             #expect(!context.isCredentialSet(.applicationPassword))
+            device.setAttended(false)
             #expect(read(with(context)) == errSecAuthFailed)
             #expect(context.setCredential(Data("right".utf8), type: .applicationPassword))
             #expect(secret(with(context)) == "a")

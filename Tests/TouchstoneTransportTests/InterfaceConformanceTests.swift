@@ -15,7 +15,7 @@ import TouchstoneEnclave
     private static let errors: [any VarlinkError.Type] = [
         KeychainInterface.Failed.self, KeychainInterface.AuthenticationNeeded.self,
         AuthenticationInterface.Failed.self, AuthenticationInterface.MissingUsageDescription.self,
-        AgentInterface.NoSuchPrompt.self, DeviceInterface.NotSimulated.self,
+        AgentInterface.NoSuchPrompt.self, AgentInterface.UnsupportedVersion.self, DeviceInterface.NotSimulated.self,
         DeviceInterface.PasscodeRejected.self, DeviceInterface.Refused.self, EnclaveInterface.NotWrapped.self,
         EnclaveInterface.InvalidContext.self, EnclaveInterface.NoSuchEvaluation.self, EnclaveInterface.NotKept.self,
         EnclaveInterface.NoSuchBackup.self, BackupInterface.NotOwner.self, BackupInterface.NoSuchSession.self,

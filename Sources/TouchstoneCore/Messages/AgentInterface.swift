@@ -7,6 +7,9 @@ package import Foundation
 package enum AgentInterface {
     package static let name = "io.touchstone.Agent"
 
+    /// The version of this interface that agents speak and touchstoned serves.
+    package static let version = 1
+
     package enum Phase: String, Codable, Sendable {
         /// The owner is asked whether the app may use Face ID at all: once, the first time it would (CE-10).
         case permission
@@ -18,12 +21,16 @@ package enum AgentInterface {
         case fallback
         /// The passcode is asked for.
         case passcode
+        /// All else is proven, and a password of the app's own is asked for (EV-61): `EnterPasscode` takes it, sealed for `context`.
+        case applicationPassword
     }
 
     package struct Prompt: Codable, Hashable, Sendable {
         package var identifier: String
         /// Verified, as far as its evidence goes.
         package var app: AppIdentity
+        /// Verified: how the app came to run; nil where the kernel does not say.
+        package var origin: ProcessOrigin?
         /// The app's claim, stripped of control characters and direction overrides; empty where it is not to be shown (EV-11).
         ///
         /// In the phase `permission` its usage description (CE-11), else the reason.
@@ -40,10 +47,14 @@ package enum AgentInterface {
         /// Non-matches in this evaluation.
         package var failures: Int
         /// Seals the passcode to this prompt: use once.
+        ///
+        /// Empty in the phase `applicationPassword`: the name of a context never comes again.
         package var nonce: Data
+        /// The app's context, for which an application password is sealed; nil in every other phase.
+        package var context: String?
         /// Seconds until the next passcode is looked at; nil: now.
         package var retryAfterSeconds: Double?
-        /// Whether the last passcode was wrong.
+        /// Whether the last passcode, or application password, was wrong.
         package var wrongPasscode: Bool
         /// What the passcode is made of: which keys to show, and for a fixed length how many (PC-06).
         ///
@@ -51,13 +62,15 @@ package enum AgentInterface {
         package var passcodeKind: PasscodeKind?
 
         package init(
-            identifier: String, app: AppIdentity, reason: String, operation: AccessControlOperation? = nil,
+            identifier: String, app: AppIdentity, origin: ProcessOrigin? = nil, reason: String,
+            operation: AccessControlOperation? = nil,
             keyLabel: String? = nil, biometryType: BiometryType, phase: Phase, cancelTitle: String,
             fallbackTitle: String?, failures: Int, nonce: Data, retryAfterSeconds: Double?, wrongPasscode: Bool,
             passcodeKind: PasscodeKind? = nil
         ) {
             self.identifier = identifier
             self.app = app
+            self.origin = origin
             self.reason = reason
             self.operation = operation
             self.keyLabel = keyLabel
@@ -87,7 +100,11 @@ package enum AgentInterface {
     /// Called with `more`: makes the connection an agent for as long as it is open.
     package enum Subscribe: VarlinkMethod {
         package static let name = "io.touchstone.Agent.Subscribe"
-        package typealias Parameters = Empty
+        package struct Parameters: Codable, Sendable {
+            /// The version that the agent speaks; nil is 1.
+            package var version: Int?
+            package init(version: Int? = AgentInterface.version) { self.version = version }
+        }
         package struct Reply: Codable, Sendable {
             package var event: Event
             package var prompt: Prompt?
@@ -96,6 +113,15 @@ package enum AgentInterface {
                 self.prompt = prompt
             }
         }
+    }
+
+    /// Tells that the prompt is before the owner.
+    ///
+    /// An agent that calls neither this nor anything else about a prompt in time is taken to be stuck, and is disconnected.
+    package enum ConfirmShown: VarlinkMethod {
+        package static let name = "io.touchstone.Agent.ConfirmShown"
+        package typealias Parameters = Cancel.Parameters
+        package typealias Reply = Empty
     }
 
     package enum Cancel: VarlinkMethod {
@@ -146,6 +172,14 @@ package enum AgentInterface {
             }
         }
         package typealias Reply = Empty
+    }
+
+    /// The agent speaks a version that touchstoned does not.
+    package struct UnsupportedVersion: VarlinkError {
+        package static let name = "io.touchstone.Agent.UnsupportedVersion"
+        /// The one that it does.
+        package var supported: Int
+        package init(supported: Int = AgentInterface.version) { self.supported = supported }
     }
 
     /// There is no such prompt (any more).

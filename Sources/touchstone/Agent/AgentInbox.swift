@@ -52,7 +52,7 @@ final class AgentInbox: Sendable {
     func subscribe(_ device: DeviceConnection) {
         Thread.detachNewThread { [self] in
             do {
-                try device.stream(AgentInterface.Subscribe.self, Empty()) { reply in
+                try device.stream(AgentInterface.Subscribe.self, .init()) { reply in
                     post(.event(reply.event, reply.prompt))
                     return true
                 }

@@ -3,10 +3,11 @@ import Foundation
 /// Answers written down beforehand.
 struct AgentScript: Equatable {
     enum Answer: Equatable {
-        case cancel, fallback, retry, wait, ignore
+        case cancel, fallback, again, wait, ignore
         /// Whether the app may use Face ID.
         case permission(Bool)
         case passcode(String)
+        case password(String)
     }
 
     private(set) var answers: [Answer]
@@ -19,18 +20,20 @@ struct AgentScript: Equatable {
             switch words {
             case "cancel": answers.append(.cancel)
             case "fallback": answers.append(.fallback)
-            case "retry": answers.append(.retry)
+            case "again": answers.append(.again)
             case "allow": answers.append(.permission(true))
             case "deny": answers.append(.permission(false))
             case "wait": answers.append(.wait)
             case "ignore": answers.append(.ignore)
             case _ where words.hasPrefix("passcode ") && words.count > "passcode ".count:
                 answers.append(.passcode(String(words.dropFirst("passcode ".count))))
+            case _ where words.hasPrefix("password ") && words.count > "password ".count:
+                answers.append(.password(String(words.dropFirst("password ".count))))
             default:
                 throw Failure(
                     .usage,
-                    "line \(number + 1) of the script is none of: cancel, fallback, retry, allow, deny, passcode TEXT, wait, ignore"
-                )
+                    "line \(number + 1) of the script is none of: cancel, fallback, again, allow, deny, passcode TEXT, "
+                        + "password TEXT, wait, ignore")
             }
         }
     }

@@ -1,5 +1,6 @@
 import Glibc
 import TouchstoneCore
+import TouchstoneTransport
 
 /// One run of the agent: shows prompts as they come and carries answers back, one prompt at a time.
 ///
@@ -43,9 +44,9 @@ final class AgentSession {
             subscription?.close()
         }
         while !isDone {
-            let hasKeys = wait()
+            let hasInput = wait()
             for message in inbox.take() where !isDone { try receive(message) }
-            if hasKeys, !isDone { try answer(answers.keyPressed(prompt)) }
+            if hasInput, !isDone { try answer(answers.inputArrived(prompt)) }
             if subscription == nil, !isDone { try? connect() }
             redraw()
         }
@@ -60,10 +61,10 @@ final class AgentSession {
 
     /// Waits until there is something to do.
     ///
-    /// Returns whether keys were pressed.
+    /// Returns whether there is an answer to be read.
     private func wait() -> Bool {
         var sources = [pollfd(fd: inbox.descriptor, events: Int16(POLLIN), revents: 0)]
-        if answers.usesKeyboard { sources.append(pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)) }
+        if let input = answers.input { sources.append(pollfd(fd: input, events: Int16(POLLIN), revents: 0)) }
         var limit: Int32 = -1
         if subscription == nil { limit = Self.reconnectMilliseconds }
         if retryAt != nil { limit = Self.countdownMilliseconds }
@@ -75,7 +76,7 @@ final class AgentSession {
         switch message {
         case .event(.ready, _):
             StandardOutput.say(
-                "ready: prompts of \(paths.name) appear here" + (answers.usesKeyboard ? "; Ctrl-C leaves" : ""))
+                "ready: prompts of \(paths.name) appear \(answers.place)" + (Terminal.isInput ? "; Ctrl-C leaves" : ""))
         case .event(.show, let shown?): try show(shown)
         case .event(.show, nil): break
         case .event(.succeeded, let ended): takeDown("Recognised: \(name) may go on.", ended)
@@ -90,7 +91,10 @@ final class AgentSession {
             }
             if !isDone { StandardError.say("\(paths.name) went away; waiting for it") }
         case .signal(SIGINT):
-            if prompt == nil { isDone = true } else { try answer(.cancel) }
+            guard prompt != nil else { return isDone = true }
+            // Its dialog may have ended of the same key.
+            answers.promptEnded()
+            try answer(.cancel)
         case .signal(SIGWINCH): break
         case .signal: isDone = true
         }
@@ -100,14 +104,24 @@ final class AgentSession {
 
     private func show(_ shown: AgentInterface.Prompt) throws {
         let isNew = prompt?.identifier != shown.identifier
-        if isNew, prompt != nil { screen.replace(with: "Replaced: \(name) gave way to a newer prompt.") }
+        if isNew, prompt != nil {
+            answers.promptEnded()
+            screen.replace(with: "Replaced: \(name) gave way to a newer prompt.")
+        }
         if isNew { choice = nil }
         prompt = shown
         let seconds = PlainText.seconds(shown.retryAfterSeconds ?? 0)
         retryAt = seconds > 0 ? .now + .seconds(seconds) : nil
         let next = answers.promptChanged(shown, isNew: isNew)
         redraw()
+        if case .unable? = next {} else { confirmShown(shown) }
         try answer(next)
+    }
+
+    /// Otherwise the device takes this agent to be stuck.
+    private func confirmShown(_ prompt: AgentInterface.Prompt) {
+        // Gone already, or the device is: an event says so.
+        _ = try? calls?.call(AgentInterface.ConfirmShown.self, .init(prompt: prompt.identifier))
     }
 
     private func redraw() {
@@ -123,17 +137,19 @@ final class AgentSession {
                 if let next = answers.promptChanged(prompt, isNew: false) { try? answer(next) }
             }
         }
+        guard answers.drawsHere else { return }
         screen.draw(PromptAlert(prompt: prompt, secondsLeft: left, entered: answers.entered))
     }
 
     /// Takes down `ended`, the prompt that is over, or whichever is up where that is nil.
     private func takeDown(_ line: String, _ ended: AgentInterface.Prompt? = nil) {
         guard prompt != nil, ended == nil || ended?.identifier == prompt?.identifier else { return }
+        // First, so that a dialog in this terminal takes nothing of the line with it.
+        answers.promptEnded()
         screen.replace(with: line)
         prompt = nil
         retryAt = nil
         choice = nil
-        answers.promptEnded()
         if leavesAfterFirstPrompt { isDone = true }
     }
 
@@ -148,22 +164,27 @@ final class AgentSession {
                 choice = "Ended by \u{201C}\(PlainText.line(prompt.fallbackTitle ?? ""))\u{201D}."
                 _ = try calls.call(AgentInterface.ChooseFallback.self, .init(prompt: prompt.identifier))
             case .tryAgain:
+                choice = nil
                 _ = try calls.call(AgentInterface.TryAgain.self, .init(prompt: prompt.identifier))
             case .permission(let isAllowed):
+                choice = isAllowed ? nil : "Not allowed: \(name) may not use Face ID."
                 _ = try calls.call(
                     AgentInterface.AnswerPermission.self, .init(prompt: prompt.identifier, isAllowed: isAllowed))
             case .passcode(let passcode):
                 // Before the delay is over it would not be looked at.
                 guard retryAt == nil else { return }
                 choice = nil
-                let sealed = try PasscodeSeal(paths).seal(
-                    passcode, for: .prompt(app: prompt.app.identifier), nonce: prompt.nonce)
-                passcode.wipe()
+                defer { passcode.wipe() }
+                let sealed = try PasscodeSeal(paths).seal(typed: passcode, for: prompt.purpose, nonce: prompt.nonce)
                 _ = try calls.call(
                     AgentInterface.EnterPasscode.self, .init(prompt: prompt.identifier, passcode: sealed))
             case .touch(let finger):
                 choice = nil
                 _ = try calls.call(DeviceInterface.PresentFinger.self, .init(finger: finger))
+            case .unable(let failure):
+                // Another agent gets the prompt, or its app hears that nobody could see it.
+                StandardError.say(failure.message)
+                subscription?.close()
             }
         } catch let failure as Failure where failure.status == .no || failure.status == .unavailable {
             // The prompt, or the device, was gone first: an event says so.

@@ -5,19 +5,25 @@ import TouchstoneCore
 enum PromptAnswer {
     case cancel
     case fallback
-    /// Have Face ID look once more.
     case tryAgain
     /// Whether the app may use Face ID.
     case permission(Bool)
+    /// The passcode, or the app's password, whichever is asked for.
     case passcode(PasscodeBuffer)
     /// Lay a finger of a simulated device on its sensor; nil: one that is not enrolled.
     case touch(String?)
+    /// The prompt cannot be shown: somebody else has to.
+    case unable(Failure)
 }
 
 /// Where answers come from.
 protocol PromptAnswers: AnyObject {
-    /// Whether there is a descriptor to read keys from, and `keyPressed` to call when there are some.
-    var usesKeyboard: Bool { get }
+    /// Where answers come from, and `inputArrived` is to be called when there is something.
+    var input: Int32? { get }
+    /// Whether prompts are drawn in this terminal; others show them themselves.
+    var drawsHere: Bool { get }
+    /// Where they appear, as words.
+    var place: String { get }
     /// Number of characters entered so far; nil where nothing is being entered.
     var entered: Int? { get }
     func begin() throws
@@ -25,17 +31,14 @@ protocol PromptAnswers: AnyObject {
     /// A prompt came up, or reached another state.
     func promptChanged(_ prompt: AgentInterface.Prompt, isNew: Bool) -> PromptAnswer?
     func promptEnded()
-    func keyPressed(_ prompt: AgentInterface.Prompt?) -> PromptAnswer?
-}
-
-extension AgentInterface.Prompt {
-    /// Whether a passcode would be looked at now.
-    var takesPasscode: Bool { phase == .passcode && (retryAfterSeconds ?? 0) <= 0 }
+    func inputArrived(_ prompt: AgentInterface.Prompt?) -> PromptAnswer?
 }
 
 /// The owner at the keyboard.
 final class KeyboardAnswers: PromptAnswers {
-    let usesKeyboard = true
+    let input: Int32? = STDIN_FILENO
+    let drawsHere = true
+    let place = "here"
     private let passcode = PasscodeBuffer()
     private var isEntering = false
     /// Fingers that the keys 1…9 stand for; nil where keys are no fingers.
@@ -56,7 +59,7 @@ final class KeyboardAnswers: PromptAnswers {
         // What was typed before the prompt came up was not meant for it.
         if isNew { Terminal.dropInput() }
         passcode.wipe()
-        isEntering = prompt.phase == .passcode
+        isEntering = prompt.isTyped
         return nil
     }
 
@@ -65,7 +68,7 @@ final class KeyboardAnswers: PromptAnswers {
         isEntering = false
     }
 
-    func keyPressed(_ prompt: AgentInterface.Prompt?) -> PromptAnswer? {
+    func inputArrived(_ prompt: AgentInterface.Prompt?) -> PromptAnswer? {
         var keys = [UInt8](repeating: 0, count: Self.maximumKeys)
         let count = unsafe read(STDIN_FILENO, &keys, Self.maximumKeys)
         defer { unsafe explicit_bzero(&keys, Self.maximumKeys) }
@@ -84,12 +87,12 @@ final class KeyboardAnswers: PromptAnswers {
     }
 
     private func take(_ key: UInt8, _ prompt: AgentInterface.Prompt) -> PromptAnswer? {
-        guard prompt.phase == .passcode else {
+        guard prompt.isTyped else {
             switch key {
             case UInt8(ascii: "c"), UInt8(ascii: "C"): return .cancel
-            case UInt8(ascii: "a"), UInt8(ascii: "A"): return prompt.phase == .permission ? .permission(true) : nil
-            case UInt8(ascii: "d"), UInt8(ascii: "D"): return prompt.phase == .permission ? .permission(false) : nil
-            case UInt8(ascii: "t"), UInt8(ascii: "T"): return prompt.phase == .retry ? .tryAgain : nil
+            case UInt8(ascii: "a") where prompt.phase == .permission: return .permission(true)
+            case UInt8(ascii: "d") where prompt.phase == .permission: return .permission(false)
+            case UInt8(ascii: "t") where prompt.phase == .retry: return .tryAgain
             case UInt8(ascii: "f"), UInt8(ascii: "F"): return prompt.fallbackTitle == nil ? nil : .fallback
             case UInt8(ascii: "n"), UInt8(ascii: "N"): return fingers == nil ? nil : .touch(nil)
             case UInt8(ascii: "1")...UInt8(ascii: "9"):
@@ -120,7 +123,9 @@ final class KeyboardAnswers: PromptAnswers {
 
 /// A script in the owner's place.
 final class ScriptedAnswers: PromptAnswers {
-    let usesKeyboard = false
+    let input: Int32? = nil
+    let drawsHere = true
+    let place = "here"
     let entered: Int? = nil
     private var script: AgentScript
     private var pending: AgentScript.Answer?
@@ -150,7 +155,7 @@ final class ScriptedAnswers: PromptAnswers {
             guard prompt.fallbackTitle != nil else { return nil }
             pending = nil
             return .fallback
-        case .retry:
+        case .again:
             guard prompt.phase == .retry else { return nil }
             pending = nil
             return .tryAgain
@@ -160,13 +165,20 @@ final class ScriptedAnswers: PromptAnswers {
             return .permission(isAllowed)
         case .passcode(let text):
             guard prompt.takesPasscode else { return nil }
-            pending = nil
-            let passcode = PasscodeBuffer()
-            for byte in text.utf8 { passcode.append(byte) }
-            return .passcode(passcode)
+            return entry(text)
+        case .password(let text):
+            guard prompt.phase == .applicationPassword else { return nil }
+            return entry(text)
         }
     }
 
+    private func entry(_ text: String) -> PromptAnswer {
+        pending = nil
+        let passcode = PasscodeBuffer()
+        for byte in text.utf8 { passcode.append(byte) }
+        return .passcode(passcode)
+    }
+
     func promptEnded() {}
-    func keyPressed(_ prompt: AgentInterface.Prompt?) -> PromptAnswer? { nil }
+    func inputArrived(_ prompt: AgentInterface.Prompt?) -> PromptAnswer? { nil }
 }

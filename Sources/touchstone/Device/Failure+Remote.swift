@@ -43,6 +43,12 @@ extension Failure {
         if let failed = error.as(BackupInterface.Failed.self) {
             return of(Status(rawValue: failed.status), paths)
         }
+        if let unsupported = error.as(AgentInterface.UnsupportedVersion.self) {
+            return Failure(
+                .internalError,
+                "\(paths.name) speaks version \(unsupported.supported) of io.touchstone.Agent, this program version "
+                    + "\(AgentInterface.version): restart whichever is older")
+        }
         if error.as(AgentInterface.NoSuchPrompt.self) != nil {
             return Failure(.no, "that prompt is not up any more")
         }

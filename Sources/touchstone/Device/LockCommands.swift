@@ -1,5 +1,6 @@
 import ArgumentParser
 import TouchstoneCore
+import TouchstoneTransport
 
 /// `touchstone device lock`.
 struct LockCommand: ParsableCommand {
@@ -47,7 +48,7 @@ struct UnlockCommand: ParsableCommand {
         let passcode = try PasscodeEntry.current()
         let nonce = try device.call(DeviceInterface.GetNonce.self).nonce
         _ = try device.call(
-            DeviceInterface.Unlock.self, .init(passcode: try seal.seal(passcode, for: .unlock, nonce: nonce)))
+            DeviceInterface.Unlock.self, .init(passcode: try seal.seal(typed: passcode, for: .unlock, nonce: nonce)))
     }
 }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import TouchstoneCore
+import TouchstoneTransport
 
 /// `touchstone device passcode`.
 struct PasscodeCommand: ParsableCommand {
@@ -114,7 +115,7 @@ private struct PasscodeChange {
 
     func submit(current: PasscodeBuffer?, new: PasscodeBuffer?, kind: PasscodeKind?) throws {
         let nonce = try device.call(DeviceInterface.GetNonce.self).nonce
-        let sealed = try seal.seal(current: current, new: new, nonce: nonce)
+        let sealed = try seal.seal(typed: current, new, for: .change, nonce: nonce)
         _ = try device.call(DeviceInterface.ChangePasscode.self, .init(passcodes: sealed, kind: kind))
     }
 }

@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import TouchstoneCore
 import TouchstoneMemory
+import TouchstoneTransport
 
 /// A backup that the owner agreed to, on a connection of its own.
 ///
@@ -19,7 +20,7 @@ struct BackupSession {
         let nonce = try device.call(DeviceInterface.GetNonce.self).nonce
         let entry = PasscodeBuffer()
         unsafe key.withUnsafeBytes { bytes in for index in 0..<bytes.count { unsafe entry.append(bytes[index]) } }
-        let sealed = try seal.seal(passcode, backupKey: entry, direction, nonce: nonce)
+        let sealed = try seal.seal(typed: passcode, entry, for: .backup(direction), nonce: nonce)
         _ = try device.call(DeviceInterface.AuthorizeBackup.self, .init(direction: direction, passcode: sealed))
         let symmetric = unsafe key.withUnsafeBytes { unsafe SymmetricKey(data: $0) }
         identifier = HMAC<SHA256>.authenticationCode(for: Data(BackupInterface.sessionLabel.utf8), using: symmetric)

@@ -1,4 +1,5 @@
-import Synchronization
+internal import Synchronization
+package import TouchstoneCore
 
 /// Which process made which context.
 ///

@@ -1,0 +1,184 @@
+import Foundation
+import Synchronization
+import TouchstoneCore
+import TouchstoneTransport
+
+/// Application passwords: what apps set themselves (EV-60), and what the owner is asked for where they have not (EV-61).
+///
+/// Which password it is the enclave finds out when an item is opened with it; here it is known only whether one is there.
+extension AuthenticationService {
+    /// Where the application password of a context came from.
+    enum PasswordSource {
+        /// The app set it: if it is wrong the app has to set another.
+        case app
+        /// The owner typed it, so many times: if it is wrong the owner may type another.
+        case owner(times: Int)
+    }
+
+    /// The part of an evaluation that is about an application password.
+    enum PasswordEntry {
+        case none
+        /// Once the owner has proven all that is wanted (AC-04).
+        case afterProofs
+        /// It is asked for.
+        case waiting
+        /// One was entered and is being stretched.
+        case entered
+    }
+
+    /// Entries after which an item that none of them opens is given up.
+    private static let maximumEntries = 3
+
+    // MARK: set by the app
+
+    func setCredential(
+        _ request: AuthenticationInterface.SetCredential.Parameters,
+        _ call: VarlinkCall<AuthenticationInterface.SetCredential>
+    ) {
+        let answer = { @Sendable [self] (result: Result<Void, Failed>) in
+            if case .success = result {
+                state.withLock { state in
+                    guard state.contexts[request.context] != nil else { return }
+                    state.passwords[request.context] = request.credential == nil ? nil : .app
+                }
+            }
+            call.answer(result.mapError { $0 as any Error }.map { Empty() })
+        }
+        do {
+            guard try isOwner(call.connection, of: request.context) else { throw Self.failed(.invalidContext) }
+            let app = try call.connection.identity().identifier
+            // The lock is held over the call so that no event comes before its ticket is known. The call answers at once.
+            let isDone = try state.withLock { state in
+                let reply = try enclave.call(
+                    EnclaveInterface.SetCredential.self,
+                    .init(context: request.context, app: app, credential: request.credential))
+                if let ticket = reply.ticket { state.credentials[ticket] = answer }
+                return reply.ticket == nil
+            }
+            if isDone { answer(.success(())) }
+        } catch let error as RemoteError {
+            let isInvalid = error.as(EnclaveInterface.InvalidContext.self) != nil
+            call.answer(.failure(Self.failed(isInvalid ? .invalidContext : .authenticationFailed)))
+        } catch {
+            call.answer(.failure(error))
+        }
+    }
+
+    func isCredentialSet(_ context: String, _ app: AppIdentity) throws -> Bool {
+        try enclave.call(EnclaveInterface.IsCredentialSet.self, .init(context: context, app: app.identifier)).isSet
+    }
+
+    // MARK: asked for
+
+    /// EV-61: a wrong password, or none with nobody there to ask, is a failed authentication.
+    func checkPasswordCanBeAsked(_ context: String) throws {
+        try state.withLock { state in
+            switch state.passwords[context] {
+            case .app:
+                throw Failed(.authenticationFailed, "The application password is wrong: set it with setCredential.")
+            case .owner(let times) where times >= Self.maximumEntries:
+                state.passwords[context] = nil
+                throw Self.failed(.authenticationFailed)
+            case .owner, nil: break
+            }
+            guard !state.agents.isEmpty else {
+                throw Failed(
+                    .authenticationFailed,
+                    "The application password is missing: set it with setCredential, or start an agent with `touchstone agent`."
+                )
+            }
+        }
+    }
+
+    /// Takes the place for prompts where there is nothing for the enclave to judge.
+    func beginWithoutProof(endingOf old: String?) throws -> EnclaveInterface.BeginEvaluation.Reply {
+        // Behind the lock screen nothing is in the foreground (EV-05).
+        guard try !enclave.call(EnclaveInterface.GetFacts.self, .init(app: "")).facts.isLocked else {
+            throw Self.failed(.notInteractive)
+        }
+        if let old { _ = try enclave.call(EnclaveInterface.EndEvaluation.self, .init(evaluation: old)) }
+        return .init(
+            evaluation: Self.freshIdentifier(),
+            progress: .init(
+                phase: .applicationPassword, fallbackIsPasscode: false, isFallbackOffered: false, failures: 0,
+                nonce: Data(),
+                retryAfterSeconds: nil, wrongPasscode: false))
+    }
+
+    private static func freshIdentifier() -> String {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<2).map { _ in
+            let digits = String(generator.next(), radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }.joined()
+    }
+
+    /// The owner has proven all that the enclave judges.
+    ///
+    /// - Returns: Whether the prompt goes on, asking for the application password.
+    func askForPassword(_ identifier: String) -> Bool {
+        state.withLock { state in
+            guard var running = state.evaluation, running.identifier == identifier, running.password == .afterProofs
+            else { return false }
+            running.password = .waiting
+            running.prompt.phase = .applicationPassword
+            running.prompt.context = running.context
+            running.prompt.nonce = Data()
+            running.prompt.fallbackTitle = nil
+            running.prompt.retryAfterSeconds = nil
+            running.prompt.wrongPasscode = state.isPasswordWrong(running.context)
+            state.evaluation = running
+            show(.show, running)
+            return true
+        }
+    }
+
+    /// Takes what the owner typed; whether it is right shows when an item is opened with it.
+    func enterPassword(_ sealed: SealedPasscode, prompt: String) throws -> Empty {
+        // The lock is held over the call so that no event comes before its ticket is known. The call answers at once.
+        try state.withLock { state in
+            guard let running = state.evaluation, running.identifier == prompt else {
+                throw AgentInterface.NoSuchPrompt()
+            }
+            guard running.password == .waiting else { throw DeviceInterface.Refused(.busy) }
+            let reply = try enclave.call(
+                EnclaveInterface.SetCredential.self,
+                .init(context: running.context, app: running.app.identifier, credential: sealed))
+            guard let ticket = reply.ticket else { throw DeviceInterface.Refused(.unreadablePasscode) }
+            state.evaluation?.password = .entered
+            state.credentials[ticket] = { [self] result in passwordStretched(running, result) }
+        }
+        return Empty()
+    }
+
+    private func passwordStretched(_ entered: RunningEvaluation, _ result: Result<Void, Failed>) {
+        let isWanted = state.withLock { state -> Bool in
+            guard var running = state.evaluation, running.identifier == entered.identifier else { return false }
+            if case .failure = result {
+                // No memory for it just now.
+                running.password = .waiting
+                state.evaluation = running
+                show(.show, running)
+            } else {
+                let times = if case .owner(let times)? = state.passwords[running.context] { times } else { 0 }
+                state.passwords[running.context] = .owner(times: times + 1)
+            }
+            return true
+        }
+        guard isWanted else {
+            // The prompt ended in the meantime: the owner gave nothing away.
+            _ = try? enclave.call(
+                EnclaveInterface.SetCredential.self,
+                .init(context: entered.context, app: entered.app.identifier, credential: nil))
+            return
+        }
+        if case .success = result { finish(entered.identifier, .success(())) }
+    }
+}
+
+extension AuthenticationService.State {
+    /// Whether the owner has typed a password for this context that is not there any more: the enclave drops wrong ones (AC-46).
+    func isPasswordWrong(_ context: String) -> Bool {
+        if case .owner? = passwords[context] { true } else { false }
+    }
+}

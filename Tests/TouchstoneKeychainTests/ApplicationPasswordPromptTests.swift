@@ -1,0 +1,203 @@
+import Foundation
+import LocalAuthentication
+import Security
+import Testing
+import TouchstoneTesting
+
+/// EV-61: the owner is asked for a password that the app has not set.
+@Suite(.timeLimit(.minutes(10))) struct ApplicationPasswordPromptTests {
+    private let device: SimulatedDevice
+
+    init() throws { device = try SimulatedDevice(passcode: "1234", fingers: 1) }
+
+    private func item(_ name: String = "a", _ flags: SecAccessControlCreateFlags = .applicationPassword) throws
+        -> Attributes
+    {
+        account(name, [kSecAttrAccessControl: try control(flags)]).value(name)
+    }
+
+    private func addItem(_ name: String = "a", _ flags: SecAccessControlCreateFlags = .applicationPassword) throws {
+        let context = LAContext()
+        #expect(context.setCredential(Data("right".utf8), type: .applicationPassword))
+        try #require(add(try item(name, flags).with(kSecUseAuthenticationContext, context)) == errSecSuccess)
+    }
+
+    private func with(_ context: LAContext) -> Attributes { account("a", [kSecUseAuthenticationContext: context]) }
+
+    @Test("EV-61: a read without the password asks for it, and the right one opens the item") func read() throws {
+        try device.run(prompts: 1) {
+            try addItem()
+            device.present(.applicationPassword("right"))
+            #expect(secret(account("a")) == "a")
+            let prompt = try #require(device.prompts.last)
+            #expect(prompt.asksForApplicationPassword && !prompt.asksForPasscode && !prompt.isWrong)
+            #expect(prompt.fallbackTitle == nil)
+        }
+    }
+
+    @Test("EV-61, AC-25: what was typed stays with the app's context, and with no other") func staysWithTheContext()
+        throws
+    {
+        try device.run(prompts: 2) {
+            try addItem()
+            let context = LAContext()
+            device.present(.applicationPassword("right"))
+            #expect(secret(with(context)) == "a")
+            #expect(context.isCredentialSet(.applicationPassword))
+            #expect(secret(with(context)) == "a")
+            device.present(.applicationPassword("right"))
+            #expect(secret(account("a")) == "a")
+        }
+    }
+
+    @Test("EV-61, AC-46: a wrong one is asked for again, and says so; the third ends with -25293") func wrong() throws {
+        try device.run(prompts: 5) {
+            try addItem()
+            device.present(.applicationPassword("wrong"), .applicationPassword("right"))
+            #expect(secret(account("a")) == "a")
+            #expect(device.prompts.suffix(2).map(\.isWrong) == [false, true])
+            let context = LAContext()
+            device.present(.applicationPassword("1"), .applicationPassword("2"), .applicationPassword("3"))
+            #expect(Self.read(with(context)) == errSecAuthFailed)
+            #expect(device.prompts.suffix(3).map(\.isWrong) == [false, true, true])
+            #expect(!context.isCredentialSet(.applicationPassword))
+        }
+    }
+
+    private static func read(_ query: Attributes) -> OSStatus { find(query.data).status }
+
+    @Test("EV-61: after three wrong ones the next call begins anew") func again() throws {
+        try device.run(prompts: 4) {
+            try addItem()
+            let context = LAContext()
+            device.present(.applicationPassword("1"), .applicationPassword("2"), .applicationPassword("3"))
+            #expect(Self.read(with(context)) == errSecAuthFailed)
+            device.present(.applicationPassword("right"))
+            #expect(secret(with(context)) == "a")
+            #expect(device.prompts.last?.isWrong == false)
+        }
+    }
+
+    @Test("EV-61: Cancel is -128, and nothing is kept") func cancelled() throws {
+        try device.run(prompts: 1) {
+            try addItem()
+            let context = LAContext()
+            device.present(.cancel)
+            #expect(Self.read(with(context)) == errSecUserCanceled)
+            #expect(!context.isCredentialSet(.applicationPassword))
+        }
+    }
+
+    @Test("EV-61: with UI forbidden -25308, and with nobody there to ask -25293, and no prompt") func nobodyToAsk()
+        throws
+    {
+        try device.runUnprompted {
+            try addItem()
+            #expect(Self.read(account("a").silent) == errSecInteractionNotAllowed)
+            let quiet = LAContext()
+            quiet.interactionNotAllowed = true
+            #expect(Self.read(with(quiet)) == errSecInteractionNotAllowed)
+            device.setAttended(false)
+            #expect(Self.read(account("a")) == errSecAuthFailed)
+            #expect(Self.read(account("a").silent) == errSecInteractionNotAllowed)
+        }
+    }
+
+    @Test("EV-61: a wrong password of the app's own asks nobody: -25293") func wrongOfTheApp() throws {
+        try device.runUnprompted {
+            try addItem()
+            let context = LAContext()
+            #expect(context.setCredential(Data("wrong".utf8), type: .applicationPassword))
+            for _ in 0..<2 { #expect(Self.read(with(context)) == errSecAuthFailed) }
+        }
+    }
+
+    @Test("EV-61: a password that the app has taken away is asked for") func takenAway() throws {
+        try device.run(prompts: 1) {
+            try addItem()
+            let context = LAContext()
+            #expect(context.setCredential(Data("wrong".utf8), type: .applicationPassword))
+            #expect(Self.read(with(context)) == errSecAuthFailed)
+            #expect(context.setCredential(nil, type: .applicationPassword))
+            device.present(.applicationPassword("right"))
+            #expect(secret(with(context)) == "a")
+        }
+    }
+
+    @Test("AC-04, EV-61: the finger comes first, in the same prompt") func afterTheFinger() throws {
+        try device.run(prompts: 1) {
+            try addItem("a", [.biometryAny, .applicationPassword])
+            device.present(.finger(1), .applicationPassword("right"))
+            #expect(secret(account("a")) == "a")
+            #expect(device.prompts.last?.asksForApplicationPassword == true)
+        }
+    }
+
+    @Test("AC-04, EV-61: the device's passcode is no password of the app's, nor the other way round")
+    func notThePasscode() throws {
+        try device.run(prompts: 1) {
+            try addItem("a", [.devicePasscode, .applicationPassword])
+            // What does not fit the phase does nothing.
+            device.present(
+                .applicationPassword("right"), .passcode("1234"), .passcode("1234"), .applicationPassword("right"))
+            #expect(secret(account("a")) == "a")
+        }
+    }
+
+    @Test("AC-21, EV-61: adding asks for the password to be, which then is the only one") func adding() throws {
+        try device.run(prompts: 2) {
+            device.present(.applicationPassword("typed"))
+            let wanted = try item()
+            #expect(add(wanted) == errSecSuccess)
+            let context = LAContext()
+            #expect(context.setCredential(Data("right".utf8), type: .applicationPassword))
+            #expect(Self.read(with(context)) == errSecAuthFailed)
+            device.present(.applicationPassword("typed"))
+            #expect(secret(account("a")) == "a")
+        }
+    }
+
+    @Test("EV-53: a newer prompt ends the entry with -4, which is -25293 to the keychain") func replaced() async throws
+    {
+        try addItemOutside()
+        let device = device
+        let older = Task.detached { () -> OSStatus in device.run { find(account("a").data).status } }
+        while !device.prompts.contains(where: \.asksForApplicationPassword) { await Task.yield() }
+        try await device.run {
+            let newer = LAContext()
+            device.present(.finger(1))
+            let isOwner = try await newer.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "newer")
+            #expect(isOwner)
+        }
+        #expect(await older.value == errSecAuthFailed)
+    }
+
+    private func addItemOutside() throws { try device.run { try addItem() } }
+
+    @Test("EV-50: invalidating the context takes the entry down") func invalidated() async throws {
+        try addItemOutside()
+        nonisolated(unsafe) let context = device.run { LAContext() }
+        let device = device
+        let reading = Task.detached { () -> OSStatus in
+            device.run { find(account("a", [kSecUseAuthenticationContext: context]).data).status }
+        }
+        while !device.prompts.contains(where: \.asksForApplicationPassword) { await Task.yield() }
+        context.invalidate()
+        #expect(await reading.value == errSecAuthFailed)
+        device.run { #expect(find(account("a").silent.data).status == errSecInteractionNotAllowed) }
+    }
+
+    @Test("EV-62, EV-61: evaluating such a control asks for the password and keeps it in the context") func evaluating()
+        async throws
+    {
+        try await device.run {
+            let context = LAContext()
+            device.present(.applicationPassword("right"))
+            let isMet = try await context.evaluateAccessControl(
+                control(.applicationPassword), operation: .useItem, localizedReason: "r")
+            #expect(isMet)
+            #expect(context.isCredentialSet(.applicationPassword))
+            #expect(device.prompts.last?.reason == "r")
+        }
+    }
+}
