@@ -142,7 +142,8 @@ import TouchstoneTransport
         }
     }
 
-    @Test("PC-02: while the disk does not take the deletion nothing is read or added; once it does, the device is as new")
+    @Test(
+        "PC-02: while the disk does not take the deletion nothing is read or added; once it does, the device is as new")
     func deletionThatFails() throws {
         try device.run {
             try addItems()
@@ -178,7 +179,8 @@ import TouchstoneTransport
         let client = try keychain.client()
         let item: KeychainInterface.Dictionary = ["class": .string("genp"), "acct": .string("a")]
         _ = try client.call(
-            KeychainInterface.Add.self, .init(attributes: item.merging(["v_Data": .data(Data("a".utf8))]) { $1 }, context: nil))
+            KeychainInterface.Add.self,
+            .init(attributes: item.merging(["v_Data": .data(Data("a".utf8))]) { $1 }, context: nil))
         try store.write { try $0.database.execute(sql: "UPDATE item SET metadata = x'00'") }
         try host.change { now, _ in
             now.state.erasure = .pending
@@ -186,7 +188,8 @@ import TouchstoneTransport
         }
         let error = #expect(throws: RemoteError.self) {
             try client.call(
-                KeychainInterface.CopyMatching.self, .init(query: item.merging(["r_Data": .boolean(true)]) { $1 }, context: nil))
+                KeychainInterface.CopyMatching.self,
+                .init(query: item.merging(["r_Data": .boolean(true)]) { $1 }, context: nil))
         }
         #expect(error?.as(KeychainInterface.Failed.self)?.status == Status.itemNotFound.rawValue)
         try service.refreshKeys()
