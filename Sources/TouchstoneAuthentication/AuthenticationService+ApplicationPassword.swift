@@ -38,7 +38,7 @@ extension AuthenticationService {
         let answer = { @Sendable [self] (result: Result<Void, Failed>) in
             if case .success = result {
                 state.withLock { state in
-                    guard state.contexts[request.context] != nil else { return }
+                    guard contexts.contains(request.context) else { return }
                     state.passwords[request.context] = request.credential == nil ? nil : .app
                 }
             }
@@ -101,8 +101,7 @@ extension AuthenticationService {
             evaluation: Self.freshIdentifier(),
             progress: .init(
                 phase: .applicationPassword, fallbackIsPasscode: false, isFallbackOffered: false, failures: 0,
-                nonce: Data(),
-                retryAfterSeconds: nil, wrongPasscode: false))
+                nonce: Data(), retryAfterSeconds: nil, wrongPasscode: false, passcodeKind: nil))
     }
 
     private static func freshIdentifier() -> String {

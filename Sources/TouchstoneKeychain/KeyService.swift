@@ -1,5 +1,5 @@
 import Foundation
-package import TouchstoneCore
+import TouchstoneCore
 package import TouchstoneTransport
 
 /// `io.touchstone.Key`: private keys of the enclave, for apps.
@@ -50,14 +50,14 @@ package final class KeyService: Sendable {
                     try ask(
                         EnclaveInterface.SignMessage.self,
                         .init(
-                            use: Self.use(request.key, request.context, by: try connection.identity()),
+                            use: use(request.key, request.context, by: try connection.identity()),
                             message: request.message, signatureContext: request.signatureContext))
                 },
                 .method(KeyInterface.Decapsulate.self) { [self] request, connection in
                     try ask(
                         EnclaveInterface.Decapsulate.self,
                         .init(
-                            use: Self.use(request.key, request.context, by: try connection.identity()),
+                            use: use(request.key, request.context, by: try connection.identity()),
                             encapsulated: request.encapsulated))
                 },
             ])

@@ -2,7 +2,7 @@ import Crypto
 package import Foundation
 import GRDB
 import Synchronization
-package import TouchstoneCore
+import TouchstoneCore
 package import TouchstoneTransport
 
 /// `io.touchstone.Keychain`: items, queries, access groups; ciphertext only.

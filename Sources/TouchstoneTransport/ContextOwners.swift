@@ -27,6 +27,8 @@ package final class ContextOwners: Sendable {
         owners.withLock { $0[context] = nil }
     }
 
+    package func contains(_ context: String) -> Bool { owners.withLock { $0[context] != nil } }
+
     package func isOwner(_ app: AppIdentity, of context: String) -> Bool {
         owners.withLock { $0[context] } == Owner(app)
     }

@@ -96,7 +96,7 @@ struct PasscodeCommand: ParsableCommand {
             let isOn = setting == .on
             _ = try device.call(
                 DeviceInterface.SetEraseData.self,
-                .init(isOn: isOn, passcode: try seal.seal(passcode, for: .eraseData(isOn), nonce: nonce)))
+                .init(isOn: isOn, passcode: try seal.seal(typed: passcode, for: .eraseData(isOn), nonce: nonce)))
         }
     }
 }
