@@ -86,19 +86,17 @@ extension AuthenticationService {
         observe(.agentLost)
     }
 
-    /// An agent from which nothing comes about a prompt is stuck: its process is no agent any more.
+    /// An agent from which nothing comes about a prompt is stuck, and none any more.
     func expectConfirmation(of evaluation: RunningEvaluation) {
         let (prompt, agent) = (evaluation.identifier, evaluation.agent.identifier)
         schedule(Limits.showing) { [weak self] in
-            let stuck = self?.state.withLock { state -> [ConnectedAgent] in
+            let stuck = self?.state.withLock { state -> ConnectedAgent? in
                 guard let running = state.evaluation, running.identifier == prompt, !running.isShown,
                     running.agent.identifier == agent
-                else { return [] }
-                let process = running.agent.call.connection.peer.processID
-                return state.agents.filter { $0.call.connection.peer.processID == process }
+                else { return nil }
+                return running.agent
             }
-            // The one that shows it last, so that the prompt does not go round them.
-            for agent in (stuck ?? []).sorted(by: { $0.identifier > $1.identifier }) { agent.call.drop() }
+            stuck?.call.drop()
         }
     }
 
