@@ -103,7 +103,11 @@ import TouchstoneTesting
                 #expect(await evaluate(phase.policy, on: try #require(context)) == .invalidContext)
             }
             if phase == .permission { try device.setFaceIDPermission(true) }
-            other.invalidate()
+            if [.newer, .newerOfAnotherApp].contains(ending) {
+                await eventually { device.prompts.count == 2 && newer.codes.isEmpty }
+                other.invalidate()
+                #expect(await newer.only() == .appCancel)
+            }
             device.present(.finger(1))
             let next = ending == .invalidate ? LAContext() : context ?? LAContext()
             #expect(await evaluate(biometrics, on: next) == nil, "\(phase), \(ending)")
