@@ -172,7 +172,7 @@ let package = Package(
             "TouchstoneSecurityTests",
             [
                 "TouchstoneCore", "TouchstoneTransport", "TouchstoneCoreFoundation", "TouchstoneSecurity",
-                "TouchstoneLocalAuthentication", "Security", "LocalAuthentication",
+                "TouchstoneLocalAuthentication", "TouchstoneTesting", "Security", "LocalAuthentication", crypto,
             ]),
         tests(
             "TouchstoneKeyAlgorithmsTests", ["TouchstoneKeyAlgorithms", "TouchstoneCore", crypto],

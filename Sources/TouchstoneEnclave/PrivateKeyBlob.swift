@@ -2,9 +2,9 @@ import Crypto
 import Foundation
 import TouchstoneCore
 
-/// A private key as apps keep it (SE-03): version (1 byte), then AES-256-GCM under a key of this device alone of
+/// A private key as apps keep it (SE-03).
 ///
-/// kind (1) ‖ class (1) ‖ flags (8, little-endian) ‖ enrolment hash (32, zero where the control does not want it) ‖ salt of the application
+/// Version (1 byte), then AES-256-GCM under a key of this device alone of kind (1) ‖ class (1) ‖ flags (8, little-endian) ‖ enrolment hash (32, zero where the control does not want it) ‖ salt of the application
 /// password (32, zero where there is none) ‖ access group ‖ public key (each a length of 2 bytes, little-endian, and its bytes) ‖ sealed key.
 ///
 /// The sealed key is AES-256-GCM of the private key under its class key, with all that stands before it authenticated. So what the key is

@@ -27,7 +27,8 @@ extension KeychainService {
             if name == "agrp", let asked = query.attributes[name], asked != value { throw Status.param }
             query.attributes[name] = value
         }
-        query.accessControl = EnclaveKey.rowControl
+        // What the key's own control wants is asked where the key is used.
+        query.accessControl = try AccessControl(protection: .alwaysThisDeviceOnly, flags: [])
         query.accessibility = nil
         return query
     }
@@ -43,9 +44,6 @@ enum EnclaveKey {
     /// Attributes that only the row knows: no query can name them.
     private static let accessControl = "key access control"
     private static let publicKey = "key public key"
-
-    /// SE-04: what the key's own control wants is asked where the key is used.
-    static let rowControl = try? AccessControl(protection: .alwaysThisDeviceOnly, flags: [])
 
     /// What is so of a key, whatever its app says.
     static func attributes(_ facts: KeyInterface.Inspect.Reply) -> [String: AttributeValue] {

@@ -147,6 +147,14 @@ extension SimulatedDevice.Prompt {
     init(_ prompt: AgentInterface.Prompt) {
         app = prompt.app.name
         reason = prompt.reason
+        keyOperation =
+            switch prompt.operation {
+            case .useKeySign: .sign
+            case .useKeyDecrypt: .decrypt
+            case .useKeyKeyExchange: .exchangeKeys
+            case .createItem, .useItem, .createKey, nil: nil
+            }
+        keyLabel = prompt.keyLabel
         cancelTitle = prompt.cancelTitle
         fallbackTitle = prompt.fallbackTitle
         asksForPasscode = prompt.phase == .passcode

@@ -22,12 +22,26 @@ extension SimulatedDevice {
         case leaveApp
     }
 
+    /// What an app wants to do with a private key of the device.
+    public enum KeyOperation: Sendable {
+        /// Making a signature.
+        case sign
+        /// Decrypting.
+        case decrypt
+        /// Agreeing on a secret with the holder of another key.
+        case exchangeKeys
+    }
+
     /// A prompt as the person saw it last.
     public struct Prompt: Sendable, Hashable {
         /// The name of the app that asks.
         public let app: String
         /// What the app says it is for.
         public let reason: String
+        /// What is to be done with a key; nil where it is not about a key.
+        public let keyOperation: KeyOperation?
+        /// What the app calls the key; nil where it has no name for it.
+        public let keyLabel: String?
         /// The title of the cancel button.
         public let cancelTitle: String
         /// The title of the fallback button; nil where there is none.

@@ -8,13 +8,15 @@ import TouchstoneCore
 struct PromptAlertTests {
     private func prompt(
         name: String = "gate", reason: String = "log in", biometry: BiometryType = .touchID,
-        phase: AgentInterface.Phase = .biometry, fallback: String? = nil, failures: Int = 0, wrong: Bool = false
+        operation: AccessControlOperation? = nil, keyLabel: String? = nil, phase: AgentInterface.Phase = .biometry,
+        fallback: String? = nil, failures: Int = 0, wrong: Bool = false
     ) -> AgentInterface.Prompt {
         AgentInterface.Prompt(
             identifier: "1",
             app: AppIdentity(
                 identifier: "/usr/bin/gate", evidence: .executable, name: name, processID: 42, userID: 1000),
-            reason: reason, biometryType: biometry, phase: phase, cancelTitle: "Cancel", fallbackTitle: fallback,
+            reason: reason, operation: operation, keyLabel: keyLabel, biometryType: biometry, phase: phase,
+            cancelTitle: "Cancel", fallbackTitle: fallback,
             failures: failures, nonce: Data(), retryAfterSeconds: nil, wrongPasscode: wrong)
     }
 
@@ -47,6 +49,16 @@ struct PromptAlertTests {
         let later = text(prompt(phase: .passcode, wrong: true), secondsLeft: 60, entered: 0)
         #expect(later.contains("  Wrong passcode."))
         #expect(later.suffix(2) == ["  Try again in 60 s.", "  [Esc] Cancel"])
+    }
+
+    @Test func alertNamesTheKeyAndWhatIsToBeDoneWithIt() {
+        let lines = text(prompt(operation: .useKeySign, keyLabel: "bank"))
+        #expect(lines[2...3] == ["  It says: “log in”", "  Sign with the key “bank”"])
+        #expect(
+            text(prompt(operation: .useKeyDecrypt, keyLabel: "a\u{202E}b\n"))[3]
+                == "  Decrypt with the key “a\u{FFFD}b\u{FFFD}”")
+        #expect(text(prompt(operation: .useKeyKeyExchange))[3] == "  Exchange keys with a key")
+        #expect(text(prompt(operation: .useItem, keyLabel: "bank")) == text(prompt()))
     }
 
     @Test func nothingAnAppSaysMovesTheCursor() {

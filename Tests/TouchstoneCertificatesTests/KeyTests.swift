@@ -290,7 +290,7 @@ import TouchstoneKeyAlgorithms
             kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeySizeInBits: 256,
             kSecAttrTokenID: kSecAttrTokenIDSecureEnclave,
         ]
-        #expect(random(parameters) == (nil, errSecUnimplemented))
+        #expect(random(parameters) == (nil, errSecNotAvailable))
     }
 
     // MARK: - Identities

@@ -149,7 +149,8 @@ import TouchstoneCore
                 attributes: .random(using: &random) ? try Self.attributes(&random) : nil,
                 data: .random(using: &random) ? Self.data(&random) : nil,
                 persistentReference: .random(using: &random) ? Self.data(&random) : nil,
-                certificate: .random(using: &random) ? Self.data(&random) : nil)
+                certificate: .random(using: &random) ? Self.data(&random) : nil,
+                publicKey: .random(using: &random) ? Self.data(&random) : nil)
         }
         try holdAgainstCodable(KeychainInterface.CopyMatching.Reply(items: items))
         if let item = items.first { try holdAgainstCodable(item) }
@@ -169,6 +170,16 @@ import TouchstoneCore
                 items: [.open, .locked, .gone, .authenticationNeeded].map {
                     .init(state: $0, key: .random(using: &random) ? Self.data(&random) : nil)
                 }))
+        let context = Bool.random(using: &random) ? Self.text(&random) : nil
+        try holdAgainstCodable(
+            KeyInterface.Sign.Parameters(key: Self.data(&random), data: Self.data(&random), context: context))
+        try holdAgainstCodable(KeyInterface.Sign.Reply(signature: Self.data(&random)))
+        try holdAgainstCodable(
+            EnclaveInterface.Sign.Parameters(
+                use: .init(
+                    key: Self.data(&random), app: Self.text(&random),
+                    accessGroups: (0..<Int.random(in: 0...3, using: &random)).map { _ in Self.text(&random) },
+                    context: context), data: Self.data(&random)))
     }
 
     /// A field that a type gains must not be lost on its direct way.
@@ -186,7 +197,7 @@ import TouchstoneCore
             return try #require((json?[name] as? [[String: Any]])?.first)
         }
         let item = KeychainInterface.Item(
-            attributes: [:], data: Data(), persistentReference: Data(), certificate: Data())
+            attributes: [:], data: Data(), persistentReference: Data(), certificate: Data(), publicKey: Data())
         #expect(try fields(item) == declared(KeychainInterface.Item.self))
         let found = KeychainInterface.CopyMatching.Reply(items: [item])
         #expect(try fields(found) == declared(KeychainInterface.CopyMatching.Reply.self))
@@ -201,6 +212,13 @@ import TouchstoneCore
         let unwrapped = EnclaveInterface.UnwrapKeys.Reply(items: [.init(state: .open, key: Data())])
         #expect(try fields(unwrapped) == declared(EnclaveInterface.UnwrapKeys.Reply.self))
         #expect(try Set(inside("items", of: unwrapped).keys) == declared(EnclaveInterface.OpenedItem.self))
+        let signing = KeyInterface.Sign.Parameters(key: Data(), data: Data(), context: "")
+        #expect(try fields(signing) == declared(KeyInterface.Sign.Parameters.self))
+        #expect(try fields(KeyInterface.Sign.Reply(signature: Data())) == declared(KeyInterface.Sign.Reply.self))
+        let use = EnclaveInterface.KeyUse(key: Data(), app: "", accessGroups: [], context: "")
+        let enclaveSigning = EnclaveInterface.Sign.Parameters(use: use, data: Data())
+        #expect(try fields(enclaveSigning) == declared(EnclaveInterface.Sign.Parameters.self))
+        #expect(try fields(use) == declared(EnclaveInterface.KeyUse.self))
         let values: [AttributeValue] = [
             .string(""), .data(Data()), .number(0), .real(0), .boolean(true), .date(0),
             .accessControl(try AccessControl(protection: .always, flags: [])),

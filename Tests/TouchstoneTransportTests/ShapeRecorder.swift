@@ -69,6 +69,8 @@ enum ShapeRecorder {
         guard metadata.load(as: Int.self) == enumerationKind else { return nil }
         let descriptor = metadata.load(fromByteOffset: 8, as: UnsafeRawPointer.self)
         let count = descriptor.load(fromByteOffset: 24, as: UInt32.self)
+        // Of one case there is nothing to tell apart, and no byte for it.
+        if MemoryLayout<R>.size == 0, count == 1 { return [unsafeBitCast((), to: R.self)] }
         guard MemoryLayout<R>.size == 1, count <= 256 else { return nil }
         return (0..<count).map { unsafeBitCast(UInt8($0), to: R.self) }
     }

@@ -127,6 +127,24 @@ import TouchstoneTransport
         }
     }
 
+    @Test("KC-26, SE-11: a key of the enclave is in no backup, whatever its access control") func enclaveKeys() throws {
+        let key = try device.run {
+            for flags: SecAccessControlCreateFlags in [[], .privateKeyUsage, [.userPresence, .privateKeyUsage]] {
+                _ = try enclaveKey([kSecAttrAccessControl: try control(flags, kSecAttrAccessibleAlways)])
+            }
+            addAll([("ak", kSecAttrAccessibleWhenUnlocked)])
+            return try enclaveKey()
+        }
+        let (records, counts) = try device.backup()
+        #expect((counts.exported, counts.excluded) == (1, 4))
+        let other = try SimulatedDevice(passcode: "1234")
+        #expect(try other.restore(records).added == 1)
+        other.run {
+            #expect(find([kSecClass: kSecClassKey]).status == errSecItemNotFound)
+            #expect(SecKeyCreateSignature(key, .ecdsaSignatureMessageX962SHA256, Data() as CFData, nil) == nil)
+        }
+    }
+
     @Test("KC-25: items of this device only open on the same root of trust, and say nothing to another")
     func boundToDevice() throws {
         device.run { addAll(thisDeviceOnly) }

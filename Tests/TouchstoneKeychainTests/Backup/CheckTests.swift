@@ -47,13 +47,14 @@ import TouchstoneCore
             let presence = try control(.userPresence)
             #expect(add(account("p", [kSecAttrAccessControl: presence]).value("of p")) == errSecSuccess)
             #expect(add(account("empty")) == errSecSuccess)
+            _ = try enclaveKey([kSecAttrAccessControl: try control([.userPresence, .privateKeyUsage])])
         }
         for repairs in [false, true] {
             let report = try check(repairs: repairs)
             #expect(report.damaged == [] && report.database == [])
-            #expect((report.checked, report.locked, report.expired, report.quarantined) == (4, 0, 0, 0))
+            #expect((report.checked, report.locked, report.expired, report.quarantined) == (5, 0, 0, 0))
         }
-        #expect(try rows() == 4)
+        #expect(try rows() == 5)
     }
 
     private static let sealed: [(String, BackupInterface.Problem)] = [

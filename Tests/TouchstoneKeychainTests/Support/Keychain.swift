@@ -87,6 +87,15 @@ func control(
     try #require(SecAccessControlCreateWithFlags(nil, protection, flags, nil))
 }
 
+/// A key of the enclave, in the keychain.
+func enclaveKey(_ privateHalf: Attributes = [:]) throws -> SecKey {
+    let parameters: Attributes = [
+        kSecAttrKeyType: kSecAttrKeyTypeECSECPrimeRandom, kSecAttrKeySizeInBits: 256,
+        kSecAttrTokenID: kSecAttrTokenIDSecureEnclave, kSecPrivateKeyAttrs: privateHalf,
+    ]
+    return try #require(SecKeyCreateRandomKey(parameters as CFDictionary, nil))
+}
+
 extension SimulatedDevice {
     /// Runs `body` before an owner who says no to any prompt but those that `body` gives an answer to, and expects this many.
     func run(prompts expected: Int, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void)

@@ -1,0 +1,301 @@
+import Crypto
+import Foundation
+import Testing
+import TouchstoneCore
+import TouchstoneMemory
+
+@testable import TouchstoneEnclave
+
+/// Private keys, as the enclave makes and opens them.
+@Suite struct PrivateKeyTests {
+    private var enclave: Enclave
+
+    init() throws { enclave = try Enclave.device() }
+
+    private static let digest = Data(0..<32)
+
+    private func create(
+        _ flags: AccessControl.Flags = .privateKeyUsage, _ protection: Accessibility = .whenUnlocked,
+        group: String = "app", context: String? = nil, in enclave: Enclave? = nil
+    ) throws -> KeyInterface.Create.Reply {
+        try (enclave ?? self.enclave).createKey(
+            .init(
+                kind: .p256, accessControl: .init(protection: protection, flags: flags), accessGroup: group, app: "app",
+                context: context))
+    }
+
+    private func sign(
+        _ key: Data, context: String? = nil, app: String = "app", groups: [String] = ["app"], data: Data = digest,
+        in enclave: Enclave? = nil
+    ) throws -> Data {
+        try (enclave ?? self.enclave).sign(
+            .init(use: .init(key: key, app: app, accessGroups: groups, context: context), data: data)
+        ).signature
+    }
+
+    private func exchange(
+        _ key: Data, _ publicKey: Data, _ operation: AccessControlOperation = .useKeyKeyExchange, context: String? = nil
+    ) throws -> Data {
+        try enclave.exchangeKeys(
+            .init(
+                use: .init(key: key, app: "app", accessGroups: ["app"], context: context), publicKey: publicKey,
+                operation: operation)
+        ).sharedSecret
+    }
+
+    /// The status of a refusal; nil for another error, and for none.
+    private func refusal(_ body: () throws -> Void) -> Status? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return (error as? KeyInterface.Failed).map { Status(rawValue: $0.status) }
+        }
+    }
+
+    private func isValid(_ signature: Data, by publicKey: Data) throws -> Bool {
+        // Of the digest itself: what was signed is the SHA-256 of nothing that is known.
+        let key = try P256.Signing.PublicKey(x963Representation: publicKey)
+        return key.isValidSignature(try .init(rawRepresentation: signature), for: Digest32(Self.digest))
+    }
+
+    private struct Digest32: Digest {
+        static let byteCount = 32
+        let data: Data
+        init(_ data: Data) { self.data = data }
+        var description: String { "digest" }
+        func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+            try data.withUnsafeBytes(body)
+        }
+        func hash(into hasher: inout Hasher) { hasher.combine(data) }
+    }
+
+    // MARK: the blob
+
+    @Test("SE-03: a key opens for its app's groups, signs and exchanges keys") func opens() throws {
+        let made = try create()
+        #expect(try isValid(sign(made.key), by: made.publicKey))
+        #expect(try isValid(sign(made.key, groups: ["other", "app"]), by: made.publicKey))
+        let other = P256.KeyAgreement.PrivateKey()
+        let mine = try exchange(made.key, other.publicKey.x963Representation)
+        let theirs = try other.sharedSecretFromKeyAgreement(
+            with: .init(x963Representation: made.publicKey))
+        #expect(theirs.withUnsafeBytes { Data($0) } == mine)
+        #expect(mine == (try exchange(made.key, other.publicKey.x963Representation, .useKeyDecrypt)))
+        let facts = try enclave.inspectKey(.init(key: made.key, accessGroups: ["app"]))
+        #expect(facts.kind == .p256 && facts.publicKey == made.publicKey && facts.accessGroup == "app")
+        #expect(facts.accessControl == (try AccessControl(protection: .whenUnlocked, flags: .privateKeyUsage)))
+        #expect(try create().key != made.key)
+        #expect(try create().publicKey != made.publicKey)
+    }
+
+    @Test("AC-45: with any bit flipped it is none") func flippedBits() throws {
+        let made = try create()
+        for index in made.key.indices {
+            for bit in 0..<8 {
+                var changed = made.key
+                changed[index] ^= 1 << UInt8(bit)
+                #expect(refusal { _ = try sign(changed) } == .decode, "bit \(bit) of byte \(index)")
+            }
+        }
+        #expect(try isValid(sign(made.key), by: made.publicKey))
+    }
+
+    @Test("AC-45: cut anywhere, or made longer, it is none") func lengths() throws {
+        let made = try create()
+        for count in 0..<made.key.count { #expect(refusal { _ = try sign(made.key.prefix(count)) } == .decode) }
+        for extra in [1, 16, 1 << 20] { #expect(refusal { _ = try sign(made.key + Data(count: extra)) } == .decode) }
+        #expect(refusal { _ = try sign(Data(count: 1 << 20)) } == .decode)
+        // From the middle of other bytes it is the same.
+        let slice = (Data(count: 7) + made.key).dropFirst(7)
+        #expect(try isValid(sign(slice), by: made.publicKey))
+    }
+
+    @Test("SE-03: a key of another device is none, one of another group is not found") func othersKeys() throws {
+        let made = try create()
+        let other = try Enclave.device(root: TestRoot(2))
+        #expect(refusal { _ = try sign(made.key, in: other) } == .decode)
+        #expect(refusal { _ = try other.inspectKey(.init(key: made.key, accessGroups: ["app"])) } == .decode)
+        for groups in [[], ["other"], ["App"], ["app "], ["app\0"]] {
+            #expect(refusal { _ = try sign(made.key, groups: groups) } == .itemNotFound)
+            #expect(
+                refusal { _ = try enclave.inspectKey(.init(key: made.key, accessGroups: groups)) } == .itemNotFound)
+        }
+        let spelled = try create(group: "caf\u{e9}")
+        #expect(refusal { _ = try sign(spelled.key, groups: ["cafe\u{301}"]) } == .itemNotFound)
+        #expect(refusal { _ = try create(group: String(repeating: "g", count: 65_536)) } == .param)
+        let long = String(repeating: "g", count: 65_535)
+        #expect(try isValid(sign(create(group: long).key, groups: [long]), by: create().publicKey) == false)
+    }
+
+    @Test("AC-45: an item's wrapped key, and a backup's, are no private keys") func otherBlobs() throws {
+        let binding = EnclaveInterface.ItemBinding(accessGroup: "app", item: Data("item".utf8))
+        let wrapped = try enclave.wrap(
+            .init(
+                accessControl: .init(protection: .whenUnlocked, flags: []), binding: binding, key: Self.digest,
+                app: "app", context: nil), now: 0)
+        #expect(refusal { _ = try sign(wrapped) } == .decode)
+        let made = try create()
+        #expect(enclave.unwrap(.init(wrappedKey: made.key, binding: binding), app: "app", context: nil).state == .gone)
+    }
+
+    @Test("AC-45: what was sealed by this device and is no key of it is none: other kinds, classes, controls, lengths")
+    func sealedAndMalformed() throws {
+        let made = try create()
+        let key = enclave.blobKey.symmetricKey
+        let context = Data("io.touchstone private key blob 1".utf8)
+        let plain = try AES.GCM.open(.init(combined: made.key.dropFirst()), using: key, authenticating: context)
+        func expectNone(_ change: (inout Data) -> Void) throws {
+            var changed = plain
+            change(&changed)
+            let sealed = try AES.GCM.seal(changed, using: key, authenticating: context).combined ?? Data()
+            #expect(refusal { _ = try sign(Data([1]) + sealed) } == .decode)
+            #expect(changed != plain)
+        }
+        let same = try AES.GCM.seal(plain, using: key, authenticating: context).combined ?? Data()
+        #expect(try isValid(sign(Data([1]) + same), by: made.publicKey))
+        #expect(refusal { _ = try sign(Data([2]) + same) } == .decode)
+        try expectNone { $0[0] = 0 }
+        try expectNone { $0[0] = 255 }
+        try expectNone { $0[1] = 5 }
+        // userPresence with devicePasscode: AC-02.
+        try expectNone { $0[2] = 17 }
+        try expectNone { $0[74] = 255 }
+        try expectNone { $0 = $0.prefix(80) }
+        try expectNone { $0 = Data() }
+        // A description that says more than the sealed key was sealed with: this one is the device's, and its inside is not.
+        var other = plain
+        other[6] ^= 0x80
+        let sealed = Data([1]) + (try AES.GCM.seal(other, using: key, authenticating: context).combined ?? Data())
+        #expect(throws: KeyInterface.Invalidated.self) { try sign(sealed) }
+    }
+
+    @Test("SE-02: the number is nowhere in the blob, nor in what the device key alone opens") func numberIsSealed()
+        throws
+    {
+        let made = try create()
+        let classKey = try #require(enclave.keys[.whenUnlocked])
+        let blob = try #require(PrivateKeyBlob(made.key, key: enclave.blobKey.symmetricKey))
+        let box = try AES.GCM.SealedBox(combined: blob.sealedKey)
+        let number = try AES.GCM.open(box, using: classKey.symmetricKey, authenticating: blob.description)
+        #expect(try P256.Signing.PrivateKey(rawRepresentation: number).publicKey.x963Representation == made.publicKey)
+        #expect(made.key.range(of: number) == nil)
+        #expect((blob.description + blob.sealedKey).range(of: number) == nil)
+        #expect(enclave.state == (try Enclave(stateFile: enclave.stateFile(), root: enclave.root, now: 0)).state)
+        #expect(try enclave.stateFile().range(of: number) == nil)
+    }
+
+    // MARK: what a use asks for
+
+    @Test("SE-13, AC-20: constraints without privateKeyUsage allow no use") mutating func privateKeyUsage() throws {
+        let context = try enclave.proven(.biometrics)
+        for flags: AccessControl.Flags in [.userPresence, .biometryAny, .devicePasscode] {
+            let made = try create(flags)
+            #expect(refusal { _ = try sign(made.key, context: context) } == .authFailed)
+            #expect(refusal { _ = try exchange(made.key, made.publicKey, context: context) } == .authFailed)
+        }
+        for flags: AccessControl.Flags in [[], .or, .and, .privateKeyUsage] {
+            let made = try create(flags)
+            #expect(try isValid(sign(made.key), by: made.publicKey))
+        }
+    }
+
+    @Test("AC-20: it opens for a context that has proven enough, of the same app and of the key's group, and no other")
+    mutating func contexts() throws {
+        let made = try create([.biometryAny, .privateKeyUsage])
+        func expectNeeded(_ context: String?, app: String = "app") {
+            let error = #expect(throws: KeyInterface.AuthenticationNeeded.self) {
+                try sign(made.key, context: context, app: app)
+            }
+            #expect(error?.operations.map(\.operation) == [.useKeySign])
+        }
+        expectNeeded(nil)
+        expectNeeded("")
+        expectNeeded("0123456789abcdef0123456789abcdef")
+        expectNeeded(enclave.createContext(app: "app", accessGroups: ["app"]))
+        expectNeeded(try enclave.proven(.deviceOwner, passcode: "1234"))
+        let foreign = try enclave.proven(.biometrics, app: "other")
+        expectNeeded(foreign)
+        expectNeeded(foreign, app: "other")
+        let proven = try enclave.proven(.biometrics)
+        expectNeeded(proven, app: "other")
+        #expect(try isValid(sign(made.key, context: proven), by: made.publicKey))
+        let shared = try create([.biometryAny, .privateKeyUsage], group: "shared")
+        // The context is of an app that has no such group, whatever touchstoned says of the call.
+        #expect(throws: KeyInterface.AuthenticationNeeded.self) {
+            try sign(shared.key, context: proven, groups: ["app", "shared"])
+        }
+        _ = enclave.invalidateContext(proven)
+        expectNeeded(proven)
+    }
+
+    @Test("AC-50, AC-52: another enrolment ends a key of the current set, and no other") mutating func enrolment()
+        throws
+    {
+        let current = try create([.biometryCurrentSet, .privateKeyUsage])
+        let any = try create([.biometryAny, .privateKeyUsage])
+        try enclave.enroll("another", sample: .finger(7))
+        let proven = try enclave.proven(.biometrics)
+        #expect(throws: KeyInterface.Invalidated.self) { try sign(current.key, context: proven) }
+        #expect(try isValid(sign(any.key, context: proven), by: any.publicKey))
+        try enclave.removeFinger("another")
+        #expect(throws: KeyInterface.Invalidated.self) { try sign(current.key) }
+        #expect(throws: KeyInterface.Invalidated.self) { try exchange(current.key, current.publicKey) }
+        #expect(try enclave.inspectKey(.init(key: current.key, accessGroups: ["app"])).publicKey == current.publicKey)
+    }
+
+    @Test("KC-20, KC-23: locked is not invalidated; a destroyed class is") mutating func classes() throws {
+        let locked = try create(.privateKeyUsage, .whenUnlocked)
+        let passcode = try create(.privateKeyUsage, .whenPasscodeSetThisDeviceOnly)
+        _ = enclave.lock(now: 0)
+        #expect(refusal { _ = try sign(locked.key) } == .interactionNotAllowed)
+        #expect(refusal { _ = try sign(passcode.key) } == .interactionNotAllowed)
+        #expect(refusal { _ = try create() } == .interactionNotAllowed)
+        #expect(try enclave.inspectKey(.init(key: locked.key, accessGroups: ["app"])).publicKey == locked.publicKey)
+        try enclave.unlock("1234")
+        #expect(try isValid(sign(passcode.key), by: passcode.publicKey))
+        try enclave.changePasscode(from: "1234", to: nil)
+        #expect(throws: KeyInterface.Invalidated.self) { try sign(passcode.key) }
+        #expect(refusal { _ = try create(.privateKeyUsage, .whenPasscodeSetThisDeviceOnly) } == .authFailed)
+        try enclave.changePasscode(from: nil, to: "1234")
+        #expect(throws: KeyInterface.Invalidated.self) { try sign(passcode.key) }
+        #expect(try isValid(sign(locked.key), by: locked.publicKey))
+    }
+
+    @Test("AC-15, KC-24: what could never be given refuses the key") func whatCannotBeBound() throws {
+        let noFinger = try Enclave.device(fingers: 0)
+        let noSensor = try Enclave.device(.none, fingers: 0)
+        let noPasscode = try Enclave.device(passcode: nil, fingers: 0)
+        for flags: AccessControl.Flags in [.biometryAny, .biometryCurrentSet] {
+            for enclave in [noFinger, noSensor, noPasscode] {
+                #expect(refusal { _ = try create([flags, .privateKeyUsage], in: enclave) } == .authFailed)
+            }
+        }
+        #expect(refusal { _ = try create([.userPresence, .privateKeyUsage], in: noPasscode) } == .authFailed)
+        #expect(refusal { _ = try create([.companion, .privateKeyUsage]) } == .authFailed)
+        _ = try create([.userPresence, .privateKeyUsage], in: noSensor)
+    }
+
+    // MARK: what is not a request
+
+    @Test("SE-21: data of another length than a digest's is -50, as is what is no point") func malformed() throws {
+        let made = try create()
+        for count in [0, 1, 31, 33, 64, 1 << 20] {
+            #expect(refusal { _ = try sign(made.key, data: Data(count: count)) } == .param)
+        }
+        let other = P256.KeyAgreement.PrivateKey().publicKey
+        var offCurve = other.x963Representation
+        offCurve[64] ^= 1
+        for point in [
+            Data(), Data([4]), Data(count: 65), Data([4]) + Data(count: 64), offCurve, other.x963Representation + [0],
+            other.compressedRepresentation, other.rawRepresentation,
+            P384.KeyAgreement.PrivateKey().publicKey.x963Representation,
+        ] {
+            #expect(refusal { _ = try exchange(made.key, point) } == .param)
+        }
+        for operation: AccessControlOperation in [.createItem, .useItem, .createKey, .useKeySign] {
+            #expect(refusal { _ = try exchange(made.key, other.x963Representation, operation) } == .param)
+        }
+        #expect(try exchange(made.key, other.x963Representation).count == 32)
+    }
+}
