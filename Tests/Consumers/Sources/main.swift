@@ -56,4 +56,20 @@ require(failure { _ = try CertificateStore().all() } as? PasswordError == unavai
 require(
     failure { try CertificateStore().add(Data([0x30]), label: "none") } as? PasswordError == .notReadable, "certificate"
 )
+do {
+    try await PrivateArea().open()
+    require(false, "opened")
+} catch {
+    require((error as? LAError)?.code == .biometryNotAvailable, "\(error)")
+}
+do {
+    _ = try await ServerAccess(identifier: "server").enroll(token: Data())
+    require(false, "saved")
+} catch {
+    require((error as NSError).code == Int(errSecNotAvailable), "\(error)")
+}
+let button = SignInButton()
+button.appear()
+require(button.symbol == "nosign" && isSameOwner(as: nil), "environment")
+button.disappear()
 print("ok")
