@@ -37,6 +37,10 @@ extension Enclave {
                 contexts[identifier]?.proven.biometry = nil
             }
         }
+        note(
+            LogFact(
+                event: .permissionDecided, app: app,
+                asked: isAllowed.map { $0 ? "allowed" : "denied" } ?? "to be asked again"))
         return faceIDPermissionChanged(of: app, now: now)
     }
 }

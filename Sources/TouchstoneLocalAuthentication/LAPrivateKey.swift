@@ -140,7 +140,9 @@ public final class LAPrivateKey: NSObject {
         _ body: @escaping @Sendable (StoredRight) throws -> Data,
         _ handler: @escaping @Sendable (Data?, (any Error)?) -> Void
     ) {
-        OwnThread.run(on: right.authorization.endpoint) { [right] in try body(right) } completion: { result in
+        OwnThread.run(on: right.authorization.endpoint) { [right] in
+            try body(right)
+        } completion: { result in
             handler(result.value, result.failure)
         }
     }

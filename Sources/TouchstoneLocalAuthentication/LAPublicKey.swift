@@ -1,7 +1,7 @@
 public import Foundation
 internal import TouchstoneCoreFoundation
-internal import TouchstoneTransport
 public import TouchstoneSecurity
+internal import TouchstoneTransport
 
 /// The public half of the key of a right: it can always be used.
 ///
@@ -119,7 +119,8 @@ extension SecKey {
 
     fileprivate func verify(_ signedData: Data, _ signature: Data, _ algorithm: SecKeyAlgorithm) throws {
         _ = try unsafe StoredRight.unwrapping { error in
-            unsafe SecKeyVerifySignature(self, algorithm, signedData as NSData, signature as NSData, &error) ? true : nil
+            unsafe SecKeyVerifySignature(self, algorithm, signedData as NSData, signature as NSData, &error)
+                ? true : nil
         }
     }
 }

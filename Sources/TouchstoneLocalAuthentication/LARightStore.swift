@@ -3,8 +3,9 @@ internal import TouchstoneTransport
 
 /// Keeps this app's rights, from one start to the next.
 ///
-/// A right is kept in the keychain, in the access group that is the app's alone: as a key of the enclave and a record with the secret, both
-/// under the access control that says what the right wants, and both gone when the passcode is removed. No other app sees it.
+/// A right is kept in the keychain, in the access group that is the app's alone: as a key of the enclave under the
+/// access control that says what the right wants, and a record with the secret, encrypted to the key; both are gone when the passcode is
+/// removed. No other app sees them.
 ///
 /// An identifier stands for one right: a right that is saved under one that is taken takes the place of the other, whose key and secret are
 /// gone for good.
@@ -28,8 +29,7 @@ public final class LARightStore: NSObject {
     ///
     /// - Parameters:
     ///   - identifier: Its identifier.
-    ///   - handler: Takes the right; or an error: `errSecItemNotFound` where there is none, or it is gone with the fingers or the passcode
-    ///     that it wanted.
+    ///   - handler: Takes the right; or an error: `errSecItemNotFound` where there is none, or it is gone with the passcode.
     public func right(
         forIdentifier identifier: String,
         completion handler: @escaping @Sendable (LAPersistedRight?, (any Error)?) -> Void

@@ -16,7 +16,9 @@ public final class LASecret: NSObject {
     /// - Parameter handler: Takes the secret; or an error in `NSOSStatusErrorDomain`: `errSecInteractionNotAllowed` where the right is not
     ///   authorised, `errSecItemNotFound` where it was saved without a secret or is gone.
     public func loadData(completion handler: @escaping @Sendable (Data?, (any Error)?) -> Void) {
-        OwnThread.run(on: right.authorization.endpoint) { [right] in try right.secret() } completion: { result in
+        OwnThread.run(on: right.authorization.endpoint) { [right] in
+            try right.secret()
+        } completion: { result in
             handler(result.value, result.failure)
         }
     }

@@ -4,10 +4,11 @@ internal import TouchstoneCoreFoundation
 internal import TouchstoneSecurity
 internal import TouchstoneTransport
 
-/// A right as the keychain has it: a record, whose data is the secret, and a key of the enclave, both under its access control.
+/// A right as the keychain has it: a key of the enclave under what the right wants, and a record that names it.
 ///
-/// Both are of the access group that is the app's alone. What is not the record's key, by the hash of the public key, is of a right that
-/// was saved before under the same identifier.
+/// The record's data is the secret, encrypted to the key: what opens it is the key, and so the owner. Both are of the access group that is
+/// the app's alone. A key that is not the record's, by the hash of the public key, is of a right that was saved before under the same
+/// identifier.
 struct StoredRight: Sendable {
     /// Gone with the passcode, and never on another device.
     static let protection = Accessibility.whenPasscodeSetThisDeviceOnly
@@ -65,25 +66,25 @@ struct StoredRight: Sendable {
         var query = rows.record(identifier)
         query[kSecReturnAttributes] = true
         let record = try Self.copy(query) as? [String: Any]
-        guard let control = record?[kSecAttrAccessControl as String] as? SecAccessControl,
-            let label = record?[kSecAttrGeneric as String] as? Data
-        else { throw Self.failure(errSecItemNotFound) }
-        try self.init(identifier, rows, label, RightAuthorization(control.value.flags, on: endpoint))
+        guard let label = record?[kSecAttrGeneric as String] as? Data else { throw Self.failure(errSecItemNotFound) }
+        try self.init(identifier, rows, label, on: endpoint)
     }
 
-    private init(_ identifier: String, _ rows: Rows, _ label: Data, _ authorization: RightAuthorization) throws {
+    private init(_ identifier: String, _ rows: Rows, _ label: Data, on endpoint: any VarlinkEndpoint) throws {
         self.identifier = identifier
         self.rows = rows
         self.label = label
-        self.authorization = authorization
         var query = rows.key(identifier)
         query[kSecAttrApplicationLabel] = label
         query[kSecReturnRef] = true
-        guard let key = try Self.copy(query) as? SecKey, let publicKey = SecKeyCopyPublicKey(key) else {
-            throw Self.failure(errSecItemNotFound)
-        }
+        query[kSecReturnAttributes] = true
+        let found = try Self.copy(query) as? [String: Any]
+        guard let key = found?[kSecValueRef as String] as? SecKey, let publicKey = SecKeyCopyPublicKey(key),
+            let control = found?[kSecAttrAccessControl as String] as? SecAccessControl
+        else { throw Self.failure(errSecItemNotFound) }
         privateKey = key
         self.publicKey = publicKey
+        authorization = RightAuthorization(control.value.flags.subtracting(.privateKeyUsage), on: endpoint)
     }
 
     // MARK: - Saving
@@ -93,12 +94,15 @@ struct StoredRight: Sendable {
         _ flags: AccessControl.Flags, _ identifier: String, _ secret: Data?, on endpoint: any VarlinkEndpoint
     ) throws -> StoredRight {
         let rows = try Rows(on: endpoint)
-        let label = try makeKey(rows, identifier, flags)
+        let (label, publicKey) = try makeKey(rows, identifier, flags)
         do {
             var record = rows.record(identifier)
             record[kSecAttrGeneric] = label
-            record[kSecAttrAccessControl] = try SecAccessControl(AccessControl(protection: protection, flags: flags))
-            record[kSecValueData] = Secret.encoded(secret)
+            record[kSecAttrAccessible] = kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly
+            record[kSecValueData] = try secret.map { secret in
+                try unsafe unwrapping { unsafe SecKeyCreateEncryptedData(publicKey, encryption, secret as NSData, &$0) }
+                    as Data
+            }
             try add(record, inPlaceOf: rows.record(identifier))
         } catch {
             var key = rows.key(identifier)
@@ -107,11 +111,13 @@ struct StoredRight: Sendable {
             throw error
         }
         try deleteKeys(rows.key(identifier), except: label)
-        return try StoredRight(identifier, rows, label, RightAuthorization(flags, on: endpoint))
+        return try StoredRight(identifier, rows, label, on: endpoint)
     }
 
-    /// - Returns: The hash of the public key.
-    private static func makeKey(_ rows: Rows, _ identifier: String, _ flags: AccessControl.Flags) throws -> Data {
+    /// - Returns: The hash of the public key, and that key.
+    private static func makeKey(
+        _ rows: Rows, _ identifier: String, _ flags: AccessControl.Flags
+    ) throws -> (label: Data, publicKey: SecKey) {
         let control = try AccessControl(protection: protection, flags: flags.union(.privateKeyUsage))
         let privateAttributes: [CFString: Any] = [
             kSecAttrIsPermanent: true, kSecAttrApplicationTag: Rows.tag(identifier), kSecAttrLabel: Rows.name,
@@ -122,9 +128,10 @@ struct StoredRight: Sendable {
             kSecAttrTokenID: kSecAttrTokenIDSecureEnclave, kSecPrivateKeyAttrs: privateAttributes as NSDictionary,
         ]
         let key = try unsafe unwrapping { unsafe SecKeyCreateRandomKey(attributes as CFDictionary, &$0) }
-        guard let label = (SecKeyCopyAttributes(key) as? [String: Any])?[kSecAttrApplicationLabel as String] as? Data
+        guard let label = (SecKeyCopyAttributes(key) as? [String: Any])?[kSecAttrApplicationLabel as String] as? Data,
+            let publicKey = SecKeyCopyPublicKey(key)
         else { throw failure(errSecInternalError) }
-        return label
+        return (label, publicKey)
     }
 
     private static func add(_ record: [CFString: Any], inPlaceOf old: [CFString: Any]) throws {
@@ -156,7 +163,7 @@ struct StoredRight: Sendable {
         let rows = try Rows(on: endpoint)
         let record = SecItemDelete(rows.record(identifier) as CFDictionary)
         let keys = SecItemDelete(rows.key(identifier) as CFDictionary)
-        // A right whose record is gone, as the fingers have changed, may still have its key (AC-52).
+        // Of a right that was not wholly saved there is a key alone.
         if record == errSecItemNotFound { return try check(keys) }
         try check(record)
         try check(keys, tolerates: errSecItemNotFound)
@@ -174,14 +181,14 @@ struct StoredRight: Sendable {
     ///
     /// - Throws: An `NSError`: `errSecInteractionNotAllowed` where that is not enough, `errSecItemNotFound` without a secret.
     func secret() throws -> Data {
-        try using { context in
-            var query = rows.record(identifier)
-            query[kSecReturnData] = true
-            query[kSecUseAuthenticationContext] = context
-            guard let data = try Self.copy(query) as? Data, let secret = Secret.decoded(data) else {
-                throw Self.failure(errSecItemNotFound)
-            }
-            return secret
+        var query = rows.record(identifier)
+        query[kSecAttrGeneric] = label
+        query[kSecReturnData] = true
+        guard let ciphertext = try Self.copy(query) as? Data, !ciphertext.isEmpty else {
+            throw Self.failure(errSecItemNotFound)
+        }
+        return try unsafe withPrivateKey {
+            unsafe SecKeyCreateDecryptedData($0, Self.encryption, ciphertext as NSData, &$1)
         }
     }
 
@@ -222,11 +229,7 @@ struct StoredRight: Sendable {
 
     // MARK: - Inside
 
-    /// A right without a secret is not one with an empty secret.
-    private enum Secret {
-        static func encoded(_ secret: Data?) -> Data { secret.map { [1] + $0 } ?? Data() }
-        static func decoded(_ data: Data) -> Data? { data.isEmpty ? nil : Data(data.dropFirst()) }
-    }
+    private static let encryption = SecKeyAlgorithm.eciesEncryptionCofactorVariableIVX963SHA256AESGCM
 
     /// What a function of `Security` returns, or the error that it stores.
     static func unwrapping<Result>(

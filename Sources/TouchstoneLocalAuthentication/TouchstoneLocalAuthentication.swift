@@ -4,3 +4,4 @@
 @_exported public import TouchstoneCoreFoundation
 
 @_exported public import class TouchstoneSecurity.SecAccessControl
+@_exported public import struct TouchstoneSecurity.SecKeyAlgorithm

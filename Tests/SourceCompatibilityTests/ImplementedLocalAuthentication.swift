@@ -37,14 +37,20 @@ let implementedMembers: [ImplementedMember] =
 private let constants: [ImplementedMember] = [
     .value("LAErrorDomain", LAErrorDomain),
     .value("kLAErrorDomain", kLAErrorDomain),
-    .value("LATouchIDAuthenticationMaximumAllowableReuseDuration", LATouchIDAuthenticationMaximumAllowableReuseDuration),
+    .value(
+        "LATouchIDAuthenticationMaximumAllowableReuseDuration", LATouchIDAuthenticationMaximumAllowableReuseDuration),
     .value("kLAPolicyDeviceOwnerAuthenticationWithBiometrics", kLAPolicyDeviceOwnerAuthenticationWithBiometrics),
     .value("kLAPolicyDeviceOwnerAuthentication", kLAPolicyDeviceOwnerAuthentication),
     .value("kLAPolicyDeviceOwnerAuthenticationWithWatch", kLAPolicyDeviceOwnerAuthenticationWithWatch),
     .value("kLAPolicyDeviceOwnerAuthenticationWithCompanion", kLAPolicyDeviceOwnerAuthenticationWithCompanion),
-    .value("kLAPolicyDeviceOwnerAuthenticationWithBiometricsOrWatch", kLAPolicyDeviceOwnerAuthenticationWithBiometricsOrWatch),
-    .value("kLAPolicyDeviceOwnerAuthenticationWithBiometricsOrCompanion", kLAPolicyDeviceOwnerAuthenticationWithBiometricsOrCompanion),
-    .value("kLAPolicyDeviceOwnerAuthenticationWithWristDetection", kLAPolicyDeviceOwnerAuthenticationWithWristDetection),
+    .value(
+        "kLAPolicyDeviceOwnerAuthenticationWithBiometricsOrWatch",
+        kLAPolicyDeviceOwnerAuthenticationWithBiometricsOrWatch),
+    .value(
+        "kLAPolicyDeviceOwnerAuthenticationWithBiometricsOrCompanion",
+        kLAPolicyDeviceOwnerAuthenticationWithBiometricsOrCompanion),
+    .value(
+        "kLAPolicyDeviceOwnerAuthenticationWithWristDetection", kLAPolicyDeviceOwnerAuthenticationWithWristDetection),
     .value("kLABiometryTypeNone", kLABiometryTypeNone),
     .value("kLABiometryTypeTouchID", kLABiometryTypeTouchID),
     .value("kLABiometryTypeFaceID", kLABiometryTypeFaceID),
@@ -84,12 +90,17 @@ private let constants: [ImplementedMember] = [
 
 private let cases: [ImplementedMember] = [
     .member("LAPolicy.init(rawValue:)", LAPolicy.init(rawValue:) as (Int) -> LAPolicy?),
-    .value("LAPolicy.deviceOwnerAuthenticationWithBiometrics", LAPolicy.deviceOwnerAuthenticationWithBiometrics.rawValue),
+    .value(
+        "LAPolicy.deviceOwnerAuthenticationWithBiometrics", LAPolicy.deviceOwnerAuthenticationWithBiometrics.rawValue),
     .value("LAPolicy.deviceOwnerAuthentication", LAPolicy.deviceOwnerAuthentication.rawValue),
     .value("LAPolicy.deviceOwnerAuthenticationWithCompanion", LAPolicy.deviceOwnerAuthenticationWithCompanion.rawValue),
-    .value("LAPolicy.deviceOwnerAuthenticationWithBiometricsOrCompanion", LAPolicy.deviceOwnerAuthenticationWithBiometricsOrCompanion.rawValue),
+    .value(
+        "LAPolicy.deviceOwnerAuthenticationWithBiometricsOrCompanion",
+        LAPolicy.deviceOwnerAuthenticationWithBiometricsOrCompanion.rawValue),
     .value("LAPolicy.deviceOwnerAuthenticationWithWatch", LAPolicy.deviceOwnerAuthenticationWithWatch.rawValue),
-    .value("LAPolicy.deviceOwnerAuthenticationWithBiometricsOrWatch", LAPolicy.deviceOwnerAuthenticationWithBiometricsOrWatch.rawValue),
+    .value(
+        "LAPolicy.deviceOwnerAuthenticationWithBiometricsOrWatch",
+        LAPolicy.deviceOwnerAuthenticationWithBiometricsOrWatch.rawValue),
     .member("LAError.Code.init(rawValue:)", LAError.Code.init(rawValue:) as (Int) -> LAError.Code?),
     .value("LAError.Code.authenticationFailed", LAError.Code.authenticationFailed.rawValue),
     .value("LAError.Code.userCancel", LAError.Code.userCancel.rawValue),
@@ -123,7 +134,9 @@ private let cases: [ImplementedMember] = [
     .member("LACredentialType.init(rawValue:)", LACredentialType.init(rawValue:) as (Int) -> LACredentialType?),
     .value("LACredentialType.applicationPassword", LACredentialType.applicationPassword.rawValue),
     .value("LACredentialType.smartCardPIN", LACredentialType.smartCardPIN.rawValue),
-    .member("LAAccessControlOperation.init(rawValue:)", LAAccessControlOperation.init(rawValue:) as (Int) -> LAAccessControlOperation?),
+    .member(
+        "LAAccessControlOperation.init(rawValue:)",
+        LAAccessControlOperation.init(rawValue:) as (Int) -> LAAccessControlOperation?),
     .value("LAAccessControlOperation.createItem", LAAccessControlOperation.createItem.rawValue),
     .value("LAAccessControlOperation.useItem", LAAccessControlOperation.useItem.rawValue),
     .value("LAAccessControlOperation.createKey", LAAccessControlOperation.createKey.rawValue),
@@ -216,7 +229,9 @@ private let domainStateMembers: [ImplementedMember] = [
     .member("LADomainState.stateHash", \.stateHash as KeyPath<LADomainState, Data?>),
     .member("LADomainStateBiometry.biometryType", \.biometryType as KeyPath<LADomainStateBiometry, LABiometryType>),
     .member("LADomainStateBiometry.stateHash", \.stateHash as KeyPath<LADomainStateBiometry, Data?>),
-    .member("LADomainStateCompanion.availableCompanionTypes", \.availableCompanionTypes as KeyPath<LADomainStateCompanion, Set<LACompanionType>>),
+    .member(
+        "LADomainStateCompanion.availableCompanionTypes",
+        \.availableCompanionTypes as KeyPath<LADomainStateCompanion, Set<LACompanionType>>),
     .member("LADomainStateCompanion.stateHash", \.stateHash as KeyPath<LADomainStateCompanion, Data?>),
     .member(
         "LADomainStateCompanion.stateHash(for:)",
@@ -244,20 +259,34 @@ private let environmentMembers: [ImplementedMember] = [
         Observer.environment(_:stateDidChangeFromOldState:)
             as (Observer) -> (LAEnvironment, LAEnvironment.State) -> Void),
     .member("LAEnvironment.State: Sendable", { sendable(LAEnvironment.State.self) }),
-    .member("LAEnvironment.State.biometry", \.biometry as KeyPath<LAEnvironment.State, LAEnvironment.MechanismBiometry?>),
-    .member("LAEnvironment.State.userPassword", \.userPassword as KeyPath<LAEnvironment.State, LAEnvironment.MechanismUserPassword?>),
-    .member("LAEnvironment.State.companions", \.companions as KeyPath<LAEnvironment.State, [LAEnvironment.MechanismCompanion]>),
-    .member("LAEnvironment.State.allMechanisms", \.allMechanisms as KeyPath<LAEnvironment.State, [LAEnvironment.Mechanism]>),
+    .member(
+        "LAEnvironment.State.biometry", \.biometry as KeyPath<LAEnvironment.State, LAEnvironment.MechanismBiometry?>),
+    .member(
+        "LAEnvironment.State.userPassword",
+        \.userPassword as KeyPath<LAEnvironment.State, LAEnvironment.MechanismUserPassword?>),
+    .member(
+        "LAEnvironment.State.companions",
+        \.companions as KeyPath<LAEnvironment.State, [LAEnvironment.MechanismCompanion]>),
+    .member(
+        "LAEnvironment.State.allMechanisms", \.allMechanisms as KeyPath<LAEnvironment.State, [LAEnvironment.Mechanism]>),
     .member("LAEnvironment.Mechanism.isUsable", \.isUsable as KeyPath<LAEnvironment.Mechanism, Bool>),
     .member("LAEnvironment.Mechanism.localizedName", \.localizedName as KeyPath<LAEnvironment.Mechanism, String>),
     .member("LAEnvironment.Mechanism.iconSystemName", \.iconSystemName as KeyPath<LAEnvironment.Mechanism, String>),
-    .member("LAEnvironment.MechanismBiometry.biometryType", \.biometryType as KeyPath<LAEnvironment.MechanismBiometry, LABiometryType>),
-    .member("LAEnvironment.MechanismBiometry.isEnrolled", \.isEnrolled as KeyPath<LAEnvironment.MechanismBiometry, Bool>),
-    .member("LAEnvironment.MechanismBiometry.isLockedOut", \.isLockedOut as KeyPath<LAEnvironment.MechanismBiometry, Bool>),
+    .member(
+        "LAEnvironment.MechanismBiometry.biometryType",
+        \.biometryType as KeyPath<LAEnvironment.MechanismBiometry, LABiometryType>),
+    .member(
+        "LAEnvironment.MechanismBiometry.isEnrolled", \.isEnrolled as KeyPath<LAEnvironment.MechanismBiometry, Bool>),
+    .member(
+        "LAEnvironment.MechanismBiometry.isLockedOut", \.isLockedOut as KeyPath<LAEnvironment.MechanismBiometry, Bool>),
     .member("LAEnvironment.MechanismBiometry.stateHash", \.stateHash as KeyPath<LAEnvironment.MechanismBiometry, Data>),
-    .member("LAEnvironment.MechanismBiometry.builtInSensorInaccessible", \.builtInSensorInaccessible as KeyPath<LAEnvironment.MechanismBiometry, Bool>),
-    .member("LAEnvironment.MechanismCompanion.type", \.type as KeyPath<LAEnvironment.MechanismCompanion, LACompanionType>),
-    .member("LAEnvironment.MechanismCompanion.stateHash", \.stateHash as KeyPath<LAEnvironment.MechanismCompanion, Data?>),
+    .member(
+        "LAEnvironment.MechanismBiometry.builtInSensorInaccessible",
+        \.builtInSensorInaccessible as KeyPath<LAEnvironment.MechanismBiometry, Bool>),
+    .member(
+        "LAEnvironment.MechanismCompanion.type", \.type as KeyPath<LAEnvironment.MechanismCompanion, LACompanionType>),
+    .member(
+        "LAEnvironment.MechanismCompanion.stateHash", \.stateHash as KeyPath<LAEnvironment.MechanismCompanion, Data?>),
     .member("LAEnvironment.MechanismUserPassword.isSet", \.isSet as KeyPath<LAEnvironment.MechanismUserPassword, Bool>),
 ]
 
@@ -289,13 +318,15 @@ private let rightMembers: [ImplementedMember] = [
     .member("LARightStore.shared", { () -> LARightStore in LARightStore.shared }),
     .member(
         "LARightStore.right(forIdentifier:completion:)",
-        LARightStore.right(forIdentifier:completion:) as (LARightStore) -> (String, @escaping Giving<LAPersistedRight>) -> Void),
+        LARightStore.right(forIdentifier:completion:)
+            as (LARightStore) -> (String, @escaping Giving<LAPersistedRight>) -> Void),
     .member(
         "LARightStore.right(forIdentifier:)",
         { () async throws in try await LARightStore.shared.right(forIdentifier: "") as LAPersistedRight }),
     .member(
         "LARightStore.saveRight(_:identifier:completion:)",
-        LARightStore.saveRight(_:identifier:completion:) as (LARightStore) -> (LARight, String, @escaping Giving<LAPersistedRight>) -> Void),
+        LARightStore.saveRight(_:identifier:completion:)
+            as (LARightStore) -> (LARight, String, @escaping Giving<LAPersistedRight>) -> Void),
     .member(
         "LARightStore.saveRight(_:identifier:)",
         { (right: LARight) async throws in
@@ -303,7 +334,8 @@ private let rightMembers: [ImplementedMember] = [
         }),
     .member(
         "LARightStore.saveRight(_:identifier:secret:completion:)",
-        LARightStore.saveRight(_:identifier:secret:completion:) as (LARightStore) -> (LARight, String, Data, @escaping Giving<LAPersistedRight>) -> Void),
+        LARightStore.saveRight(_:identifier:secret:completion:)
+            as (LARightStore) -> (LARight, String, Data, @escaping Giving<LAPersistedRight>) -> Void),
     .member(
         "LARightStore.saveRight(_:identifier:secret:)",
         { (right: LARight) async throws in
@@ -363,7 +395,8 @@ private let keyMembers: [ImplementedMember] = [
         { (key: LAPublicKey) async throws -> Data in try await key.bytes }),
     .member(
         "LAPublicKey.encrypt(_:algorithm:completion:)",
-        LAPublicKey.encrypt(_:algorithm:completion:) as (LAPublicKey) -> (Data, SecKeyAlgorithm, @escaping Giving<Data>) -> Void),
+        LAPublicKey.encrypt(_:algorithm:completion:)
+            as (LAPublicKey) -> (Data, SecKeyAlgorithm, @escaping Giving<Data>) -> Void),
     .member(
         "LAPublicKey.encrypt(_:algorithm:)",
         { (key: LAPublicKey, algorithm: SecKeyAlgorithm) async throws -> Data in
@@ -371,7 +404,8 @@ private let keyMembers: [ImplementedMember] = [
         }),
     .member(
         "LAPublicKey.verify(_:signature:algorithm:completion:)",
-        LAPublicKey.verify(_:signature:algorithm:completion:) as (LAPublicKey) -> (Data, Data, SecKeyAlgorithm, @escaping Failing) -> Void),
+        LAPublicKey.verify(_:signature:algorithm:completion:)
+            as (LAPublicKey) -> (Data, Data, SecKeyAlgorithm, @escaping Failing) -> Void),
     .member(
         "LAPublicKey.verify(_:signature:algorithm:)",
         { (key: LAPublicKey, algorithm: SecKeyAlgorithm) async throws in
@@ -386,7 +420,8 @@ private let keyMembers: [ImplementedMember] = [
     .member("LAPrivateKey.publicKey", \.publicKey as KeyPath<LAPrivateKey, LAPublicKey>),
     .member(
         "LAPrivateKey.sign(_:algorithm:completion:)",
-        LAPrivateKey.sign(_:algorithm:completion:) as (LAPrivateKey) -> (Data, SecKeyAlgorithm, @escaping Giving<Data>) -> Void),
+        LAPrivateKey.sign(_:algorithm:completion:)
+            as (LAPrivateKey) -> (Data, SecKeyAlgorithm, @escaping Giving<Data>) -> Void),
     .member(
         "LAPrivateKey.sign(_:algorithm:)",
         { (key: LAPrivateKey, algorithm: SecKeyAlgorithm) async throws -> Data in
@@ -394,7 +429,8 @@ private let keyMembers: [ImplementedMember] = [
         }),
     .member(
         "LAPrivateKey.decrypt(_:algorithm:completion:)",
-        LAPrivateKey.decrypt(_:algorithm:completion:) as (LAPrivateKey) -> (Data, SecKeyAlgorithm, @escaping Giving<Data>) -> Void),
+        LAPrivateKey.decrypt(_:algorithm:completion:)
+            as (LAPrivateKey) -> (Data, SecKeyAlgorithm, @escaping Giving<Data>) -> Void),
     .member(
         "LAPrivateKey.decrypt(_:algorithm:)",
         { (key: LAPrivateKey, algorithm: SecKeyAlgorithm) async throws -> Data in
@@ -402,9 +438,10 @@ private let keyMembers: [ImplementedMember] = [
         }),
     .member(
         "LAPrivateKey.exchangeKeys(publicKey:algorithm:parameters:completion:)",
-        LAPrivateKey.exchangeKeys(publicKey:algorithm:parameters:completion:) as (LAPrivateKey) -> (
-            Data, SecKeyAlgorithm, [AnyHashable: Any], @escaping Giving<Data>
-        ) -> Void),
+        LAPrivateKey.exchangeKeys(publicKey:algorithm:parameters:completion:)
+            as (LAPrivateKey) -> (
+                Data, SecKeyAlgorithm, [AnyHashable: Any], @escaping Giving<Data>
+            ) -> Void),
     .member(
         "LAPrivateKey.exchangeKeys(publicKey:algorithm:parameters:)",
         { (key: LAPrivateKey, algorithm: SecKeyAlgorithm) async throws -> Data in

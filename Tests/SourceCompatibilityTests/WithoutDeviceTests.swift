@@ -91,6 +91,43 @@ import TouchstoneTransport
         #expect(!isMain)
     }
 
+    @Test("CE-19, DS-09: without a device there is no mechanism and no domain state")
+    func nothingToAskFor() {
+        let state = LAEnvironment.currentUser.state
+        #expect(state.biometry == nil && state.userPassword == nil && state.allMechanisms.isEmpty)
+        let domain = LAContext().domainState
+        #expect(domain.stateHash == nil && domain.biometry.stateHash == nil && domain.companion.stateHash == nil)
+        #expect(domain.biometry.biometryType == .none)
+    }
+
+    @Test("EV-64: without a device no right is granted, saved, found or removed")
+    func noRights() async {
+        func failure(_ body: () async throws -> Void) async -> NSError? {
+            do {
+                try await body()
+                return nil
+            } catch {
+                return error as NSError
+            }
+        }
+        let right = LARight()
+        let refused = await failure { try await right.authorize(localizedReason: "test") }
+        #expect((refused as? LAError)?.code == .biometryNotAvailable)
+        #expect(right.state == .notAuthorized)
+        let checked = await failure { try await right.checkCanAuthorize() }
+        #expect((checked as? LAError)?.code == .biometryNotAvailable)
+        let store = LARightStore.shared
+        let failures = [
+            await failure { try await store.saveRight(right, identifier: "a") },
+            await failure { try await store.right(forIdentifier: "a") },
+            await failure { try await store.removeRight(forIdentifier: "a") },
+            await failure { try await store.removeAllRights() },
+        ]
+        for failure in failures {
+            #expect(failure?.domain == NSOSStatusErrorDomain && failure?.code == Int(errSecNotAvailable))
+        }
+    }
+
     @Test("EV-42: the reuse duration is not clamped when it is set")
     func reuseDurationIsKept() {
         let context = LAContext()

@@ -156,7 +156,8 @@ import TouchstoneTesting
         }
     }
 
-    @Test("DS-09: nil where nothing is enrolled, where there is no sensor, and in lockout; the type is told all the same")
+    @Test(
+        "DS-09: nil where nothing is enrolled, where there is no sensor, and in lockout; the type is told all the same")
     func domainStateIsNil() async throws {
         try await device.run {
             await device.lockOutBiometry()
@@ -175,7 +176,9 @@ import TouchstoneTesting
         }
     }
 
-    @Test("DS-03...DS-05: domainState changes with every enrolment, keeps what it was when it was read, and is the app's own")
+    @Test(
+        "DS-03...DS-05: domainState changes with every enrolment, keeps what it was when it was read, and is the app's own"
+    )
     func domainStateChanges() throws {
         try device.run {
             let context = LAContext()
@@ -191,7 +194,9 @@ import TouchstoneTesting
         #expect(own != nil && other != nil && own != other)
     }
 
-    @Test("DS-06, DS-11: it only advises: an item of any finger still opens when it has changed, one of the current set does not")
+    @Test(
+        "DS-06, DS-11: it only advises: an item of any finger still opens when it has changed, one of the current set does not"
+    )
     func advisory() async throws {
         try await device.run {
             func add(_ account: String, _ flags: SecAccessControlCreateFlags) throws {

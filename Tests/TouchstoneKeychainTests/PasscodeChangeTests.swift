@@ -174,7 +174,7 @@ import TouchstoneTransport
         }
         let peer = Peer(processID: getpid(), userID: getuid(), identify: { FileDevice.app })
         let enclave = LoopbackEndpoint(router: router(EnclaveService(host: host).interface), peer: peer)
-        let service = try KeychainService(store: store, enclave: enclave.client())
+        let service = try KeychainService(store: store, enclave: enclave.client(), contexts: ContextOwners())
         let keychain = LoopbackEndpoint(router: router(service.interface), peer: peer)
         let client = try keychain.client()
         let item: KeychainInterface.Dictionary = ["class": .string("genp"), "acct": .string("a")]

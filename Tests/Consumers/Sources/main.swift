@@ -62,4 +62,20 @@ require(correspondent == nil, "there is an enclave")
 require(
     failure { _ = try SecureEnclave.P256.Signing.PrivateKey() }.map(explanation) == "failed: \(errSecNotAvailable)",
     "a key without an enclave")
+do {
+    try await PrivateArea().open()
+    require(false, "opened")
+} catch {
+    require((error as? LAError)?.code == .biometryNotAvailable, "\(error)")
+}
+do {
+    _ = try await ServerAccess(identifier: "server").enroll(token: Data())
+    require(false, "saved")
+} catch {
+    require((error as NSError).code == Int(errSecNotAvailable), "\(error)")
+}
+let button = SignInButton()
+button.appear()
+require(button.symbol == "nosign" && isSameOwner(as: nil), "environment")
+button.disappear()
 print("ok")
