@@ -2,10 +2,11 @@ public import Foundation
 internal import TouchstoneCore
 
 extension LAEnvironment {
+    // Unchecked: not final, as it has subclasses; all are of this module, and what they hold never changes.
+
     /// A way in which the owner can be recognised.
     ///
     /// > Concurrency: Sendable as Apple's is.
-    // Unchecked: not final, as it has subclasses; all are of this module, and what they hold never changes.
     public class Mechanism: NSObject, @unchecked Sendable {
         /// Whether an evaluation that needs it could be begun now by this app.
         ///
