@@ -116,7 +116,14 @@ import TouchstoneCore
                 Bool.random(using: &random) ? run.contexts.filter { $0.app == app }.randomElement(using: &random) : nil
             let request = EnclaveInterface.Preflight.Parameters(
                 context: context?.identifier, app: app, requirement: requirement, reuseDuration: 0)
-            guard run.enclave.preflight(request, now: run.now).verdict == .interactive else { return false }
+            let verdict = run.enclave.preflight(request, now: run.now).verdict
+            if verdict == .satisfied, let proven = context.flatMap({ run.enclave.contexts[$0.identifier]?.proven }) {
+                let isRecognised = proven.biometry == run.enclave.state.database.hash && run.enclave.isEnrolled
+                run.check(
+                    isRecognised || (requirement == .deviceOwner && proven.passcode),
+                    "EV-31: the passcode satisfies the device owner's policy alone")
+            }
+            guard verdict == .interactive else { return false }
             let (evaluation, made, events) = try run.enclave.begin(
                 requirement, app: app, context: context?.identifier, now: run.now)
             run.history.append(
