@@ -167,6 +167,11 @@ let package = Package(
             name: "ConsumerTests", dependencies: ["TouchstoneTesting", "Security", "LocalAuthentication"],
             path: "Tests/Consumers", exclude: ["Plain", "WithCertificates", "Sources/main.swift"],
             sources: ["Sources", "Tests"], swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
+        // the examples that are worth a test of their own, with their sources
+        .testTarget(
+            name: "ExampleTests", dependencies: ["TouchstoneTesting", "LocalAuthentication"],
+            path: "Examples/Sources/SupportedBiometry",
+            swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
         tests(
             "TouchstoneSecurityTests",
             [

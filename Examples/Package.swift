@@ -11,6 +11,11 @@ let package = Package(
     targets: [
         .target(name: "Outcome", dependencies: [.security, .localAuthentication], swiftSettings: .strict),
         .executableTarget(name: "gate", dependencies: ["Outcome", .localAuthentication], swiftSettings: .strict),
+        .target(
+            name: "SupportedBiometry", dependencies: [.localAuthentication], exclude: ["SupportedBiometryTests.swift"],
+            swiftSettings: .strict),
+        .executableTarget(
+            name: "supported-biometry", dependencies: ["SupportedBiometry"], swiftSettings: .strict),
         .executableTarget(name: "owner-check", dependencies: ["Outcome", .security], swiftSettings: .strict),
         .executableTarget(
             name: "credentials", dependencies: ["Outcome", .security, .localAuthentication], swiftSettings: .strict),

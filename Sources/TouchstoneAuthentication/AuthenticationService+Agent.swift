@@ -22,6 +22,20 @@ extension AuthenticationService {
                     try enclave.call(EnclaveInterface.ChooseFallback.self, .init(evaluation: request.prompt))
                 }
             },
+            .method(AgentInterface.AnswerPermission.self) { [self] request, connection in
+                try checkPrompt(request.prompt, connection)
+                return try asking {
+                    try enclave.call(
+                        EnclaveInterface.AnswerPermission.self,
+                        .init(evaluation: request.prompt, isAllowed: request.isAllowed))
+                }
+            },
+            .method(AgentInterface.TryAgain.self) { [self] request, connection in
+                try checkPrompt(request.prompt, connection)
+                return try asking {
+                    try enclave.call(EnclaveInterface.TryAgain.self, .init(evaluation: request.prompt))
+                }
+            },
             .method(AgentInterface.EnterPasscode.self) { [self] request, connection in
                 let prompt = try checkPrompt(request.prompt, connection)
                 return try asking {
@@ -106,6 +120,7 @@ extension AuthenticationService {
             return try body()
         } catch let error as RemoteError {
             if let refused = error.as(DeviceInterface.Refused.self) { throw refused }
+            if error.as(EnclaveInterface.NotKept.self) != nil { throw DeviceInterface.Refused(.notKept) }
             throw AgentInterface.NoSuchPrompt()
         }
     }

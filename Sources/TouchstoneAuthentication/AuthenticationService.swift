@@ -12,6 +12,7 @@ package final class AuthenticationService: Sendable {
     let enclave: VarlinkClient
     let ownerID: UInt32
     let schedule: @Sendable (Double, @escaping @Sendable () -> Void) -> Void
+    private let report: @Sendable (String) -> Void
     let state = Mutex(State())
 
     struct State {
@@ -24,6 +25,8 @@ package final class AuthenticationService: Sendable {
         /// A program that comes later cannot take the screen.
         var agents: [ConnectedAgent] = []
         var backgroundApps: Set<[UInt8]> = []
+        /// Apps without a usage description of which the log knows.
+        var undescribedApps: Set<[UInt8]> = []
         /// Who waits for an application password to be stretched, by the enclave's ticket.
         var credentials: [String: @Sendable (Result<Void, Failed>) -> Void] = [:]
         /// Where the application password that a context has, or had, came from.
@@ -48,6 +51,8 @@ package final class AuthenticationService: Sendable {
         static let agents = 64
         /// Longest wait for an agent to show a prompt, in seconds.
         static let showing = 10.0
+        /// Of which the log is told, each once.
+        static let undescribedApps = 1024
     }
 
     /// Carries what agents are shown, in the order in which it happened.
@@ -77,15 +82,17 @@ package final class AuthenticationService: Sendable {
     /// - Parameters:
     ///   - enclave: The enclave's calls; its events come to `handle(_:)`.
     ///   - ownerID: The user whose device this is: only that user, or root, may show prompts.
+    ///   - report: Is told what a developer should know, for the log.
     ///   - schedule: Runs something after so many seconds.
     package init(
-        enclave: VarlinkClient, ownerID: UInt32,
+        enclave: VarlinkClient, ownerID: UInt32, report: @escaping @Sendable (String) -> Void = { _ in },
         schedule: @escaping @Sendable (Double, @escaping @Sendable () -> Void) -> Void = { seconds, body in
             DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: body)
         }
     ) {
         self.enclave = enclave
         self.ownerID = ownerID
+        self.report = report
         self.schedule = schedule
     }
 
@@ -246,7 +253,8 @@ package final class AuthenticationService: Sendable {
                 EnclaveInterface.Preflight.self,
                 .init(
                     context: context, app: app.identifier, requirement: requirement,
-                    reuseDuration: options.reuseDuration))
+                    reuseDuration: options.reuseDuration, isFaceIDDescribed: app.faceIDUsageDescription != nil))
+            if preflight.verdict != .satisfied { try checkUsageDescription(app, requirement, options) }
             switch preflight.verdict {
             case .satisfied where !asksPassword: return succeed()
             case .refused: throw Self.failed(preflight.code ?? .authenticationFailed)
@@ -255,10 +263,6 @@ package final class AuthenticationService: Sendable {
             // EV-54
             guard !options.interactionNotAllowed else {
                 throw AuthenticationInterface.Failed(.notInteractive, "User interaction required.")
-            }
-            // EV-05
-            guard !state.withLock({ $0.backgroundApps.contains(app.identifier.spelling) }) else {
-                throw AuthenticationInterface.Failed(.notInteractive, "Caller is not running foreground.")
             }
             let closing = Mutex<UInt64?>(nil)
             // Nothing is left to prove, or all of that comes first (AC-04).
@@ -282,6 +286,25 @@ package final class AuthenticationService: Sendable {
         }
     }
 
+    /// CE-11: without a usage description there is no Face ID, and the log says why; a client that asked for it traps.
+    private func checkUsageDescription(
+        _ app: AppIdentity, _ requirement: Requirement, _ options: AuthenticationInterface.Options
+    ) throws {
+        guard app.faceIDUsageDescription == nil, requirement.proofs.contains(where: \.isMetByBiometry),
+            try facts(app).biometryType == .faceID
+        else { return }
+        let isNews = state.withLock { state in
+            state.undescribedApps.count < Limits.undescribedApps
+                && state.undescribedApps.insert(app.identifier.spelling).inserted
+        }
+        if isNews {
+            report(
+                "\(app.identifier) may not use Face ID: neither its manifest nor an Info.plist has NSFaceIDUsageDescription"
+            )
+        }
+        if options.isStrict == true { throw AuthenticationInterface.MissingUsageDescription() }
+    }
+
     func facts(_ app: AppIdentity) throws -> EnclaveInterface.Facts {
         try enclave.call(EnclaveInterface.GetFacts.self, .init(app: app.identifier)).facts
     }
@@ -295,6 +318,10 @@ package final class AuthenticationService: Sendable {
         let biometryType = try facts(app).biometryType
         // The lock is held over the call so that no event of the new evaluation comes before it is known. The call answers at once.
         let (new, old) = try state.withLock { state -> (RunningEvaluation, RunningEvaluation?) in
+            // EV-05
+            guard !state.backgroundApps.contains(app.identifier.spelling) else {
+                throw AuthenticationInterface.Failed(.notInteractive, "Caller is not running foreground.")
+            }
             guard let agent = state.agents.first else {
                 throw AuthenticationInterface.Failed(
                     .notInteractive, "User interaction required: start an agent with `touchstone agent`.")
@@ -307,7 +334,8 @@ package final class AuthenticationService: Sendable {
                     EnclaveInterface.BeginEvaluation.self,
                     .init(
                         context: context, app: app.identifier, requirement: requirement,
-                        isFallbackHidden: options.fallbackTitle == ""))
+                        isFallbackHidden: options.fallbackTitle == "",
+                        isFaceIDDescribed: app.faceIDUsageDescription != nil))
             var new = RunningEvaluation(
                 identifier: begun.evaluation, context: context, app: app, origin: origin, password: password,
                 options: options, biometryType: biometryType, agent: agent, reply: reply,

@@ -75,6 +75,12 @@ package final class DeviceService: Sendable {
             .deferred(DeviceInterface.AuthorizeBackup.self) { [self] request, call in
                 redeem(call) { try enclave.call(EnclaveInterface.AuthorizeBackup.self, request) }
             },
+            owner(DeviceInterface.ListFaceIDPermissions.self) { [self] in
+                try enclave.call(EnclaveInterface.ListFaceIDPermissions.self, $0)
+            },
+            owner(DeviceInterface.SetFaceIDPermission.self) { [self] in
+                try enclave.call(EnclaveInterface.SetFaceIDPermission.self, $0)
+            },
             owner(DeviceInterface.Lock.self) { [self] _ in
                 let reply = try enclave.call(EnclaveInterface.Lock.self, Empty())
                 try keysChanged()

@@ -14,10 +14,19 @@ extension AgentInterface.Prompt {
             case ""?: nil
             case let title?: title.shownToThePerson.nonEmpty ?? defaultFallbackTitle
             }
+        // CE-11, EV-11: Face ID looks without a word; in the dialogs after it failed the reason is only beside a title of the app's own.
+        let isReasonShown =
+            switch progress.phase {
+            case .permission, .passcode, .applicationPassword: true
+            case .biometry: biometryType != .faceID
+            case .retry, .fallback: fallbackTitle != nil && fallbackTitle != defaultFallbackTitle
+            }
+        let claim = progress.phase == .permission ? app.faceIDUsageDescription ?? "" : options.reason
         // EV-13
         let cancelTitle = options.cancelTitle?.shownToThePerson.nonEmpty ?? "Cancel"
         self.init(
-            identifier: identifier, app: app, reason: options.reason.shownToThePerson, biometryType: biometryType,
+            identifier: identifier, app: app, reason: isReasonShown ? claim.shownToThePerson : "",
+            biometryType: biometryType,
             phase: progress.phase, cancelTitle: cancelTitle,
             fallbackTitle: progress.isFallbackOffered ? fallbackTitle : nil, failures: progress.failures,
             nonce: progress.nonce, retryAfterSeconds: progress.retryAfterSeconds, wrongPasscode: progress.wrongPasscode)

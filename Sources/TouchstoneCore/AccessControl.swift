@@ -62,6 +62,14 @@ package enum Proof: String, Codable, Hashable, Sendable {
     case biometryCurrentSet
     case passcode
     case companion
+
+    /// Whether a finger or a face gives it.
+    package var isMetByBiometry: Bool {
+        switch self {
+        case .presence, .biometryAny, .biometryCurrentSet: true
+        case .passcode, .companion: false
+        }
+    }
 }
 
 /// Proofs of which all, or any one, must be given (AC-03).

@@ -32,6 +32,11 @@ package struct AppIdentity: Codable, Hashable, Sendable {
     /// Stays in the daemon: no message has it.
     package private(set) var accessGroups: [String] = []
 
+    /// `NSFaceIDUsageDescription`: what the app says it wants Face ID for, never empty; nil where it does not say (CE-11).
+    ///
+    /// Stays in the daemon: an agent is shown it in the prompt that asks.
+    package private(set) var faceIDUsageDescription: String?
+
     private enum CodingKeys: String, CodingKey {
         case identifier, evidence, name, processID, userID, executableDigest
     }
@@ -39,7 +44,8 @@ package struct AppIdentity: Codable, Hashable, Sendable {
     /// `keychainAccessGroups` stand before the app's own group, so that the first is then the default; `applicationGroups` stand behind it.
     package init(
         identifier: String, evidence: Evidence, name: String, processID: Int32, userID: UInt32,
-        executableDigest: String? = nil, keychainAccessGroups: [String] = [], applicationGroups: [String] = []
+        executableDigest: String? = nil, keychainAccessGroups: [String] = [], applicationGroups: [String] = [],
+        faceIDUsageDescription: String? = nil
     ) {
         self.identifier = identifier
         self.evidence = evidence
@@ -47,6 +53,7 @@ package struct AppIdentity: Codable, Hashable, Sendable {
         self.processID = processID
         self.userID = userID
         self.executableDigest = executableDigest
+        self.faceIDUsageDescription = faceIDUsageDescription?.isEmpty == true ? nil : faceIDUsageDescription
         accessGroups = keychainAccessGroups + [identifier] + applicationGroups
     }
 }

@@ -93,7 +93,7 @@ extension Enclave {
         let matches = state.templates.contains { $0.digest == digest }
         if let evaluation, evaluation.phase == .biometry, !isLocked {
             // PC-20: time goes by before a prompt too, and fingers are removed.
-            if let obstacle = biometryObstacle(now: now) {
+            if let obstacle = biometryObstacle(of: evaluation, now: now) {
                 return (.passcodeRequired, biometryRefused(obstacle, now: now))
             }
             return matches ? (.matched, matched(now: now)) : (.notMatched, notMatched(now: now))
@@ -123,7 +123,7 @@ extension Enclave {
     mutating func suspendBiometry(now: Double) -> [EnclaveEvent] {
         isBiometrySuspended = true
         heldForBiometry = ClassKeys()
-        guard evaluation?.phase == .biometry else { return [] }
+        guard let phase = evaluation?.phase, [.permission, .biometry, .retry].contains(phase) else { return [] }
         return biometryRefused(.biometryLockout, now: now)
     }
 

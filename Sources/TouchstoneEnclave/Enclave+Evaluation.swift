@@ -9,6 +9,7 @@ extension Enclave {
         var context: String
         var requirement: Requirement
         var isFallbackHidden: Bool
+        var isFaceIDDescribed: Bool
         var phase: AgentInterface.Phase
         /// Non-matches in this evaluation.
         var failures = 0
@@ -34,13 +35,13 @@ extension Enclave {
                 return .init(verdict: .refused, code: .invalidContext)
             }
             if isMet(request.requirement, by: context.proven) { return .init(verdict: .satisfied) }
-            if isReusable(request.reuseDuration, now: now) {
+            if isReusable(request, now: now) {
                 var proven = context.proven
                 proven.biometry = state.database.hash
                 if isMet(request.requirement, by: proven) { return .init(verdict: .satisfied) }
             }
         }
-        if let code = obstacle(to: request.requirement, now: now) { return .init(verdict: .refused, code: code) }
+        if let code = obstacle(to: request, now: now) { return .init(verdict: .refused, code: code) }
         if request.requirement.proofs.isEmpty { return .init(verdict: .satisfied) }
         // Behind the lock screen nothing is in the foreground (EV-05); what can be evaluated is another question (CE-04).
         if request.context != nil, isLocked { return .init(verdict: .refused, code: .notInteractive) }
@@ -51,7 +52,7 @@ extension Enclave {
     mutating func applyReuse(_ request: EnclaveInterface.Preflight.Parameters, now: Double) {
         guard let identifier = request.context, let context = contexts[identifier],
             context.app.isSpelled(like: request.app),
-            !isMet(request.requirement, by: context.proven), isReusable(request.reuseDuration, now: now)
+            !isMet(request.requirement, by: context.proven), isReusable(request, now: now)
         else { return }
         var proven = context.proven
         proven.biometry = state.database.hash
@@ -60,11 +61,13 @@ extension Enclave {
 
     /// EV-40…42: the lock screen was opened by biometry at most so many seconds ago; 300 at the most.
     ///
-    /// An enrolment since then ends the window: whoever opened it need not be of the new set (EV-33).
-    private func isReusable(_ duration: Double, now: Double) -> Bool {
-        guard duration > 0, !isLocked, let lastUnlock, lastUnlock.enrolment == state.database.hash
+    /// An enrolment since then ends the window: whoever opened it need not be of the new set (EV-33). An app that may not use Face ID
+    /// has nothing of it at the lock screen either.
+    private func isReusable(_ request: EnclaveInterface.Preflight.Parameters, now: Double) -> Bool {
+        guard request.reuseDuration > 0, !isLocked, let lastUnlock, lastUnlock.enrolment == state.database.hash,
+            mayUseBiometry(request.app, isDescribed: request.isFaceIDDescribed)
         else { return false }
-        return now - lastUnlock.time <= min(duration, 300)
+        return now - lastUnlock.time <= min(request.reuseDuration, 300)
     }
 
     /// Whether what was proven is enough.
@@ -84,11 +87,15 @@ extension Enclave {
     }
 
     /// Why the requirement cannot be met now (CE-02…05).
-    private func obstacle(to requirement: Requirement, now: Double) -> AuthenticationFailure? {
+    private func obstacle(
+        to request: EnclaveInterface.Preflight.Parameters, now: Double
+    ) -> AuthenticationFailure? {
+        let requirement = request.requirement
         let obstacles = requirement.proofs.map { proof -> AuthenticationFailure? in
             switch proof {
             case .presence, .passcode: isPasscodeSet ? nil : .passcodeNotSet
-            case .biometryAny, .biometryCurrentSet: biometryObstacle(now: now)
+            case .biometryAny, .biometryCurrentSet:
+                biometryObstacle(of: request.app, isFaceIDDescribed: request.isFaceIDDescribed, now: now)
             case .companion: .companionNotAvailable
             }
         }
@@ -108,7 +115,8 @@ extension Enclave {
         let events = evaluation == nil ? [] : endEvaluation(.failed(.systemCancel))
         var new = Evaluation(
             identifier: Self.freshIdentifier(), context: request.context, requirement: request.requirement,
-            isFallbackHidden: request.isFallbackHidden, phase: .biometry, nonce: Self.nonce())
+            isFallbackHidden: request.isFallbackHidden, isFaceIDDescribed: request.isFaceIDDescribed, phase: .biometry,
+            nonce: Self.nonce())
         // `preflight` found a way; where the state has changed since, the passcode phase refuses what it must.
         new.phase = nextPhase(new, now: now) ?? .passcode
         evaluation = new
@@ -118,14 +126,20 @@ extension Enclave {
     /// What the owner should do next, or nil where nothing more can help.
     private func nextPhase(_ evaluation: Evaluation, now: Double) -> AgentInterface.Phase? {
         let proven = contexts[evaluation.context]?.proven ?? Proven()
-        var withBiometry = proven
-        withBiometry.biometry = state.database.hash
         let biometryHelps =
-            proven.biometry == nil
-            && evaluation.requirement.proofs.contains { [.presence, .biometryAny, .biometryCurrentSet].contains($0) }
-        if biometryHelps, !evaluation.isBiometryOver, biometryObstacle(now: now) == nil { return .biometry }
+            proven.biometry == nil && evaluation.requirement.proofs.contains(where: \.isMetByBiometry)
+        if biometryHelps, !evaluation.isBiometryOver, biometryObstacle(of: evaluation, now: now) == nil {
+            // CE-10: the first time that the app would use it.
+            let isAsked = hasFaceID && contexts[evaluation.context].map { faceIDPermission(of: $0.app) } == .some(nil)
+            return isAsked ? .permission : .biometry
+        }
         if !proven.passcode, passcodeHelps(evaluation) { return .passcode }
         return nil
+    }
+
+    func biometryObstacle(of evaluation: Evaluation, now: Double) -> AuthenticationFailure? {
+        biometryObstacle(
+            of: contexts[evaluation.context]?.app ?? "", isFaceIDDescribed: evaluation.isFaceIDDescribed, now: now)
     }
 
     private func passcodeHelps(_ evaluation: Evaluation) -> Bool {
@@ -206,7 +220,29 @@ extension Enclave {
             }
             self.evaluation?.isBiometryOver = true
             self.evaluation?.phase = .fallback
+        } else if state.biometryType != .touchID {
+            // EV-16: a camera looks again when it is told to.
+            self.evaluation?.phase = .retry
         }
+        return progressEvent(now: now)
+    }
+
+    /// Has Face ID look once more (EV-16).
+    mutating func tryAgain(now: Double) -> [EnclaveEvent] {
+        guard let evaluation, evaluation.phase == .retry else { return [] }
+        if let obstacle = biometryObstacle(of: evaluation, now: now) { return biometryRefused(obstacle, now: now) }
+        self.evaluation?.phase = .biometry
+        return progressEvent(now: now)
+    }
+
+    /// The owner answered whether the app may use Face ID, in this evaluation or elsewhere: goes on with what that leaves.
+    mutating func faceIDPermissionChanged(of app: String, now: Double) -> [EnclaveEvent] {
+        guard let evaluation, [.permission, .biometry, .retry].contains(evaluation.phase),
+            contexts[evaluation.context]?.app.isSpelled(like: app) == true
+        else { return [] }
+        if let obstacle = biometryObstacle(of: evaluation, now: now) { return biometryRefused(obstacle, now: now) }
+        guard evaluation.phase == .permission, faceIDPermission(of: app) != nil else { return [] }
+        self.evaluation?.phase = .biometry
         return progressEvent(now: now)
     }
 
@@ -223,7 +259,8 @@ extension Enclave {
 
     /// The owner chose the fallback (EV-17, EV-18).
     mutating func chooseFallback(now: Double) -> [EnclaveEvent] {
-        guard let evaluation, evaluation.phase != .passcode else { return [] }
+        guard let evaluation, progress(of: evaluation, now: now).isFallbackOffered, !evaluation.isFallbackHidden
+        else { return [] }
         return fallbackIsPasscode(evaluation) ? turnToPasscode(now: now) : endEvaluation(.failed(.userFallback))
     }
 

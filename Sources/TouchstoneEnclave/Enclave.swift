@@ -41,6 +41,10 @@ package struct Enclave {
         /// Non-matches in a row before only the passcode helps (EV-26).
         static let biometryFailures = 5
         static let nonces = 64
+        /// Apps for which the owner's answer about Face ID is kept.
+        static let faceIDPermissions = 512
+        /// Of an application identifier.
+        static let appBytes = 1024
         /// Application passwords that wait to be stretched.
         static let credentialJobs = 256
     }

@@ -65,6 +65,24 @@ package struct EnclaveService: Sendable {
                     return (Empty(), enclave.chooseFallback(now: now))
                 }
             },
+            .method(EnclaveInterface.AnswerPermission.self) { request, _ in
+                try host.change { enclave, now in
+                    guard let evaluation = enclave.evaluation, evaluation.identifier == request.evaluation,
+                        evaluation.phase == .permission, let context = enclave.contexts[evaluation.context]
+                    else { throw EnclaveInterface.NoSuchEvaluation() }
+                    return (
+                        Empty(), try enclave.setFaceIDPermission(request.isAllowed, of: context.app, now: now)
+                    )
+                }
+            },
+            .method(EnclaveInterface.TryAgain.self) { request, _ in
+                try host.change { enclave, now in
+                    guard let evaluation = enclave.evaluation, evaluation.identifier == request.evaluation,
+                        evaluation.phase == .retry
+                    else { throw EnclaveInterface.NoSuchEvaluation() }
+                    return (Empty(), enclave.tryAgain(now: now))
+                }
+            },
             .method(EnclaveInterface.SubmitPasscode.self) { request, _ in
                 try host.derive(ticket: request.evaluation) { (enclave, now) throws(DeviceInterface.Refused) in
                     try enclave.submitPasscode(request.passcode, evaluation: request.evaluation, now: now)
@@ -118,6 +136,14 @@ package struct EnclaveService: Sendable {
             },
             .method(EnclaveInterface.ListFingers.self) { _, _ in
                 .init(fingers: host.read { enclave, _ in enclave.state.templates.map(\.name) })
+            },
+            .method(EnclaveInterface.ListFaceIDPermissions.self) { _, _ in
+                .init(permissions: host.read { enclave, _ in enclave.state.faceIDPermissions ?? [] })
+            },
+            .method(EnclaveInterface.SetFaceIDPermission.self) { request, _ in
+                try host.change { enclave, now in
+                    (Empty(), try enclave.setFaceIDPermission(request.isAllowed, of: request.app, now: now))
+                }
             },
             .method(EnclaveInterface.PresentFinger.self) { request, _ in
                 try checkSimulated()

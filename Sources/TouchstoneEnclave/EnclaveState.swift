@@ -39,6 +39,8 @@ struct EnclaveState: Codable, Equatable {
     var biometryFailures = 0
     var templates: [Template] = []
     var database: EnrolmentDatabase
+    /// Oldest answer first; nil in a file that was written before there were any.
+    var faceIDPermissions: [DeviceInterface.FaceIDPermission]?
 }
 
 /// The enclave's file cannot be used.

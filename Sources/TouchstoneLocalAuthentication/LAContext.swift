@@ -94,6 +94,7 @@ open class LAContext: NSObject, AuthenticationContext {
     /// - Returns: Whether it could.
     @discardableResult
     open func canEvaluatePolicy(_ policy: LAPolicy, error: NSErrorPointer) -> Bool {
+        ReplyThread.reportQuestion()
         let failure: AuthenticationInterface.Failed
         do {
             let reply = try deviceContext.canEvaluate(policy.value)
@@ -248,8 +249,11 @@ open class LAContext: NSObject, AuthenticationContext {
             // The device clamps (EV-42); what JSON cannot carry is clamped here.
             reuseDuration: duration.isFinite
                 ? duration : duration > 0 ? LATouchIDAuthenticationMaximumAllowableReuseDuration : 0,
-            interactionNotAllowed: interactionNotAllowed)
+            interactionNotAllowed: interactionNotAllowed, isStrict: Self.isStrict ? true : nil)
     }
+
+    /// `TOUCHSTONE_STRICT=1` has the process trap where Apple's would end it (CE-11).
+    private static let isStrict = ProcessInfo.processInfo.environment["TOUCHSTONE_STRICT"] == "1"
 
     /// Evaluates on a thread of its own, which waits for the owner for as long as that takes.
     private func evaluate(
@@ -267,6 +271,7 @@ open class LAContext: NSObject, AuthenticationContext {
             // The reply belongs to the same device as the call, whatever thread it runs on.
             DeviceEndpoint.$scoped.withValue(scoped) {
                 let result = Result { () throws(AuthenticationInterface.Failed) in try body(context, options) }
+                ReplyThread.begin()
                 switch result {
                 case .success(let domainState):
                     // DS-01: a policy that is not biometric says nothing of it, and takes nothing back.

@@ -91,7 +91,9 @@ package final class PeerIdentities: Sendable {
     private func identity(of process: PeerProcess, processID: Int32, userID: UInt32) -> AppIdentity? {
         let proc = process.path
         let digest = digest("\(proc)/exe")
-        func identity(_ identifier: String, _ evidence: AppIdentity.Evidence, _ name: String) -> AppIdentity {
+        func identity(
+            _ identifier: String, _ evidence: AppIdentity.Evidence, _ name: String, faceIDUsage: String? = nil
+        ) -> AppIdentity {
             let manifest = manifests.manifest(for: identifier)
             if let manifest, !manifest.digests.isEmpty, digest.map(manifest.digests.contains) != true {
                 // Not that app, and not one that may have what that app has kept.
@@ -103,7 +105,8 @@ package final class PeerIdentities: Sendable {
                 identifier: identifier, evidence: evidence, name: manifest?.name ?? name, processID: processID,
                 userID: userID, executableDigest: digest,
                 keychainAccessGroups: manifest?.keychainAccessGroups ?? [],
-                applicationGroups: manifest?.applicationGroups ?? [])
+                applicationGroups: manifest?.applicationGroups ?? [],
+                faceIDUsageDescription: manifest?.faceIDUsageDescription ?? faceIDUsage)
         }
         let group = controlGroup(proc)
         if let app = flatpak(proc, group) { return identity("flatpak:\(app)", .flatpak, app) }
@@ -113,7 +116,26 @@ package final class PeerIdentities: Sendable {
         let name = URL(fileURLWithPath: path).lastPathComponent
         // A path in another mount namespace, or one whose file was replaced since, is not the path we see.
         guard isSameFile("\(proc)/exe", path) else { return identity("\(path) (replaced)", .executable, name) }
-        return identity(path, .executable, name)
+        return identity(path, .executable, name, faceIDUsage: faceIDUsageDescription(ofExecutable: path))
+    }
+
+    /// `NSFaceIDUsageDescription` of the `Info.plist` beside an executable, or in the directory `Resources` there (CE-11).
+    ///
+    /// It is as good as the executable: who can write there is the app already. One that speaks for another executable is not used, so that
+    /// programs in one directory, as in `/usr/bin`, do not lend each other theirs.
+    private func faceIDUsageDescription(ofExecutable path: String) -> String? {
+        let executable = URL(fileURLWithPath: path)
+        for place in ["Info.plist", "Resources/Info.plist"] {
+            let file = executable.deletingLastPathComponent().appendingPathComponent(place)
+            guard let bytes = open(file.path).flatMap({ contents(of: $0, atMost: AppManifest.Limits.bytes) }),
+                let strings = InfoPropertyList(bytes)?.strings,
+                strings["CFBundleExecutable"] ?? executable.lastPathComponent == executable.lastPathComponent,
+                let description = strings["NSFaceIDUsageDescription"],
+                (1...AppManifest.Limits.descriptionBytes).contains(description.utf8.count)
+            else { continue }
+            return description
+        }
+        return nil
     }
 
     // MARK: evidence
@@ -263,6 +285,12 @@ package final class PeerIdentities: Sendable {
 
     private func contents(of file: FileHandle) -> Data? {
         try? file.read(upToCount: Limits.procFileBytes)
+    }
+
+    /// nil for a file that is larger.
+    private func contents(of file: FileHandle, atMost maximum: Int) -> Data? {
+        guard let bytes = try? file.read(upToCount: maximum + 1), bytes.count <= maximum else { return nil }
+        return bytes
     }
 }
 

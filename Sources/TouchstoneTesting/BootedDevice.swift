@@ -18,7 +18,10 @@ package final class BootedDevice: Sendable {
     /// The time in which an agent has to show the prompt: over when a test says so.
     let deadline = Deadline()
 
-    init(storage: any EnclaveStorage, root: any RootOfTrust, clock: ManualClock, store: KeychainStore) throws {
+    init(
+        storage: any EnclaveStorage, root: any RootOfTrust, clock: ManualClock, store: KeychainStore,
+        report: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws {
         let host = try EnclaveHost(storage: storage, root: root, clock: clock, newPasscodeCost: { .minimum })
         passcodeKey = try host.passcodePublicKey()
         let enclaveRouter = VarlinkRouter(
@@ -31,7 +34,8 @@ package final class BootedDevice: Sendable {
         let backup = try BackupService(
             store: store, enclave: enclave, ownerID: getuid(), now: { clock.date })
         let authentication = AuthenticationService(
-            enclave: enclave, ownerID: getuid(), schedule: { [deadline] _, body in deadline.set(body) })
+            enclave: enclave, ownerID: getuid(), report: report,
+            schedule: { [deadline] _, body in deadline.set(body) })
         let device = DeviceService(
             name: "test", enclave: enclave, authentication: authentication, ownerID: getuid(),
             keysChanged: { try keychain.refreshKeys() }, reboot: {})

@@ -44,3 +44,11 @@ final class ManualClock: TimeSource {
     /// Another boot: its time begins anew.
     func restart() { time.withLock { $0.now = 0 } }
 }
+
+/// What a device's services say of its apps.
+final class DeviceLog: Sendable {
+    private let said = Mutex<[String]>([])
+
+    var lines: [String] { said.withLock { $0 } }
+    var report: @Sendable (String) -> Void { { [self] line in said.withLock { $0.append(line) } } }
+}

@@ -19,6 +19,9 @@ final class Person: Sendable {
 
     var prompts: [SimulatedDevice.Prompt] { state.withLock { $0.seen.map(\.prompt) } }
 
+    /// Whether something was done of which nothing has come yet, or is still to be done.
+    var isActing: Bool { state.withLock { $0.isActing || !$0.planned.isEmpty } }
+
     /// Sits down before the device, until `leave()`; ready when this returns.
     func attend(_ device: BootedDevice) {
         leave()
@@ -139,6 +142,15 @@ final class Person: Sendable {
             _ = try hand.call(AgentInterface.EnterPasscode.self, .init(prompt: prompt.identifier, passcode: sealed))
         case .cancel: _ = try hand.call(AgentInterface.Cancel.self, .init(prompt: prompt.identifier))
         case .fallback: _ = try hand.call(AgentInterface.ChooseFallback.self, .init(prompt: prompt.identifier))
+        case .tryAgain:
+            guard prompt.phase == .retry else { return false }
+            _ = try hand.call(AgentInterface.TryAgain.self, .init(prompt: prompt.identifier))
+        case .allowFaceID, .denyFaceID:
+            guard prompt.phase == .permission else { return false }
+            var isAllowed = false
+            if case .allowFaceID = action { isAllowed = true }
+            _ = try hand.call(
+                AgentInterface.AnswerPermission.self, .init(prompt: prompt.identifier, isAllowed: isAllowed))
         case .leaveApp:
             _ = try hand.call(
                 DeviceInterface.SetApplicationState.self, .init(app: prompt.app.identifier, state: .background))
@@ -156,6 +168,8 @@ extension SimulatedDevice.Prompt {
         asksForPasscode = prompt.phase == .passcode
         asksForApplicationPassword = prompt.phase == .applicationPassword
         isWrong = prompt.wrongPasscode
+        asksForPermission = prompt.phase == .permission
+        offersToTryAgain = prompt.phase == .retry
         failures = prompt.failures
     }
 }

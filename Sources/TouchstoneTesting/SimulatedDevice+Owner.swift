@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 import TouchstoneAuthentication
-import TouchstoneCore
+package import TouchstoneCore
 import TouchstoneTransport
 
 extension SimulatedDevice {
@@ -9,12 +9,18 @@ extension SimulatedDevice {
     public enum Action: Sendable {
         /// Lays an enrolled finger (or shows an enrolled face) on the sensor, by its number.
         case finger(Int)
-        /// Lays a finger on the sensor that is not enrolled.
+        /// Lays a finger on the sensor that is not enrolled; before Face ID, shows another face, or none.
         case nonMatch
         /// Types a passcode where one is asked for.
         case passcode(String)
         /// Types a password of the app's where one is asked for (EV-61).
         case applicationPassword(String)
+        /// Has Face ID look once more, after it has failed once.
+        case tryAgain
+        /// Allows the app the use of Face ID, where that is asked.
+        case allowFaceID
+        /// Denies the app the use of Face ID, where that is asked.
+        case denyFaceID
         /// Taps Cancel.
         case cancel
         /// Taps the fallback button.
@@ -27,7 +33,7 @@ extension SimulatedDevice {
     public struct Prompt: Sendable, Hashable {
         /// The name of the app that asks.
         public let app: String
-        /// What the app says it is for.
+        /// What the app says it is for; empty where Face ID does not show it (EV-11).
         public let reason: String
         /// The title of the cancel button.
         public let cancelTitle: String
@@ -39,6 +45,10 @@ extension SimulatedDevice {
         public let asksForApplicationPassword: Bool
         /// Whether the passcode or password entered last was wrong.
         public let isWrong: Bool
+        /// Whether it asks if the app may use Face ID.
+        public let asksForPermission: Bool
+        /// Whether Face ID has failed once and offers to look again.
+        public let offersToTryAgain: Bool
         /// Touches in this prompt that did not match.
         public let failures: Int
     }
@@ -101,7 +111,7 @@ extension SimulatedDevice {
     ///
     /// - Throws: ``SimulatedDeviceError``.
     public var isLocked: Bool {
-        get throws { try call(DeviceInterface.GetStatus.self, Empty()).status.isLocked }
+        get throws { try status.isLocked }
     }
 
     // MARK: settings
@@ -153,6 +163,29 @@ extension SimulatedDevice {
         try call(DeviceInterface.RemoveFinger.self, .init(finger: Self.name(finger)))
     }
 
+    /// Whether an app may use Face ID, as the owner answered; nil where the owner has not been asked (CE-09).
+    ///
+    /// Apps are allowed it to begin with, so that a test need not answer a question that is not its subject.
+    ///
+    /// - Parameter app: The application identifier; the test process's own where none is given.
+    /// - Returns: The answer.
+    /// - Throws: ``SimulatedDeviceError``.
+    public func faceIDPermission(app: String = applicationIdentifier) throws -> Bool? {
+        let permissions = try call(DeviceInterface.ListFaceIDPermissions.self, Empty()).permissions
+        return permissions.first { $0.app.isSpelled(like: app) }?.isAllowed
+    }
+
+    /// Allows an app the use of Face ID, or denies it, as in the device's settings; nil has the next evaluation ask.
+    ///
+    /// - Parameters:
+    ///   - isAllowed: The answer.
+    ///   - app: The application identifier; the test process's own where none is given.
+    /// - Throws: ``SimulatedDeviceError`` without Face ID.
+    public func setFaceIDPermission(_ isAllowed: Bool?, app: String = applicationIdentifier) throws {
+        introduced.withLock { _ = $0.insert(app.spelling) }
+        try call(DeviceInterface.SetFaceIDPermission.self, .init(app: app, isAllowed: isAllowed))
+    }
+
     /// Brings an app to the foreground or the background.
     ///
     /// All are in the foreground at first.
@@ -168,6 +201,13 @@ extension SimulatedDevice {
     }
 
     // MARK: inside
+
+    /// Whether an action of the person's waits for a prompt, or for what comes of it.
+    package var isPersonActing: Bool { person.isActing }
+
+    package var status: DeviceInterface.Status {
+        get throws { try call(DeviceInterface.GetStatus.self, Empty()).status }
+    }
 
     static func name(_ finger: Int) -> String { "finger \(finger)" }
 

@@ -38,8 +38,12 @@ public final class SimulatedDevice: Sendable {
     let store: KeychainStore
     let booted: Mutex<BootedDevice>
     let person = Person()
+    private let log = DeviceLog()
     private let endpoint: SimulatedEndpoint
-    /// How other apps reach it, by their identifiers and groups.
+    private let hasFaceID: Bool
+    /// Apps whose use of Face ID has been decided once.
+    let introduced = Mutex<Set<[UInt8]>>([])
+    /// How other apps reach it, by their identifiers, usage descriptions and groups.
     private let others = Mutex<[[[UInt8]]: SimulatedEndpoint]>([:])
 
     /// Makes a device, boots it, and has its owner set it up; afterwards it is unlocked.
@@ -62,12 +66,14 @@ public final class SimulatedDevice: Sendable {
             case .faceID: .faceID
             case .none: .none
             }
+        hasFaceID = biometry == .faceID
         try storage.replace(Enclave.create(isSimulated: true, biometryType: type, root: root))
         store = try KeychainStore()
-        let first = try BootedDevice(storage: storage, root: root, clock: clock, store: store)
+        let first = try BootedDevice(storage: storage, root: root, clock: clock, store: store, report: log.report)
         booted = Mutex(first)
         endpoint = SimulatedEndpoint(app: Self.thisApp, device: first)
         person.attend(first)
+        introduce(Self.applicationIdentifier)
         DeviceEndpoint.fallback.add(endpoint, for: self)
     }
 
@@ -112,14 +118,16 @@ public final class SimulatedDevice: Sendable {
     ///   - app: The application identifier.
     ///   - keychainAccessGroups: The entitlement `keychain-access-groups`, in order.
     ///   - applicationGroups: The entitlement `com.apple.security.application-groups`.
+    ///   - faceIDUsageDescription: `NSFaceIDUsageDescription`; nil for an app that has none and may not use Face ID (CE-11).
     ///   - body: What to run.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
     public func run<Result>(
         as app: String, keychainAccessGroups: [String] = [], applicationGroups: [String] = [],
+        faceIDUsageDescription: String? = defaultFaceIDUsageDescription,
         _ body: () throws -> Result
     ) rethrows -> Result {
-        let endpoint = endpoint(as: app, keychainAccessGroups, applicationGroups)
+        let endpoint = endpoint(as: app, keychainAccessGroups, applicationGroups, faceIDUsageDescription)
         return try DeviceEndpoint.$scoped.withValue(endpoint, operation: body)
     }
 
@@ -138,28 +146,39 @@ public final class SimulatedDevice: Sendable {
     ///   - app: The application identifier.
     ///   - keychainAccessGroups: The entitlement `keychain-access-groups`, in order.
     ///   - applicationGroups: The entitlement `com.apple.security.application-groups`.
+    ///   - faceIDUsageDescription: `NSFaceIDUsageDescription`; nil for an app that has none and may not use Face ID (CE-11).
     ///   - body: What to run.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
     public func run<Result>(
         as app: String, keychainAccessGroups: [String] = [], applicationGroups: [String] = [],
+        faceIDUsageDescription: String? = defaultFaceIDUsageDescription,
         _ body: () async throws -> Result
     ) async rethrows -> Result {
-        let endpoint = endpoint(as: app, keychainAccessGroups, applicationGroups)
+        let endpoint = endpoint(as: app, keychainAccessGroups, applicationGroups, faceIDUsageDescription)
         return try await DeviceEndpoint.$scoped.withValue(endpoint, operation: body)
     }
+
+    /// What the device has told its log for developers to read.
+    package var faults: [String] { log.lines }
 
     /// The application identifier of the test process.
     public static var applicationIdentifier: String { thisApp.identifier }
 
+    /// What apps say they want Face ID for, where a test does not have them say something else.
+    public static let defaultFaceIDUsageDescription = "let you in by your face"
+
     private func endpoint(
-        as app: String, _ keychainAccessGroups: [String], _ applicationGroups: [String]
+        as app: String, _ keychainAccessGroups: [String], _ applicationGroups: [String],
+        _ faceIDUsageDescription: String?
     ) -> SimulatedEndpoint {
+        introduce(app)
         let identity = AppIdentity(
             identifier: app, evidence: .process, name: app, processID: getpid(), userID: getuid(),
-            keychainAccessGroups: keychainAccessGroups, applicationGroups: applicationGroups)
+            keychainAccessGroups: keychainAccessGroups, applicationGroups: applicationGroups,
+            faceIDUsageDescription: faceIDUsageDescription)
         return others.withLock { others in
-            let key = ([app] + identity.accessGroups).map(\.spelling)
+            let key = ([app, faceIDUsageDescription ?? ""] + identity.accessGroups).map(\.spelling)
             if let known = others[key] { return known }
             let other = SimulatedEndpoint(app: identity, device: booted.withLock { $0 })
             others[key] = other
@@ -167,9 +186,17 @@ public final class SimulatedDevice: Sendable {
         }
     }
 
+    /// Allows the app the use of Face ID, where the test has not decided about that.
+    private func introduce(_ app: String) {
+        guard hasFaceID, introduced.withLock({ $0.insert(app.spelling).inserted }) else { return }
+        // Of more apps than the device keeps answers for the first are asked again, as on every device.
+        _ = try? call(DeviceInterface.SetFaceIDPermission.self, .init(app: app, isAllowed: true))
+    }
+
     private static let thisApp = AppIdentity(
         identifier: "process:\(ProcessInfo.processInfo.processName)", evidence: .process,
-        name: ProcessInfo.processInfo.processName, processID: getpid(), userID: getuid())
+        name: ProcessInfo.processInfo.processName, processID: getpid(), userID: getuid(),
+        faceIDUsageDescription: defaultFaceIDUsageDescription)
 
     // MARK: time
 
@@ -186,7 +213,8 @@ public final class SimulatedDevice: Sendable {
         let old = booted.withLock { $0 }
         old.stop()
         clock.restart()
-        guard let new = try? BootedDevice(storage: storage, root: root, clock: clock, store: store) else {
+        guard let new = try? BootedDevice(storage: storage, root: root, clock: clock, store: store, report: log.report)
+        else {
             preconditionFailure("a simulated device that booted once boots again: nothing but itself writes its state")
         }
         booted.withLock { $0 = new }

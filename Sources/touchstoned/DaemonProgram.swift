@@ -128,7 +128,8 @@ final class Daemon: Sendable {
         self.ending = ending
         self.keychain = keychain
         backup = try BackupService(store: store, enclave: enclave, ownerID: getuid())
-        authentication = AuthenticationService(enclave: enclave, ownerID: getuid())
+        authentication = AuthenticationService(
+            enclave: enclave, ownerID: getuid(), report: { [log] in log.error("\($0)") })
         device = DeviceService(
             name: options.device, enclave: enclave, authentication: authentication, ownerID: getuid(),
             keysChanged: { try keychain.refreshKeys() },

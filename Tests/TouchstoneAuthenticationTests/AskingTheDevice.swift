@@ -61,10 +61,12 @@ final class Replies: Sendable {
 
     /// Begins an evaluation and returns at once.
     func collect(_ policy: LAPolicy, on context: LAContext) {
-        context.evaluatePolicy(policy, localizedReason: "test") { [self] isSuccess, error in
-            #expect(isSuccess == (error == nil), "EV-03")
-            received.withLock { $0.append(isSuccess ? nil : code(of: error)) }
-        }
+        context.evaluatePolicy(policy, localizedReason: "test") { [self] isSuccess, error in take(isSuccess, error) }
+    }
+
+    func take(_ isSuccess: Bool, _ error: (any Error)?) {
+        #expect(isSuccess == (error == nil), "EV-03")
+        received.withLock { $0.append(isSuccess ? nil : code(of: error)) }
     }
 
     /// The first reply, and that there is one only.
@@ -85,7 +87,7 @@ extension SimulatedDevice {
             present(.nonMatch, .nonMatch)
         case .faceID:
             for _ in 0..<2 {
-                present(.nonMatch, .nonMatch, .cancel)
+                present(.nonMatch, .tryAgain, .nonMatch, .cancel)
                 #expect(await evaluate(biometrics) == .userCancel)
             }
             present(.nonMatch)

@@ -1,3 +1,4 @@
+import Foundation
 import LocalAuthentication
 import Testing
 import TouchstoneTesting
@@ -46,7 +47,7 @@ import TouchstoneTesting
         Row(testDescription: "row 6: face ready", biometry: .faceID, answers: [nil, nil, .companionNotAvailable, nil]),
     ]
 
-    @Test("CE-01…05: every policy gets the answer of the first row that fits", arguments: rows)
+    @Test("CE-01, CE-02, CE-03, CE-04, CE-05: every policy gets the answer of the first row that fits", arguments: rows)
     func decisionTable(row: Row) async throws {
         let device = try SimulatedDevice(biometry: row.biometry, passcode: "1234", fingers: row.isEnrolled ? 1 : 0)
         try await device.run {
@@ -124,6 +125,42 @@ import TouchstoneTesting
     func biometryTypeBeforeACall() throws {
         let device = try SimulatedDevice(biometry: .faceID)
         device.run { #expect(LAContext().biometryType == .faceID) }
+    }
+
+    @Test("CE-08: no sensor is a case of its own, called none, and not the absence of an answer")
+    func noneIsACase() throws {
+        #expect(LABiometryType.none.rawValue == 0)
+        #expect(LABiometryType.LABiometryNone == LABiometryType.none)
+        let device = try SimulatedDevice(biometry: .none, passcode: "1234")
+        device.run { #expect(LAContext().biometryType == LABiometryType.none) }
+    }
+
+    @Test("CE-15: asked inside a reply it says so on standard error, once; outside it says nothing")
+    func askingInsideAReplyIsTold() async throws {
+        let inside = try await #require(
+            processExitsWith: .success, observing: [\.standardErrorContent]
+        ) { try await CanEvaluatePolicyTests.askTwice(isInside: true) }
+        let words = String(decoding: inside.standardErrorContent, as: UTF8.self)
+        #expect(words.components(separatedBy: "inside a reply").count == 2, "\(words)")
+        let outside = try await #require(
+            processExitsWith: .success, observing: [\.standardErrorContent]
+        ) { try await CanEvaluatePolicyTests.askTwice(isInside: false) }
+        #expect(!String(decoding: outside.standardErrorContent, as: UTF8.self).contains("inside a reply"))
+    }
+
+    fileprivate static func askTwice(isInside: Bool) async throws {
+        let device = try SimulatedDevice(passcode: "1234", fingers: 1)
+        await device.run {
+            let context = LAContext()
+            device.present(.finger(1))
+            await withCheckedContinuation { continuation in
+                context.evaluatePolicy(biometrics, localizedReason: "test") { _, _ in
+                    if isInside { for _ in 0..<2 { #expect(canEvaluate(biometrics) == nil) } }
+                    continuation.resume()
+                }
+            }
+            if !isInside { #expect(canEvaluate(biometrics) == nil) }
+        }
     }
 
     @Test("CE-13: a yes to a biometric policy sets the domain state, a no does not")

@@ -104,6 +104,19 @@ import TouchstoneTesting
         }
     }
 
+    @Test("DS-07, DS-10, DS-11: it is compared as bytes, 32 of them today, and only advises: biometrics stay usable")
+    func advice() async throws {
+        try await device.run {
+            let kept = try #require(state())
+            #expect(kept.count == 32)
+            #expect(Data(Array(kept)) == state())
+            try device.enrollFinger()
+            #expect(state() != kept)
+            device.present(.finger(2))
+            #expect(await evaluate(biometrics) == nil)
+        }
+    }
+
     @Test("DS-05: another app has another one, and always the same; another device too")
     func perApp() throws {
         let own = try #require(device.run { state() })

@@ -205,13 +205,13 @@ import TouchstoneTesting
     func limitInPolicyTwo(biometry: SimulatedDevice.Biometry, limit: Int) async throws {
         let device = try SimulatedDevice(biometry: biometry, passcode: "1234", fingers: 1)
         await device.run {
-            for _ in 1..<limit { device.present(.nonMatch) }
+            for _ in 1..<limit { device.present(.nonMatch, .tryAgain) }
             device.present(.cancel)
             #expect(await evaluate(deviceOwner) == .userCancel)
             #expect(device.prompts.last?.asksForPasscode == false)
             device.present(.passcode("1234"), .finger(1))
             #expect(await evaluate(deviceOwner) == nil)
-            for _ in 1...limit { device.present(.nonMatch) }
+            for _ in 1...limit { device.present(.nonMatch, .tryAgain) }
             device.present(.passcode("1234"))
             #expect(await evaluate(deviceOwner) == nil)
             #expect(device.prompts.last?.asksForPasscode == true)
@@ -224,9 +224,9 @@ import TouchstoneTesting
     func faceStopsAfterTwo() async throws {
         let device = try SimulatedDevice(biometry: .faceID, passcode: "1234", fingers: 1)
         await device.run {
-            device.present(.nonMatch, .nonMatch, .finger(1), .fallback)
+            device.present(.nonMatch, .tryAgain, .nonMatch, .finger(1), .tryAgain, .finger(1), .fallback)
             #expect(await evaluate(biometrics) == .userFallback)
-            device.present(.nonMatch, .finger(1))
+            device.present(.nonMatch, .tryAgain, .finger(1))
             #expect(await evaluate(biometrics) == nil, "once may be tried again")
         }
     }
@@ -237,7 +237,7 @@ import TouchstoneTesting
         await device.run {
             let context = LAContext()
             context.localizedFallbackTitle = ""
-            device.present(.nonMatch, .nonMatch)
+            device.present(.nonMatch, .tryAgain, .nonMatch)
             #expect(await evaluate(biometrics, on: context) == .authenticationFailed)
         }
     }

@@ -17,7 +17,10 @@ import TouchstoneTesting
         by device: SimulatedDevice? = nil
     ) async throws -> SimulatedDevice.Prompt {
         let device = device ?? self.device
-        for _ in 0..<misses { device.present(.nonMatch) }
+        for miss in 0..<misses {
+            if miss > 0 { device.present(.tryAgain) }
+            device.present(.nonMatch)
+        }
         device.present(.cancel)
         #expect(await evaluate(policy, on: context, reason: reason) == .userCancel)
         return try #require(device.prompts.last)

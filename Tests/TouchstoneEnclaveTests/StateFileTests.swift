@@ -98,6 +98,18 @@ import TouchstoneMemory
         }
     }
 
+    @Test("EV-71: what a finger looks like is in no file and no answer")
+    func noTemplates() throws {
+        var enclave = try Enclave.device(fingers: 0)
+        let sample = Data("loops and whorls of a finger".utf8)
+        try enclave.enroll("left", sample: Sample(sample))
+        let file = try enclave.stateFile()
+        #expect(file.range(of: sample) == nil)
+        #expect(!String(decoding: file, as: UTF8.self).contains(sample.base64EncodedString()))
+        #expect(enclave.state.templates.map(\.digest) != [sample])
+        #expect(enclave.touch(Sample(sample), now: 0).0 == .notWaiting, "it is known all the same")
+    }
+
     @Test("What version 1 wrote still opens: fingers, passcode, and a wrapped key")
     func fixture() throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("touchstone-\(UUID())")

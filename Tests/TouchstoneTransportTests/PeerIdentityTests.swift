@@ -122,6 +122,60 @@ import TouchstoneCore
         #expect(after.executableDigest == (try Self.digest(copy.path)))
     }
 
+    // MARK: usage description
+
+    private static func infoPropertyList(_ description: String, executable: String? = nil) -> Data {
+        let name = executable.map { "<key>CFBundleExecutable</key><string>\($0)</string>" } ?? ""
+        return Data(
+            "<plist version=\"1.0\"><dict>\(name)<key>NSFaceIDUsageDescription</key><string>\(description)</string></dict></plist>"
+                .utf8)
+    }
+
+    @Test(
+        "CE-11: the Info.plist beside the executable says what for, else the one in Resources; the manifest comes before both"
+    )
+    func usageDescription() throws {
+        let manifests = try ManifestDirectory()
+        let server = try ProbeServer(manifests: [manifests.directory])
+        let program = try CopiedProgram(server.path)
+        let folder = URL(fileURLWithPath: program.path).deletingLastPathComponent()
+        let resources = folder.appendingPathComponent("Resources")
+        #expect(try program.identity(server, number: 1)?.faceIDUsageDescription == nil)
+        try FileManager.default.createDirectory(at: resources, withIntermediateDirectories: true)
+        try Self.infoPropertyList("resources").write(to: resources.appendingPathComponent("Info.plist"))
+        #expect(try program.identity(server, number: 2)?.faceIDUsageDescription == "resources")
+        let beside = folder.appendingPathComponent("Info.plist")
+        try Self.infoPropertyList("beside", executable: "program").write(to: beside)
+        #expect(try program.identity(server, number: 3)?.faceIDUsageDescription == "beside")
+        try manifests.write(
+            "a.conf", "[Application]\nIdentity=\(program.path)\nName=One\nNSFaceIDUsageDescription=manifest\n")
+        #expect(try program.identity(server, number: 4)?.faceIDUsageDescription == "manifest")
+    }
+
+    @Test(
+        "CE-11: another executable's Info.plist, one too large, a link, a pipe and an empty one are not used",
+        arguments: ["other", "large", "long", "link", "pipe", "empty", "directory"])
+    func usageDescriptionNotUsed(_ kind: String) throws {
+        let server = try ProbeServer()
+        let program = try CopiedProgram(server.path)
+        let file = URL(fileURLWithPath: program.path).deletingLastPathComponent().appendingPathComponent("Info.plist")
+        switch kind {
+        case "other": try Self.infoPropertyList("a", executable: "neighbour").write(to: file)
+        case "large": try (Self.infoPropertyList("a") + Data(repeating: 0x20, count: 64 << 10)).write(to: file)
+        case "long": try Self.infoPropertyList(String(repeating: "a", count: 1025)).write(to: file)
+        case "link":
+            try Self.infoPropertyList("a").write(to: file.appendingPathExtension("real"))
+            try FileManager.default.createSymbolicLink(
+                at: file, withDestinationURL: file.appendingPathExtension("real"))
+        case "pipe": #expect(mkfifo(file.path, 0o600) == 0)
+        case "empty": try Self.infoPropertyList("").write(to: file)
+        default: try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
+        }
+        let identity = try #require(try program.identity(server, number: 1))
+        #expect(identity.identifier == program.path)
+        #expect(identity.faceIDUsageDescription == nil)
+    }
+
     // MARK: attacks
 
     @Test("AT: a program whose path is another spelling of the same characters is another app, with another manifest")

@@ -238,6 +238,8 @@ package enum DeviceInterface {
 
     package enum RefusalReason: String, Codable, Sendable {
         case passcodeNotSet, passcodeAlreadySet, passcodeDisabled, passcodeTooShort, passcodeTooLong, busy
+        /// It has another sensor than a camera, or none.
+        case noFaceID
         case noSensor, tooManyFingers, fingerAlreadyEnrolled, noSuchFinger, invalidName
         case staleNonce, unreadablePasscode, notOwner
         /// The device's disk did not take it: nothing changed.

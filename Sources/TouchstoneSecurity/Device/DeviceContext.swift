@@ -217,6 +217,12 @@ package final class DeviceContext: Sendable {
         defer { state.withLock { _ = $0.evaluations.removeValue(forKey: ObjectIdentifier(client)) } }
         do {
             return try client.call(method, parameters)
+        } catch let error as RemoteError
+            where error.as(AuthenticationInterface.MissingUsageDescription.self) != nil
+        {
+            fatalError(
+                "this app attempted to use Face ID without NSFaceIDUsageDescription, which docs/app-manifests.md describes"
+            )
         } catch  where isInvalidated {
             throw Failed(.appCancel, "Canceled by the app.")
         } catch TransportError.unreachable {

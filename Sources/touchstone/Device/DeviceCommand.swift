@@ -18,7 +18,10 @@ struct DeviceCommand: ParsableCommand {
                     EraseCommand.self,
                 ]),
             CommandGroup(
-                name: "Owner:", subcommands: [PasscodeCommand.self, LockCommand.self, UnlockCommand.self]),
+                name: "Owner:",
+                subcommands: [
+                    PasscodeCommand.self, LockCommand.self, UnlockCommand.self, FaceIDPermissionCommand.self,
+                ]),
             CommandGroup(
                 name: "Driving a simulated device:",
                 subcommands: [

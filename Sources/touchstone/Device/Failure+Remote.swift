@@ -89,6 +89,7 @@ extension Failure {
             case .passcodeTooLong:
                 "the passcode is longer than \(SealedPasscode.maximumPasscodeLength) bytes"
             case .busy: "\(paths.name) is busy with another passcode: try again"
+            case .noFaceID: "\(paths.name) has no Face ID (create one with --biometry faceid)"
             case .noSensor: "\(paths.name) was created without a sensor (--biometry none)"
             case .tooManyFingers: "no more can be enrolled: remove one with 'touchstone device remove'"
             case .fingerAlreadyEnrolled: "that one is enrolled already"

@@ -1,0 +1,4 @@
+import SupportedBiometry
+
+let biometry = SupportedBiometry.current
+print("\(biometry.name ?? "no biometry"): \(biometry.readiness.map { "\($0)" } ?? "none")")

@@ -1,0 +1,42 @@
+import TouchstoneCore
+
+/// Which apps may use Face ID, as the owner answered: once for each app, and kept (CE-09, CE-10).
+extension Enclave {
+    var hasFaceID: Bool { state.biometryType == .faceID }
+
+    /// The owner's answer for an app; nil where there is none yet.
+    func faceIDPermission(of app: String) -> Bool? {
+        state.faceIDPermissions?.first { $0.app.isSpelled(like: app) }?.isAllowed
+    }
+
+    /// Whether the app may use the sensor, or the owner can still be asked; Touch ID is everybody's (CE-12).
+    func mayUseBiometry(_ app: String, isDescribed: Bool) -> Bool {
+        !hasFaceID || (isDescribed && faceIDPermission(of: app) != false)
+    }
+
+    /// Why the app cannot use biometry now: rows 1 to 5 of the decision table.
+    func biometryObstacle(of app: String, isFaceIDDescribed: Bool, now: Double) -> AuthenticationFailure? {
+        mayUseBiometry(app, isDescribed: isFaceIDDescribed) ? biometryObstacle(now: now) : .biometryNotAvailable
+    }
+
+    /// Keeps the owner's answer for an app, or forgets it.
+    ///
+    /// Denied, what faces proved to the app's contexts is forgotten.
+    mutating func setFaceIDPermission(_ isAllowed: Bool?, of app: String, now: Double)
+        throws(DeviceInterface.Refused) -> [EnclaveEvent]
+    {
+        guard hasFaceID else { throw .init(.noFaceID) }
+        guard (1...Limits.appBytes).contains(app.utf8.count) else { throw .init(.invalidName) }
+        var permissions = state.faceIDPermissions ?? []
+        permissions.removeAll { $0.app.isSpelled(like: app) }
+        if let isAllowed { permissions.append(.init(app: app, isAllowed: isAllowed)) }
+        // Whose answer is forgotten is asked about again, which is all that is lost.
+        state.faceIDPermissions = permissions.suffix(Limits.faceIDPermissions)
+        if isAllowed == false {
+            for (identifier, context) in contexts where context.app.isSpelled(like: app) {
+                contexts[identifier]?.proven.biometry = nil
+            }
+        }
+        return faceIDPermissionChanged(of: app, now: now)
+    }
+}

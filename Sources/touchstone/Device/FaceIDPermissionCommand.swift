@@ -1,0 +1,75 @@
+import ArgumentParser
+import TouchstoneCore
+
+/// `touchstone device face-id-permission`.
+struct FaceIDPermissionCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "face-id-permission",
+        abstract: "Show or change which apps may use Face ID.",
+        discussion: """
+            An app that has no answer yet is asked about when it would use Face ID for the first time. One that was denied goes on \
+            with the passcode where that is enough, and fails where it is not.
+            """,
+        subcommands: [List.self, Allow.self, Deny.self, Reset.self])
+
+    /// `touchstone device face-id-permission list`.
+    struct List: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "List the apps for which there is an answer, one on each line.")
+
+        @Flag(help: "As JSON.") var json = false
+        @OptionGroup var option: DeviceOption
+
+        func run() throws {
+            let permissions = try DeviceConnection(option.paths)
+                .call(DeviceInterface.ListFaceIDPermissions.self).permissions
+            if json { return try StandardOutput.json(permissions) }
+            let rows = permissions.map { [$0.isAllowed ? "allowed" : "denied", PlainText.line($0.app)] }
+            for line in Table.lines(rows) { StandardOutput.say(line) }
+        }
+    }
+
+    /// `touchstone device face-id-permission allow`.
+    struct Allow: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "allow", abstract: "Allow an app the use of Face ID.")
+
+        @OptionGroup var change: Change
+        func run() throws { try change.set(true) }
+    }
+
+    /// `touchstone device face-id-permission deny`.
+    struct Deny: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "deny", abstract: "Deny an app the use of Face ID.")
+
+        @OptionGroup var change: Change
+        func run() throws { try change.set(false) }
+    }
+
+    /// `touchstone device face-id-permission reset`.
+    struct Reset: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "reset", abstract: "Forget the answer for an app: it is asked about anew.")
+
+        @OptionGroup var change: Change
+        func run() throws { try change.set(nil) }
+    }
+
+    struct Change: ParsableArguments {
+        @Argument(help: "The application identifier, as prompts show it: a path, flatpak:org.example.App, …")
+        var app: String
+        @OptionGroup var option: DeviceOption
+
+        func validate() throws {
+            guard (1...1024).contains(app.utf8.count) else {
+                throw ValidationError("an application identifier is 1 to 1024 bytes")
+            }
+        }
+
+        func set(_ isAllowed: Bool?) throws {
+            _ = try DeviceConnection(option.paths)
+                .call(DeviceInterface.SetFaceIDPermission.self, .init(app: app, isAllowed: isAllowed))
+        }
+    }
+}

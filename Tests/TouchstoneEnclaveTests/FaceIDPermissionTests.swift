@@ -1,0 +1,118 @@
+import Foundation
+import Testing
+import TouchstoneCore
+
+@testable import TouchstoneEnclave
+
+/// What the enclave keeps of the owner's answers (CE-09, CE-10).
+@Suite struct FaceIDPermissionTests {
+    private func answer(_ isAllowed: Bool?, _ app: String, in enclave: inout Enclave) throws {
+        _ = try enclave.setFaceIDPermission(isAllowed, of: app, now: 0)
+    }
+
+    @Test("CE-09: answers are kept in the state file, and a file that was written before there were any has none")
+    func kept() throws {
+        var enclave = try Enclave.device(.faceID)
+        #expect(enclave.faceIDPermission(of: "app") == nil)
+        let before = String(decoding: try enclave.stateFile(), as: UTF8.self)
+        #expect(!before.contains("faceIDPermissions"), "as version 1 wrote it")
+        #expect(try enclave.restarted().state.faceIDPermissions == nil)
+        try answer(true, "allowed", in: &enclave)
+        try answer(false, "denied", in: &enclave)
+        let restarted = try enclave.restarted()
+        #expect(restarted.faceIDPermission(of: "allowed") == true)
+        #expect(restarted.faceIDPermission(of: "denied") == false)
+        #expect(restarted.faceIDPermission(of: "other") == nil)
+    }
+
+    @Test("CE-09: the 512 last answers are kept; whose is older is asked about again, and nobody else is")
+    func bounded() throws {
+        var enclave = try Enclave.device(.faceID)
+        for number in 0..<512 { try answer(false, "app \(number)", in: &enclave) }
+        try answer(true, "app 0", in: &enclave)
+        #expect(enclave.state.faceIDPermissions?.count == 512, "a changed answer is no further one")
+        try answer(false, "app 512", in: &enclave)
+        #expect(enclave.state.faceIDPermissions?.count == 512)
+        #expect(enclave.faceIDPermission(of: "app 1") == nil)
+        #expect(enclave.faceIDPermission(of: "app 0") == true)
+        #expect(enclave.faceIDPermission(of: "app 2") == false)
+    }
+
+    @Test("CE-09: another spelling of the same characters is another app")
+    func spellings() throws {
+        var enclave = try Enclave.device(.faceID)
+        try answer(true, "/opt/caf\u{e9}", in: &enclave)
+        #expect(enclave.faceIDPermission(of: "/opt/cafe\u{301}") == nil)
+    }
+
+    @Test("CE-09: an identifier that is empty or too long is refused, the longest is not")
+    func names() throws {
+        var enclave = try Enclave.device(.faceID)
+        for app in ["", String(repeating: "a", count: 1025)] {
+            let error = #expect(throws: DeviceInterface.Refused.self) { try answer(true, app, in: &enclave) }
+            #expect(error?.reason == .invalidName)
+        }
+        try answer(true, String(repeating: "a", count: 1024), in: &enclave)
+        var touch = try Enclave.device(.touchID)
+        let error = #expect(throws: DeviceInterface.Refused.self) { try answer(true, "app", in: &touch) }
+        #expect(error?.reason == .noFaceID)
+    }
+
+    @Test(
+        "CE-10: an app is asked about once; a denial ends biometrics with -6 and leaves the device owner the passcode")
+    func phases() throws {
+        var enclave = try Enclave.device(.faceID)
+        _ = try enclave.begin(.biometrics)
+        #expect(enclave.evaluation?.phase == .permission)
+        #expect(enclave.touch(.finger(1), now: 0).0 == .notWaiting)
+        let denied = try enclave.setFaceIDPermission(false, of: "app", now: 0)
+        #expect(denied.map(\.code) == [.biometryNotAvailable])
+        _ = try enclave.begin(.deviceOwner)
+        #expect(enclave.evaluation?.phase == .passcode)
+        _ = try enclave.setFaceIDPermission(true, of: "app", now: 0)
+        #expect(enclave.evaluation?.phase == .passcode, "for this evaluation it is over")
+        _ = try enclave.begin(.biometrics)
+        #expect(enclave.evaluation?.phase == .biometry)
+    }
+
+    @Test("CE-10: where a face and the passcode are both wanted, a denial leaves nothing to be met")
+    func both() throws {
+        var enclave = try Enclave.device(.faceID)
+        _ = try enclave.begin(Requirement(proofs: [.biometryAny, .passcode]))
+        #expect(enclave.evaluation?.phase == .permission)
+        #expect(try enclave.setFaceIDPermission(false, of: "app", now: 0).map(\.code) == [.biometryNotAvailable])
+        #expect(enclave.evaluation == nil)
+    }
+
+    @Test("CE-09: an answer that cannot be kept is none")
+    func notKept() throws {
+        let storage = TestStorage(try Enclave.device(.faceID).stateFile())
+        let host = try EnclaveHost(
+            storage: storage, root: TestRoot(), clock: StandingClock(), newPasscodeCost: { .minimum })
+        storage.isFull = true
+        #expect(throws: EnclaveInterface.NotKept.self) {
+            try host.change { enclave, now in ((), try enclave.setFaceIDPermission(true, of: "app", now: now)) }
+        }
+        #expect(host.read { enclave, _ in enclave.faceIDPermission(of: "app") } == nil)
+        storage.isFull = false
+        try host.change { enclave, now in ((), try enclave.setFaceIDPermission(true, of: "app", now: now)) }
+        #expect(host.read { enclave, _ in enclave.faceIDPermission(of: "app") } == true)
+    }
+
+    @Test("EV-16: the camera looks only when it is told to, and at the second miss the fallback is all that is left")
+    func retry() throws {
+        var enclave = try Enclave.device(.faceID)
+        try answer(true, "app", in: &enclave)
+        _ = try enclave.begin(.biometrics)
+        #expect(enclave.tryAgain(now: 0).isEmpty, "it looks already")
+        #expect(enclave.touch(.stranger, now: 0).0 == .notMatched)
+        #expect(enclave.evaluation?.phase == .retry)
+        #expect(enclave.touch(.finger(1), now: 0).0 == .notWaiting)
+        #expect(enclave.chooseFallback(now: 0).isEmpty, "what is not offered cannot be chosen")
+        #expect(enclave.tryAgain(now: 0).map(\.progress?.phase) == [.biometry])
+        #expect(enclave.touch(.stranger, now: 0).0 == .notMatched)
+        #expect(enclave.evaluation?.phase == .fallback)
+        #expect(enclave.tryAgain(now: 0).isEmpty)
+        #expect(enclave.chooseFallback(now: 0).map(\.code) == [.userFallback])
+    }
+}
