@@ -123,6 +123,7 @@ extension AuthenticationService {
             running.prompt.phase = .applicationPassword
             running.prompt.context = running.context
             running.prompt.nonce = Data()
+            running.prompt.reason = running.options.reason.shownToThePerson
             running.prompt.fallbackTitle = nil
             running.prompt.retryAfterSeconds = nil
             running.prompt.wrongPasscode = state.isPasswordWrong(running.context)

@@ -141,12 +141,14 @@ package struct Enclave {
         var biometryObstacle: AuthenticationFailure?
         var isBiometryLockedOut: Bool
         var isPasscodeSet: Bool
+        var faceIDPermissions: [DeviceInterface.FaceIDPermission]?
     }
 
     private func environment(now: Double) -> Environment {
         Environment(
             enrolment: state.database.hash, biometryObstacle: biometryObstacle(now: now),
-            isBiometryLockedOut: isBiometryLockedOut(now: now), isPasscodeSet: isPasscodeSet)
+            isBiometryLockedOut: isBiometryLockedOut(now: now), isPasscodeSet: isPasscodeSet,
+            faceIDPermissions: state.faceIDPermissions)
     }
 
     /// The event that tells of a change of the environment since this was last asked, if there was one.

@@ -9,10 +9,10 @@ import TouchstoneTransport
 struct AgentScriptTests {
     @Test func scriptIsReadLineByLine() throws {
         let script = try AgentScript(
-            parsing: "# demo\n\ncancel\n fallback\nagain\nallow\ndeny\nwait\nignore\npasscode  12 34\npassword a b\n")
+            parsing: "# demo\n\ncancel\n fallback\nretry\nallow\ndeny\nwait\nignore\npasscode  12 34\npassword a b\n")
         #expect(
             script.answers == [
-                .cancel, .fallback, .again, .permission(true), .permission(false), .wait, .ignore, .passcode(" 12 34"),
+                .cancel, .fallback, .retry, .permission(true), .permission(false), .wait, .ignore, .passcode(" 12 34"),
                 .password("a b"),
             ])
     }
@@ -21,7 +21,7 @@ struct AgentScriptTests {
         #expect(
             throws: Failure(
                 .usage,
-                "line 2 of the script is none of: cancel, fallback, again, allow, deny, passcode TEXT, password TEXT, wait, ignore"
+                "line 2 of the script is none of: cancel, fallback, retry, allow, deny, passcode TEXT, password TEXT, wait, ignore"
             )
         ) { try AgentScript(parsing: "cancel\npass 1234") }
     }

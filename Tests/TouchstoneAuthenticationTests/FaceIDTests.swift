@@ -446,7 +446,7 @@ import TouchstoneTransport
         let shown = Mutex<AgentInterface.Prompt?>(nil)
         let isReady = Mutex(false)
         Thread.detachNewThread {
-            try? agent.stream(AgentInterface.Subscribe.self, Empty()) { reply in
+            try? agent.stream(AgentInterface.Subscribe.self, .init()) { reply in
                 if reply.event == .ready { isReady.withLock { $0 = true } }
                 shown.withLock { $0 = reply.prompt }
                 return true

@@ -9,8 +9,8 @@ struct AgentCommand: ParsableCommand {
         abstract: "Show the device's prompts, in this terminal or in a pinentry's dialogs.",
         discussion: """
             Prints a line that begins with "ready" when prompts can come, then waits. c or Esc cancels a prompt, f chooses the \
-            other way it offers, t has Face ID look once more, a and d allow and deny its use; Ctrl-C cancels the prompt that is up, or leaves when none is. The passcode does not show, and \
-            is sealed for the enclave before it leaves this process.
+            other way it offers, t has Face ID look once more, a and d allow and deny its use; Ctrl-C cancels the prompt that \
+            is up, or leaves when none is. The passcode does not show, and is sealed for the enclave before it leaves this process.
 
             PINENTRY
             With --pinentry the prompts are dialogs of a pinentry program, as GnuPG's are: pinentry-curses and pinentry-tty \
@@ -22,8 +22,9 @@ struct AgentCommand: ParsableCommand {
             devices only. One answer a line, '#' begins a comment; each is given when a prompt reaches a state that takes it:
               cancel         press cancel
               fallback       press the other button, once it is offered
-              again          have Face ID look again, once that is offered
-              allow, deny    say whether the app may use Face ID, once that is asked
+              retry          have Face ID look once more, once it has failed
+              allow          allow the app the use of Face ID, once that is asked
+              deny           deny it
               passcode TEXT  enter TEXT, once the passcode is asked for
               password TEXT  enter TEXT, once a password of the app's is asked for
               wait           leave the prompt until its next state

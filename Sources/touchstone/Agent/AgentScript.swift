@@ -3,7 +3,7 @@ import Foundation
 /// Answers written down beforehand.
 struct AgentScript: Equatable {
     enum Answer: Equatable {
-        case cancel, fallback, again, wait, ignore
+        case cancel, fallback, retry, wait, ignore
         /// Whether the app may use Face ID.
         case permission(Bool)
         case passcode(String)
@@ -20,7 +20,7 @@ struct AgentScript: Equatable {
             switch words {
             case "cancel": answers.append(.cancel)
             case "fallback": answers.append(.fallback)
-            case "again": answers.append(.again)
+            case "retry": answers.append(.retry)
             case "allow": answers.append(.permission(true))
             case "deny": answers.append(.permission(false))
             case "wait": answers.append(.wait)
@@ -32,7 +32,7 @@ struct AgentScript: Equatable {
             default:
                 throw Failure(
                     .usage,
-                    "line \(number + 1) of the script is none of: cancel, fallback, again, allow, deny, passcode TEXT, "
+                    "line \(number + 1) of the script is none of: cancel, fallback, retry, allow, deny, passcode TEXT, "
                         + "password TEXT, wait, ignore")
             }
         }

@@ -90,9 +90,9 @@ final class KeyboardAnswers: PromptAnswers {
         guard prompt.isTyped else {
             switch key {
             case UInt8(ascii: "c"), UInt8(ascii: "C"): return .cancel
-            case UInt8(ascii: "a") where prompt.phase == .permission: return .permission(true)
-            case UInt8(ascii: "d") where prompt.phase == .permission: return .permission(false)
-            case UInt8(ascii: "t") where prompt.phase == .retry: return .tryAgain
+            case UInt8(ascii: "a"), UInt8(ascii: "A"): return prompt.phase == .permission ? .permission(true) : nil
+            case UInt8(ascii: "d"), UInt8(ascii: "D"): return prompt.phase == .permission ? .permission(false) : nil
+            case UInt8(ascii: "t"), UInt8(ascii: "T"): return prompt.phase == .retry ? .tryAgain : nil
             case UInt8(ascii: "f"), UInt8(ascii: "F"): return prompt.fallbackTitle == nil ? nil : .fallback
             case UInt8(ascii: "n"), UInt8(ascii: "N"): return fingers == nil ? nil : .touch(nil)
             case UInt8(ascii: "1")...UInt8(ascii: "9"):
@@ -155,7 +155,7 @@ final class ScriptedAnswers: PromptAnswers {
             guard prompt.fallbackTitle != nil else { return nil }
             pending = nil
             return .fallback
-        case .again:
+        case .retry:
             guard prompt.phase == .retry else { return nil }
             pending = nil
             return .tryAgain

@@ -137,8 +137,8 @@ extension AgentInterface.Prompt {
     var isTyped: Bool { phase == .passcode || phase == .applicationPassword }
     /// Whether a passcode would be looked at now.
     var takesPasscode: Bool { phase == .passcode && (retryAfterSeconds ?? 0) <= 0 }
-    /// EV-11: Face ID begins with an indicator, not with an alert.
-    var isIndicator: Bool { phase == .biometry && biometryType == .faceID && failures == 0 }
+    /// EV-11: Face ID looks with an indicator, not with an alert.
+    var isIndicator: Bool { phase == .biometry && biometryType == .faceID }
     /// What is typed at the prompt is sealed for.
     var purpose: SealedPasscode.Purpose {
         if phase == .applicationPassword, let context {
