@@ -62,6 +62,7 @@ package final class AuthenticationService: Sendable {
     /// - Parameters:
     ///   - enclave: The enclave's calls; its events come to `handle(_:)`.
     ///   - ownerID: The user whose device this is: only that user, or root, may show prompts.
+    ///   - contexts: Which of them are whose, shared with the services that open things on them.
     package init(enclave: VarlinkClient, ownerID: UInt32, contexts: ContextOwners) {
         self.enclave = enclave
         self.ownerID = ownerID
