@@ -81,7 +81,7 @@ package final class AuthenticationService: Sendable {
     /// - Parameters:
     ///   - enclave: The enclave's calls; its events come to `handle(_:)`.
     ///   - ownerID: The user whose device this is: only that user, or root, may show prompts.
-    ///   - contexts: Which process made which context.
+    ///   - contexts: Which of them are whose, shared with the services that open things on them.
     ///   - report: Is told what a developer should know, for the daemon's own log.
     ///   - schedule: Runs something after so many seconds.
     package init(

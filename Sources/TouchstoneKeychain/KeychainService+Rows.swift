@@ -104,7 +104,8 @@ extension KeychainService {
                 .init(
                     accessControl: control,
                     binding: .init(accessGroup: attributes.accessGroup, item: binding.bytes),
-                    key: unsafe itemKey.withUnsafeBytes { unsafe Data($0) }, app: app.identifier, context: contexts.own(context, of: app))
+                    key: unsafe itemKey.withUnsafeBytes { unsafe Data($0) }, app: app.identifier,
+                    context: contexts.own(context, of: app))
             ).wrappedKey
         } catch let error as RemoteError {
             let status = error.as(EnclaveInterface.NotWrapped.self).map { Status(rawValue: $0.status) }

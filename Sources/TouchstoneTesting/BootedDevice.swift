@@ -49,7 +49,8 @@ package final class BootedDevice: Sendable {
         router = VarlinkRouter(
             info: .init(product: "touchstoned", version: TouchstoneVersion.current),
             interfaces: [
-                keychain.interface, KeyService(enclave: enclave, contexts: contexts).interface, backup.interface, device.interface,
+                keychain.interface, KeyService(enclave: enclave, contexts: contexts).interface, backup.interface,
+                device.interface,
             ] + authentication.interfaces)
         ownerEndpoint = LoopbackEndpoint(router: router, peer: daemon)
         owner = try ownerEndpoint.client()

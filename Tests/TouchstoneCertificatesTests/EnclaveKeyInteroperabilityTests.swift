@@ -61,7 +61,9 @@ import TouchstoneTesting
         }
     }
 
-    @Test("SE-20, SE-21: OpenSSL and Python verify every signature: of messages and digests, X9.62 and RFC 4754, every hash")
+    @Test(
+        "SE-20, SE-21: OpenSSL and Python verify every signature: of messages and digests, X9.62 and RFC 4754, every hash"
+    )
     func everySignature() throws {
         var requests: [[String: Any]] = []
         for (algorithm, hash, isMessage, isRaw) in signatures {
@@ -81,7 +83,8 @@ import TouchstoneTesting
             #expect(throws: OpenSSL.Failed.self) { try openssl.run(verify + ["message"]) }
         }
         #expect(signatures.count == 20)
-        #expect(try Python.answers(requests, openssl).map { $0 == Data() } == signatures.flatMap { _ in [true, false] })
+        #expect(
+            try Python.answers(requests, openssl).map { $0 == Data() } == signatures.flatMap { _ in [true, false] })
     }
 
     @Test("SE-20: a digest of no hash that is named, in both forms and by the old name")
@@ -107,10 +110,11 @@ import TouchstoneTesting
             for suffix in hash == .sha1 ? ["AESGCM"] : ["AESGCM", "AESGCM-KDFIV"] {
                 for agreement in ["ECDH", "ECDHC"] {
                     for plaintext in [Data(), Data("a note".utf8), Data(repeating: 0xA5, count: 5000)] {
-                        cases.append((
-                            SecKeyAlgorithm("algid:encrypt:ECIES:\(agreement):KDFX963:\(hash.rawValue):\(suffix)"),
-                            plaintext
-                        ))
+                        cases.append(
+                            (
+                                SecKeyAlgorithm("algid:encrypt:ECIES:\(agreement):KDFX963:\(hash.rawValue):\(suffix)"),
+                                plaintext
+                            ))
                         requests.append([
                             "operation": "ecies_encrypt", "curve": "p256", "point": point.hex, "hash": hash.rawValue,
                             "derivesVector": suffix == "AESGCM-KDFIV", "data": plaintext.hex,

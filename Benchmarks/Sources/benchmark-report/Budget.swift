@@ -27,7 +27,8 @@ struct Budget {
     /// nil: this run did not measure it.
     var value: @Sendable (Results) -> Double?
 
-    static let all: [Budget] = placements.flatMap(ratios) + placements.map { matchToReply("match to reply", $0) }
+    static let all: [Budget] =
+        placements.flatMap(ratios) + placements.map { matchToReply("match to reply", $0) }
         + placements.map { matchToReply("match among 50", $0) } + [boot, memory]
 
     private static let placements = ["pinned", "free"]

@@ -10,11 +10,14 @@ struct Readers {
     private let input = Pipe()
     private let output = Pipe()
 
-    /// Reads until the standard input ends; prints one line when everybody has read, and the timings at the end.
+    /// Reads until there is a line in the standard input, or whoever started it has gone.
+    ///
+    /// Prints one line when everybody has read, and the timings at the end.
     static func run(count: Int, items: Int, placement: String) throws {
         let durations = Mutex<[Duration]>([])
         let failure = Mutex<(any Error)?>(nil)
         let isEnding = Atomic<Bool>(false)
+        let parent = getppid()
         let (ready, ended) = (DispatchGroup(), DispatchGroup())
         for number in 0..<count {
             ready.enter()
@@ -23,7 +26,9 @@ struct Readers {
                 var mine: [Duration] = []
                 do {
                     let connection = try VarlinkConnection(device: VarlinkConnection.device)
-                    for index in 0... where !isEnding.load(ordering: .relaxed) {
+                    for index in 0... {
+                        if isEnding.load(ordering: .relaxed) { break }
+                        if getppid() != parent { exit(1) }
                         let start = ContinuousClock.now
                         try connection.read(account: "account-\((number &* 7919 &+ index) % items)")
                         mine.append(ContinuousClock.now - start)
@@ -40,7 +45,7 @@ struct Readers {
         ready.wait()
         print("ready")
         fflush(nil)
-        while readLine() != nil {}
+        _ = readLine()
         isEnding.store(true, ordering: .relaxed)
         ended.wait()
         if let failure = failure.withLock({ $0 }) { throw failure }
@@ -60,7 +65,7 @@ struct Readers {
 
     /// Ends it, and returns the line that it printed.
     func end() throws -> String {
-        try input.fileHandleForWriting.close()
+        try input.fileHandleForWriting.write(contentsOf: Data("end\n".utf8))
         let line = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
         guard process.terminationStatus == 0 else { throw Failed() }
