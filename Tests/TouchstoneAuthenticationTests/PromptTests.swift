@@ -133,7 +133,10 @@ import TouchstoneTesting
         ("one\ntwo\r\nthree\u{2028}four\tfive", "one two three four five"),
         ("öffne den Tresor 🔒 für 名前", "öffne den Tresor 🔒 für 名前"),
         ("tag\u{E0001}\u{E0061}\u{E007F}s and \u{FFF9}notes\u{FFFB}", "tags and notes"),
-        ("soft\u{AD}hyphen, joined\u{200D}up, \u{180E}mongolian, \u{2060}word", "softhyphen, joinedup, mongolian, word"),
+        (
+            "soft\u{AD}hyphen, joined\u{200D}up, \u{180E}mongolian, \u{2060}word",
+            "softhyphen, joinedup, mongolian, word"
+        ),
         ("private \u{E000}\u{F8FF}\u{100000} use, un\u{378}assigned", "private  use, unassigned"),
         ("wide\u{3000}and\u{A0}narrow\u{2009}spaces", "wide and narrow spaces"),
         (String(repeating: "\n", count: 5000) + "end", " end"),
