@@ -330,6 +330,8 @@ import TouchstoneTransport
             #expect(status { try signature(of: key(wrong)) } == errSecAuthFailed)
             // AC-46
             #expect(!wrong.isCredentialSet(.applicationPassword))
+            // EV-61: with nobody there to ask for it.
+            device.setAttended(false)
             #expect(status { try signature(of: key(context(nil))) } == errSecAuthFailed)
             #expect(status { try signature(of: stored("t")) } == errSecAuthFailed)
             let without = parameters([kSecAttrAccessControl: try control(flags)])
