@@ -136,7 +136,7 @@ import TouchstoneTransport
                 #expect(read(account("\(number)")) == errSecItemNotFound, "there is no key that opens it")
             }
             try device.storage.replace(pendingAgain())
-            device.reboot()
+            device.crash()
             #expect(try count("item") == 0)
             #expect(try count("quarantine") == 0)
         }

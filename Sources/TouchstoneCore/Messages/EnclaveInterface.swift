@@ -265,7 +265,7 @@ package enum EnclaveInterface {
 
     package enum TryAgain: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.TryAgain"
-        package typealias Parameters = EndEvaluation.Parameters
+        package typealias Parameters = ChooseFallback.Parameters
         package typealias Reply = Empty
     }
 
