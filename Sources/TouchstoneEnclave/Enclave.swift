@@ -42,7 +42,7 @@ package struct Enclave {
         static let biometryFailures = 5
         static let nonces = 64
         /// Apps for which the owner's answer about Face ID is kept.
-        static let faceIDPermissions = 512
+        static let faceIDPermissions = 128
         /// Of an application identifier.
         static let appBytes = 1024
         /// Application passwords that wait to be stretched.

@@ -114,6 +114,15 @@ import TouchstoneFileRoot
         #expect(try counter.read() == 7)
     }
 
+    @Test("More than can be read back is not written, and what was there stays")
+    func tooLarge() throws {
+        let directory = try Directory()
+        let file = PrivateFile(directory.file)
+        try file.replace(Data(count: 1 << 20))
+        #expect(throws: PrivateFileError.self) { try file.replace(Data(count: 1 << 20 + 1)) }
+        #expect(try file.read()?.count == 1 << 20)
+    }
+
     @Test("A file that others can write is refused")
     func openFile() throws {
         let directory = try Directory()
