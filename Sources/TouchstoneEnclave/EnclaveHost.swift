@@ -178,8 +178,7 @@ package final class EnclaveHost: Sendable {
             } catch {
                 enclave.note(
                     LogFact(event: .passcodeRejected, result: "refused: \(error.reason.rawValue)", isRepeatable: true))
-                // A prompt that gave its nonce for it needs the next.
-                return (.failure(error), enclave.progressEvent(of: ticket, now: now))
+                return (.failure(error), enclave.passcodeRefused(error.reason, evaluation: ticket, now: now))
             }
         }
         let job = try begun.get()
