@@ -47,6 +47,8 @@ package struct Enclave {
         static let appBytes = 1024
         /// Application passwords that wait to be stretched.
         static let credentialJobs = 256
+        /// Apps whose wrong application passwords are counted.
+        static let guessingApps = 256
     }
 
     // Kept across boots.
@@ -74,6 +76,8 @@ package struct Enclave {
     var contexts: [String: Context] = [:]
     var evaluation: Evaluation?
     var credentialJobs = 0
+    /// Wrong application passwords in a row, by the spelling of the app.
+    var passwordGuesses: [[UInt8]: PasswordGuesses] = [:]
     /// One at a time; ends with the lock.
     var backup: BackupSession?
     /// Nonces given out and not yet used, oldest first.
