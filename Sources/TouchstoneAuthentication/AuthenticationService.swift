@@ -336,12 +336,7 @@ package final class AuthenticationService: Sendable {
             let begun =
                 password == .waiting
                 ? try beginWithoutProof(endingOf: old?.identifier)
-                : try enclave.call(
-                    EnclaveInterface.BeginEvaluation.self,
-                    .init(
-                        context: context, app: app.identifier, requirement: requirement,
-                        isFallbackHidden: options.fallbackTitle == "",
-                        isFaceIDDescribed: app.faceIDUsageDescription != nil))
+                : try beginWithProofs(requirement, context: context, app: app, options: options)
             var new = RunningEvaluation(
                 identifier: begun.evaluation, context: context, app: app, subject: subject, origin: origin,
                 password: password, options: options, biometryType: biometryType, agent: agent, reply: reply,
@@ -361,6 +356,22 @@ package final class AuthenticationService: Sendable {
         }
         old?.reply(.failure(.init(.systemCancel, "Canceled by another authentication.")))
         return new.identifier
+    }
+
+    private func beginWithProofs(
+        _ requirement: Requirement, context: String, app: AppIdentity, options: AuthenticationInterface.Options
+    ) throws -> EnclaveInterface.BeginEvaluation.Reply {
+        do {
+            return try enclave.call(
+                EnclaveInterface.BeginEvaluation.self,
+                .init(
+                    context: context, app: app.identifier, requirement: requirement,
+                    isFallbackHidden: options.fallbackTitle == "",
+                    isFaceIDDescribed: app.faceIDUsageDescription != nil))
+        } catch let error as RemoteError where error.as(EnclaveInterface.InvalidContext.self) != nil {
+            // The preflight knew the context: the device has locked since (EV-05).
+            throw Self.failed(.notInteractive)
+        }
     }
 
     /// To be called while the state is locked, so that what an agent sees comes in the order in which it happened.
