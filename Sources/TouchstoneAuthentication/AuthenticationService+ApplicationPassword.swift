@@ -116,11 +116,15 @@ extension AuthenticationService {
 
     /// The owner has proven all that the enclave judges.
     ///
-    /// - Returns: Whether the prompt goes on, asking for the application password.
-    func askForPassword(_ identifier: String) -> Bool {
+    /// - Returns: How the evaluation ends; nil where the prompt goes on, asking for the application password.
+    func askForPassword(_ identifier: String) -> Result<Void, Failed>? {
         state.withLock { state in
             guard var running = state.evaluation, running.identifier == identifier, running.password == .afterProofs
-            else { return false }
+            else { return .success(()) }
+            // EV-52: it may have locked since the last proof.
+            guard let facts = try? facts(running.app), !facts.isLocked else {
+                return .failure(Self.failed(.systemCancel))
+            }
             running.password = .waiting
             running.prompt.phase = .applicationPassword
             running.prompt.context = running.context
@@ -131,8 +135,17 @@ extension AuthenticationService {
             running.prompt.wrongPasscode = state.isPasswordWrong(running.context, for: running.subject.passwordControl)
             state.evaluation = running
             show(.show, running)
-            return true
+            return nil
         }
+    }
+
+    /// Ends a prompt that asks for an application password, of which the enclave knows nothing: the device has locked, has another
+    /// passcode or was erased (EV-05, EV-33, EV-52).
+    func endPasswordEntry() {
+        let asking = state.withLock { state in
+            state.evaluation.flatMap { [.waiting, .entered].contains($0.password) ? $0.identifier : nil }
+        }
+        if let asking { cancel(asking, .systemCancel) }
     }
 
     /// Takes what the owner typed; whether it is right shows when an item is opened with it.

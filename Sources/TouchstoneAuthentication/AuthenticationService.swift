@@ -410,12 +410,13 @@ package final class AuthenticationService: Sendable {
             let reply = state.withLock { $0.credentials.removeValue(forKey: ticket) }
             reply?(event.outcome == .succeeded ? .success(()) : .failure(Self.failed(.authenticationFailed)))
         }
-        if event.ticket == nil, event.evaluation == nil { environmentChanged() }
+        if event.outcome == .erased { endPasswordEntry() }
+        if event.ticket == nil, event.evaluation == nil, event.log == nil { environmentChanged() }
         guard let identifier = event.evaluation else { return }
         switch event.outcome {
         // Of no evaluation: what runs ends with an event of its own.
         case .erased: break
-        case .succeeded: if !askForPassword(identifier) { finish(identifier, .success(())) }
+        case .succeeded: if let result = askForPassword(identifier) { finish(identifier, result) }
         case .failed: finish(identifier, .failure(Self.failed(event.code ?? .authenticationFailed)))
         case .progress:
             guard let progress = event.progress else { return }
