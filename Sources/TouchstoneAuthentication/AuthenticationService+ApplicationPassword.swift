@@ -11,8 +11,8 @@ extension AuthenticationService {
     enum PasswordSource {
         /// The app set it: if it is wrong the app has to set another.
         case app
-        /// The owner typed it, so many times: if it is wrong the owner may type another.
-        case owner(times: Int)
+        /// The owner typed it, so many times one after the other for this access control: if it is wrong the owner may type another.
+        case owner(times: Int, AccessControl?)
     }
 
     /// The part of an evaluation that is about an application password.
@@ -64,22 +64,24 @@ extension AuthenticationService {
         }
     }
 
-    func isCredentialSet(_ context: String, _ app: AppIdentity) throws -> Bool {
-        try enclave.call(EnclaveInterface.IsCredentialSet.self, .init(context: context, app: app.identifier)).isSet
+    func credential(of context: String, _ app: AppIdentity) throws -> EnclaveInterface.IsCredentialSet.Reply {
+        try enclave.call(EnclaveInterface.IsCredentialSet.self, .init(context: context, app: app.identifier))
     }
 
     // MARK: asked for
 
     /// EV-61: a wrong password, or none with nobody there to ask, is a failed authentication.
-    func checkPasswordCanBeAsked(_ context: String) throws {
+    func checkPasswordCanBeAsked(_ context: String, _ app: AppIdentity, for control: AccessControl?) throws {
+        guard try credential(of: context, app).retryAfterSeconds == nil else {
+            throw Failed(.authenticationFailed, "Too many wrong application passwords: wait before the next.")
+        }
         try state.withLock { state in
-            switch state.passwords[context] {
-            case .app:
+            if case .app? = state.passwords[context] {
                 throw Failed(.authenticationFailed, "The application password is wrong: set it with setCredential.")
-            case .owner(let times) where times >= Self.maximumEntries:
+            }
+            guard state.entries(context, for: control) < Self.maximumEntries else {
                 state.passwords[context] = nil
                 throw Self.failed(.authenticationFailed)
-            case .owner, nil: break
             }
             guard !state.agents.isEmpty else {
                 throw Failed(
@@ -114,11 +116,15 @@ extension AuthenticationService {
 
     /// The owner has proven all that the enclave judges.
     ///
-    /// - Returns: Whether the prompt goes on, asking for the application password.
-    func askForPassword(_ identifier: String) -> Bool {
+    /// - Returns: How the evaluation ends; nil where the prompt goes on, asking for the application password.
+    func askForPassword(_ identifier: String) -> Result<Void, Failed>? {
         state.withLock { state in
             guard var running = state.evaluation, running.identifier == identifier, running.password == .afterProofs
-            else { return false }
+            else { return .success(()) }
+            // EV-52: it may have locked since the last proof.
+            guard let facts = try? facts(running.app), !facts.isLocked else {
+                return .failure(Self.failed(.systemCancel))
+            }
             running.password = .waiting
             running.prompt.phase = .applicationPassword
             running.prompt.context = running.context
@@ -126,28 +132,41 @@ extension AuthenticationService {
             running.prompt.reason = running.options.reason.shownToThePerson
             running.prompt.fallbackTitle = nil
             running.prompt.retryAfterSeconds = nil
-            running.prompt.wrongPasscode = state.isPasswordWrong(running.context)
+            running.prompt.wrongPasscode = state.isPasswordWrong(running.context, for: running.subject.passwordControl)
             state.evaluation = running
             show(.show, running)
-            return true
+            return nil
         }
+    }
+
+    /// Ends a prompt that asks for an application password, of which the enclave knows nothing: the device has locked, has another
+    /// passcode or was erased (EV-05, EV-33, EV-52).
+    func endPasswordEntry() {
+        let asking = state.withLock { state in
+            state.evaluation.flatMap { [.waiting, .entered].contains($0.password) ? $0.identifier : nil }
+        }
+        if let asking { cancel(asking, .systemCancel) }
     }
 
     /// Takes what the owner typed; whether it is right shows when an item is opened with it.
     func enterPassword(_ sealed: SealedPasscode, prompt: String) throws -> Empty {
         // The lock is held over the call so that no event comes before its ticket is known. The call answers at once.
-        try state.withLock { state in
+        let isTaken = try state.withLock { state in
             guard let running = state.evaluation, running.identifier == prompt else {
                 throw AgentInterface.NoSuchPrompt()
             }
             guard running.password == .waiting else { throw DeviceInterface.Refused(.busy) }
+            // The app has guessed wrong in the meantime.
+            guard try credential(of: running.context, running.app).retryAfterSeconds == nil else { return false }
             let reply = try enclave.call(
                 EnclaveInterface.SetCredential.self,
                 .init(context: running.context, app: running.app.identifier, credential: sealed))
             guard let ticket = reply.ticket else { throw DeviceInterface.Refused(.unreadablePasscode) }
             state.evaluation?.password = .entered
             state.credentials[ticket] = { [self] result in passwordStretched(running, result) }
+            return true
         }
+        if !isTaken { cancel(prompt, .authenticationFailed) }
         return Empty()
     }
 
@@ -160,8 +179,9 @@ extension AuthenticationService {
                 state.evaluation = running
                 show(.show, running)
             } else {
-                let times = if case .owner(let times)? = state.passwords[running.context] { times } else { 0 }
-                state.passwords[running.context] = .owner(times: times + 1)
+                let control = running.subject.passwordControl
+                state.passwords[running.context] = .owner(
+                    times: state.entries(running.context, for: control) + 1, control)
             }
             return true
         }
@@ -177,8 +197,13 @@ extension AuthenticationService {
 }
 
 extension AuthenticationService.State {
-    /// Whether the owner has typed a password for this context that is not there any more: the enclave drops wrong ones (AC-46).
-    func isPasswordWrong(_ context: String) -> Bool {
-        if case .owner? = passwords[context] { true } else { false }
+    /// How often in a row the owner has typed a password in this context for this access control.
+    func entries(_ context: String, for control: AccessControl?) -> Int {
+        if case .owner(let times, control)? = passwords[context] { times } else { 0 }
+    }
+
+    /// Whether the last one is not there any more: the enclave drops wrong ones (AC-46).
+    func isPasswordWrong(_ context: String, for control: AccessControl?) -> Bool {
+        entries(context, for: control) > 0
     }
 }

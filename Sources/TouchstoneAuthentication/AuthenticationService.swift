@@ -71,6 +71,8 @@ package final class AuthenticationService: Sendable {
     struct Subject: Sendable {
         var operation: AccessControlOperation?
         var keyLabel: String?
+        /// What an application password is wanted for, where one is.
+        var passwordControl: AccessControl?
     }
 
     struct ConnectedAgent: Sendable {
@@ -127,7 +129,7 @@ package final class AuthenticationService: Sendable {
             },
             .method(AuthenticationInterface.IsCredentialSet.self) { [self] request, connection in
                 guard try isOwner(connection, of: request.context) else { return .init(isSet: false) }
-                return .init(isSet: try isCredentialSet(request.context, try connection.identity()))
+                return .init(isSet: try credential(of: request.context, try connection.identity()).isSet)
             },
             .method(AuthenticationInterface.CanEvaluatePolicy.self) { [self] request, connection in
                 try canEvaluate(request, connection)
@@ -151,10 +153,12 @@ package final class AuthenticationService: Sendable {
                 let isCreation = request.operation == .createItem || request.operation == .createKey
                 evaluate(
                     isCreation ? Requirement(proofs: []) : request.accessControl.requirement,
-                    Subject(operation: request.operation, keyLabel: request.keyLabel), context: request.context,
-                    options: request.options,
-                    // AC-04: wanted in addition, to create as well as to use.
-                    wantsPassword: request.accessControl.flags.contains(.applicationPassword),
+                    Subject(
+                        operation: request.operation, keyLabel: request.keyLabel,
+                        // AC-04: wanted in addition, to create as well as to use.
+                        passwordControl: request.accessControl.flags.contains(.applicationPassword)
+                            ? request.accessControl : nil),
+                    context: request.context, options: request.options,
                     tellsDomainState: false, connection: call.connection, answer: answer)
             },
         ]
@@ -238,14 +242,16 @@ package final class AuthenticationService: Sendable {
     /// `answer` is called exactly once, with the domain state where the policy tells it.
     private func evaluate(
         _ requirement: Requirement, _ subject: Subject, context: String, options: AuthenticationInterface.Options,
-        wantsPassword: Bool = false, tellsDomainState: Bool, connection: VarlinkConnection,
+        tellsDomainState: Bool, connection: VarlinkConnection,
         answer: @escaping @Sendable (Result<Data?, any Error>) -> Void
     ) {
         do {
             let app = try connection.identity()
             guard try isOwner(connection, of: context) else { throw Self.failed(.invalidContext) }
-            let asksPassword = try wantsPassword && !isCredentialSet(context, app)
-            if asksPassword, !options.interactionNotAllowed { try checkPasswordCanBeAsked(context) }
+            let asksPassword = try subject.passwordControl != nil && !credential(of: context, app).isSet
+            if asksPassword, !options.interactionNotAllowed {
+                try checkPasswordCanBeAsked(context, app, for: subject.passwordControl)
+            }
             let succeed = { @Sendable [self] in
                 answer(Result { tellsDomainState ? try facts(app).domainState : nil })
             }
@@ -330,12 +336,7 @@ package final class AuthenticationService: Sendable {
             let begun =
                 password == .waiting
                 ? try beginWithoutProof(endingOf: old?.identifier)
-                : try enclave.call(
-                    EnclaveInterface.BeginEvaluation.self,
-                    .init(
-                        context: context, app: app.identifier, requirement: requirement,
-                        isFallbackHidden: options.fallbackTitle == "",
-                        isFaceIDDescribed: app.faceIDUsageDescription != nil))
+                : try beginWithProofs(requirement, context: context, app: app, options: options)
             var new = RunningEvaluation(
                 identifier: begun.evaluation, context: context, app: app, subject: subject, origin: origin,
                 password: password, options: options, biometryType: biometryType, agent: agent, reply: reply,
@@ -345,7 +346,7 @@ package final class AuthenticationService: Sendable {
             new.prompt.origin = origin
             if password == .waiting {
                 new.prompt.context = context
-                new.prompt.wrongPasscode = state.isPasswordWrong(context)
+                new.prompt.wrongPasscode = state.isPasswordWrong(context, for: subject.passwordControl)
             }
             state.evaluation = new
             if let old { show(.dismissed, old) }
@@ -355,6 +356,22 @@ package final class AuthenticationService: Sendable {
         }
         old?.reply(.failure(.init(.systemCancel, "Canceled by another authentication.")))
         return new.identifier
+    }
+
+    private func beginWithProofs(
+        _ requirement: Requirement, context: String, app: AppIdentity, options: AuthenticationInterface.Options
+    ) throws -> EnclaveInterface.BeginEvaluation.Reply {
+        do {
+            return try enclave.call(
+                EnclaveInterface.BeginEvaluation.self,
+                .init(
+                    context: context, app: app.identifier, requirement: requirement,
+                    isFallbackHidden: options.fallbackTitle == "",
+                    isFaceIDDescribed: app.faceIDUsageDescription != nil))
+        } catch let error as RemoteError where error.as(EnclaveInterface.InvalidContext.self) != nil {
+            // The preflight knew the context: the device has locked since (EV-05).
+            throw Self.failed(.notInteractive)
+        }
     }
 
     /// To be called while the state is locked, so that what an agent sees comes in the order in which it happened.
@@ -393,12 +410,13 @@ package final class AuthenticationService: Sendable {
             let reply = state.withLock { $0.credentials.removeValue(forKey: ticket) }
             reply?(event.outcome == .succeeded ? .success(()) : .failure(Self.failed(.authenticationFailed)))
         }
-        if event.ticket == nil, event.evaluation == nil { environmentChanged() }
+        if event.outcome == .erased { endPasswordEntry() }
+        if event.ticket == nil, event.evaluation == nil, event.log == nil { environmentChanged() }
         guard let identifier = event.evaluation else { return }
         switch event.outcome {
         // Of no evaluation: what runs ends with an event of its own.
         case .erased: break
-        case .succeeded: if !askForPassword(identifier) { finish(identifier, .success(())) }
+        case .succeeded: if let result = askForPassword(identifier) { finish(identifier, result) }
         case .failed: finish(identifier, .failure(Self.failed(event.code ?? .authenticationFailed)))
         case .progress:
             guard let progress = event.progress else { return }

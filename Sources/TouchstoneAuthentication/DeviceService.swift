@@ -72,7 +72,9 @@ package final class DeviceService: Sendable {
                 try enclave.call(EnclaveInterface.GetNonce.self, Empty())
             },
             .deferred(DeviceInterface.ChangePasscode.self) { [self] request, call in
-                redeem(call) { try enclave.call(EnclaveInterface.ChangePasscode.self, request) }
+                redeem(call, then: authentication.endPasswordEntry) {
+                    try enclave.call(EnclaveInterface.ChangePasscode.self, request)
+                }
             },
             .deferred(DeviceInterface.Unlock.self) { [self] request, call in
                 redeem(call) { try enclave.call(EnclaveInterface.Unlock.self, request) }
@@ -91,6 +93,7 @@ package final class DeviceService: Sendable {
             },
             owner(DeviceInterface.Lock.self) { [self] request in
                 let reply = try enclave.call(EnclaveInterface.Lock.self, request)
+                if try facts().isLocked { authentication.endPasswordEntry() }
                 try keysChanged()
                 return reply
             },
@@ -143,9 +146,10 @@ package final class DeviceService: Sendable {
         }
     }
 
-    /// Answers a call once the enclave has judged its passcode.
+    /// Answers a call once the enclave has judged its passcode; where it was right, after `done`.
     private func redeem<M: VarlinkMethod>(
-        _ call: VarlinkCall<M>, _ begin: () throws -> EnclaveInterface.Ticket
+        _ call: VarlinkCall<M>, then done: @escaping @Sendable () -> Void = {},
+        _ begin: () throws -> EnclaveInterface.Ticket
     ) where M.Reply == Empty {
         do {
             try checkOwner(call.connection)
@@ -154,6 +158,7 @@ package final class DeviceService: Sendable {
                 let ticket = try begin().ticket
                 tickets[ticket] = { [self] event in
                     if event.outcome == .succeeded {
+                        done()
                         call.reply(Empty())
                     } else if let refusal = event.refusal {
                         call.fail(DeviceInterface.Refused(refusal))

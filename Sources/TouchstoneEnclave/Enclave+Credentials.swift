@@ -16,6 +16,13 @@ extension Enclave {
         var job: String?
     }
 
+    /// What one app has tried in vain, one after the other.
+    struct PasswordGuesses {
+        var count = 0
+        /// Until then no other password is taken from the app.
+        var retryAt: Double?
+    }
+
     /// An application password on its way through the key derivation.
     struct CredentialJob: Sendable {
         let ticket: String
@@ -78,6 +85,37 @@ extension Enclave {
     mutating func forgetCredential(of identifier: String) {
         contexts[identifier]?.credential = Credential()
     }
+
+    /// A password opened nothing that it was tried on: one guess of the app's, and from the fourth on the next has to wait as that of
+    /// a passcode does (PC-01).
+    mutating func passwordFailed(app: String, now: Double) {
+        var guesses = passwordGuesses[app.spelling] ?? PasswordGuesses()
+        guesses.count = min(guesses.count + 1, policy.maximumFailures - 1)
+        let delay = policy.delay(afterFailures: guesses.count)
+        guesses.retryAt = delay > 0 ? now + delay : nil
+        if passwordGuesses[app.spelling] == nil, passwordGuesses.count >= Limits.guessingApps,
+            let fewest = passwordGuesses.min(by: { $0.value.count < $1.value.count })?.key
+        {
+            passwordGuesses[fewest] = nil
+        }
+        passwordGuesses[app.spelling] = guesses
+        guard delay > 0 else { return }
+        // Nor does any help that was set before.
+        for (identifier, context) in contexts where context.app.isSpelled(like: app) {
+            forgetCredential(of: identifier)
+        }
+    }
+
+    /// A password was right: the app's next wrong one is the first again.
+    mutating func passwordWorked(app: String) {
+        passwordGuesses[app.spelling] = nil
+    }
+
+    /// Seconds until the app's next application password is taken; nil: now.
+    func passwordRetryAfter(app: String, now: Double) -> Double? {
+        guard let retryAt = passwordGuesses[app.spelling]?.retryAt, retryAt > now else { return nil }
+        return retryAt - now
+    }
 }
 
 extension SecretBytes {
@@ -96,7 +134,12 @@ extension EnclaveHost {
     func setCredential(_ request: EnclaveInterface.SetCredential.Parameters) throws
         -> EnclaveInterface.SetCredential.Reply
     {
-        let job = try change { enclave, _ in (try enclave.setCredential(request), []) }
+        let job = try change { enclave, now in
+            guard request.credential == nil || enclave.passwordRetryAfter(app: request.app, now: now) == nil else {
+                throw DeviceInterface.Refused(.busy)
+            }
+            return (try enclave.setCredential(request), [])
+        }
         guard let job else { return .init(ticket: nil) }
         credentials.async { [self] in
             let key = try? job.run()
@@ -111,13 +154,24 @@ extension EnclaveHost {
         let opened = read { enclave, _ in
             request.items.map { enclave.unwrap($0, app: request.app, context: request.context) }
         }
-        if let context = request.context, opened.contains(where: { $0.isPasswordWrong }) {
-            try change { enclave, _ in
-                enclave.forgetCredential(of: context)
-                return ((), [])
-            }
+        if let context = request.context {
+            try passwordTried(
+                context, app: request.app, isRight: opened.contains { $0.isPasswordRight },
+                isWrong: opened.contains { $0.isPasswordWrong })
         }
         note(opened.compactMap(\.use))
         return .init(items: opened.map { .init(state: $0.state, key: $0.key) })
+    }
+
+    /// Drops an application password that was wrong for something, and counts it where it was right for nothing.
+    func passwordTried(_ context: String, app: String, isRight: Bool, isWrong: Bool) throws {
+        guard isWrong || (isRight && read { enclave, _ in enclave.passwordGuesses[app.spelling] != nil }) else {
+            return
+        }
+        try change { enclave, now in
+            if isWrong { enclave.forgetCredential(of: context) }
+            if isRight { enclave.passwordWorked(app: app) } else { enclave.passwordFailed(app: app, now: now) }
+            return ((), [])
+        }
     }
 }

@@ -115,7 +115,7 @@ extension Enclave {
         guard let context = contexts[request.context], context.app.isSpelled(like: request.app), !isLocked else {
             throw .init()
         }
-        let events = evaluation == nil ? [] : endEvaluation(.failed(.systemCancel))
+        var events = evaluation == nil ? [] : endEvaluation(.failed(.systemCancel))
         var new = Evaluation(
             identifier: Self.freshIdentifier(), context: request.context, requirement: request.requirement,
             isFallbackHidden: request.isFallbackHidden, isFaceIDDescribed: request.isFaceIDDescribed, phase: .biometry,
@@ -126,6 +126,7 @@ extension Enclave {
         note(
             LogFact(
                 event: .evaluationBegan, app: request.app, asked: request.requirement.logged, isRepeatable: true))
+        if new.phase == .passcode, isPasscodeDisabled { events += endEvaluation(.failed(.authenticationFailed)) }
         return (.init(evaluation: new.identifier, progress: progress(of: new, now: now)), events)
     }
 
@@ -139,7 +140,7 @@ extension Enclave {
             let isAsked = hasFaceID && contexts[evaluation.context].map { faceIDPermission(of: $0.app) } == .some(nil)
             return isAsked ? .permission : .biometry
         }
-        if !proven.passcode, passcodeHelps(evaluation) { return .passcode }
+        if !proven.passcode, passcodeHelps(evaluation), !isPasscodeDisabled { return .passcode }
         return nil
     }
 
@@ -262,6 +263,16 @@ extension Enclave {
         return fallbackIsPasscode(evaluation) ? turnToPasscode(now: now) : endEvaluation(.failed(code))
     }
 
+    /// What was entered for this evaluation was not looked at: it needs the next nonce, or is over.
+    mutating func passcodeRefused(
+        _ reason: DeviceInterface.RefusalReason, evaluation identifier: String, now: Double
+    ) -> [EnclaveEvent] {
+        guard reason == .passcodeDisabled, evaluation?.identifier == identifier else {
+            return progressEvent(of: identifier, now: now)
+        }
+        return endEvaluation(.failed(.authenticationFailed))
+    }
+
     mutating func passcodeNotMatched(now: Double) -> [EnclaveEvent] {
         evaluation?.wrongPasscode = true
         return isPasscodeDisabled ? endEvaluation(.failed(.authenticationFailed)) : progressEvent(now: now)
@@ -274,7 +285,9 @@ extension Enclave {
         return fallbackIsPasscode(evaluation) ? turnToPasscode(now: now) : endEvaluation(.failed(.userFallback))
     }
 
+    /// A passcode that is looked at no more (PC-01) helps nobody.
     private mutating func turnToPasscode(now: Double) -> [EnclaveEvent] {
+        guard !isPasscodeDisabled else { return endEvaluation(.failed(.authenticationFailed)) }
         evaluation?.isBiometryOver = true
         evaluation?.phase = .passcode
         return progressEvent(now: now)

@@ -11,7 +11,13 @@ extension Enclave {
 
     /// Whether the app may use the sensor, or the owner can still be asked; Touch ID is everybody's (CE-12).
     func mayUseBiometry(_ app: String, isDescribed: Bool) -> Bool {
-        !hasFaceID || (isDescribed && faceIDPermission(of: app) != false)
+        !hasFaceID || (isDescribed && Self.canBeAnsweredFor(app) && faceIDPermission(of: app) != false)
+    }
+
+    /// Whether an answer for this app would be kept: a control character takes six bytes of the state, and no app's name needs one.
+    private static func canBeAnsweredFor(_ app: String) -> Bool {
+        (1...Limits.appBytes).contains(app.utf8.count)
+            && !app.unicodeScalars.contains { $0.properties.generalCategory == .control }
     }
 
     /// Why the app cannot use biometry now: rows 1 to 5 of the decision table.
@@ -26,7 +32,7 @@ extension Enclave {
         throws(DeviceInterface.Refused) -> [EnclaveEvent]
     {
         guard hasFaceID else { throw .init(.noFaceID) }
-        guard (1...Limits.appBytes).contains(app.utf8.count) else { throw .init(.invalidName) }
+        guard Self.canBeAnsweredFor(app) else { throw .init(.invalidName) }
         var permissions = state.faceIDPermissions ?? []
         permissions.removeAll { $0.app.isSpelled(like: app) }
         if let isAllowed { permissions.append(.init(app: app, isAllowed: isAllowed)) }

@@ -124,6 +124,7 @@ extension Enclave {
         var key: Data?
         /// All was proven, and the context's application password is not this item's.
         var isPasswordWrong = false
+        var isPasswordRight = false
         /// What the log says of it, where the item's access control wants the owner or a password.
         var use: LogFact?
 
@@ -190,6 +191,7 @@ extension Enclave {
                 return wrong
             }
             var opened = Opened(.open, key: key.publicBytes)
+            opened.isPasswordRight = true
             opened.use = itemOpened(requirement, withPassword: true, app: app, context: context)
             return opened
         }

@@ -195,13 +195,14 @@ extension EnclaveHost {
         }
         note([outcome.fact].compactMap { $0 })
         switch outcome.use {
-        case .done(let reply): return reply
+        case .done(let reply):
+            if let context = use.context, outcome.fact?.factors.contains(.applicationPassword) == true {
+                try passwordTried(context, app: use.app, isRight: true, isWrong: false)
+            }
+            return reply
         case .wrongPassword(let needed):
             if let context = use.context {
-                try change { enclave, _ in
-                    enclave.forgetCredential(of: context)
-                    return ((), [])
-                }
+                try passwordTried(context, app: use.app, isRight: false, isWrong: true)
             }
             throw needed
         }

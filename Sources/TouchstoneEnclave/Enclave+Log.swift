@@ -88,7 +88,9 @@ extension LogFact {
             case .logInterrupted: .logInterrupted
             }
         self.init(
-            event: event, author: .touchstoned, count: request.count.map { max($0, 0) },
+            event: event, author: .touchstoned,
+            // What is counted here is counted here alone.
+            count: event == .logInterrupted ? request.count.map { max($0, 0) } : nil,
             isRepeatable: event != .logInterrupted)
     }
 }

@@ -42,11 +42,13 @@ package struct Enclave {
         static let biometryFailures = 5
         static let nonces = 64
         /// Apps for which the owner's answer about Face ID is kept.
-        static let faceIDPermissions = 512
+        static let faceIDPermissions = 128
         /// Of an application identifier.
         static let appBytes = 1024
         /// Application passwords that wait to be stretched.
         static let credentialJobs = 256
+        /// Apps whose wrong application passwords are counted.
+        static let guessingApps = 256
     }
 
     // Kept across boots.
@@ -74,6 +76,8 @@ package struct Enclave {
     var contexts: [String: Context] = [:]
     var evaluation: Evaluation?
     var credentialJobs = 0
+    /// Wrong application passwords in a row, by the spelling of the app.
+    var passwordGuesses: [[UInt8]: PasswordGuesses] = [:]
     /// One at a time; ends with the lock.
     var backup: BackupSession?
     /// Nonces given out and not yet used, oldest first.

@@ -12,6 +12,8 @@ package final class EnclaveHost: Sendable {
     private let clock: any TimeSource
     private let counter: (any RevisionCounter)?
     private let newPasscodeCost: @Sendable () -> PasscodeCost
+    private let report: @Sendable (String) -> Void
+    private let isCounterBehind = Mutex(false)
     private let derivations = DispatchQueue(label: "io.touchstone.enclave.passcode")
     let credentials = DispatchQueue(label: "io.touchstone.enclave.credentials")
     private let events = DispatchQueue(label: "io.touchstone.enclave.events")
@@ -21,16 +23,19 @@ package final class EnclaveHost: Sendable {
     /// Boots.
     ///
     /// The counter remembers the state's revisions; without one an older state that is put back is not told from the newest.
+    /// `report` is told what the owner should know, for the daemon's own log.
     ///
     /// - Throws: `EnclaveStateError`, or what the storage, the root of trust and the counter throw.
     package init(
         storage: any EnclaveStorage, root: any RootOfTrust, clock: any TimeSource,
-        counter: (any RevisionCounter)? = nil, newPasscodeCost: @escaping @Sendable () -> PasscodeCost
+        counter: (any RevisionCounter)? = nil, newPasscodeCost: @escaping @Sendable () -> PasscodeCost,
+        report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {
         self.storage = storage
         self.clock = clock
         self.counter = counter
         self.newPasscodeCost = newPasscodeCost
+        self.report = report
         let booted = try Enclave(stateFile: storage.load(), root: root, now: clock.now)
         if let counter {
             let revision = booted.state.revision ?? 0
@@ -75,13 +80,13 @@ package final class EnclaveHost: Sendable {
                 next.state.revision = revision
                 do {
                     try storage.replace(next.stateFile())
-                    // After the state: the other way round, ending the process in between would make the newest state look old.
-                    try counter?.advance(to: revision)
                 } catch {
                     // The file may be the new one all the same: the next has another number.
                     enclave.state.revision = revision
                     throw EnclaveInterface.NotKept()
                 }
+                // After the state: the other way round, ending the process in between would make the newest state look old.
+                advanceCounter(to: revision)
             }
             enclave = next
             return (result, happened + changed, enclave.log.isCounting)
@@ -89,6 +94,21 @@ package final class EnclaveHost: Sendable {
         tell(happened)
         if isCounting { tellCountsLater() }
         return result
+    }
+
+    /// The state is kept whether this works or not: a counter that lags tells fewer old states, and refuses no new one.
+    private func advanceCounter(to revision: UInt64) {
+        guard let counter else { return }
+        let failure = Result { try counter.advance(to: revision) }.failure
+        let wasBehind = isCounterBehind.withLock { isBehind in
+            defer { isBehind = failure != nil }
+            return isBehind
+        }
+        if let failure, !wasBehind {
+            report(
+                "the revision of the state is not remembered; an older one that is put back may not be told: \(failure)"
+            )
+        }
     }
 
     /// Changes the log alone, which needs no write of the state: a line costs nobody a wait for the disk.
@@ -158,8 +178,7 @@ package final class EnclaveHost: Sendable {
             } catch {
                 enclave.note(
                     LogFact(event: .passcodeRejected, result: "refused: \(error.reason.rawValue)", isRepeatable: true))
-                // A prompt that gave its nonce for it needs the next.
-                return (.failure(error), enclave.progressEvent(of: ticket, now: now))
+                return (.failure(error), enclave.passcodeRefused(error.reason, evaluation: ticket, now: now))
             }
         }
         let job = try begun.get()
@@ -242,4 +261,8 @@ package final class EnclaveHost: Sendable {
             throw ErasureNotKept()
         }
     }
+}
+
+extension Result {
+    fileprivate var failure: Failure? { if case .failure(let failure) = self { failure } else { nil } }
 }

@@ -39,7 +39,11 @@ package struct EnclaveService: Sendable {
             },
             .method(EnclaveInterface.SetCredential.self) { request, _ in try host.setCredential(request) },
             .method(EnclaveInterface.IsCredentialSet.self) { request, _ in
-                .init(isSet: host.read { enclave, _ in enclave.isCredentialSet(request) })
+                host.read { enclave, now in
+                    .init(
+                        isSet: enclave.isCredentialSet(request),
+                        retryAfterSeconds: enclave.passwordRetryAfter(app: request.app, now: now))
+                }
             },
             .method(EnclaveInterface.Preflight.self) { request, _ in
                 try host.change { enclave, now in

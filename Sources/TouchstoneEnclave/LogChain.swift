@@ -103,8 +103,9 @@ struct LogChain {
                 lines.append(line(fact, date))
                 continue
             }
-            if repeats[fact] != nil {
-                repeats[fact]?.count += fact.count ?? 1
+            if let counted = repeats[fact]?.count {
+                let (sum, isTooMany) = counted.addingReportingOverflow(fact.count ?? 1)
+                repeats[fact]?.count = isTooMany ? .max : sum
                 continue
             }
             if repeats.count >= Limits.repeats { lines += endRepeats(date) { _, _ in true } }

@@ -4,7 +4,7 @@ package import TouchstoneMemory
 
 /// Where the enclave's one file lies.
 ///
-/// `replace` returns once the new bytes would survive a power cut.
+/// `replace` returns once the new bytes would survive a power cut, and takes no more of them than `load` reads back.
 package protocol EnclaveStorage: Sendable {
     func load() throws -> Data?
     func replace(_ bytes: Data) throws

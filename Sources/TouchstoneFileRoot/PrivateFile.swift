@@ -49,7 +49,10 @@ package struct PrivateFile: EnclaveStorage {
     }
 
     /// Returns once the new bytes are on the disk, under this name, whole.
+    ///
+    /// - Throws: `PrivateFileError`, also for more than `read` would take: the file is as it was.
     package func replace(_ bytes: Data) throws {
+        guard bytes.count <= Self.maximumBytes else { throw PrivateFileError(file, "would be too large") }
         let directory = file.deletingLastPathComponent()
         try Self.checkPrivate(directory: directory)
         let temporary = directory.appendingPathComponent(".\(file.lastPathComponent).new")

@@ -108,7 +108,8 @@ enum EnclaveProgram {
             counter: try options.runtime.map {
                 try RevisionFile($0.appendingPathComponent("enclave.revision"), root: root)
             },
-            newPasscodeCost: { .calibrated { Self.seconds(CLOCK_THREAD_CPUTIME_ID) } })
+            newPasscodeCost: { .calibrated { Self.seconds(CLOCK_THREAD_CPUTIME_ID) } },
+            report: { FileHandle.standardError.write(Data("touchstone-enclave: \($0)\n".utf8)) })
         let publicKey = try host.passcodePublicKey()
         let published = PrivateFile(paths.passcodeKey)
         if try published.read() != publicKey { try published.replace(publicKey) }

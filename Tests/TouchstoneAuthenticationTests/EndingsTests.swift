@@ -10,10 +10,11 @@ import TouchstoneTesting
     /// What an evaluation waits for, and how it is brought there.
     enum Phase: CaseIterable, Sendable {
         case finger, passcodeAfterFinger, permission, face, retry, fallback, passcodeAfterFace
+        case password, passwordAfterFinger
 
         var biometry: SimulatedDevice.Biometry {
             switch self {
-            case .finger, .passcodeAfterFinger: .touchID
+            case .finger, .passcodeAfterFinger, .password, .passwordAfterFinger: .touchID
             case .permission, .face, .retry, .fallback, .passcodeAfterFace: .faceID
             }
         }
@@ -21,11 +22,22 @@ import TouchstoneTesting
         /// The fallback alone is what only biometrics come to.
         var policy: LAPolicy { self == .fallback ? biometrics : deviceOwner }
 
-        var control: SecAccessControlCreateFlags { self == .fallback ? .biometryAny : .userPresence }
+        /// No policy wants an application password.
+        var isOfPolicies: Bool { self != .password && self != .passwordAfterFinger }
+
+        var control: SecAccessControlCreateFlags {
+            switch self {
+            case .fallback: .biometryAny
+            case .password: .applicationPassword
+            case .passwordAfterFinger: [.biometryAny, .applicationPassword]
+            default: .userPresence
+            }
+        }
 
         func bringAbout(_ device: SimulatedDevice) {
             switch self {
-            case .finger, .permission, .face: break
+            case .finger, .permission, .face, .password: break
+            case .passwordAfterFinger: device.present(.finger(1))
             case .passcodeAfterFinger: device.present(.nonMatch, .fallback)
             case .retry: device.present(.nonMatch)
             case .fallback, .passcodeAfterFace: device.present(.nonMatch, .tryAgain, .nonMatch)
@@ -40,6 +52,7 @@ import TouchstoneTesting
             case .retry: prompt.offersToTryAgain
             case .fallback: prompt.failures == 2 && prompt.fallbackTitle != nil
             case .passcodeAfterFinger, .passcodeAfterFace: prompt.asksForPasscode
+            case .password, .passwordAfterFinger: prompt.asksForApplicationPassword
             }
         }
     }
@@ -60,7 +73,7 @@ import TouchstoneTesting
         "EV-04, EV-50, EV-51, EV-52, EV-53: in every phase every ending ends it once, with its code, and leaves the device free",
         arguments: Phase.allCases, Ending.allCases)
     func ends(phase: Phase, ending: Ending) async throws {
-        for isPolicy in [true, false] { try await end(phase, ending, isPolicy) }
+        for isPolicy in phase.isOfPolicies ? [true, false] : [false] { try await end(phase, ending, isPolicy) }
     }
 
     private func end(_ phase: Phase, _ ending: Ending, _ isPolicy: Bool) async throws {
@@ -112,6 +125,29 @@ import TouchstoneTesting
             let next = ending == .invalidate ? LAContext() : context ?? LAContext()
             #expect(await evaluate(biometrics, on: next) == nil, "\(phase), \(ending)")
             #expect(replies.codes.count == 1)
+        }
+    }
+
+    @Test(
+        "EV-33, PC-02: an erasure takes down the entry of an application password, of which the enclave knows nothing")
+    func erasureEndsTheEntry() async throws {
+        let device = try SimulatedDevice(passcode: "1234", fingers: 1)
+        try device.setEraseData(true, passcode: "1234")
+        try await device.run {
+            let replies = Replies()
+            let control = try #require(
+                SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, .applicationPassword, nil))
+            let context = LAContext()
+            replies.collect(control, on: context)
+            await eventually { device.prompts.last?.asksForApplicationPassword == true }
+            for number in 0..<10 {
+                #expect(replies.codes.isEmpty)
+                #expect(throws: SimulatedDeviceError.self) {
+                    try device.changePasscode(from: "wrong \(number)", to: "5678")
+                }
+                device.advance(by: .seconds(8 * 3600))
+            }
+            #expect(await replies.only() == .systemCancel)
         }
     }
 

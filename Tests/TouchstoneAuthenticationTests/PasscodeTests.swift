@@ -160,6 +160,31 @@ import TouchstoneTransport
         }
     }
 
+    @Test(
+        "PC-01, CE-04: once passcodes are looked at no more, what comes down to one ends with -1, and says so only then"
+    )
+    func disabledBeforeASheet() async throws {
+        try await device.run {
+            let (waiting, context) = (Replies(), LAContext())
+            device.present(.nonMatch, .fallback)
+            waiting.collect(deviceOwner, on: context)
+            await eventually { device.prompts.last?.asksForPasscode == true && !device.isPersonActing }
+            for number in 0..<10 {
+                #expect(throws: SimulatedDeviceError.self) {
+                    try device.changePasscode(from: "wrong \(number)", to: "5678")
+                }
+                device.advance(by: .seconds(8 * 3600))
+            }
+            let isDisabled = try status().isPasscodeDisabled
+            #expect(isDisabled)
+            device.present(.passcode("1234"))
+            #expect(await waiting.only() == .authenticationFailed)
+            #expect(canEvaluate(deviceOwner) == nil)
+            // Eight hours ten times: no finger counts any more either.
+            #expect(await evaluate(deviceOwner) == .authenticationFailed)
+        }
+    }
+
     // MARK: when biometrics are refused
 
     @Test("PC-20: after a restart biometrics are refused until the passcode was used")

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import TouchstoneCore
+import TouchstoneFileRoot
 
 @testable import TouchstoneEnclave
 
@@ -25,14 +26,14 @@ import TouchstoneCore
         #expect(restarted.faceIDPermission(of: "other") == nil)
     }
 
-    @Test("CE-09: the 512 last answers are kept; whose is older is asked about again, and nobody else is")
+    @Test("CE-09: the 128 last answers are kept; whose is older is asked about again, and nobody else is")
     func bounded() throws {
         var enclave = try Enclave.device(.faceID)
-        for number in 0..<512 { try answer(false, "app \(number)", in: &enclave) }
+        for number in 0..<128 { try answer(false, "app \(number)", in: &enclave) }
         try answer(true, "app 0", in: &enclave)
-        #expect(enclave.state.faceIDPermissions?.count == 512, "a changed answer is no further one")
-        try answer(false, "app 512", in: &enclave)
-        #expect(enclave.state.faceIDPermissions?.count == 512)
+        #expect(enclave.state.faceIDPermissions?.count == 128, "a changed answer is no further one")
+        try answer(false, "app 128", in: &enclave)
+        #expect(enclave.state.faceIDPermissions?.count == 128)
         #expect(enclave.faceIDPermission(of: "app 1") == nil)
         #expect(enclave.faceIDPermission(of: "app 0") == true)
         #expect(enclave.faceIDPermission(of: "app 2") == false)
@@ -43,6 +44,43 @@ import TouchstoneCore
         var enclave = try Enclave.device(.faceID)
         try answer(true, "/opt/caf\u{e9}", in: &enclave)
         #expect(enclave.faceIDPermission(of: "/opt/cafe\u{301}") == nil)
+    }
+
+    @Test("CE-09: however long the names of the apps are, the device boots with the answers")
+    func bootsWithTheWorst() throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("touchstone-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: directory) }
+        try FileManager.default.createDirectory(
+            at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let file = PrivateFile(directory.appendingPathComponent("enclave.state"))
+        let root = TestRoot()
+        try file.replace(Enclave.create(isSimulated: true, biometryType: .faceID, root: root))
+        func boot() throws -> EnclaveHost {
+            try EnclaveHost(storage: file, root: root, clock: StandingClock(), newPasscodeCost: { .minimum })
+        }
+        let host = try boot()
+        var last = ""
+        for number in 0..<200 {
+            // Two bytes in the file for each: nothing that is taken needs more.
+            last = "\(number)" + String(repeating: "\"", count: 1020)
+            try host.change { [last] enclave, now in ((), try enclave.setFaceIDPermission(true, of: last, now: now)) }
+        }
+        #expect(try #require(try file.read()).count < 1 << 19)
+        #expect(try boot().read { enclave, _ in enclave.faceIDPermission(of: last) } == true)
+    }
+
+    @Test(
+        "CE-09: an app with a control character in its name is not answered for, nor asked about: it may not use Face ID"
+    )
+    func controlCharacters() throws {
+        var enclave = try Enclave.device(.faceID)
+        for app in ["a\u{1}", "a\nb", "\u{7F}", "a\u{85}"] {
+            let error = #expect(throws: DeviceInterface.Refused.self) { try answer(true, app, in: &enclave) }
+            #expect(error?.reason == .invalidName)
+            #expect(enclave.biometryObstacle(of: app, isFaceIDDescribed: true, now: 0) == .biometryNotAvailable)
+        }
+        #expect(enclave.biometryObstacle(of: "Café 🔑", isFaceIDDescribed: true, now: 0) == nil)
+        try answer(true, "Café 🔑", in: &enclave)
     }
 
     @Test("CE-09: an identifier that is empty or too long is refused, the longest is not")

@@ -271,6 +271,21 @@ extension LogFact {
         #expect(boot.findings(await boot.written()) == [])
     }
 
+    @Test("A count of touchstoned's that no number holds is no trap")
+    func countsHaveAnEnd() async throws {
+        let boot = try Boot()
+        for _ in 0..<3 { boot.host.note([LogFact(.init(.agentConnected, count: .max))]) }
+        boot.clock.advance(1)
+        for _ in 0..<3 { boot.host.note([LogFact(event: .backupExported, count: .max, isRepeatable: true)]) }
+        boot.host.note([LogFact(.init(.logInterrupted, count: .max))])
+        boot.clock.advance(10)
+        boot.host.note([LogFact(event: .locked)])
+        let entries = await boot.entries()
+        // Started, connected, exported, interrupted, then what was counted.
+        #expect(entries.map(\.count) == [nil, nil, .max, .max, 2, .max, nil])
+        #expect(boot.findings(await boot.written()) == [])
+    }
+
     @Test("A touch for an app ends its counts, and no other's") func countsEndWithATouch() async throws {
         let boot = try Boot()
         for app in ["a", "b"] {

@@ -47,14 +47,41 @@ import TouchstoneFileRoot
     func endedInBetween() throws {
         let enclave = try RunningEnclave()
         enclave.counter.fails = true
-        #expect(try enclave.unlock("9999") == .refused(.notKept))
+        try enclave.unlockAndLeave("9999")
         enclave.counter.fails = false
         let counted = try #require(enclave.storage.versions.last)
         try enclave.reboot()
         #expect(enclave.failures == 1, "counted on the disk, though it was never looked at")
-        // And a change that failed gives its number to no other state.
         try enclave.fail(1)
         enclave.storage.restore(counted)
+        #expect(throws: EnclaveStateError.rolledBack) { try enclave.reboot() }
+    }
+
+    @Test(
+        "PC-34: a change is kept, and told as kept, where its number cannot be remembered; the owner hears of it once")
+    func counterFails() throws {
+        let enclave = try RunningEnclave()
+        enclave.counter.fails = true
+        #expect(try enclave.unlock("9999") == .wrong(retryAfter: nil))
+        #expect(try enclave.unlock("1234") == .right)
+        #expect(try enclave.change(from: "1234", to: "5678") == .right)
+        #expect(enclave.reports.count == 1)
+        enclave.counter.fails = false
+        try enclave.reboot()
+        #expect(try enclave.unlock("5678") == .right)
+        let old = try #require(enclave.storage.versions.first)
+        enclave.storage.restore(old)
+        #expect(throws: EnclaveStateError.rolledBack) { try enclave.reboot() }
+    }
+
+    @Test("PC-34: a change that was not kept gives its number to no other state")
+    func numbersAreNotReused() throws {
+        let enclave = try RunningEnclave()
+        enclave.storage.plan([.keptAndFailed])
+        #expect(try enclave.unlock("9999") == .refused(.notKept))
+        let unheard = try #require(enclave.storage.versions.last)
+        try enclave.fail(1)
+        enclave.storage.restore(unheard)
         #expect(throws: EnclaveStateError.rolledBack) { try enclave.reboot() }
     }
 
@@ -112,6 +139,15 @@ import TouchstoneFileRoot
         #expect(try counter.read() == nil)
         try PrivateFile(directory.file).replace(Data(text.utf8))
         #expect(try counter.read() == 7)
+    }
+
+    @Test("More than can be read back is not written, and what was there stays")
+    func tooLarge() throws {
+        let directory = try Directory()
+        let file = PrivateFile(directory.file)
+        try file.replace(Data(count: 1 << 20))
+        #expect(throws: PrivateFileError.self) { try file.replace(Data(count: 1 << 20 + 1)) }
+        #expect(try file.read()?.count == 1 << 20)
     }
 
     @Test("A file that others can write is refused")

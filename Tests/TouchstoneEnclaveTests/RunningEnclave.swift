@@ -98,6 +98,13 @@ final class RunningEnclave {
     private(set) var host: EnclaveHost
     private var events = Events()
     private var tickets = 0
+    private let reported = Reports()
+    /// What the owner would find in the daemon's log.
+    var reports: [String] { reported.lines.withLock { $0 } }
+
+    private final class Reports: Sendable {
+        let lines = Mutex<[String]>([])
+    }
 
     /// A device with passcode 1234 and a finger, booted and locked.
     init(erasesData: Bool = false, kind: PasscodeKind = .alphanumeric, isSimulated: Bool = true) throws {
@@ -108,14 +115,16 @@ final class RunningEnclave {
         enclave.state.passcode?.kind = kind
         try enclave.enroll("finger 1", sample: .finger(1))
         storage = UnreliableStorage(try enclave.stateFile())
-        host = try Self.boot(storage, root, clock, counter, events)
+        host = try Self.boot(storage, root, clock, counter, events, reported)
     }
 
     private static func boot(
-        _ storage: UnreliableStorage, _ root: TestRoot, _ clock: MovedClock, _ counter: TestCounter, _ events: Events
+        _ storage: UnreliableStorage, _ root: TestRoot, _ clock: MovedClock, _ counter: TestCounter, _ events: Events,
+        _ reported: Reports
     ) throws -> EnclaveHost {
         let host = try EnclaveHost(
-            storage: storage, root: root, clock: clock, counter: counter, newPasscodeCost: { .minimum })
+            storage: storage, root: root, clock: clock, counter: counter, newPasscodeCost: { .minimum },
+            report: { line in reported.lines.withLock { $0.append(line) } })
         host.watch { [events] in events.add($0) }
         return host
     }
@@ -124,7 +133,7 @@ final class RunningEnclave {
     func reboot() throws {
         host.watch(nil)
         events = Events()
-        host = try Self.boot(storage, root, clock, counter, events)
+        host = try Self.boot(storage, root, clock, counter, events, reported)
     }
 
     var failures: Int { host.read { enclave, _ in enclave.state.passcodeFailures } }
@@ -161,9 +170,14 @@ final class RunningEnclave {
 
     /// A guess that is begun, and never judged: the process ends in between.
     func unlockAndEnd(_ passcode: String) throws {
+        try unlockAndLeave(passcode)
+        try reboot()
+    }
+
+    /// A guess that is begun, and never judged.
+    func unlockAndLeave(_ passcode: String) throws {
         let entry = try seal(passcode, to: publicKey(), nonce: nonce())
         _ = try? host.change { enclave, now in (try enclave.unlock(entry, now: now), []) }
-        try reboot()
     }
 
     func change(from current: String, to new: String, kind: PasscodeKind = .alphanumeric) throws -> Verdict {

@@ -78,6 +78,65 @@ import TouchstoneTesting
         }
     }
 
+    @Test(
+        "EV-61: three entries are of one access control: right ones for two in turn are asked for as often as is wanted"
+    )
+    func eachControlHasItsEntries() throws {
+        // The finger has a prompt of its own: until it has proven something, nobody sees that the password is another item's.
+        try device.run(prompts: 7) {
+            try addItem()
+            let other = LAContext()
+            #expect(other.setCredential(Data("other".utf8), type: .applicationPassword))
+            let wanted = try item("b", [.biometryAny, .applicationPassword])
+            try #require(add(wanted.with(kSecUseAuthenticationContext, other)) == errSecSuccess)
+            let context = LAContext()
+            for turn in 0..<3 {
+                device.present(.applicationPassword("right"))
+                #expect(secret(with(context)) == "a", "\(turn)")
+                #expect(device.prompts.last?.isWrong == false)
+                if turn == 0 { device.present(.finger(1)) }
+                device.present(.applicationPassword("other"))
+                #expect(secret(account("b", [kSecUseAuthenticationContext: context])) == "b", "\(turn)")
+            }
+        }
+    }
+
+    @Test(
+        "AC-46, PC-01: after four wrong ones in a row no other is taken until the delay is over, and none that was set before helps"
+    )
+    func guessing() throws {
+        try device.runUnprompted {
+            try addItem()
+            let before = LAContext()
+            #expect(before.setCredential(Data("right".utf8), type: .applicationPassword))
+            func guess(_ password: String) -> OSStatus {
+                let context = LAContext()
+                #expect(context.setCredential(Data(password.utf8), type: .applicationPassword), "\(password)")
+                return Self.read(with(context))
+            }
+            for number in 0..<3 { #expect(guess("wrong \(number)") == errSecAuthFailed) }
+            #expect(guess("right") == errSecSuccess, "the count begins anew")
+            for number in 0..<4 { #expect(guess("wrong \(number)") == errSecAuthFailed) }
+            let context = LAContext()
+            #expect(!context.setCredential(Data("right".utf8), type: .applicationPassword))
+            #expect(Self.read(with(before)) == errSecAuthFailed)
+            #expect(Self.read(account("a")) == errSecAuthFailed, "and the owner is not asked")
+            device.advance(by: .seconds(59))
+            #expect(!context.setCredential(Data("right".utf8), type: .applicationPassword))
+            device.advance(by: .seconds(1))
+            #expect(guess("wrong 4") == errSecAuthFailed)
+            device.advance(by: .seconds(299))
+            #expect(!context.setCredential(Data("right".utf8), type: .applicationPassword), "it grows")
+            #expect(context.setCredential(nil, type: .applicationPassword))
+            device.run(as: "org.example.other") {
+                let own = LAContext()
+                #expect(own.setCredential(Data("x".utf8), type: .applicationPassword), "another app does not wait")
+            }
+            device.advance(by: .seconds(1))
+            #expect(guess("right") == errSecSuccess)
+        }
+    }
+
     @Test("EV-61: Cancel is -128, and nothing is kept") func cancelled() throws {
         try device.run(prompts: 1) {
             try addItem()

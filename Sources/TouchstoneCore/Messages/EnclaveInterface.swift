@@ -125,7 +125,15 @@ package enum EnclaveInterface {
                 self.app = app
             }
         }
-        package typealias Reply = AuthenticationInterface.IsCredentialSet.Reply
+        package struct Reply: Codable, Sendable {
+            package var isSet: Bool
+            /// Seconds until the app's next application password is taken, after wrong ones; nil: now.
+            package var retryAfterSeconds: Double?
+            package init(isSet: Bool, retryAfterSeconds: Double? = nil) {
+                self.isSet = isSet
+                self.retryAfterSeconds = retryAfterSeconds
+            }
+        }
     }
 
     /// What an evaluation would meet, without beginning one.
