@@ -36,13 +36,15 @@ package final class DeviceLog: Sendable {
         /// The last entry that was taken in, written or not.
         var taken = 0
         var waiting: [(sequence: Int, body: @Sendable () -> Void)] = []
-        var followers: [UInt64: @Sendable ([String]) -> Void] = [:]
+        var followers: [UInt64: (process: Int32, body: @Sendable ([String]) -> Void)] = [:]
         var nextFollower: UInt64 = 0
     }
 
     enum Limits {
         static let unwritten = 1024
         static let following = 10_000
+        /// Calls of one process that follow.
+        static let followers = 4
         /// Longest wait for lines that the enclave has written, and that are on their way.
         static let arrival = DispatchTimeInterval.seconds(2)
     }
@@ -60,13 +62,15 @@ package final class DeviceLog: Sendable {
 
     /// Has the enclave go on with the log; to be called once its events are heard.
     package func begin() throws {
-        var last: String?
+        var newest: [String] = []
         do {
-            last = try Array(storage.lines(newest: 1)).last
+            // What is too long to be an entry is none, but there.
+            newest = try storage.lines(newest: EnclaveInterface.ResumeLog.maximumLines)
+                .map { $0.utf8.count <= LogEntry.maximumLineBytes ? $0 : "" }
         } catch {
             report("the log cannot be read: \(error)")
         }
-        _ = try enclave.call(EnclaveInterface.ResumeLog.self, .init(lastLine: last))
+        _ = try enclave.call(EnclaveInterface.ResumeLog.self, .init(newestLines: newest))
     }
 
     /// Has the enclave end the log, and waits until its last line is kept; the enclave logs nothing afterwards.
@@ -90,7 +94,7 @@ package final class DeviceLog: Sendable {
                 state.waiting.removeAll { $0.sequence <= state.taken }
                 return (ready, Array(state.followers.values))
             }
-            for follower in followers { follower(lines) }
+            for follower in followers { follower.body(lines) }
             for body in ready { body.body() }
             do { try storage.synchronize() } catch { failed(error) }
         }
@@ -153,20 +157,25 @@ package final class DeviceLog: Sendable {
         try queue.sync { try storage.lines(newest: newest) }
     }
 
-    /// Tells the newest lines, and then each new one, in order and none twice.
+    /// Tells each new line from now on, on the log's queue, which `body` must not hold up.
     ///
-    /// - Returns: What `unfollow` takes.
-    func follow(newest: Int?, _ body: @escaping @Sendable ([String]) -> Void) throws -> UInt64 {
+    /// - Returns: What is there already, the newest; and what `unfollow` takes.
+    /// - Throws: `Refused` with `busy` where the process has as many of these as it may have.
+    func follow(
+        newest: Int?, process: Int32, _ body: @escaping @Sendable ([String]) -> Void
+    ) throws -> (lines: any Sequence<String>, follower: UInt64) {
         try queue.sync {
-            let lines = Array(try storage.lines(newest: min(max(newest ?? Limits.following, 0), Limits.following)))
-            for start in stride(from: 0, to: lines.count, by: DeviceInterface.logLinesPerMessage) {
-                body(Array(lines[start..<min(start + DeviceInterface.logLinesPerMessage, lines.count)]))
-            }
-            return state.withLock { state in
+            let lines = try storage.lines(newest: min(max(newest ?? Limits.following, 0), Limits.following))
+            let follower: UInt64? = state.withLock { state in
+                guard state.followers.values.count(where: { $0.process == process }) < Limits.followers else {
+                    return nil
+                }
                 state.nextFollower += 1
-                state.followers[state.nextFollower] = body
+                state.followers[state.nextFollower] = (process, body)
                 return state.nextFollower
             }
+            guard let follower else { throw DeviceInterface.Refused(.busy) }
+            return (lines, follower)
         }
     }
 

@@ -1,3 +1,4 @@
+import Synchronization
 import TouchstoneCore
 import TouchstoneTransport
 
@@ -33,20 +34,66 @@ extension DeviceService {
     private func read(
         _ request: DeviceInterface.ReadLog.Parameters, _ call: VarlinkCall<DeviceInterface.ReadLog>
     ) throws {
-        var lines: [String] = []
-        for line in try log.lines(newest: request.newest) {
-            lines.append(line)
-            guard lines.count == DeviceInterface.logLinesPerMessage else { continue }
-            guard call.continueWhenTaken(.init(lines: lines)) else { return }
-            lines = []
-        }
-        call.reply(.init(lines: lines))
+        guard send(try log.lines(newest: request.newest), call) else { return }
+        call.reply(.init(lines: []))
     }
 
     private func follow(
         _ request: DeviceInterface.ReadLog.Parameters, _ call: VarlinkCall<DeviceInterface.ReadLog>
     ) throws {
-        let follower = try log.follow(newest: request.newest) { call.continue(.init(lines: $0)) }
+        // New lines, for as long as those that were there before are being told.
+        let waiting = Waiting()
+        let (lines, follower) = try log.follow(newest: request.newest, process: call.connection.peer.processID) { new in
+            switch waiting.add(new) {
+            case .waits: break
+            case .isTooMany: call.drop()
+            case .isNext:
+                // What waits for one that does not read has an end.
+                guard call.connection.isReading else { return call.drop() }
+                call.continue(.init(lines: new))
+            }
+        }
         call.connection.onClose { [log] in log.unfollow(follower) }
+        guard send(lines, call) else { return }
+        while let new = waiting.take() {
+            guard send(new, call) else { return }
+        }
+    }
+
+    /// - Returns: Whether the peer has taken them all.
+    private func send(_ lines: some Sequence<String>, _ call: VarlinkCall<DeviceInterface.ReadLog>) -> Bool {
+        for batch in LogBatches(lines) {
+            guard call.continueWhenTaken(.init(lines: batch)) else { return false }
+        }
+        return true
+    }
+
+    /// New lines that wait until it is their turn.
+    private final class Waiting: Sendable {
+        enum Addition { case waits, isTooMany, isNext }
+
+        /// nil once nothing waits any more.
+        private let lines = Mutex<[String]?>([])
+        private static let maximum = 1024
+
+        func add(_ new: [String]) -> Addition {
+            lines.withLock { lines in
+                guard let count = lines?.count else { return .isNext }
+                guard count + new.count <= Self.maximum else { return .isTooMany }
+                lines? += new
+                return .waits
+            }
+        }
+
+        func take() -> [String]? {
+            lines.withLock { lines in
+                guard let waiting = lines, !waiting.isEmpty else {
+                    lines = nil
+                    return nil
+                }
+                lines = []
+                return waiting
+            }
+        }
     }
 }

@@ -1,6 +1,7 @@
 package import Foundation
 import Glibc
 import Synchronization
+import TouchstoneCore
 
 /// The log on the disk.
 ///
@@ -12,6 +13,8 @@ package final class LogFiles: LogStorage {
     private let current = Mutex<Int32>(-1)
 
     package static let name = "audit.log"
+    /// A file with a larger number is none of ours.
+    private static let maximumNumber = 1_000_000_000
 
     /// The log cannot be used; says which file and why.
     struct Failure: Error, CustomStringConvertible {
@@ -69,10 +72,18 @@ package final class LogFiles: LogStorage {
         guard descriptor >= 0 else { throw Failure(path) }
         do {
             let size = try Self.size(descriptor, path)
-            var last = UInt8(ascii: "\n")
-            if size > 0, unsafe pread(descriptor, &last, 1, off_t(size - 1)) != 1 { throw Failure(path) }
-            // A line cut short by a power cut stays one damaged line, and takes none with it.
-            if last != UInt8(ascii: "\n"), unsafe write(descriptor, "\n", 1) != 1 { throw Failure(path) }
+            var end = [UInt8](repeating: 0, count: min(size, LogEntry.maximumLineBytes))
+            let count = end.count
+            guard unsafe pread(descriptor, &end, count, off_t(size - count)) == count else { throw Failure(path) }
+            let unfinished = end[((end.lastIndex(of: UInt8(ascii: "\n")) ?? -1) + 1)...]
+            if unfinished.isEmpty { return descriptor }
+            // A power cut took the end of a line: what is left of it is no entry, and no sign of anybody's hand. What is longer than a line, or
+            // lacks but the line's end, stays.
+            if unfinished.count < count || count == size, unfinished.last != UInt8(ascii: "}") {
+                guard ftruncate(descriptor, off_t(size - unfinished.count)) == 0 else { throw Failure(path) }
+            } else if unsafe write(descriptor, "\n", 1) != 1 {
+                throw Failure(path)
+            }
             return descriptor
         } catch {
             close(descriptor)
@@ -91,6 +102,8 @@ package final class LogFiles: LogStorage {
 
     private func rotate() throws {
         let next = (try numbers().last ?? 0) + 1
+        // Then the file grows: nothing is written over another.
+        guard next <= Self.maximumNumber else { return }
         guard unsafe rename(path, "\(path).\(next)") == 0 else { throw Failure(path) }
     }
 
@@ -99,7 +112,7 @@ package final class LogFiles: LogStorage {
         try FileManager.default.contentsOfDirectory(atPath: directory.path)
             .compactMap { name in
                 guard name.hasPrefix("\(Self.name)."), let number = Int(name.dropFirst(Self.name.count + 1)),
-                    number > 0, "\(Self.name).\(number)" == name
+                    (1...Self.maximumNumber).contains(number), "\(Self.name).\(number)" == name
                 else { return nil }
                 return number
             }

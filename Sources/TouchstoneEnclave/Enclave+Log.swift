@@ -151,14 +151,14 @@ extension EnclaveHost {
 
     /// Writes what was only counted, and says where the log ends.
     func logHead() -> LogHead {
-        log { log, now, date in log.lines(now: now, date: date, isFinal: true) }
+        log { log, now, date in log.linesWithCounts(now: now, date: date) }
         return read { enclave, _ in enclave.log.head }
     }
 
     /// Begins the log of this boot; a state that cannot be written is no reason not to boot.
-    func resumeLog(lastLine: String?) {
+    func resumeLog(newestLines: [String]) {
         keepingLog { log, now, date in
-            log.resume(lastLine: lastLine)
+            log.resume(newestLines: newestLines)
             return log.lines(now: now, date: date)
         }
     }

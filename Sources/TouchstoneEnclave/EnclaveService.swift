@@ -208,7 +208,7 @@ package struct EnclaveService: Sendable {
     private var logging: [VarlinkHandler] {
         [
             .method(EnclaveInterface.ResumeLog.self) { request, _ in
-                host.resumeLog(lastLine: request.lastLine)
+                host.resumeLog(newestLines: request.newestLines)
                 return Empty()
             },
             .method(EnclaveInterface.GetLogHead.self) { _, _ in .init(head: host.logHead()) },

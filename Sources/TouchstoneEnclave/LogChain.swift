@@ -28,8 +28,8 @@ struct LogChain {
     enum Limits {
         /// Seconds in which equal repeatable facts become one entry.
         static let window = 10.0
-        /// Different facts that are counted at once; one more ends the counting of all.
-        static let repeats = 256
+        /// Repeatable entries in one second; what is more is only counted, all together.
+        static let entriesPerSecond = 20
         /// Characters of an application identifier.
         static let appCharacters = 200
         /// Facts that wait for the log to be resumed; more are not made an entry of.
@@ -41,6 +41,14 @@ struct LogChain {
         var count = 0
     }
 
+    /// What was written since a second began.
+    private struct Second {
+        var began = 0.0
+        var entries = 0
+        /// Facts that came when the second was full.
+        var others = 0
+    }
+
     private let key: SymmetricKey
     private let boot: String
     private(set) var head: LogHead
@@ -49,7 +57,9 @@ struct LogChain {
     private var isResumed = false
     private(set) var isClosed = false
     private var waiting: [LogFact] = []
+    /// No more than begin within a window.
     private var repeats: [LogFact: Repeat] = [:]
+    private var second = Second()
 
     init(deviceKey: SecretBytes, kept: KeptLog?) {
         key = deviceKey.derive("log").symmetricKey
@@ -62,7 +72,7 @@ struct LogChain {
     var toKeep: KeptLog { isResumed ? KeptLog(head: head, isOpen: !isClosed) : kept }
 
     /// Whether anything is counted that no entry tells of yet.
-    var isCounting: Bool { !repeats.isEmpty }
+    var isCounting: Bool { !repeats.isEmpty || second.others > 0 }
 
     mutating func note(_ fact: LogFact) {
         guard !isClosed, waiting.count < Limits.waiting else { return }
@@ -72,15 +82,20 @@ struct LogChain {
         waiting.append(fact)
     }
 
-    /// Goes on after the last line that was written, where it is ours and not older than what was kept; else after what was kept.
-    mutating func resume(lastLine: String?) {
+    /// Goes on after the last of these lines that is ours, where it is not older than what was kept; else after what was kept.
+    ///
+    /// What follows that line was not whole when a power cut came, say: the next entry has its number.
+    mutating func resume(newestLines: [String]) {
         guard !isResumed else { return }
         isResumed = true
         var started = LogFact(event: .deviceStarted)
-        let last = lastLine.flatMap { isGenuine($0) ? LogEntry(line: $0)?.head : nil }
+        let lines = newestLines.suffix(EnclaveInterface.ResumeLog.maximumLines)
+        let place = lines.lastIndex(where: isGenuine)
+        let last = place.flatMap { LogEntry(line: lines[$0])?.head }
         switch last {
-        case nil where lastLine == nil && kept.head == .empty: break
-        case let last? where last == kept.head: started.result = kept.isOpen ? "after-crash" : "ok"
+        case nil where lines.isEmpty && kept.head == .empty: break
+        case let last? where last == kept.head && kept.isOpen: started.result = "after-crash"
+        case let last? where last == kept.head && place == lines.indices.last: break
         case let last? where last.sequence > kept.head.sequence:
             head = last
             // Nothing is written after the end was kept: the state is an older one.
@@ -90,12 +105,16 @@ struct LogChain {
         waiting.insert(started, at: 0)
     }
 
-    /// The lines of what was noted; with `isFinal` also of what is being counted.
-    mutating func lines(now: Double, date: Date, isFinal: Bool = false) -> [String] {
-        guard isResumed, !waiting.isEmpty || !repeats.isEmpty else { return [] }
+    /// The lines of what was noted.
+    mutating func lines(now: Double, date: Date) -> [String] {
+        guard isResumed, !waiting.isEmpty || isCounting else { return [] }
         var lines: [String] = []
+        if now < second.began || now - second.began >= 1 {
+            lines += endSecond(date)
+            second.began = now
+        }
         // Before what is new, so that a count stands before what came after it.
-        lines += endRepeats(date) { isFinal || now - $1.since >= Limits.window }
+        lines += endRepeats(date) { now - $1.since >= Limits.window }
         for fact in waiting {
             guard fact.isRepeatable else {
                 // Somebody touched a sensor for this app, or typed: what it does next is told at once again.
@@ -108,19 +127,39 @@ struct LogChain {
                 repeats[fact]?.count = isTooMany ? .max : sum
                 continue
             }
-            if repeats.count >= Limits.repeats { lines += endRepeats(date) { _, _ in true } }
+            guard second.entries < Limits.entriesPerSecond else {
+                second.others += fact.count ?? 1
+                continue
+            }
+            second.entries += 1
             repeats[fact] = Repeat(since: now)
             lines.append(line(fact, date))
         }
         waiting = []
-        if isFinal { lines += endRepeats(date) { _, _ in true } }
+        return lines
+    }
+
+    /// As `lines`, and those of what is being counted, which is counted on.
+    ///
+    /// No more of them than there may be in a second: who asks again and again gets no more entries by it.
+    mutating func linesWithCounts(now: Double, date: Date) -> [String] {
+        var lines = lines(now: now, date: date)
+        guard isResumed else { return lines }
+        for (fact, counted) in repeats.sorted(by: { $0.value.since < $1.value.since })
+        where counted.count > 0 && second.entries < Limits.entriesPerSecond {
+            second.entries += 1
+            repeats[fact]?.count = 0
+            lines.append(line(fact, counted, date))
+        }
         return lines
     }
 
     /// The last line of this boot.
     mutating func close(now: Double, date: Date) -> [String] {
         guard isResumed, !isClosed else { return [] }
-        var last = lines(now: now, date: date, isFinal: true)
+        var last = lines(now: now, date: date)
+        last += endRepeats(date) { _, _ in true }
+        last += endSecond(date)
         last.append(line(LogFact(event: .deviceStopped), date))
         isClosed = true
         return last
@@ -131,12 +170,22 @@ struct LogChain {
         var lines: [String] = []
         for (fact, counted) in repeats.filter(isOver).sorted(by: { $0.value.since < $1.value.since }) {
             repeats[fact] = nil
-            guard counted.count > 0 else { continue }
-            var told = fact
-            told.count = counted.count
-            lines.append(line(told, date))
+            if counted.count > 0 { lines.append(line(fact, counted, date)) }
         }
         return lines
+    }
+
+    /// What came when the second was full becomes one entry.
+    private mutating func endSecond(_ date: Date) -> [String] {
+        defer { second = Second() }
+        guard second.others > 0 else { return [] }
+        return [line(LogFact(event: .others, count: second.others), date)]
+    }
+
+    private mutating func line(_ fact: LogFact, _ counted: Repeat, _ date: Date) -> String {
+        var told = fact
+        told.count = counted.count
+        return line(told, date)
     }
 
     // MARK: lines

@@ -87,15 +87,17 @@ public final class LAEnvironment: NSObject, Sendable {
     /// - Parameter observer: The observer.
     public func addObserver(_ observer: any Observer) {
         let observation = Observation(observer)
-        let turn: Int? = watch.withLock { watch in
+        let (turn, old): (Int?, VarlinkClient?) = watch.withLock { watch in
             let isWatched = watch.hasObservers()
             if !watch.observations.contains(where: { $0.name == observation.name }) {
                 watch.observations.append(observation)
             }
-            if isWatched { return nil }
-            watch.turn += 1
-            return watch.turn
+            if isWatched { return (nil, nil) }
+            // The thread of observers that are all gone may still listen.
+            let old = watch.end()
+            return (watch.turn, old)
         }
+        old?.close()
         guard let turn else { return }
         // What changes from here on is told, however long the connection takes.
         let state = state

@@ -8,7 +8,7 @@ internal import TouchstoneTransport
 /// removed. No other app sees them.
 ///
 /// An identifier stands for one right: a right that is saved under one that is taken takes the place of the other, whose key and secret are
-/// gone for good.
+/// gone for good. It does so in one step: a crash leaves the one or the other, and of two that are saved at once the later stays.
 ///
 /// > Source: EV-64. Without a device: `errSecNotAvailable` in `NSOSStatusErrorDomain`.
 ///
@@ -34,7 +34,7 @@ public final class LARightStore: NSObject {
         forIdentifier identifier: String,
         completion handler: @escaping @Sendable (LAPersistedRight?, (any Error)?) -> Void
     ) {
-        run({ try StoredRight(identifier, on: $0) }) { handler($0.value.map(LAPersistedRight.init), $0.failure) }
+        run({ try StoredRight.find(identifier, on: $0) }) { handler($0.value.map(LAPersistedRight.init), $0.failure) }
     }
 
     /// Finds a right that was saved; nobody is asked, and it is not authorised.
@@ -44,7 +44,7 @@ public final class LARightStore: NSObject {
     /// - Throws: As the form with a completion.
     @discardableResult
     public func right(forIdentifier identifier: String) async throws -> LAPersistedRight {
-        LAPersistedRight(try await run { try StoredRight(identifier, on: $0) })
+        LAPersistedRight(try await run { try StoredRight.find(identifier, on: $0) })
     }
 
     // MARK: - Saving

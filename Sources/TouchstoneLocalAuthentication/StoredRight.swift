@@ -61,13 +61,21 @@ struct StoredRight: Sendable {
     /// Finds a right without asking anybody.
     ///
     /// - Throws: An `NSError` with `errSecItemNotFound` where there is none, or none any more (AC-51).
-    init(_ identifier: String, on endpoint: any VarlinkEndpoint) throws {
+    static func find(_ identifier: String, on endpoint: any VarlinkEndpoint) throws -> StoredRight {
         let rows = try Rows(on: endpoint)
-        var query = rows.record(identifier)
-        query[kSecReturnAttributes] = true
-        let record = try Self.copy(query) as? [String: Any]
-        guard let label = record?[kSecAttrGeneric as String] as? Data else { throw Self.failure(errSecItemNotFound) }
-        try self.init(identifier, rows, label, on: endpoint)
+        var last: Data?
+        while true {
+            guard let label = try label(of: rows.record(identifier)) else {
+                deleteUselessKeys(rows.key(identifier), on: endpoint)
+                throw failure(errSecItemNotFound)
+            }
+            do {
+                return try StoredRight(identifier, rows, label, on: endpoint)
+            } catch let error as NSError where error.code == Int(errSecItemNotFound) && label != last {
+                // Replaced between the two: the record names another key now.
+                last = label
+            }
+        }
     }
 
     private init(_ identifier: String, _ rows: Rows, _ label: Data, on endpoint: any VarlinkEndpoint) throws {
@@ -89,35 +97,56 @@ struct StoredRight: Sendable {
 
     // MARK: - Saving
 
-    /// Saves a right; one that is there under the same identifier is replaced.
+    /// Saves a right; one that is there under the same identifier is replaced in one step, so that a crash leaves the one or the other.
     static func save(
         _ flags: AccessControl.Flags, _ identifier: String, _ secret: Data?, on endpoint: any VarlinkEndpoint
     ) throws -> StoredRight {
         let rows = try Rows(on: endpoint)
-        let (label, publicKey) = try makeKey(rows, identifier, flags)
+        let record = rows.record(identifier)
+        let (label, key) = try makeKey(rows, identifier, flags)
+        func deleteKey(_ label: Data) -> OSStatus {
+            var key = rows.key(identifier)
+            key[kSecAttrApplicationLabel] = label
+            return SecItemDelete(key as CFDictionary)
+        }
+        let right: StoredRight
+        let replaced: Data?
         do {
-            var record = rows.record(identifier)
-            record[kSecAttrGeneric] = label
-            record[kSecAttrAccessible] = kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly
-            record[kSecValueData] = try secret.map { secret in
+            guard let publicKey = SecKeyCopyPublicKey(key) else { throw failure(errSecInternalError) }
+            right = StoredRight(
+                identifier: identifier, authorization: RightAuthorization(flags, on: endpoint), privateKey: key,
+                publicKey: publicKey, rows: rows, label: label)
+            let ciphertext = try secret.map { secret in
                 try unsafe unwrapping { unsafe SecKeyCreateEncryptedData(publicKey, encryption, secret as NSData, &$0) }
                     as Data
             }
-            try add(record, inPlaceOf: rows.record(identifier))
+            replaced = try write(label, ciphertext ?? Data(), to: record)
         } catch {
-            var key = rows.key(identifier)
-            key[kSecAttrApplicationLabel] = label
-            SecItemDelete(key as CFDictionary)
+            // Where the device went away in between, the record may name the key already.
+            if let isNamed = try? self.label(of: record) == label, !isNamed { _ = deleteKey(label) }
             throw error
         }
-        try deleteKeys(rows.key(identifier), except: label)
-        return try StoredRight(identifier, rows, label, on: endpoint)
+        // No other: it may be of a right that is being saved at the same time.
+        if let replaced { try check(deleteKey(replaced), tolerates: errSecItemNotFound) }
+        return right
     }
 
-    /// - Returns: The hash of the public key, and that key.
+    private init(
+        identifier: String, authorization: RightAuthorization, privateKey: SecKey, publicKey: SecKey, rows: Rows,
+        label: Data
+    ) {
+        self.identifier = identifier
+        self.authorization = authorization
+        self.privateKey = privateKey
+        self.publicKey = publicKey
+        self.rows = rows
+        self.label = label
+    }
+
+    /// - Returns: The hash of the public key, and the key.
     private static func makeKey(
         _ rows: Rows, _ identifier: String, _ flags: AccessControl.Flags
-    ) throws -> (label: Data, publicKey: SecKey) {
+    ) throws -> (label: Data, key: SecKey) {
         let control = try AccessControl(protection: protection, flags: flags.union(.privateKeyUsage))
         let privateAttributes: [CFString: Any] = [
             kSecAttrIsPermanent: true, kSecAttrApplicationTag: Rows.tag(identifier), kSecAttrLabel: Rows.name,
@@ -128,32 +157,35 @@ struct StoredRight: Sendable {
             kSecAttrTokenID: kSecAttrTokenIDSecureEnclave, kSecPrivateKeyAttrs: privateAttributes as NSDictionary,
         ]
         let key = try unsafe unwrapping { unsafe SecKeyCreateRandomKey(attributes as CFDictionary, &$0) }
-        guard let label = (SecKeyCopyAttributes(key) as? [String: Any])?[kSecAttrApplicationLabel as String] as? Data,
-            let publicKey = SecKeyCopyPublicKey(key)
+        guard let label = (SecKeyCopyAttributes(key) as? [String: Any])?[kSecAttrApplicationLabel as String] as? Data
         else { throw failure(errSecInternalError) }
-        return (label, publicKey)
+        return (label, key)
     }
 
-    private static func add(_ record: [CFString: Any], inPlaceOf old: [CFString: Any]) throws {
-        // Another process may save the same right at the same time: the later one stays.
+    /// Writes a record, in the place of the one that is there.
+    ///
+    /// - Returns: The label of the key that the replaced record named; nil where there was none.
+    private static func write(_ label: Data, _ ciphertext: Data, to record: [CFString: Any]) throws -> Data? {
+        let contents: [CFString: Any] = [
+            kSecAttrGeneric: label, kSecAttrAccessible: kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly,
+            kSecValueData: ciphertext,
+        ]
+        // Another thread or process may save the same right at the same time: the later one stays, and each deletes what it replaced.
         for _ in 0..<maximumTries {
-            let status = SecItemAdd(record as CFDictionary, nil)
-            guard status == errSecDuplicateItem else { return try check(status) }
-            try check(SecItemDelete(old as CFDictionary), tolerates: errSecItemNotFound)
+            if let old = try self.label(of: record) {
+                var query = record
+                query[kSecAttrGeneric] = old
+                let status = SecItemUpdate(query as CFDictionary, contents as CFDictionary)
+                if status == errSecItemNotFound { continue }
+                try check(status)
+                return old
+            }
+            let status = SecItemAdd(record.merging(contents) { $1 } as CFDictionary, nil)
+            if status == errSecDuplicateItem { continue }
+            try check(status)
+            return nil
         }
         throw failure(errSecDuplicateItem)
-    }
-
-    private static func deleteKeys(_ keys: [CFString: Any], except label: Data) throws {
-        var query = keys
-        query[kSecReturnAttributes] = true
-        query[kSecMatchLimit] = kSecMatchLimitAll
-        let found = try copy(query) as? [[String: Any]] ?? []
-        for case let other as Data in found.map({ $0[kSecAttrApplicationLabel as String] }) where other != label {
-            var key = keys
-            key[kSecAttrApplicationLabel] = other
-            try check(SecItemDelete(key as CFDictionary), tolerates: errSecItemNotFound)
-        }
     }
 
     // MARK: - Removing
@@ -161,12 +193,11 @@ struct StoredRight: Sendable {
     /// - Throws: An `NSError` with `errSecItemNotFound` where there is none.
     static func remove(_ identifier: String, on endpoint: any VarlinkEndpoint) throws {
         let rows = try Rows(on: endpoint)
+        // Of what went with the passcode there may be rows, and no right.
+        let isGone = (try? label(of: rows.record(identifier)) == nil) ?? false
         let record = SecItemDelete(rows.record(identifier) as CFDictionary)
-        let keys = SecItemDelete(rows.key(identifier) as CFDictionary)
-        // Of a right that was not wholly saved there is a key alone.
-        if record == errSecItemNotFound { return try check(keys) }
-        try check(record)
-        try check(keys, tolerates: errSecItemNotFound)
+        try check(SecItemDelete(rows.key(identifier) as CFDictionary), tolerates: errSecItemNotFound)
+        try check(isGone ? errSecItemNotFound : record)
     }
 
     static func removeAll(on endpoint: any VarlinkEndpoint) throws {
@@ -240,6 +271,50 @@ struct StoredRight: Sendable {
         throw unsafe error?.takeRetainedValue() ?? failure(errSecInternalError)
     }
 
+    /// The label of the key that a record names; nil where there is no such record.
+    private static func label(of record: [CFString: Any]) throws -> Data? {
+        var query = record
+        query[kSecReturnAttributes] = true
+        do {
+            return (try copy(query) as? [String: Any])?[kSecAttrGeneric as String] as? Data
+        } catch let error as NSError where error.code == Int(errSecItemNotFound) {
+            return nil
+        }
+    }
+
+    /// Deletes those keys that nobody can ever use again: their record went with the passcode.
+    ///
+    /// One that can be used may be of a right that is being saved, and whose record is on its way.
+    private static func deleteUselessKeys(_ keys: [CFString: Any], on endpoint: any VarlinkEndpoint) {
+        var query = keys
+        query[kSecReturnRef] = true
+        query[kSecReturnAttributes] = true
+        query[kSecMatchLimit] = kSecMatchLimitAll
+        query[kSecUseAuthenticationContext] = SilentContext(endpoint)
+        let found = (try? copy(query)) as? [[String: Any]] ?? []
+        for attributes in found {
+            guard let key = attributes[kSecValueRef as String] as? SecKey,
+                let label = attributes[kSecAttrApplicationLabel as String] as? Data, isUseless(key)
+            else { continue }
+            var query = keys
+            query[kSecAttrApplicationLabel] = label
+            SecItemDelete(query as CFDictionary)
+        }
+    }
+
+    /// AC-52: the device says so where a key is used, and of one that can be used that the owner would have to be asked.
+    private static func isUseless(_ key: SecKey) -> Bool {
+        do {
+            _ = try unsafe unwrapping {
+                unsafe SecKeyCreateSignature(key, .ecdsaSignatureMessageX962SHA256, NSData(), &$0)
+            }
+            return false
+        } catch {
+            let reason = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+            return reason?.domain == "CryptoTokenKit" && reason?.code == -3
+        }
+    }
+
     private static func copy(_ query: [CFString: Any]) throws -> CFTypeRef? {
         var found: CFTypeRef?
         try check(unsafe SecItemCopyMatching(query as CFDictionary, &found))
@@ -254,5 +329,5 @@ struct StoredRight: Sendable {
         NSError(domain: NSOSStatusErrorDomain, code: Int(status))
     }
 
-    private static let maximumTries = 4
+    private static let maximumTries = 64
 }

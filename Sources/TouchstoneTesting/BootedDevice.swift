@@ -74,6 +74,7 @@ package final class BootedDevice: Sendable {
     var prompt: String? { authentication.prompt?.identifier }
 
     func client() throws -> VarlinkClient { try ownerEndpoint.client() }
+    func connection() throws -> any VarlinkChannel { try ownerEndpoint.connect() }
 
     /// As another user would have it whom the file system let through.
     func client(userID: UInt32) throws -> VarlinkClient {

@@ -60,13 +60,39 @@ import TouchstoneCore
         #expect(Array(lines) == ["first"])
     }
 
-    @Test func aLineCutShortStaysByItself() throws {
-        try Data("whole\nhal".utf8).write(to: URL(fileURLWithPath: directory.path()))
+    @Test(
+        "Half a line that a power cut left is taken away; one that lacks but its end stays, as does what was never a line",
+        arguments: [
+            ("whole\nhal", ["whole"]), ("hal", []), ("", []), ("{1}\n{2", ["{1}"]), ("{1}\n{2}", ["{1}", "{2}"]),
+            ("{1}", ["{1}"]),
+            ("whole\n" + String(repeating: "x", count: 5000), ["whole", String(repeating: "x", count: 5000)]),
+        ])
+    func aLineCutShort(text: String, left: [String]) throws {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: directory.path()))
         chmod(directory.path(), 0o600)
         let files = LogFiles(directory: directory.url)
-        #expect(try all(files) == ["whole", "hal"])
         try files.append("next")
-        #expect(try all(files) == ["whole", "hal", "next"])
+        #expect(try all(files) == left + ["next"])
+    }
+
+    @Test(
+        "A file whose number is beyond all that there can be is none of the log's, and none is written over",
+        arguments: ["9223372036854775807", "1000000001", "99999999999999999999", "0", "-1", "01", "x"])
+    func strangeNumber(number: String) throws {
+        let stranger = directory.path("audit.log.\(number)")
+        try Data("stranger\n".utf8).write(to: URL(fileURLWithPath: stranger))
+        let files = LogFiles(directory: directory.url, maximumBytes: 10)
+        for number in 1...9 { try files.append("line number \(number)") }
+        #expect(try all(files) == (1...9).map { "line number \($0)" })
+        #expect(try String(contentsOfFile: stranger, encoding: .utf8) == "stranger\n")
+    }
+
+    @Test("After the largest number the file grows") func largestNumber() throws {
+        try Data("first\n".utf8).write(to: URL(fileURLWithPath: directory.path("audit.log.1000000000")))
+        chmod(directory.path("audit.log.1000000000"), 0o600)
+        let files = LogFiles(directory: directory.url, maximumBytes: 10)
+        for number in 1...9 { try files.append("line number \(number)") }
+        #expect(try all(files) == ["first"] + (1...9).map { "line number \($0)" })
     }
 
     @Test func aLineWithoutEndComesInParts() throws {

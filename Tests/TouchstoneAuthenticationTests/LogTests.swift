@@ -1,8 +1,10 @@
 import Foundation
 import LocalAuthentication
 import Security
+import Synchronization
 import Testing
 import TouchstoneCore
+import TouchstoneTransport
 
 @testable import TouchstoneTesting
 
@@ -54,14 +56,14 @@ import TouchstoneCore
 
     // MARK: events
 
-    @Test("#18: setting a device up is logged") func setUp() throws {
+    @Test("Threat 34: setting a device up is logged") func setUp() throws {
         #expect(
             try told(entries(after: 0)) == [
                 "device-started - - - ok", "passcode-set - - - ok", "biometry-enrolled - - touch-id ok",
             ])
     }
 
-    @Test("#18: an evaluation by a finger: who, what, by which factor") func finger() async throws {
+    @Test("Threat 34: an evaluation by a finger: who, what, by which factor") func finger() async throws {
         await device.run {
             device.present(.finger(1))
             #expect(await evaluate(biometrics) == nil)
@@ -72,7 +74,9 @@ import TouchstoneCore
             ])
     }
 
-    @Test("#18: an evaluation by the passcode after a non-match and a wrong passcode") func passcode() async throws {
+    @Test("Threat 34: an evaluation by the passcode after a non-match and a wrong passcode") func passcode()
+        async throws
+    {
         await device.run(as: "org.example.bank") {
             device.present(.nonMatch, .fallback, .passcode("0000"), .passcode("1234"))
             #expect(await evaluate(deviceOwner) == nil)
@@ -87,7 +91,7 @@ import TouchstoneCore
     }
 
     @Test(
-        "#18: the precise reason of an evaluation that failed",
+        "Threat 34: the precise reason of an evaluation that failed",
         arguments: [
             (SimulatedDevice.Action.cancel, "userCancel"), (.leaveApp, "systemCancel"),
         ]) func cancelled(action: SimulatedDevice.Action, result: String) async throws
@@ -99,7 +103,7 @@ import TouchstoneCore
         #expect(try told(entries()).last == "evaluation-ended me biometryAny - \(result)")
     }
 
-    @Test("#18: an evaluation whose app invalidates its context, and one that a newer takes the place of")
+    @Test("Threat 34: an evaluation whose app invalidates its context, and one that a newer takes the place of")
     func appCancels()
         async throws
     {
@@ -119,7 +123,9 @@ import TouchstoneCore
             ])
     }
 
-    @Test("#18, EV-31: a proof that is used again says so, and many times are one entry") func reuse() async throws {
+    @Test("Threat 34, EV-31: a proof that is used again says so, and many times are one entry") func reuse()
+        async throws
+    {
         await device.run {
             let context = LAContext()
             device.present(.finger(1))
@@ -131,7 +137,8 @@ import TouchstoneCore
             ])
     }
 
-    @Test("#18, EV-26: five non-matches are five entries and the lockout, and what is refused afterwards says why")
+    @Test(
+        "Threat 34, EV-26: five non-matches are five entries and the lockout, and what is refused afterwards says why")
     func lockout() async throws {
         await device.run { await device.lockOutBiometry() }
         let told = try told(entries())
@@ -141,7 +148,7 @@ import TouchstoneCore
         #expect(await device.run { await evaluate(biometrics) } == .biometryLockout)
     }
 
-    @Test("#18: locking, and unlocking by finger, passcode and wrong ones") func lockScreen() throws {
+    @Test("Threat 34: locking, and unlocking by finger, passcode and wrong ones") func lockScreen() throws {
         try device.lock()
         try device.unlock(finger: nil)
         try device.unlock(finger: 1)
@@ -157,7 +164,7 @@ import TouchstoneCore
             ])
     }
 
-    @Test("#18: changing and removing passcode and fingers") func settings() throws {
+    @Test("Threat 34: changing and removing passcode and fingers") func settings() throws {
         try device.changePasscode(from: "1234", to: "5678")
         #expect(throws: SimulatedDeviceError.self) { try device.changePasscode(from: "1234", to: "9999") }
         try device.enrollFinger()
@@ -179,7 +186,7 @@ import TouchstoneCore
         #expect(try told(entries()).last?.hasPrefix("passcode-rejected - - - refused: busy") == true)
     }
 
-    @Test("#18: a face is told as one") func face() async throws {
+    @Test("Threat 34: a face is told as one") func face() async throws {
         let device = try SimulatedDevice(biometry: .faceID, passcode: "1234", fingers: 1)
         await device.run {
             device.present(.finger(1))
@@ -188,7 +195,7 @@ import TouchstoneCore
         #expect(try told(entries(device)).last == "evaluation-ended me biometryAny face-id ok")
     }
 
-    @Test("#18: opening an item of the owner's is logged with what opened it, an unprotected read is not")
+    @Test("Threat 34: opening an item of the owner's is logged with what opened it, an unprotected read is not")
     func items() throws {
         try device.run {
             try add("open", nil)
@@ -204,7 +211,7 @@ import TouchstoneCore
             ])
     }
 
-    @Test("#18: reading an item again and again with one proof is one entry and a count") func manyUses() throws {
+    @Test("Threat 34: reading an item again and again with one proof is one entry and a count") func manyUses() throws {
         try device.run {
             try add("guarded", .userPresence)
             let context = LAContext()
@@ -217,7 +224,8 @@ import TouchstoneCore
             ])
     }
 
-    @Test("#18: a private key is logged when it is made and when it is used, with what it was used for") func keys()
+    @Test("Threat 34: a private key is logged when it is made and when it is used, with what it was used for")
+    func keys()
         throws
     {
         try device.run {
@@ -246,7 +254,9 @@ import TouchstoneCore
             ])
     }
 
-    @Test("NP-42: an item that a new finger made useless, and a wrong application password: the log has the reason")
+    @Test(
+        "AC-46, AC-51: an item that a new finger made useless, and a wrong application password: the log has the reason"
+    )
     func preciseReasons() throws {
         try device.run {
             let right = LAContext()
@@ -271,7 +281,7 @@ import TouchstoneCore
         #expect(told.contains { $0.hasPrefix("item-opened") && $0.hasSuffix("biometryCurrentSet - enrolment-changed") })
     }
 
-    @Test("#18: who shows prompts came and went, on touchstoned's word") func agents() throws {
+    @Test("Threat 34: who shows prompts came and went, on touchstoned's word") func agents() throws {
         device.setAttended(false)
         var seen: [LogEntry] = []
         // The connection is closed on another thread.
@@ -279,7 +289,7 @@ import TouchstoneCore
         #expect(seen.map(\.event) == ["agent-connected", "agent-lost"])
     }
 
-    @Test("#18: restarts in order and without, and the log is whole over all of them") func restarts() throws {
+    @Test("Threat 34: restarts in order and without, and the log is whole over all of them") func restarts() throws {
         device.reboot()
         // So that the crash takes no line with it that was on its way.
         _ = try entries(after: 0)
@@ -301,17 +311,13 @@ import TouchstoneCore
         let head = try device.call(DeviceInterface.GetLogHead.self, Empty()).head
         var check = LogCheck()
         let lines = device.log.lines
-        for start in stride(from: 0, to: lines.count, by: DeviceInterface.logLinesPerMessage) {
-            let part = Array(lines[start...].prefix(DeviceInterface.logLinesPerMessage))
-            let genuine = try device.call(DeviceInterface.CheckLog.self, .init(lines: part)).genuine
-            try #require(genuine.count == part.count)
-            for (line, isGenuine) in zip(part, genuine) { check.add(line, isGenuine: isGenuine) }
-        }
+        try check.add(lines) { try device.call(DeviceInterface.CheckLog.self, .init(lines: $0)).genuine }
         check.finish(between: (head, head))
         return check.findings
     }
 
-    @Test("#18: lines that could not be written come later where they can; what was too much is missing, and told")
+    @Test(
+        "Threat 34: lines that could not be written come later where they can; what was too much is missing, and told")
     func fullDisk() throws {
         device.log.isFull = true
         try device.lock()
@@ -341,7 +347,7 @@ import TouchstoneCore
         #expect(range.count == interruption?.count)
     }
 
-    @Test("#18: nobody but the owner reads or checks the log") func ownerOnly() throws {
+    @Test("Threat 34: nobody but the owner reads or checks the log") func ownerOnly() throws {
         // Another user's connection is another peer: the same handlers, asked by uid 4242.
         let booted = device.booted.withLock { $0 }
         let stranger = try booted.client(userID: 4242)
@@ -354,7 +360,7 @@ import TouchstoneCore
         #expect(throws: Never.self) { try owner.call(DeviceInterface.GetLogHead.self, Empty()) }
     }
 
-    @Test("#18: reading gives the newest, all, and each new one") func reading() async throws {
+    @Test("Threat 34: reading gives the newest, all, and each new one") func reading() async throws {
         let owner = try device.booted.withLock { $0 }.client()
         var read: [String] = []
         _ = try device.call(DeviceInterface.GetLogHead.self, Empty())
@@ -374,6 +380,82 @@ import TouchstoneCore
             return read.count < 2
         }
         #expect(read == device.log.lines.suffix(2))
+    }
+
+    @Test("Threat 34: lines that are too long to be entries are damaged, however many, and the rest is checked")
+    func longLines() throws {
+        _ = try entries()
+        let count = device.log.lines.count
+        let long = String(repeating: "\u{1}", count: 4096)
+        device.log.lines += Array(repeating: long, count: 300) + [String(repeating: "x", count: 3 << 20)]
+        try device.lock()
+        _ = try entries()
+        let findings = try findings()
+        #expect(findings.count == 301)
+        #expect(Set(findings) == Set((1...301).map { .damaged(line: count + $0, entry: nil) }))
+        // As the owner reads them: in messages of a size that fits.
+        let owner = try device.booted.withLock { $0 }.client()
+        var read: [String] = []
+        try owner.stream(DeviceInterface.ReadLog.self, .init()) { reply in
+            let bytes = reply.lines.reduce(0) { $0 + $1.utf8.count }
+            #expect(reply.lines.count <= 1 || bytes <= LogBatches<[String]>.maximumBytes)
+            read += reply.lines
+            return true
+        }
+        #expect(read == device.log.lines)
+    }
+
+    @Test("Threat 34: lines go in batches of a number and a size, in order and none twice")
+    func batches() {
+        #expect(Array(LogBatches([String]())) == [])
+        let sizes = [1, 1 << 17, 1, (1 << 17) - 1, 1, 1 << 18, 0]
+        let lines = sizes.map { String(repeating: "x", count: $0) }
+        let batches = Array(LogBatches(lines))
+        #expect(batches.map { $0.map(\.utf8.count) } == [[1], [1 << 17], [1, (1 << 17) - 1], [1], [1 << 18], [0]])
+        let many = (1...2500).map(String.init)
+        #expect(Array(LogBatches(many)).map(\.count) == [1000, 1000, 500])
+        #expect(LogBatches(many).flatMap { $0 } == many)
+    }
+
+    @Test("Threat 34: one that follows and does not read is dropped, and the device goes on") func deafFollower()
+        async throws
+    {
+        let booted = device.booted.withLock { $0 }
+        let channel = try booted.connection()
+        let request = #"{"method":"io.touchstone.Device.ReadLog","parameters":{"newest":0,"follow":true},"more":true}"#
+        try channel.send(Data(request.utf8))
+        let isDropped = Mutex(false)
+        for _ in 0..<700 {
+            try device.lock()
+            try device.unlock(finger: 1)
+        }
+        _ = try entries()
+        // What was sent until then is still there to be read, and then nothing more.
+        Thread.detachNewThread {
+            while (try? channel.receive()) != nil {}
+            isDropped.withLock { $0 = true }
+        }
+        await eventually { isDropped.withLock { $0 } }
+    }
+
+    @Test("Threat 34: a process follows four times at once, and again when one has ended") func fewFollowers() throws {
+        let booted = device.booted.withLock { $0 }
+        func follow(_ body: () throws -> Void) throws {
+            var isFirst = true
+            try booted.client().stream(DeviceInterface.ReadLog.self, .init(newest: 1, follow: true)) { _ in
+                defer { isFirst = false }
+                if isFirst { try body() }
+                return false
+            }
+        }
+        _ = try entries()
+        for _ in 0..<2 {
+            let refused = #expect(throws: RemoteError.self) {
+                try follow { try follow { try follow { try follow { try follow {} } } } }
+            }
+            #expect(refused?.as(DeviceInterface.Refused.self)?.reason == .busy)
+            #expect(throws: Never.self) { try follow { try follow { try follow { try follow {} } } } }
+        }
     }
 
     // MARK: what is never in it

@@ -287,10 +287,61 @@ import TouchstoneTesting
             try await store.saveRight(LARight(), identifier: "safe", secret: secret)
             try device.removePasscode("1234")
             #expect(await status { try await store.right(forIdentifier: "safe") } == errSecItemNotFound)
+            #expect(keys() == 0, "what is left of it is deleted where it is looked for")
+            #expect(await status { try await store.removeRight(forIdentifier: "safe") } == errSecItemNotFound)
             #expect(await status { try await store.saveRight(LARight(), identifier: "safe") } != nil)
             try device.setPasscode("1234")
             #expect(await status { try await store.right(forIdentifier: "safe") } == errSecItemNotFound)
+            #expect(keys() == 0)
         }
+    }
+
+    @Test("KC-23: removing a right that went with the passcode says that it is not there, and takes what is left of it")
+    func removingAfterPasscodeRemoved() async throws {
+        try await device.run {
+            let right = try await store.saveRight(LARight(), identifier: "safe", secret: secret)
+            try device.removePasscode("1234")
+            try device.setPasscode("5678")
+            #expect(keys() == 1)
+            #expect(await status { try await store.removeRight(right) } == errSecItemNotFound)
+            #expect(keys() == 0)
+            // The key of a right that is there stays, whoever looks for another.
+            try await store.saveRight(LARight(), identifier: "other")
+            #expect(await status { try await store.right(forIdentifier: "safe") } == errSecItemNotFound)
+            #expect(keys() == 1)
+        }
+    }
+
+    @Test("EV-64: of rights saved under one identifier at once, while others look for it, one stays and works")
+    func concurrentSaves() async throws {
+        try await device.run {
+            for round in 0..<25 {
+                let identifier = "safe \(round % 2)"
+                if round % 3 == 0 { try await store.removeAllRights() }
+                await withTaskGroup(of: Void.self) { group in
+                    for writer in 0..<3 {
+                        group.addTask {
+                            await expectNoError {
+                                try await LARightStore.shared.saveRight(
+                                    LARight(), identifier: identifier, secret: Data("\(writer)".utf8))
+                            }
+                        }
+                    }
+                    group.addTask { _ = try? await LARightStore.shared.right(forIdentifier: identifier) }
+                }
+                let right = try await store.right(forIdentifier: identifier)
+                device.present(.finger(1))
+                #expect(await authorize(right) == nil)
+                #expect(["0", "1", "2"].contains(String(decoding: try await right.secret.rawData, as: UTF8.self)))
+                let signature = try await right.key.sign(message, algorithm: algorithm)
+                try await right.key.publicKey.verify(message, signature: signature, algorithm: algorithm)
+                #expect(keys() == (round % 3 == 0 ? 1 : 2), "each that was replaced is gone with its key")
+            }
+        }
+    }
+
+    private func expectNoError(_ body: @Sendable () async throws -> Void) async {
+        do { try await body() } catch { Issue.record("\(error)") }
     }
 
     // MARK: removing

@@ -20,11 +20,11 @@ private final class Boot: Sendable {
     let clock = Clock()
     private let received = Mutex<[String]>([])
 
-    init(_ storage: TestStorage, root: TestRoot = TestRoot(), lastLine: String? = nil) throws {
+    init(_ storage: TestStorage, root: TestRoot = TestRoot(), newestLines: [String] = []) throws {
         self.storage = storage
         host = try EnclaveHost(storage: storage, root: root, clock: clock, newPasscodeCost: { .minimum })
         host.watch { [weak self] event in self?.received.withLock { $0 += event.log ?? [] } }
-        host.resumeLog(lastLine: lastLine)
+        host.resumeLog(newestLines: newestLines)
     }
 
     convenience init(root: TestRoot = TestRoot()) throws {
@@ -73,14 +73,14 @@ extension LogFact {
 
     // MARK: what is found
 
-    @Test("#18: a log that nobody touched is whole") func whole() async throws {
+    @Test("Threat 34: a log that nobody touched is whole") func whole() async throws {
         let (boot, lines) = try await log()
         #expect(lines.count == 12)
         #expect(boot.findings(lines) == [])
         #expect(lines.compactMap(LogEntry.init(line:)).map(\.sequence) == Array(1...12))
     }
 
-    @Test("#18: every change of every byte of an entry is found, and only that entry is said to be damaged")
+    @Test("Threat 34: every change of every byte of an entry is found, and only that entry is said to be damaged")
     func everyByte() async throws {
         let (boot, lines) = try await log(4)
         let line = Array(lines[1].utf8)
@@ -105,7 +105,7 @@ extension LogFact {
         }
     }
 
-    @Test("#18: an entry removed is missing, wherever it stood") func removed() async throws {
+    @Test("Threat 34: an entry removed is missing, wherever it stood") func removed() async throws {
         let (boot, lines) = try await log()
         for index in lines.indices {
             var cut = lines
@@ -116,7 +116,7 @@ extension LogFact {
         #expect(boot.findings(Array(lines[..<3] + lines[7...])) == [.missing(4...7)])
     }
 
-    @Test("#18: a cut of the newest entries is found as long as the enclave runs, however many")
+    @Test("Threat 34: a cut of the newest entries is found as long as the enclave runs, however many")
     func truncated() async throws {
         let (boot, lines) = try await log()
         for count in lines.indices {
@@ -124,7 +124,7 @@ extension LogFact {
         }
     }
 
-    @Test("#18: entries exchanged are out of their place") func reordered() async throws {
+    @Test("Threat 34: entries exchanged are out of their place") func reordered() async throws {
         let (boot, lines) = try await log()
         for first in lines.indices {
             for second in lines.indices where second > first {
@@ -143,7 +143,7 @@ extension LogFact {
         }
     }
 
-    @Test("#18: an entry that is there twice, or was never written, is found") func inserted() async throws {
+    @Test("Threat 34: an entry that is there twice, or was never written, is found") func inserted() async throws {
         let (boot, lines) = try await log()
         for index in lines.indices {
             for place in (index + 1)...lines.count {
@@ -157,7 +157,7 @@ extension LogFact {
         #expect(boot.findings(lines + ["", "nonsense", "{}"]).count == 3)
     }
 
-    @Test("#18: another device's log is none of ours, whole or in part") func anotherDevice() async throws {
+    @Test("Threat 34: another device's log is none of ours, whole or in part") func anotherDevice() async throws {
         let (boot, lines) = try await log()
         let (_, others) = try await log(root: TestRoot(2))
         #expect(boot.findings(others).count == 12)
@@ -166,7 +166,9 @@ extension LogFact {
         #expect(boot.findings(mixed) == [.damaged(line: 6, entry: 6)])
     }
 
-    @Test("#18: a log that went two ways, as after an older state was put back, is found") func forked() async throws {
+    @Test("Threat 34: a log that went two ways, as after an older state was put back, is found") func forked()
+        async throws
+    {
         let storage = TestStorage(try Enclave.device(passcode: nil, fingers: 0).stateFile())
         func lines() async throws -> [String] {
             // From the same state, each time: what an owner of the disk can bring about.
@@ -175,12 +177,12 @@ extension LogFact {
             return await boot.written()
         }
         let (first, second) = (try await lines(), try await lines())
-        let boot = try Boot(TestStorage(storage.versions[0]), lastLine: second.last)
+        let boot = try Boot(TestStorage(storage.versions[0]), newestLines: second)
         #expect(boot.findings(Array(first[..<3] + second[3...]), isNewest: false) == [.forked(entry: 4, line: 4)])
         #expect(boot.findings(second, isNewest: false) == [], "each by itself is whole")
     }
 
-    @Test("#18: any edit at random is found", arguments: UInt64(1)...40) func random(seed: UInt64) async throws {
+    @Test("Threat 34: any edit at random is found", arguments: UInt64(1)...40) func random(seed: UInt64) async throws {
         let (boot, lines) = try await log(8)
         var numbers = SplitMix(seed)
         for _ in 0..<50 {
@@ -304,22 +306,65 @@ extension LogFact {
         for _ in 0..<3 { boot.host.note([.used(repeatable: true)]) }
         #expect(boot.host.logHead().sequence == 3)
         for _ in 0..<3 { boot.host.note([.used(repeatable: true)]) }
-        #expect(boot.host.closeLog().sequence == 6)
-        #expect(await boot.entries().map(\.count) == [nil, nil, 2, nil, 2, nil])
+        #expect(boot.host.closeLog().sequence == 5)
+        #expect(await boot.entries().map(\.count) == [nil, nil, 2, 3, nil])
         #expect(await boot.entries().last?.event == "device-stopped")
     }
 
-    @Test("Thousands of names do not make it remember more than 256, and none is lost") func boundedCounting()
-        async throws
+    @Test("Threat 34: who asks where the log ends, again and again, gets the counts and no more entries by it")
+    func askingEndsNoCount() async throws {
+        let boot = try Boot()
+        for _ in 0..<1000 {
+            boot.host.note([.used(repeatable: true)])
+            _ = boot.host.logHead()
+        }
+        #expect(await boot.entries().count == 1 + LogChain.Limits.entriesPerSecond)
+        boot.clock.advance(5)
+        boot.host.note([.used(repeatable: true)])
+        let counted = await boot.entries().filter { $0.event == "item-opened" }.count
+        #expect(counted == LogChain.Limits.entriesPerSecond, "the ten seconds are not over")
+        _ = boot.host.closeLog()
+        let entries = await boot.entries().filter { $0.event == "item-opened" }
+        #expect(entries.reduce(0) { $0 + ($1.count ?? 1) } == 1001)
+        #expect(boot.findings(await boot.written()) == [])
+    }
+
+    @Test(
+        "Threat 34: of what can be repeated there are 20 entries in a second and one of all others, and what cannot is told"
+    )
+    func ceiling() async throws {
+        let boot = try Boot()
+        for _ in 0..<2 {
+            for number in 0..<1000 { boot.host.note([.used("app \(number)", repeatable: true)]) }
+        }
+        boot.host.note([LogFact(event: .locked)])
+        #expect(await boot.entries().map(\.event).count { $0 == "item-opened" } == 20)
+        #expect(await boot.entries().last?.event == "locked")
+        boot.clock.advance(0.5)
+        boot.host.note([.used("app 2000", repeatable: true)])
+        #expect(await boot.entries().last?.event == "locked", "the second is not over")
+        boot.clock.advance(0.5)
+        boot.host.note([.used("app 2001", repeatable: true)])
+        let last = await boot.entries().suffix(2)
+        #expect(last.map(\.event) == ["others", "item-opened"])
+        // Of the twenty the second time was counted.
+        #expect(last.map(\.count) == [2 * 980 + 1, nil])
+        #expect(last.map(\.app) == [nil, "app 2001"])
+        boot.clock.advance(10)
+        boot.host.note([LogFact(event: .locked)])
+        let entries = await boot.entries().filter { ["item-opened", "others"].contains($0.event) }
+        #expect(entries.filter { $0.event == "item-opened" }.count == 20 + 1 + 20)
+        #expect(boot.findings(await boot.written()) == [])
+    }
+
+    @Test("Threat 34: what came when a second was full is told at the end as well") func othersAreNotLost() async throws
     {
         let boot = try Boot()
-        for round in 0..<2 {
-            for number in 0..<1000 { boot.host.note([.used("app \(number)", repeatable: true)]) }
-            #expect(boot.host.read { enclave, _ in enclave.log.isCounting }, "round \(round)")
-        }
-        _ = boot.host.logHead()
-        let entries = await boot.entries().filter { $0.event == "item-opened" }
-        #expect(entries.reduce(0) { $0 + ($1.count ?? 1) } == 2000)
+        for number in 0..<30 { boot.host.note([.used("app \(number)", repeatable: true)]) }
+        _ = boot.host.closeLog()
+        let last = await boot.entries().suffix(2)
+        #expect(last.map(\.event) == ["others", "device-stopped"])
+        #expect(last.first?.count == 10)
     }
 
     // MARK: from boot to boot
@@ -336,18 +381,16 @@ extension LogFact {
         boot.host.note([.used()])
         #expect(boot.host.logHead().sequence == lines.count, "nothing is written after the end")
 
-        let next = try Boot(TestStorage(try #require(boot.storage.versions.last)), lastLine: lines.last)
+        let next = try Boot(TestStorage(try #require(boot.storage.versions.last)), newestLines: lines)
         #expect(await results(next) == ["ok"])
         #expect(next.findings(lines + (await next.written())) == [])
 
-        for (last, what) in [(lines[lines.count - 2], "one"), (nil, "all"), ("nonsense", "damaged")] {
-            let after = try Boot(TestStorage(try #require(boot.storage.versions.last)), lastLine: last)
+        for (last, what) in [
+            (Array(lines.dropLast()), "one"), ([], "all"), (["nonsense"], "damaged"), (lines + ["nonsense"], "more"),
+        ] {
+            let after = try Boot(TestStorage(try #require(boot.storage.versions.last)), newestLines: last)
             #expect(await results(after) == ["log-cut"], "\(what)")
-            let kept = what == "one" ? Array(lines.dropLast()) : []
-            #expect(
-                after.findings(kept + (await after.written())).contains {
-                    if case .missing = $0 { true } else { false }
-                })
+            #expect(!after.findings(last + (await after.written())).isEmpty, "\(what)")
         }
     }
 
@@ -355,9 +398,30 @@ extension LogFact {
     func crash() async throws {
         let (boot, lines) = try await log()
         // The state was kept when the log began; the last two lines never came to the disk.
-        let next = try Boot(TestStorage(try #require(boot.storage.versions.last)), lastLine: lines[9])
+        let next = try Boot(TestStorage(try #require(boot.storage.versions.last)), newestLines: Array(lines[..<10]))
         #expect(await results(next) == ["after-crash"])
         #expect(next.findings(Array(lines[..<10]) + (await next.written())) == [])
+    }
+
+    @Test("Threat 34: after a power cut that left half a line it goes on after the last whole one") func halfALine()
+        async throws
+    {
+        let boot = try Boot()
+        for _ in 0..<8 { boot.host.note([.used()]) }
+        try boot.host.change { enclave, _ in
+            enclave.state.passcodeFailures = 1
+            enclave.note(LogFact(event: .passcodeRejected, result: "wrong"))
+            return ((), [])
+        }
+        for _ in 0..<6 { boot.host.note([.used()]) }
+        let lines = await boot.written()
+        try #require(lines.count == 16)
+        let torn = Array(lines[..<15]) + [String(lines[15].prefix(lines[15].utf8.count / 2))]
+        let next = try Boot(TestStorage(try #require(boot.storage.versions.last)), newestLines: torn)
+        #expect(await results(next) == ["after-crash"])
+        let more = await next.written()
+        #expect(next.findings(Array(lines[..<15]) + more) == [], "the half is taken away by who keeps the file")
+        #expect(next.findings(torn + more) == [.damaged(line: 16, entry: nil)])
     }
 
     @Test("Lines that were told before the end of the state last kept, and are gone after a crash, are missing")
@@ -370,7 +434,7 @@ extension LogFact {
             return ((), [])
         }
         let lines = await boot.written()
-        let next = try Boot(TestStorage(try #require(boot.storage.versions.last)), lastLine: lines[2])
+        let next = try Boot(TestStorage(try #require(boot.storage.versions.last)), newestLines: Array(lines[..<3]))
         #expect(await results(next) == ["log-cut"])
         #expect(next.findings(Array(lines[..<3]) + (await next.written())) == [.missing(4...5)])
     }
@@ -381,11 +445,11 @@ extension LogFact {
         _ = boot.host.closeLog()
         let old = try #require(boot.storage.versions.last)
         let lines = await boot.written()
-        let second = try Boot(TestStorage(old), lastLine: lines.last)
+        let second = try Boot(TestStorage(old), newestLines: lines)
         second.host.note([.used()])
         _ = second.host.closeLog()
         let more = await second.written()
-        let third = try Boot(TestStorage(old), lastLine: more.last)
+        let third = try Boot(TestStorage(old), newestLines: more)
         #expect(await results(third) == ["state-restored"])
         #expect(third.findings(lines + more + (await third.written())) == [])
     }
@@ -398,9 +462,9 @@ extension LogFact {
             storage: storage, root: TestRoot(), clock: StandingClock(), newPasscodeCost: { .minimum })
         for _ in 0..<5000 { host.note([.used()]) }
         #expect(host.logHead() == .empty)
-        host.resumeLog(lastLine: nil)
+        host.resumeLog(newestLines: [])
         #expect(host.logHead().sequence == 1 + LogChain.Limits.waiting)
-        host.resumeLog(lastLine: "x")
+        host.resumeLog(newestLines: ["x"])
         #expect(host.logHead().sequence == 1 + LogChain.Limits.waiting, "the second time it does nothing")
     }
 

@@ -230,12 +230,12 @@ import TouchstoneTesting
         try addItemOutside()
         let device = device
         let older = Self.elsewhere { device.run { find(account("a").data).status } }
-        while !device.prompts.contains(where: \.asksForApplicationPassword) { await Task.yield() }
+        await eventually { device.prompts.contains(where: \.asksForApplicationPassword) }
         try await device.run {
             let newer = LAContext()
             async let isOwner = newer.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "newer")
             // A finger for the older prompt would be of no use to it, and gone.
-            while device.prompts.count < 2 { await Task.yield() }
+            await eventually { device.prompts.count >= 2 }
             device.present(.finger(1))
             let isDone = try await isOwner
             #expect(isDone)
@@ -252,7 +252,7 @@ import TouchstoneTesting
         let reading = Self.elsewhere {
             device.run { find(account("a", [kSecUseAuthenticationContext: context]).data).status }
         }
-        while !device.prompts.contains(where: \.asksForApplicationPassword) { await Task.yield() }
+        await eventually { device.prompts.contains(where: \.asksForApplicationPassword) }
         context.invalidate()
         #expect(await reading.value == errSecAuthFailed)
         device.run { #expect(find(account("a").silent.data).status == errSecInteractionNotAllowed) }
@@ -271,4 +271,12 @@ import TouchstoneTesting
             #expect(device.prompts.last?.reason == "r")
         }
     }
+}
+
+/// Waits for what other threads bring about; at most half a minute.
+private func eventually(_ condition: () -> Bool) async {
+    let clock = ContinuousClock()
+    let end = clock.now + .seconds(30)
+    while !condition(), clock.now < end { try? await Task.sleep(for: .milliseconds(1)) }
+    #expect(condition())
 }

@@ -25,6 +25,8 @@ import TouchstoneTransport
         typealias Method = AuthenticationInterface.GetEnvironment
 
         let streams = Mutex<[VarlinkCall<Method>]>([])
+        /// How often anybody began to listen.
+        let begun = Mutex(0)
         let environment = Mutex(Device.environment(hash: 1))
 
         static func environment(hash: UInt8) -> AuthenticationInterface.Environment {
@@ -39,6 +41,7 @@ import TouchstoneTransport
                 guard call.wantsMore else { return call.reply(.init(environment: environment)) }
                 let connection = ObjectIdentifier(call.connection)
                 streams.withLock { $0.append(call) }
+                begun.withLock { $0 += 1 }
                 call.connection.onClose { [self] in
                     streams.withLock { $0.removeAll { ObjectIdentifier($0.connection) == connection } }
                 }
@@ -129,6 +132,24 @@ import TouchstoneTransport
             await eventually { streams == 1 }
         }
         device.change(hash: 2)
+        await eventually { streams == 0 }
+    }
+
+    @Test("CE-19: an observer that comes after others are gone has the one connection")
+    func observersComeAndGo() async {
+        let environment = environment()
+        for number in 1...5 {
+            let witness = Witness()
+            environment.addObserver(witness)
+            await eventually { device.begun.withLock { $0 >= number } }
+        }
+        let last = Witness()
+        environment.addObserver(last)
+        await eventually { device.begun.withLock { $0 == 6 } }
+        await eventually { streams == 1 }
+        device.change(hash: 2)
+        await eventually { last.count.withLock { $0 == 1 } }
+        environment.removeObserver(last)
         await eventually { streams == 0 }
     }
 }

@@ -62,7 +62,7 @@ import TouchstoneTesting
                 try await LAContext().evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "wait")
             }
         }
-        while device.prompts.isEmpty { await Task.yield() }
+        await eventually { !device.prompts.isEmpty }
         for _ in 0..<100 {
             let status = device.run(as: "other") { SecItemCopyMatching(query as CFDictionary, nil) }
             #expect(status == errSecParam, "data is asked for and there is nowhere to put it")
@@ -74,4 +74,12 @@ import TouchstoneTesting
         device.present(.cancel)
         await #expect(throws: LAError.self) { try await evaluation.value }
     }
+}
+
+/// Waits for what other threads bring about; at most half a minute.
+private func eventually(_ condition: () -> Bool) async {
+    let clock = ContinuousClock()
+    let end = clock.now + .seconds(30)
+    while !condition(), clock.now < end { try? await Task.sleep(for: .milliseconds(1)) }
+    #expect(condition())
 }

@@ -58,6 +58,21 @@ package struct LogCheck: Sendable {
         }
     }
 
+    /// Adds lines of which the enclave says which are genuine.
+    ///
+    /// It is asked about as many at once as a message carries, and never about one that is too long to be an entry.
+    package mutating func add(
+        _ lines: some Sequence<String>, asking genuine: ([String]) throws -> [Bool]
+    ) rethrows {
+        for batch in LogBatches(lines) {
+            let entries = batch.filter(Self.canBeEntry)
+            var answers = try (entries.isEmpty ? [] : genuine(entries)).makeIterator()
+            for line in batch { add(line, isGenuine: Self.canBeEntry(line) && answers.next() == true) }
+        }
+    }
+
+    private static func canBeEntry(_ line: String) -> Bool { line.utf8.count <= LogEntry.maximumLineBytes }
+
     /// To be called after the last line.
     ///
     /// - Parameter heads: Where the log ended, as the enclave knows it, before the lines were read and after; nil where these lines are not

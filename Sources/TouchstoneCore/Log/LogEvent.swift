@@ -54,6 +54,8 @@ package enum LogEvent: String, CaseIterable, Codable, Sendable {
     case agentLost = "agent-lost"
     /// Entries could not be written and are lost; count: how many.
     case logInterrupted = "log-interrupted"
+    /// More repeatable entries in one second than are written; count: how many.
+    case others = "others"
 
     /// `MESSAGE_ID` in the journal: 128 bits in hex, the same in every version.
     package var messageID: String { Self.messageIDs[self] ?? "" }
@@ -85,5 +87,6 @@ package enum LogEvent: String, CaseIterable, Codable, Sendable {
         .agentConnected: "7e579a4c6e8140a29fbd79fefaf004ea",
         .agentLost: "33993826eb004394a3ae686a1507a6d2",
         .logInterrupted: "3dca85a118fb4173929b6608cd828270",
+        .others: "31061ad146614a68852b4c7b6b593a14",
     ]
 }

@@ -1,19 +1,21 @@
 /// The log: written by the enclave, kept by touchstoned, read by the owner.
 extension EnclaveInterface {
-    /// Begins the log of this boot after its last line, and writes that the device started.
+    /// Begins the log of this boot after the last line that is the enclave's own, and writes that the device started.
     ///
     /// To be called once, before anything is asked that would be logged.
     package enum ResumeLog: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.ResumeLog"
         package struct Parameters: Codable, Sendable {
-            /// Absent where the log is empty.
-            package var lastLine: String?
-            package init(lastLine: String?) { self.lastLine = lastLine }
+            /// The newest, oldest first; none where the log is empty.
+            package var newestLines: [String]
+            package init(newestLines: [String]) { self.newestLines = newestLines }
         }
         package typealias Reply = Empty
+        /// Lines that are looked at.
+        package static let maximumLines = 32
     }
 
-    /// Where the log ends now: repeated uses that were only counted so far are written first.
+    /// Where the log ends now: repeated uses that were only counted so far are written first, a limited number of entries in a second.
     package enum GetLogHead: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.GetLogHead"
         package typealias Parameters = Empty
@@ -99,4 +101,34 @@ extension DeviceInterface {
 
     /// Lines that one message carries.
     package static let logLinesPerMessage = 1000
+}
+
+/// Lines as messages carry them: some at a time, and no more bytes than fit a request however they are escaped.
+package struct LogBatches<Lines: Sequence<String>>: Sequence, IteratorProtocol {
+    /// A line that is longer goes alone.
+    package static var maximumBytes: Int { 128 << 10 }
+
+    private var lines: Lines.Iterator
+    /// The one that the next batch begins with.
+    private var first: String?
+
+    package init(_ lines: Lines) {
+        self.lines = lines.makeIterator()
+        first = self.lines.next()
+    }
+
+    package mutating func next() -> [String]? {
+        guard var line = first else { return nil }
+        var batch: [String] = []
+        var bytes = 0
+        while true {
+            batch.append(line)
+            bytes += line.utf8.count
+            first = lines.next()
+            guard let following = first, batch.count < DeviceInterface.logLinesPerMessage,
+                bytes + following.utf8.count <= Self.maximumBytes
+            else { return batch }
+            line = following
+        }
+    }
 }

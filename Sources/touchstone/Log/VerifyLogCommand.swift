@@ -35,7 +35,7 @@ struct VerifyLogCommand: ParsableCommand {
             let reader = try DeviceConnection(paths)
             do {
                 try reader.stream(DeviceInterface.ReadLog.self, .init()) { reply in
-                    try judge(reply.lines[...], connection, &check)
+                    try judge(reply.lines, connection, &check)
                     return true
                 }
             } catch {
@@ -44,24 +44,20 @@ struct VerifyLogCommand: ParsableCommand {
             check.finish(between: (before, try connection.call(DeviceInterface.GetLogHead.self).head))
         } else {
             for file in files {
-                let lines = try Self.lines(of: file)
-                for start in stride(from: 0, to: lines.count, by: DeviceInterface.logLinesPerMessage) {
-                    let end = min(start + DeviceInterface.logLinesPerMessage, lines.count)
-                    try judge(lines[start..<end], connection, &check)
-                }
+                try judge(Self.lines(of: file), connection, &check)
             }
             check.finish(between: nil)
         }
         try tell(check, paths)
     }
 
-    private func judge(_ lines: ArraySlice<String>, _ connection: DeviceConnection, _ check: inout LogCheck) throws {
-        let genuine = try connection.call(DeviceInterface.CheckLog.self, .init(lines: Array(lines))).genuine
-        guard genuine.count == lines.count else {
-            throw Failure(.internalError, "\(connection.paths.name) did not check all that it was given")
-        }
-        for (line, isGenuine) in zip(lines, genuine) {
-            check.add(line, isGenuine: isGenuine)
+    private func judge(_ lines: [String], _ connection: DeviceConnection, _ check: inout LogCheck) throws {
+        try check.add(lines) { lines in
+            let genuine = try connection.call(DeviceInterface.CheckLog.self, .init(lines: lines)).genuine
+            guard genuine.count == lines.count else {
+                throw Failure(.internalError, "\(connection.paths.name) did not check all that it was given")
+            }
+            return genuine
         }
     }
 

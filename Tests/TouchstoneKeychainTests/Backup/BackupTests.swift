@@ -29,7 +29,7 @@ import TouchstoneTransport
         }
     }
 
-    @Test("#18: the log says that a backup was agreed to and made, and how many keys went") func logged() throws {
+    @Test("Threat 34: the log says that a backup was agreed to and made, and how many keys went") func logged() throws {
         device.run { addAll(migratable) }
         let wrong = OwnersBackup(passcode: "9999")
         let booted = device.booted.withLock { $0 }
