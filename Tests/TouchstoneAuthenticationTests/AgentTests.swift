@@ -306,24 +306,6 @@ import TouchstoneTransport
         #expect(outcomes == Array(repeating: isSandboxed ? .notOwner : nil, count: 3))
     }
 
-    @Test("The first event is ready, whatever prompts come at that moment") func readyFirst() async throws {
-        try await device.run {
-            device.setAttended(false)
-            for _ in 0..<30 {
-                // Asks until somebody is there to be asked.
-                let asking = Task {
-                    while await TouchstoneAuthenticationTests.evaluate(biometrics) == .notInteractive {}
-                }
-                let agent = try Agent()
-                #expect(agent.events.first == .ready)
-                _ = try await agent.nextPrompt()
-                agent.client.close()
-                await asking.value
-                await eventually("nobody is there") { (try? hasAgent()) == false }
-            }
-        }
-    }
-
     // MARK: one that lies
 
     @Test("A version that is none is refused by name, and makes no agent", arguments: [2, 0, -1, Int.max, Int.min])
