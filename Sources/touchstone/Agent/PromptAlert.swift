@@ -18,6 +18,7 @@ struct PromptAlert {
     /// - Parameters:
     ///   - columns: Of the terminal.
     ///   - rows: Of the terminal: claims are cut to leave the rest in sight.
+    /// - Returns: The lines, none wider than the terminal.
     func lines(columns: Int, rows: Int = .max) -> [Line] {
         let width = max(Self.minimumColumns, min(columns - 1, Self.maximumColumns))
         let rule = Line(style: .plain, text: String(repeating: "─", count: width))

@@ -19,7 +19,9 @@ final class PinentryAnswers: PromptAnswers {
     var input: Int32? { process?.descriptor }
     var place: String { "in \(PlainText.line(program))" }
 
-    /// - Parameter program: Its name, to be found along `PATH`, or an absolute path.
+    /// - Parameters:
+    ///   - program: Its name, to be found along `PATH`, or an absolute path.
+    ///   - now: The time.
     /// - Throws: `Failure` where there is none: says what to install.
     init(_ program: String, now: @escaping () -> ContinuousClock.Instant = { .now }) throws {
         self.program = program
