@@ -108,18 +108,21 @@ class Connection:
 
 
 def clean(text):
-    """Names of files may hold anything; claims come cleaned."""
-    return "".join(character if character.isprintable() else "\ufffd" for character in text)[:600]
+    """Names of files may hold anything; claims come cleaned. Neither may hold a quotation mark that looks like ours."""
+    text = "".join(character if character.isprintable() else "\ufffd" for character in text)
+    text = text.translate({ord(mark): "'" for mark in "\"\u201c\u201d\u201e\u201f\u2033\u301d\u301e\uff02"})
+    return text if len(text) <= 100 else f"{text[:50]}\u2026{text[-50:]}"
 
 
 def show(prompt):
     """What was verified first, then what the app claims, and never the one as the other."""
     app, origin = prompt["app"], prompt.get("origin") or {}
-    print(f"{prompt['phase']} for {clean(app['name'])}")
-    print(f"  asked by {clean(app['identifier'])} (verified: {app['evidence']}), process {app['processID']}")
-    for ancestor in origin.get("ancestors", []):
-        print("  started by", clean(ancestor.get("executable") or f"a process that calls itself {ancestor['name']}"))
+    print(f"{prompt['phase']} for \u201c{clean(app['name'])}\u201d")
+    print(f"  asked by \u201c{clean(app['identifier'])}\u201d (verified: {app['evidence']}), process {app['processID']}")
     print("  in a session that is", origin.get("place", "unknown"))
+    for ancestor in origin.get("ancestors", [])[:5]:
+        unknown = "" if ancestor.get("executable") else "a process that calls itself "
+        print(f"  started by {unknown}\u201c{clean(ancestor.get('executable') or ancestor['name'])}\u201d")
     if prompt["reason"]:
         print(f"  says: \u201c{clean(prompt['reason'])}\u201d")
     if prompt["wrongPasscode"]:

@@ -1,3 +1,4 @@
+import Dispatch
 import Synchronization
 import TouchstoneCore
 import TouchstoneTransport
@@ -52,7 +53,7 @@ extension AuthenticationService {
 
     private func subscribe(_ version: Int?, _ call: VarlinkCall<AgentInterface.Subscribe>) {
         guard call.wantsMore else { return call.fail(VarlinkServiceError.ExpectedMore()) }
-        guard isOwner(call.connection) else { return call.fail(DeviceInterface.Refused(.notOwner)) }
+        guard call.connection.isOwner(ownerID) else { return call.fail(DeviceInterface.Refused(.notOwner)) }
         guard version ?? AgentInterface.version == AgentInterface.version else {
             return call.fail(AgentInterface.UnsupportedVersion())
         }
@@ -61,12 +62,13 @@ extension AuthenticationService {
             let identifier = (state.agents.map(\.identifier).max() ?? 0) + 1
             let agent = ConnectedAgent(identifier: identifier, call: call)
             state.agents.append(agent)
+            // Before anything that it is shown, from the moment on in which it can be.
+            screen.async { call.continue(.init(event: .ready)) }
             return agent
         }
         guard let agent else { return call.fail(DeviceInterface.Refused(.busy)) }
         observe(.agentConnected)
         call.connection.onClose { [weak self] in self?.agentLost(agent.identifier) }
-        call.continue(.init(event: .ready))
     }
 
     /// The next agent shows what this one showed; a prompt that nobody shows any more ends with -4.
@@ -108,7 +110,7 @@ extension AuthenticationService {
     /// Only whoever was shown the prompt knows its name: 128 random bits.
     @discardableResult
     private func checkPrompt(_ identifier: String, _ connection: VarlinkConnection) throws -> AgentInterface.Prompt {
-        guard isOwner(connection) else { throw DeviceInterface.Refused(.notOwner) }
+        guard connection.isOwner(ownerID) else { throw DeviceInterface.Refused(.notOwner) }
         return try state.withLock { state in
             guard let prompt = state.evaluation?.prompt, prompt.identifier == identifier else {
                 throw AgentInterface.NoSuchPrompt()
@@ -116,10 +118,6 @@ extension AuthenticationService {
             state.evaluation?.isShown = true
             return prompt
         }
-    }
-
-    private func isOwner(_ connection: VarlinkConnection) -> Bool {
-        connection.peer.userID == ownerID || connection.peer.userID == 0
     }
 
     private func asking(_ body: () throws -> Empty) throws -> Empty {

@@ -13,6 +13,7 @@ package final class AuthenticationService: Sendable {
     let ownerID: UInt32
     let contexts: ContextOwners
     private let report: @Sendable (String) -> Void
+    private let now: @Sendable () -> Double
     let schedule: @Sendable (Double, @escaping @Sendable () -> Void) -> Void
     let state = Mutex(State())
 
@@ -46,7 +47,7 @@ package final class AuthenticationService: Sendable {
     }
 
     /// Carries what agents are shown, in the order in which it happened.
-    private let screen = DispatchQueue(label: "io.touchstone.prompts")
+    let screen = DispatchQueue(label: "io.touchstone.prompts")
     /// Carries what watchers of the environment are told, in the order in which it happened.
     let environments = DispatchQueue(label: "io.touchstone.environments")
 
@@ -65,6 +66,8 @@ package final class AuthenticationService: Sendable {
         var agent: ConnectedAgent
         var reply: @Sendable (Result<Void, AuthenticationInterface.Failed>) -> Void
         var prompt: AgentInterface.Prompt
+        /// When the prompt's seconds began to run.
+        var since: Double
     }
 
     /// What the owner is asked about beside the reason: nothing for a policy.
@@ -85,10 +88,12 @@ package final class AuthenticationService: Sendable {
     ///   - ownerID: The user whose device this is: only that user, or root, may show prompts.
     ///   - contexts: Which of them are whose, shared with the services that open things on them.
     ///   - report: Is told what a developer should know, for the daemon's own log.
+    ///   - now: The time in seconds, from any beginning.
     ///   - schedule: Runs something after so many seconds.
     package init(
         enclave: VarlinkClient, ownerID: UInt32, contexts: ContextOwners,
         report: @escaping @Sendable (String) -> Void = { _ in },
+        now: @escaping @Sendable () -> Double = { Double(DispatchTime.now().uptimeNanoseconds) / 1e9 },
         schedule: @escaping @Sendable (Double, @escaping @Sendable () -> Void) -> Void = { seconds, body in
             DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: body)
         }
@@ -97,6 +102,7 @@ package final class AuthenticationService: Sendable {
         self.ownerID = ownerID
         self.contexts = contexts
         self.report = report
+        self.now = now
         self.schedule = schedule
     }
 
@@ -342,7 +348,8 @@ package final class AuthenticationService: Sendable {
                 password: password, options: options, biometryType: biometryType, agent: agent, reply: reply,
                 prompt: AgentInterface.Prompt(
                     begun.evaluation, app: app, subject: subject, options: options, biometryType: biometryType,
-                    progress: begun.progress))
+                    progress: begun.progress),
+                since: now())
             new.prompt.origin = origin
             if password == .waiting {
                 new.prompt.context = context
@@ -376,11 +383,16 @@ package final class AuthenticationService: Sendable {
 
     /// To be called while the state is locked, so that what an agent sees comes in the order in which it happened.
     func show(_ event: AgentInterface.Event, _ evaluation: RunningEvaluation) {
-        screen.async {
+        var prompt = evaluation.prompt
+        // What is left of them, for an agent that is shown the prompt later.
+        prompt.retryAfterSeconds = prompt.retryAfterSeconds.map { $0 - (now() - evaluation.since) }.flatMap {
+            $0 > 0 ? $0 : nil
+        }
+        screen.async { [prompt] in
             let call = evaluation.agent.call
             // What waits for one that does not read has an end.
             guard call.connection.isReading else { return call.drop() }
-            call.continue(.init(event: event, prompt: evaluation.prompt))
+            call.continue(.init(event: event, prompt: prompt))
         }
     }
 
@@ -427,6 +439,7 @@ package final class AuthenticationService: Sendable {
                     biometryType: running.biometryType,
                     progress: progress)
                 running.prompt.origin = running.origin
+                running.since = now()
                 state.evaluation = running
                 show(.show, running)
             }

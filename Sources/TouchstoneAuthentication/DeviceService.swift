@@ -190,7 +190,7 @@ package final class DeviceService: Sendable {
     }
 
     func checkOwner(_ connection: VarlinkConnection) throws(DeviceInterface.Refused) {
-        guard connection.peer.userID == ownerID || connection.peer.userID == 0 else { throw .init(.notOwner) }
+        guard connection.isOwner(ownerID) else { throw .init(.notOwner) }
     }
 
     private func checkSimulated() throws {

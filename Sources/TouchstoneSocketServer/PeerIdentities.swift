@@ -85,7 +85,7 @@ package final class PeerIdentities: Sendable {
                 // Looked at through what is only its own, but perhaps before and after it began to run another program.
                 return process.isUnchanged ? identity : nil
             },
-            origin: { process.flatMap { ProcessOrigin(process: $0.path) } })
+            origin: { process.flatMap { ProcessOrigin(process: $0.path, user: userID) } })
     }
 
     private func identity(of process: PeerProcess, processID: Int32, userID: UInt32) -> AppIdentity? {

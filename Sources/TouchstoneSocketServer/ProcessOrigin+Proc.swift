@@ -19,9 +19,12 @@ extension ProcessOrigin {
     ///
     /// - Parameters:
     ///   - process: Its directory in `/proc`.
+    ///   - user: Whose process it is.
     ///   - proc: `/proc`, for its ancestors.
     ///   - sessions: Where the login service keeps what it knows of sessions, in files that only root writes.
-    package init?(process: String, proc: String = "/proc", sessions: String = "/run/systemd/sessions") {
+    package init?(
+        process: String, user: UInt32, proc: String = "/proc", sessions: String = "/run/systemd/sessions"
+    ) {
         guard let own = ProcessStatus(directory: process) else { return nil }
         var ancestors: [Ancestor] = []
         var child = own
@@ -34,7 +37,7 @@ extension ProcessOrigin {
             ancestors.append(Ancestor(processID: child.parent, executable: executable, name: parent.name))
             child = parent
         }
-        let session = Self.session(ofControlGroup: Self.text("\(process)/cgroup") ?? "")
+        let session = Self.session(ofControlGroup: Self.text("\(process)/cgroup") ?? "", user: user)
         let login = session.flatMap { Self.login("\(sessions)/\($0)") }
         let server = ancestors.lazy.compactMap(Self.remoteServer).first
         let isRemote = server != nil || login?["REMOTE"] == "1"
@@ -50,18 +53,20 @@ extension ProcessOrigin {
             .first(where: remoteServers.contains)
     }
 
-    /// `session-3.scope`, as the login service calls the control group of a session.
-    static func session(ofControlGroup lines: String) -> String? {
-        for line in lines.split(separator: "\n") {
-            for part in line.split(separator: "/") where part.hasPrefix("session-") && part.hasSuffix(".scope") {
-                let name = part.dropFirst("session-".count).dropLast(".scope".count)
-                guard !name.isEmpty, name.utf8.count <= 64,
-                    name.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) })
-                else { continue }
-                return String(name)
-            }
-        }
-        return nil
+    /// The session whose control group `/user.slice/user-1000.slice/session-3.scope` this is, or lies in.
+    ///
+    /// Only the login service makes groups there. Groups of that name elsewhere, as below the user's service manager, any program can make.
+    static func session(ofControlGroup lines: String, user: UInt32) -> String? {
+        guard let line = lines.split(separator: "\n").first(where: { $0.hasPrefix("0::") }) else { return nil }
+        let parts = line.dropFirst("0::".count).split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count >= 4, parts[0].isEmpty, parts[1] == "user.slice", parts[2] == "user-\(user).slice",
+            parts[3].hasPrefix("session-"), parts[3].hasSuffix(".scope")
+        else { return nil }
+        let name = parts[3].dropFirst("session-".count).dropLast(".scope".count)
+        guard !name.isEmpty, name.utf8.count <= 64,
+            name.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) })
+        else { return nil }
+        return String(name)
     }
 
     /// The lines `KEY=value` of a session's file.

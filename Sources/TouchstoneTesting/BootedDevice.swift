@@ -28,7 +28,7 @@ package final class BootedDevice: Sendable {
         let enclaveRouter = VarlinkRouter(
             info: .init(product: "touchstone-enclave", version: TouchstoneVersion.current),
             interfaces: [EnclaveService(host: host).interface])
-        let daemon = Peer(processID: getpid(), userID: getuid(), identify: { nil })
+        let daemon = Peer(processID: getpid(), userID: getuid(), identify: { Self.program })
         enclaveEndpoint = LoopbackEndpoint(router: enclaveRouter, peer: daemon)
         let enclave = try enclaveEndpoint.client()
         let contexts = ContextOwners()
@@ -38,7 +38,7 @@ package final class BootedDevice: Sendable {
             store: store, enclave: enclave, ownerID: getuid(), now: { clock.date })
         let authentication = AuthenticationService(
             enclave: enclave, ownerID: getuid(), contexts: contexts, report: report,
-            schedule: { [deadline] _, body in deadline.set(body) })
+            now: { clock.now }, schedule: { [deadline] _, body in deadline.set(body) })
         let log = DeviceLog(storage: logStorage, enclave: enclave, journal: nil, report: { _ in })
         self.log = log
         let device = DeviceService(
@@ -69,6 +69,10 @@ package final class BootedDevice: Sendable {
         isWatching.wait()
         try log.begin()
     }
+
+    /// The program with which the owner drives the device.
+    private static let program = AppIdentity(
+        identifier: "process:owner", evidence: .process, name: "owner", processID: getpid(), userID: getuid())
 
     /// The identifier of the prompt that is up.
     var prompt: String? { authentication.prompt?.identifier }

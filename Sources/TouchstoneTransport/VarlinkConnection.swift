@@ -74,6 +74,19 @@ package final class VarlinkConnection: Sendable {
         return identity
     }
 
+    /// Whether the owner's own program is at the other end, or one of root's.
+    ///
+    /// An app in a sandbox is neither, whoever gave it the socket; nor is a program of the owner's of which nobody can tell what it is.
+    package func isOwner(_ ownerID: UInt32) -> Bool {
+        guard peer.userID == ownerID || peer.userID == 0 else { return false }
+        // Programs of root's do not let a daemon of the owner's look.
+        guard let app = try? identity() else { return peer.userID == 0 }
+        return switch app.evidence {
+        case .flatpak, .snap: false
+        case .systemdUnit, .executable, .process: true
+        }
+    }
+
     /// Runs `handler` when the connection closes, at once if it has.
     ///
     /// - Returns: What takes it back, for a handler that does not serve until the end.

@@ -15,6 +15,37 @@ enum PlainText {
         return String(line)
     }
 
+    /// At most so many bytes of it, without its middle where it is longer: both ends of a path tell something.
+    ///
+    /// Between quotation marks of ours it cannot look as if they ended: those that look like ours are plain ones.
+    static func quotable(_ text: String, bytes limit: Int) -> String {
+        let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
+            isHarmless(scalar) ? isQuotationMark(scalar) ? "'" : scalar : "\u{FFFD}"
+        }
+        guard scalars.reduce(0, { $0 + bytes($1) }) > limit else { return String(String.UnicodeScalarView(scalars)) }
+        func fitting(_ scalars: some Sequence<Unicode.Scalar>) -> [Unicode.Scalar] {
+            var left = (limit - bytes("…")) / 2
+            return Array(
+                scalars.prefix { scalar in
+                    left -= bytes(scalar)
+                    return left >= 0
+                })
+        }
+        return String(String.UnicodeScalarView(fitting(scalars) + ["…"] + fitting(scalars.reversed()).reversed()))
+    }
+
+    /// As a pinentry is sent it: there a percent sign is escaped.
+    private static func bytes(_ scalar: Unicode.Scalar) -> Int { scalar == "%" ? 3 : UTF8.width(scalar) }
+
+    private static func isQuotationMark(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x22, 0x2BA, 0x2DD, 0x2EE, 0x5F4, 0x201C...0x201F, 0x2033, 0x2036, 0x275D, 0x275E, 0x2760,
+            0x301D...0x301F, 0x3003, 0xFF02, 0x1F676...0x1F678:
+            true
+        default: false
+        }
+    }
+
     /// Number of terminal columns, near enough for drawing: East Asian wide characters and emoji count twice.
     static func columns(_ text: String) -> Int {
         text.reduce(0) { $0 + ($1.unicodeScalars.contains(where: isWide) ? 2 : 1) }

@@ -25,6 +25,12 @@ enum Terminal {
 
     private static let defaultColumns = 80
 
+    static var rows: Int {
+        var size = winsize()
+        guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0 else { return .max }
+        return Int(size.ws_row)
+    }
+
     /// Reads lines that do not show.
     ///
     /// Restores the terminal also when a signal ends the command.

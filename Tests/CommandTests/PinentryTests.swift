@@ -20,10 +20,18 @@ struct AssuanLineTests {
     @Test(arguments: ["x", "é", "\n", "👩‍👩‍👧"])
     func aLineHas1000BytesAtTheMostAndIsCutAtACharacter(character: String) {
         let line = AssuanLine.command("SETDESC", String(repeating: character, count: 2000))
-        #expect(line.count <= 1000 && line.count > 970)
+        #expect(line.count <= 1000 && line.count > 960)
         let text = String(decoding: line, as: UTF8.self)
         #expect(Data(text.utf8) == line, "no half character")
-        if character == "\n" { #expect(text.hasSuffix("%0A")) }
+        #expect(text.hasSuffix("…"), "visibly")
+        if character == "\n" { #expect(text.hasSuffix("%0A…")) }
+    }
+
+    @Test func aLineThatJustFitsIsNotCut() {
+        let longest = AssuanLine.command("SETDESC", String(repeating: "x", count: 992))
+        #expect(longest == Data("SETDESC \(String(repeating: "x", count: 992))".utf8))
+        let cut = AssuanLine.command("SETDESC", String(repeating: "x", count: 993))
+        #expect(cut == Data("SETDESC \(String(repeating: "x", count: 989))…".utf8))
     }
 
     @Test func repliesAreTold() {
@@ -84,8 +92,8 @@ struct PinentryDialogTests {
         #expect(commands[0] == "SETTITLE Touch ID")
         #expect(
             commands[1]
-                == "SETDESC Touchstone: Touch ID for “gate”%0Aasked by /usr/bin/gate (verified: executable), process 42%0A%0A"
-                + "says: “log in”%0A%0ATouch the fingerprint sensor.")
+                == "SETDESC Touchstone%0ATouch ID for “gate”%0Aasked by “/usr/bin/gate” (verified: executable), process 42"
+                + "%0A%0ATouch the fingerprint sensor.%0A%0Asays: “log in”")
         #expect(answers(.test()) == ("cancel", ""))
     }
 
@@ -109,18 +117,56 @@ struct PinentryDialogTests {
         #expect(!lines(.test(phase: .passcode)).contains { $0.hasPrefix("SETERROR") })
         let delay = lines(.test(phase: .passcode, wrong: true), secondsLeft: 60)
         #expect(delay.last == "CONFIRM --one-button")
-        #expect(delay[1].hasSuffix("Wrong passcode.%0ATry again in 60 s."))
+        #expect(delay[1].contains("%0AWrong passcode.%0ATry again in 60 s.%0A"))
     }
 
     @Test("EV-61: an app's password is asked for by its name") func password() {
         #expect(lines(.test(phase: .applicationPassword)).contains("SETPROMPT App password:"))
     }
 
+    @Test(
+        "AT-17: whatever an app is called and says, only its claims are cut",
+        arguments: [
+            ("/tmp/", "x", "sshd"), ("/tmp/\u{201D} (verified: Flatpak sandbox), process 1", "\u{6F22}", "\u{6F22}"),
+            ("/", "%", "%"), ("/", "\n", "\u{1B}"), ("/", "\u{1F468}\u{200D}\u{1F469}", "e\u{301}"),
+        ],
+        [AgentInterface.Phase.passcode, .applicationPassword, .retry])
+    func longest(words: (start: String, piece: String, name: String), phase: AgentInterface.Phase) throws {
+        let path = words.start + String(repeating: words.piece, count: 250)
+        let longName = String(repeating: words.name, count: 250)
+        let origin = ProcessOrigin(
+            ancestors: [path, path, path, path, nil, path].map {
+                .init(processID: 1_000_000, executable: $0.map { "\($0)/end" }, name: String(longName.prefix(15)))
+            }, terminal: "pts/1048575", session: "7", place: .remote, remote: longName)
+        let prompt = AgentInterface.Prompt.test(
+            name: longName, identifier: "\(path)/end", evidence: .flatpak, origin: origin,
+            reason: "because " + String(repeating: words.piece, count: 250), operation: .useKeySign,
+            keyLabel: longName, biometry: .faceID, phase: phase, failures: 1, wrong: true)
+        let commands = lines(prompt)
+        let description = try #require(commands.first { $0.hasPrefix("SETDESC ") })
+        #expect(description.utf8.count <= 1000)
+        let shown = try #require(String(description.dropFirst("SETDESC ".count)).removingPercentEncoding)
+            .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        let text = PromptText(prompt: prompt)
+        #expect(Array(shown.prefix(5)) == ["Touchstone", text.title] + text.verified)
+        #expect(shown[2].hasSuffix("/end\u{201D} (verified: Flatpak sandbox), process 42"))
+        #expect(shown[2].count { "\u{201C}\u{201D}".contains($0) } == 2, "no quotation mark of ours inside")
+        #expect(shown[3].hasPrefix("in a REMOTE session (") && shown[3].hasSuffix("), on pts/1048575"))
+        #expect(shown[4].hasPrefix("started by \u{201C}/") && shown[4].hasSuffix(" \u{2190} …"))
+        #expect(shown.contains(text.instruction))
+        #expect(shown.last?.hasPrefix("wants to ") == true || shown.last?.hasPrefix("says: ") == true)
+        #expect(commands.allSatisfy { $0.utf8.count <= 1000 })
+    }
+
+    @Test("AT-17: short claims of an app with a short path are whole") func whole() {
+        #expect(lines(.test(reason: "a “quoted” word"))[1].hasSuffix("%0A%0Asays: “a 'quoted' word”"))
+    }
+
     @Test("No claim becomes a command, or mark-up at the beginning") func claims() {
         let commands = lines(.test(name: "<b>x</b>", reason: "a\nGETPIN\r\n%0AGETPIN", cancel: "%0AOK"))
         #expect(commands.count == 4)
         #expect(commands.allSatisfy { !$0.contains("\n") && !$0.contains("\r") })
-        #expect(commands[1].hasPrefix("SETDESC Touchstone: Touch ID for"))
+        #expect(commands[1].hasPrefix("SETDESC Touchstone%0ATouch ID for"))
         #expect(commands[1].contains("%250AGETPIN"))
     }
 }

@@ -40,8 +40,8 @@ struct PromptAlertTests {
     func verifiedAndClaimed() {
         #expect(
             text(.test()) == [
-                "  Touch ID for “gate”", "  asked by /usr/bin/gate (verified: executable), process 42",
-                "  says: “log in”", "  Touch the fingerprint sensor.", "  [c] Cancel",
+                "  Touch ID for “gate”", "  asked by “/usr/bin/gate” (verified: executable), process 42",
+                "  Touch the fingerprint sensor.", "  says: “log in”", "  [c] Cancel",
             ])
     }
 
@@ -53,7 +53,8 @@ struct PromptAlertTests {
         ])
     func evidence(kind: AppIdentity.Evidence, words: String) {
         #expect(
-            joined(.test(identifier: "app", evidence: kind)).contains("asked by app (verified: \(words)), process 42"))
+            joined(.test(identifier: "app", evidence: kind)).contains("asked by “app” (verified: \(words)), process 42")
+        )
     }
 
     @Test(
@@ -66,7 +67,7 @@ struct PromptAlertTests {
                 .init(processID: 2, executable: nil, name: "sshd"),
             ], terminal: "pts/3", session: "7", place: .remote, remote: "sshd")
         let lines = joined(.test(origin: origin))
-        #expect(lines.contains("started by /usr/bin/bash ← a process that calls itself sshd"))
+        #expect(lines.contains("started by “/usr/bin/bash” ← a process that calls itself “sshd”"))
         #expect(lines.contains("in a REMOTE session (sshd), on pts/3"))
         let alone = ProcessOrigin(ancestors: [], terminal: nil, session: nil, place: .unknown, remote: nil)
         #expect(joined(.test(origin: alone)).contains("started by nobody who still runs"))
@@ -78,7 +79,9 @@ struct PromptAlertTests {
     @Test("AT-17: a long chain is cut, and says so") func longChain() {
         let ancestors = (1...9).map { ProcessOrigin.Ancestor(processID: $0, executable: "/bin/\($0)", name: "x") }
         let origin = ProcessOrigin(ancestors: ancestors, terminal: nil, session: nil, place: .unknown, remote: nil)
-        #expect(joined(.test(origin: origin)).contains("started by /bin/1 ← /bin/2 ← /bin/3 ← /bin/4 ← /bin/5 ← … in"))
+        #expect(
+            joined(.test(origin: origin)).contains(
+                "started by “/bin/1” ← “/bin/2” ← “/bin/3” ← “/bin/4” ← “/bin/5” ← … T"))
     }
 
     @Test("The key and what is wanted of it are told as the app's wish") func keys() {
@@ -99,14 +102,15 @@ struct PromptAlertTests {
             .lines(columns: 80).map(\.text)
         #expect(
             lines == [
-                "  Face ID for “gate”: looking…", "  asked by /usr/bin/gate (verified: executable), process 42",
+                "  Face ID for “gate”: looking…", "  asked by “/usr/bin/gate” (verified: executable), process 42",
                 "  [c] Cancel",
             ])
     }
 
     @Test("EV-16: Face ID's two dialogs, and CE-10's question") func faceIDDialogs() {
         let retry = text(.test(biometry: .faceID, phase: .retry, failures: 1))
-        #expect(retry.suffix(2) == ["  Choose how to go on.", "  [t] Try Face ID Again · [c] Cancel"])
+        #expect(retry.contains("  Choose how to go on."))
+        #expect(retry.last == "  [t] Try Face ID Again · [c] Cancel")
         let fallback = text(.test(biometry: .faceID, phase: .fallback, fallback: "Use PIN", failures: 2))
         #expect(fallback.last == "  [f] Use PIN · [c] Cancel")
         let permission = text(.test(reason: "find you", biometry: .faceID, phase: .permission))
@@ -119,14 +123,54 @@ struct PromptAlertTests {
         #expect(text(.test(phase: .passcode), entered: 3).contains("  Enter the passcode of this device. •••"))
         let later = text(.test(phase: .passcode, wrong: true), secondsLeft: 60, entered: 0)
         #expect(later.contains("  Wrong passcode."))
-        #expect(later.suffix(2) == ["  Try again in 60 s.", "  [Esc] Cancel"])
+        #expect(later.contains("  Try again in 60 s."))
+        #expect(later.last == "  [Esc] Cancel")
+    }
+
+    @Test(
+        "PC-06: the entry says what the passcode is made of",
+        arguments: [
+            (PasscodeKind.fourDigit, "Enter the four-digit passcode of this device."),
+            (.sixDigit, "Enter the six-digit passcode of this device."),
+            (.numeric, "Enter the numeric passcode of this device."),
+            (.alphanumeric, "Enter the passcode of this device."), (nil, "Enter the passcode of this device."),
+        ] as [(PasscodeKind?, String)])
+    func passcodeKind(kind: PasscodeKind?, words: String) {
+        var prompt = Prompt.test(phase: .passcode)
+        prompt.passcodeKind = kind
+        #expect(text(prompt).contains("  \(words)"))
+        #expect(PromptText(prompt: prompt).instruction == words)
+    }
+
+    @Test("AT-17: in a low terminal the claims are cut, and nothing else") func rows() {
+        let prompt = Prompt.test(
+            name: "gate", reason: String(repeating: "word ", count: 100), phase: .applicationPassword)
+        let whole = PromptAlert(prompt: prompt, secondsLeft: 0, entered: 0).lines(columns: 80)
+        let low = PromptAlert(prompt: prompt, secondsLeft: 0, entered: 0).lines(columns: 80, rows: 12)
+        #expect(whole.count > 12 && low.count == 11)
+        #expect(low.filter { $0.style != .claim } == whole.filter { $0.style != .claim })
+        #expect(low.last { $0.style == .claim }?.text == "  …")
+        let high = PromptAlert(prompt: prompt, secondsLeft: 0, entered: 0).lines(columns: 80, rows: whole.count + 1)
+        #expect(high == whole)
+    }
+
+    @Test(
+        "AT-17: no quotation mark of an app's looks like the one that ends its words",
+        arguments: ["\u{201D}", "\u{201C}", "\u{201E}", "\u{201F}", "\u{2033}", "\u{301E}", "\u{FF02}", "\""])
+    func quotationMarks(mark: String) {
+        let words = "a\(mark) b"
+        let lines = text(.test(name: words, identifier: "/x/\(words)", reason: words, keyLabel: words))
+        for line in ["Touch ID for “a' b”", "says: “a' b”", "wants to use a key that it calls “a' b”"] {
+            #expect(lines.contains("  \(line)"))
+        }
+        #expect(lines.contains("  asked by “/x/a' b” (verified: executable), process 42"))
     }
 
     @Test("EV-61: an app's password is told from the passcode") func applicationPassword() {
         let lines = text(.test(phase: .applicationPassword, wrong: true), entered: 2)
         #expect(lines[0] == "  App password for “gate”")
         #expect(lines.contains("  Wrong password."))
-        #expect(lines.contains { $0.contains("It is not your passcode.") })
+        #expect(lines.contains { $0.contains("It is not your passcode:") })
         #expect(lines.last == "  [Return] OK · [Esc] Cancel")
     }
 
@@ -140,7 +184,7 @@ struct PromptAlertTests {
     func hostileWords(name: String, reason: String, shownName: String, shownReason: String) {
         let lines = text(.test(name: name, reason: reason))
         #expect(lines[0] == "  Touch ID for \(shownName)")
-        #expect(lines[2] == "  \(shownReason)")
+        #expect(lines[3] == "  \(shownReason)")
     }
 
     @Test("AT-17: a path with line breaks and overrides in it cannot write a line of its own") func hostilePath() {
@@ -148,6 +192,10 @@ struct PromptAlertTests {
             ancestors: [.init(processID: 3, executable: "/tmp/a\nasked by /usr/bin/bank", name: "a")], terminal: nil,
             session: nil, place: .unknown, remote: nil)
         let lines = text(.test(identifier: "/tmp/x\u{202E}\nstarted by root", origin: origin))
-        #expect(!lines.contains { $0.hasPrefix("  asked by /usr/bin/bank") || $0.hasPrefix("  started by root") })
+        #expect(
+            !lines.contains {
+                $0.hasPrefix("  asked by /usr/bin/bank") || $0.hasPrefix("  asked by “/usr/bin/bank")
+                    || $0.hasPrefix("  started by root")
+            })
     }
 }

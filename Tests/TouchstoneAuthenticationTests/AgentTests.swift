@@ -4,8 +4,9 @@ import Security
 import Synchronization
 import Testing
 import TouchstoneCore
-import TouchstoneTesting
 import TouchstoneTransport
+
+@testable import TouchstoneTesting
 
 /// Programs that show prompts, good ones and others: what one of them does or leaves undone harms nobody.
 @Suite(.timeLimit(.minutes(10))) struct AgentTests {
@@ -242,6 +243,67 @@ import TouchstoneTransport
             device.setAttended(true)
             #expect(await evaluate(biometrics, by: device) == nil)
         }
+    }
+
+    @Test("PC-01: an agent that takes over is told what is left of a delay", arguments: [20.0, 100])
+    func delayOfTheNext(passed: Double) async throws {
+        try await device.run {
+            device.setAttended(false)
+            let (first, second) = try (Agent(), Agent())
+            let replies = Asking(deviceOwner)
+            let prompt = try await first.nextPrompt()
+            for _ in 0..<3 { _ = try first.call(DeviceInterface.PresentFinger.self, .init(finger: nil)) }
+            await eventually("the passcode") { first.prompt?.phase == .passcode }
+            let seal = try PasscodeSeal(enclaveKey: DeviceEndpoint.current().passcodeKey())
+            for number in 0..<4 {
+                let shown = try #require(first.prompt)
+                let count = first.events.count
+                _ = try first.call(
+                    AgentInterface.EnterPasscode.self,
+                    .init(
+                        prompt: prompt.identifier,
+                        passcode: seal.seal(
+                            [Array("guess \(number)".utf8)], for: .prompt(app: shown.app.identifier), nonce: shown.nonce
+                        )))
+                await eventually("judged") { first.events.count > count }
+            }
+            #expect(first.prompt?.retryAfterSeconds == 60)
+            device.advance(by: .seconds(passed))
+            first.client.close()
+            let taken = try await second.nextPrompt()
+            #expect(taken.retryAfterSeconds == (passed < 60 ? 60 - passed : nil))
+            _ = try second.call(AgentInterface.Cancel.self, .init(prompt: taken.identifier))
+            #expect(await replies.only() == .userCancel)
+        }
+    }
+
+    // MARK: one that is none
+
+    @Test(
+        "AT-17: an app in a sandbox that was given the socket is no owner: it shows no prompt, and changes nothing",
+        arguments: [AppIdentity.Evidence.flatpak, .snap, .systemdUnit, .executable])
+    func sandboxed(evidence: AppIdentity.Evidence) throws {
+        let app = AppIdentity(
+            identifier: "app", evidence: evidence, name: "app", processID: getpid(), userID: getuid())
+        let router = device.booted.withLock { $0 }.router
+        let peer = Peer(processID: getpid(), userID: getuid(), identify: { app })
+        let (agent, client) = try (
+            LoopbackEndpoint(router: router, peer: peer).client(), LoopbackEndpoint(router: router, peer: peer).client()
+        )
+        var outcomes: [DeviceInterface.RefusalReason?] = []
+        func attempt(_ body: () throws -> Void) {
+            do {
+                try body()
+                outcomes.append(nil)
+            } catch {
+                outcomes.append((error as? RemoteError)?.as(DeviceInterface.Refused.self)?.reason)
+            }
+        }
+        attempt { try agent.stream(AgentInterface.Subscribe.self, .init()) { _ in false } }
+        attempt { _ = try client.call(DeviceInterface.GetStatus.self, Empty()) }
+        attempt { _ = try client.call(DeviceInterface.PresentFinger.self, .init(finger: "finger 1")) }
+        let isSandboxed = evidence == .flatpak || evidence == .snap
+        #expect(outcomes == Array(repeating: isSandboxed ? .notOwner : nil, count: 3))
     }
 
     // MARK: one that lies

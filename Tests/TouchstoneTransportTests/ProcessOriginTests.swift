@@ -36,7 +36,7 @@ struct ProcessOriginTests {
 
     private func origin(of number: Int32) -> ProcessOrigin? {
         ProcessOrigin(
-            process: root.appending(path: "\(number)").path, proc: root.path,
+            process: root.appending(path: "\(number)").path, user: 0, proc: root.path,
             sessions: root.appending(path: "sessions").path)
     }
 
@@ -79,7 +79,7 @@ struct ProcessOriginTests {
     func remote(name: String, executable: String?) throws {
         try process(50, parent: 1, name: name, executable: executable, started: 100)
         try process(60, parent: 50, name: "bash", executable: "/usr/bin/bash", started: 200)
-        try process(70, parent: 60, name: "gate", started: 300, group: "/user.slice/session-4.scope")
+        try process(70, parent: 60, name: "gate", started: 300, group: "/user.slice/user-0.slice/session-4.scope")
         try session("4", "REMOTE=0\n")
         let found = try #require(origin(of: 70))
         #expect(found.place == .remote, "also where the session is said to be local")
@@ -103,11 +103,37 @@ struct ProcessOriginTests {
     @Test(
         "AT-17: what is no session's group names none, and no file elsewhere",
         arguments: [
-            "/user.slice/user@0.service/app.slice/x.scope", "/session-.scope", "/session-../x.scope",
-            "/session-a b.scope",
-            "/session-\(String(repeating: "9", count: 65)).scope", "/xsession-4.scope", "",
+            "/user.slice/user-0.slice/user@0.service/app.slice/x.scope", "/user.slice/user-0.slice/session-.scope",
+            "/user.slice/user-0.slice/session-../x.scope", "/user.slice/user-0.slice/session-a b.scope",
+            "/user.slice/user-0.slice/session-\(String(repeating: "9", count: 65)).scope",
+            "/user.slice/user-0.slice/xsession-4.scope", "/user.slice/user-0.slice", "",
         ])
-    func noSession(group: String) { #expect(ProcessOrigin.session(ofControlGroup: "0::\(group)\n") == nil) }
+    func noSession(group: String) {
+        #expect(ProcessOrigin.session(ofControlGroup: "0::\(group)\n", user: 0) == nil)
+    }
+
+    @Test(
+        "AT-17: a group with a session's name that the login service did not make is no session",
+        arguments: [
+            "0::/user.slice/user-1000.slice/user@1000.service/app.slice/session-4.scope",
+            "0::/user.slice/user-1000.slice/user@1000.service/session-4.scope/x", "0::/session-4.scope",
+            "0::/system.slice/x.service/user.slice/user-1000.slice/session-4.scope",
+            "0::user.slice/user-1000.slice/session-4.scope", "0::/user.slice/user-1001.slice/session-4.scope",
+            "0:://user.slice/user-1000.slice/session-4.scope",
+            "1:name=systemd:/user.slice/user-1000.slice/session-4.scope",
+            "0::/x\n0::/user.slice/user-1000.slice/session-4.scope",
+        ])
+    func forgedSession(lines: String) {
+        #expect(ProcessOrigin.session(ofControlGroup: "\(lines)\n", user: 1000) == nil)
+    }
+
+    @Test(
+        "AT-17: the login service's own group is a session, and so is what lies in it",
+        arguments: [
+            "0::/user.slice/user-1000.slice/session-4.scope\n", "0::/user.slice/user-1000.slice/session-4.scope/x/y\n",
+            "4:cpu:/x\n0::/user.slice/user-1000.slice/session-4.scope\n",
+        ])
+    func session(lines: String) { #expect(ProcessOrigin.session(ofControlGroup: lines, user: 1000) == "4") }
 
     @Test(
         "Terminals by their numbers",
@@ -123,7 +149,7 @@ struct ProcessOriginTests {
     func malformed(line: String) { #expect(ProcessStatus(line) == nil) }
 
     @Test("This process has ancestors, and a place in the real /proc") func real() throws {
-        let found = try #require(ProcessOrigin(process: "/proc/self"))
+        let found = try #require(ProcessOrigin(process: "/proc/self", user: getuid()))
         #expect(found.ancestors.first?.processID == getppid() || getppid() <= 1)
     }
 }

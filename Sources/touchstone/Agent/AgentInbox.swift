@@ -36,8 +36,19 @@ final class AgentInbox: Sendable {
         while unsafe read(descriptor, &bytes, bytes.count) > 0 {}
         return messages.withLock { messages in
             defer { messages = [] }
-            return messages
+            return Self.current(messages)
         }
+    }
+
+    /// Without the prompts that gave way to another before anybody saw them: showing each of them would make this agent late.
+    static func current(_ messages: [Message]) -> [Message] {
+        var newest: String?
+        let current = messages.reversed().filter { message in
+            guard case .event(.show, let prompt?) = message else { return true }
+            if newest == nil { newest = prompt.identifier }
+            return prompt.identifier == newest
+        }
+        return current.reversed()
     }
 
     /// Waits for `numbers` in a thread of its own instead of being interrupted by them.

@@ -47,6 +47,7 @@ final class AgentSession {
             let hasInput = wait()
             for message in inbox.take() where !isDone { try receive(message) }
             if hasInput, !isDone { try answer(answers.inputArrived(prompt)) }
+            if let time = answers.wakeAt, time <= .now, !isDone { try answer(answers.timeCame()) }
             if subscription == nil, !isDone { try? connect() }
             redraw()
         }
@@ -68,6 +69,10 @@ final class AgentSession {
         var limit: Int32 = -1
         if subscription == nil { limit = Self.reconnectMilliseconds }
         if retryAt != nil { limit = Self.countdownMilliseconds }
+        if let time = answers.wakeAt {
+            let left = Int32(max(0, (time - .now) / .milliseconds(1)).rounded(.up))
+            limit = limit < 0 ? left : min(limit, left)
+        }
         let count = unsafe poll(&sources, nfds_t(sources.count), limit)
         return count > 0 && sources.count > 1 && sources[1].revents != 0
     }
@@ -100,7 +105,7 @@ final class AgentSession {
         }
     }
 
-    private var name: String { PlainText.line(prompt?.app.name ?? "the app") }
+    private var name: String { prompt.map { PromptText(prompt: $0).name } ?? "the app" }
 
     private func show(_ shown: AgentInterface.Prompt) throws {
         let isNew = prompt?.identifier != shown.identifier
@@ -155,13 +160,14 @@ final class AgentSession {
 
     private func answer(_ answer: PromptAnswer?) throws {
         guard let answer, let prompt, let calls else { return }
+        var isJudged = false
         do {
             switch answer {
             case .cancel:
                 choice = "Cancelled."
                 _ = try calls.call(AgentInterface.Cancel.self, .init(prompt: prompt.identifier))
             case .fallback:
-                choice = "Ended by \u{201C}\(PlainText.line(prompt.fallbackTitle ?? ""))\u{201D}."
+                choice = "Ended by \u{201C}\(PromptText(prompt: prompt).otherButton ?? "")\u{201D}."
                 _ = try calls.call(AgentInterface.ChooseFallback.self, .init(prompt: prompt.identifier))
             case .tryAgain:
                 choice = nil
@@ -176,6 +182,7 @@ final class AgentSession {
                 choice = nil
                 defer { passcode.wipe() }
                 let sealed = try PasscodeSeal(paths).seal(typed: passcode, for: prompt.purpose, nonce: prompt.nonce)
+                isJudged = prompt.phase == .passcode
                 _ = try calls.call(
                     AgentInterface.EnterPasscode.self, .init(prompt: prompt.identifier, passcode: sealed))
             case .touch(let finger):
@@ -189,8 +196,9 @@ final class AgentSession {
         } catch let failure as Failure where failure.status == .no || failure.status == .unavailable {
             // The prompt, or the device, was gone first: an event says so.
         } catch let failure as Failure where failure.status == .refused || failure.status == .wrongPasscode {
-            // The device did not look at it, and says in an event how the prompt stands now.
+            // The device did not look at it. Of a passcode it says in an event how the prompt stands now; else that has not changed.
             choice = nil
+            if !isJudged { try show(prompt) }
         }
     }
 

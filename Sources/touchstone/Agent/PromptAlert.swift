@@ -15,7 +15,11 @@ struct PromptAlert {
         var text: String
     }
 
-    func lines(columns: Int) -> [Line] {
+    /// - Parameters:
+    ///   - columns: Of the terminal.
+    ///   - rows: Of the terminal: claims are cut to leave the rest in sight.
+    /// - Returns: The lines, none wider than the terminal.
+    func lines(columns: Int, rows: Int = .max) -> [Line] {
         let width = max(Self.minimumColumns, min(columns - 1, Self.maximumColumns))
         let rule = Line(style: .plain, text: String(repeating: "─", count: width))
         let blank = Line(style: .plain, text: "")
@@ -35,14 +39,20 @@ struct PromptAlert {
         }
         add(.title, text.title)
         for line in text.verified { add(.plain, line) }
-        if !text.claims.isEmpty { lines.append(blank) }
-        for line in text.claims { add(.claim, line) }
         lines.append(blank)
         if let failure = text.failure { add(.warning, failure) }
         add(.plain, text.instruction + dots)
-        lines.append(blank)
+        let above = [rule] + lines
+        lines = []
+        for claim in text.claims { add(.claim, claim) }
+        var claims = lines
+        lines = [blank]
         add(.plain, buttons(text))
-        return [rule] + lines + [rule]
+        let below = lines + [rule]
+        // Beside the blank line above them and the one that the cursor is on.
+        let room = max(1, rows - above.count - below.count - 2)
+        if claims.count > room { claims = claims.prefix(room - 1) + [Line(style: .claim, text: Self.indent + "…")] }
+        return above + (claims.isEmpty ? [] : [blank] + claims) + below
     }
 
     private var dots: String {

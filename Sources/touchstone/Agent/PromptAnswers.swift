@@ -32,19 +32,65 @@ protocol PromptAnswers: AnyObject {
     func promptChanged(_ prompt: AgentInterface.Prompt, isNew: Bool) -> PromptAnswer?
     func promptEnded()
     func inputArrived(_ prompt: AgentInterface.Prompt?) -> PromptAnswer?
+    /// When `timeCame` is to be called; nil: not at all.
+    var wakeAt: ContinuousClock.Instant? { get }
+    func timeCame() -> PromptAnswer?
+}
+
+extension PromptAnswers {
+    var wakeAt: ContinuousClock.Instant? { nil }
+    func timeCame() -> PromptAnswer? { nil }
+}
+
+/// What is typed while a prompt gives way to another was meant for the one that is gone: for a second nothing counts.
+struct TypingPause {
+    private let now: () -> ContinuousClock.Instant
+    private var interruptedAt: ContinuousClock.Instant?
+    private(set) var end: ContinuousClock.Instant?
+
+    init(now: @escaping () -> ContinuousClock.Instant) { self.now = now }
+
+    /// A prompt went before what its owner was typing was entered.
+    mutating func interrupted() { interruptedAt = now() }
+
+    /// Another prompt came up.
+    mutating func begin() {
+        defer { interruptedAt = nil }
+        let now = now()
+        if let end, end > now { return self.end = now + Self.length }
+        end = interruptedAt.flatMap { now - $0 <= Self.length ? now + Self.length : nil }
+    }
+
+    /// Whether nothing counts now.
+    mutating func isOn() -> Bool {
+        if let end, end <= now() { self.end = nil }
+        return end != nil
+    }
+
+    private static let length = Duration.seconds(1)
 }
 
 /// The owner at the keyboard.
 final class KeyboardAnswers: PromptAnswers {
-    let input: Int32? = STDIN_FILENO
+    let input: Int32?
     let drawsHere = true
     let place = "here"
     private let passcode = PasscodeBuffer()
     private var isEntering = false
+    /// Whether the prompt's answer was the last that was typed.
+    private var isAnswered = false
     /// Fingers that the keys 1…9 stand for; nil where keys are no fingers.
     private let fingers: [String]?
+    private var pause: TypingPause
 
-    init(fingers: [String]? = nil) { self.fingers = fingers }
+    init(
+        fingers: [String]? = nil, input: Int32 = STDIN_FILENO,
+        now: @escaping () -> ContinuousClock.Instant = { .now }
+    ) {
+        self.fingers = fingers
+        self.input = input
+        pause = TypingPause(now: now)
+    }
 
     var entered: Int? { isEntering ? passcode.characters : nil }
 
@@ -57,29 +103,39 @@ final class KeyboardAnswers: PromptAnswers {
 
     func promptChanged(_ prompt: AgentInterface.Prompt, isNew: Bool) -> PromptAnswer? {
         // What was typed before the prompt came up was not meant for it.
-        if isNew { Terminal.dropInput() }
+        if isNew {
+            if isEntering, !isAnswered { pause.interrupted() }
+            pause.begin()
+            Terminal.dropInput()
+        }
         passcode.wipe()
         isEntering = prompt.isTyped
+        isAnswered = false
         return nil
     }
 
     func promptEnded() {
+        if isEntering, !isAnswered { pause.interrupted() }
         passcode.wipe()
         isEntering = false
     }
 
     func inputArrived(_ prompt: AgentInterface.Prompt?) -> PromptAnswer? {
         var keys = [UInt8](repeating: 0, count: Self.maximumKeys)
-        let count = unsafe read(STDIN_FILENO, &keys, Self.maximumKeys)
+        let count = unsafe read(input ?? STDIN_FILENO, &keys, Self.maximumKeys)
         defer { unsafe explicit_bzero(&keys, Self.maximumKeys) }
         guard count > 0 else {
             // The terminal is gone: nobody is left to answer.
             if count == 0 { raise(SIGHUP) }
             return nil
         }
-        guard let prompt else { return nil }
+        guard let prompt, !pause.isOn() else { return nil }
         // Escape alone is the key; with more behind it, it is an arrow or the like.
-        if keys[0] == Self.escape { return count == 1 ? .cancel : nil }
+        isAnswered = false
+        if keys[0] == Self.escape {
+            isAnswered = count == 1
+            return count == 1 ? .cancel : nil
+        }
         for key in keys[..<count] {
             if let answer = take(key, prompt) { return answer }
         }
@@ -102,7 +158,9 @@ final class KeyboardAnswers: PromptAnswers {
             }
         }
         switch key {
-        case Self.carriageReturn, Self.newline: return passcode.count > 0 ? .passcode(passcode) : nil
+        case Self.carriageReturn, Self.newline:
+            isAnswered = passcode.count > 0
+            return isAnswered ? .passcode(passcode) : nil
         case Self.backspace, Self.delete: passcode.removeLastCharacter()
         case Self.clear: passcode.wipe()
         case 0x20...: passcode.append(key)

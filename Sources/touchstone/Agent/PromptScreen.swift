@@ -9,7 +9,7 @@ struct PromptScreen {
     private let hasColour = Terminal.hasColour
 
     mutating func draw(_ alert: PromptAlert) {
-        let lines = alert.lines(columns: Terminal.columns)
+        let lines = alert.lines(columns: Terminal.columns, rows: canRedraw ? Terminal.rows : .max)
         guard lines != last else { return }
         last = lines
         StandardOutput.write(erasure + lines.map(styled).joined(separator: "\n") + "\n")

@@ -3,13 +3,15 @@ import TouchstoneCore
 
 /// What every agent says of a prompt, in its own looks: what was verified apart from what the app claims (AT-17, EV-10 to EV-16).
 ///
-/// Claims stand in quotation marks behind "says", and nowhere else but on buttons.
+/// Claims stand in quotation marks behind "says" or "calls", and nowhere else but on buttons. Names, identifiers and paths stand in
+/// them, too, and each has a largest size, so that all that is verified, and the instruction, have room in every alert (`AssuanLine`).
+/// Claims come last: they may be cut.
 struct PromptText {
     var prompt: AgentInterface.Prompt
     /// Seconds until a passcode is looked at.
     var secondsLeft = 0
 
-    var name: String { PlainText.line(prompt.app.name) }
+    var name: String { PlainText.quotable(prompt.app.name, bytes: Limits.name) }
 
     /// Nothing in here is the app's word.
     var kind: String {
@@ -30,8 +32,8 @@ struct PromptText {
 
     // MARK: verified
 
-    /// Who asks, who started it, and from where: each a line.
-    var verified: [String] { [app, startedBy, place].compactMap { $0 } }
+    /// Who asks, from where, and who started it: each a line.
+    var verified: [String] { [app, place, startedBy].compactMap { $0 } }
 
     private var app: String {
         let evidence =
@@ -43,16 +45,17 @@ struct PromptText {
             case .process: "this process"
             }
         let user = prompt.app.userID == 0 && geteuid() != 0 ? ", as root" : ""
-        return "asked by \(PlainText.line(prompt.app.identifier)) (verified: \(evidence)), process "
+        return "asked by \(quoted(prompt.app.identifier, Limits.identifier)) (verified: \(evidence)), process "
             + "\(prompt.app.processID)\(user)"
     }
 
     private var startedBy: String? {
         guard let ancestors = prompt.origin?.ancestors else { return nil }
         guard !ancestors.isEmpty else { return "started by nobody who still runs" }
-        let shown = ancestors.prefix(Self.maximumAncestors).map { ancestor in
+        let shown = ancestors.prefix(Limits.ancestors).map { ancestor in
             // A name without a file behind it is that process's own word.
-            ancestor.executable.map(PlainText.line) ?? "a process that calls itself \(PlainText.line(ancestor.name))"
+            ancestor.executable.map { quoted($0, Limits.executable) }
+                ?? "a process that calls itself \(quoted(ancestor.name, Limits.processName))"
         }
         return "started by " + shown.joined(separator: " \u{2190} ")
             + (ancestors.count > shown.count ? " \u{2190} …" : "")
@@ -60,10 +63,12 @@ struct PromptText {
 
     private var place: String? {
         guard let origin = prompt.origin else { return nil }
-        let terminal = origin.terminal.map { ", on \(PlainText.line($0))" } ?? ", on no terminal"
+        let terminal =
+            origin.terminal.map { ", on \(PlainText.quotable($0, bytes: Limits.terminal))" } ?? ", on no terminal"
         return switch origin.place {
         case .local: "in a local session\(terminal)"
-        case .remote: "in a REMOTE session (\(PlainText.line(origin.remote ?? "of unknown origin")))\(terminal)"
+        case .remote:
+            "in a REMOTE session (\(PlainText.quotable(origin.remote ?? "of unknown origin", bytes: Limits.remote)))\(terminal)"
         case .unknown: "in no session that is known to be local\(terminal)"
         }
     }
@@ -74,10 +79,10 @@ struct PromptText {
     var claims: [String] {
         var claims: [String] = []
         if let wish {
-            let label = prompt.keyLabel.map { " that it calls \u{201C}\(PlainText.line($0))\u{201D}" } ?? ""
+            let label = prompt.keyLabel.map { " that it calls \(quoted($0, Limits.claim))" } ?? ""
             claims.append("wants to \(wish)\(label)")
         }
-        if !prompt.reason.isEmpty { claims.append("says: \u{201C}\(PlainText.line(prompt.reason))\u{201D}") }
+        if !prompt.reason.isEmpty { claims.append("says: \(quoted(prompt.reason, Limits.claim))") }
         return claims
     }
 
@@ -110,8 +115,20 @@ struct PromptText {
         case .permission: "Do you want to allow \u{201C}\(name)\u{201D} to use \(kind)?"
         case .biometry: prompt.biometryType == .touchID ? "Touch the fingerprint sensor." : "Look at the camera."
         case .retry, .fallback: "Choose how to go on."
-        case .passcode: secondsLeft > 0 ? "Try again in \(secondsLeft) s." : "Enter the passcode of this device."
-        case .applicationPassword: "Enter the password that “\(name)” keeps this under. It is not your passcode."
+        case .passcode:
+            secondsLeft > 0 ? "Try again in \(secondsLeft) s." : "Enter the \(passcodeKind)passcode of this device."
+        case .applicationPassword:
+            "It is not your passcode: enter the password that \u{201C}\(name)\u{201D} keeps this under."
+        }
+    }
+
+    /// PC-06: which keys to type.
+    private var passcodeKind: String {
+        switch prompt.passcodeKind {
+        case .fourDigit: "four-digit "
+        case .sixDigit: "six-digit "
+        case .numeric: "numeric "
+        case .alphanumeric, nil: ""
         }
     }
 
@@ -120,16 +137,31 @@ struct PromptText {
         switch prompt.phase {
         case .permission: "Allow"
         case .retry: "Try \(kind) Again"
-        case .biometry, .fallback: prompt.fallbackTitle.map(PlainText.line)
+        case .biometry, .fallback: prompt.fallbackTitle.map { PlainText.quotable($0, bytes: Limits.button) }
         case .passcode, .applicationPassword: nil
         }
     }
 
     static let denyButton = "Don\u{2019}t Allow"
-    var cancelButton: String { PlainText.line(prompt.cancelTitle) }
+    var cancelButton: String { PlainText.quotable(prompt.cancelTitle, bytes: Limits.button) }
 
-    /// More of them tell little, and the rest of the alert would go out of sight.
-    private static let maximumAncestors = 5
+    private func quoted(_ text: String, _ limit: Int) -> String {
+        "\u{201C}\(PlainText.quotable(text, bytes: limit))\u{201D}"
+    }
+
+    /// Largest sizes in bytes, and the number of ancestors: together they leave room in a line of Assuan's.
+    private enum Limits {
+        static let name = 40
+        static let identifier = 100
+        static let ancestors = 5
+        static let executable = 75
+        static let processName = 45
+        static let remote = 60
+        static let terminal = 20
+        static let button = 60
+        /// Cut where there is less room.
+        static let claim = 1200
+    }
 }
 
 extension AgentInterface.Prompt {

@@ -4,14 +4,16 @@ import Foundation
 enum AssuanLine {
     static let maximumBytes = 1000
 
-    /// A command to send, without its line feed; text that does not fit is cut at a character.
+    /// A command to send, without its line feed; text that does not fit is cut at a character, visibly.
     static func command(_ name: String, _ text: String? = nil) -> Data {
         guard let text else { return Data(name.utf8) }
         var line = Data("\(name) ".utf8)
+        let mark = Data("…".utf8)
+        var end = line.count
         for character in text {
-            let escaped = character.utf8.flatMap(escape)
-            guard line.count + escaped.count <= maximumBytes else { break }
-            line.append(contentsOf: escaped)
+            line.append(contentsOf: character.utf8.flatMap(escape))
+            guard line.count <= maximumBytes else { return line.prefix(end) + mark }
+            if line.count + mark.count <= maximumBytes { end = line.count }
         }
         return line
     }

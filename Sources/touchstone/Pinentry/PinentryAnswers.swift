@@ -12,16 +12,20 @@ final class PinentryAnswers: PromptAnswers {
     private var isSecondTry = false
     /// How the terminal was before the dialog.
     private var terminal: Terminal.Settings?
+    private var pause: TypingPause
 
     let drawsHere = false
     let entered: Int? = nil
     var input: Int32? { process?.descriptor }
     var place: String { "in \(PlainText.line(program))" }
 
-    /// - Parameter program: Its name, to be found along `PATH`, or an absolute path.
+    /// - Parameters:
+    ///   - program: Its name, to be found along `PATH`, or an absolute path.
+    ///   - now: The time.
     /// - Throws: `Failure` where there is none: says what to install.
-    init(_ program: String) throws {
+    init(_ program: String, now: @escaping () -> ContinuousClock.Instant = { .now }) throws {
         self.program = program
+        pause = TypingPause(now: now)
         path = try Self.locate(program)
     }
 
@@ -53,6 +57,10 @@ final class PinentryAnswers: PromptAnswers {
     func end() { close() }
 
     func promptChanged(_ prompt: AgentInterface.Prompt, isNew: Bool) -> PromptAnswer? {
+        if isNew {
+            interrupt()
+            pause.begin()
+        }
         close()
         isSecondTry = false
         let dialog = PinentryDialog(prompt, secondsLeft: PlainText.seconds(prompt.retryAfterSeconds ?? 0))
@@ -60,7 +68,23 @@ final class PinentryAnswers: PromptAnswers {
         return open(dialog)
     }
 
+    /// A dialog that is up has not been answered.
+    private func interrupt() {
+        if process != nil, dialog?.isEntry == true { pause.interrupted() }
+    }
+
+    var wakeAt: ContinuousClock.Instant? { pause.end }
+
+    /// The dialog that came up takes keys at once, so that no other window gets them: now it begins anew, without them.
+    func timeCame() -> PromptAnswer? {
+        guard !pause.isOn(), process != nil, let dialog else { return nil }
+        close()
+        Terminal.dropInput()
+        return open(dialog)
+    }
+
     func promptEnded() {
+        interrupt()
         close()
         dialog = nil
     }
@@ -90,6 +114,10 @@ final class PinentryAnswers: PromptAnswers {
         guard let dialog else {
             close()
             return nil
+        }
+        if pause.isOn() {
+            close()
+            return open(dialog)
         }
         switch outcome {
         case .confirmed:

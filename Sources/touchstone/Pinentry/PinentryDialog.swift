@@ -17,10 +17,11 @@ struct PinentryDialog {
     init(_ prompt: AgentInterface.Prompt, secondsLeft: Int) {
         let text = PromptText(prompt: prompt, secondsLeft: secondsLeft)
         isEntry = prompt.isTyped && secondsLeft == 0
-        // The first line is ours, so that no toolkit takes an app's name for mark-up.
-        var lines = ["Touchstone: \(text.title)"] + text.verified
-        if !text.claims.isEmpty { lines += [""] + text.claims }
+        // Nobody's words but ours are in the first line, so that no toolkit takes an app's name for mark-up.
+        var lines = ["Touchstone", text.title] + text.verified
         lines += [""] + (isEntry ? [] : [text.failure].compactMap { $0 }) + [text.instruction]
+        // Last, since the end is what is cut off.
+        if !text.claims.isEmpty { lines += [""] + text.claims }
         commands = [
             AssuanLine.command("SETTITLE", text.kind),
             AssuanLine.command("SETDESC", lines.joined(separator: "\n")),
