@@ -155,7 +155,11 @@ class Device:
         """The process ids of the supervisor's children, by program."""
         found = {}
         for line in glob.glob(f"/proc/{self.supervisor}/task/*/children"):
-            for pid in pathlib.Path(line).read_text().split():
+            children = ""
+            # The thread may have ended since.
+            with contextlib.suppress(OSError):
+                children = pathlib.Path(line).read_text()
+            for pid in children.split():
                 with contextlib.suppress(OSError):
                     # Undumpable, so that only root may read exe; the command line is for everybody.
                     program = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].decode()
