@@ -6,7 +6,8 @@ extension LAEnvironment {
 
     /// A way in which the owner can be recognised.
     ///
-    /// > Concurrency: Sendable as Apple's is.
+    /// > Concurrency: Sendable as Apple's is: it and its subclasses have constants only, which a class open to subclasses cannot be
+    ///   checked for.
     public class Mechanism: NSObject, @unchecked Sendable {
         /// Whether an evaluation that needs it could be begun now by this app.
         ///

@@ -247,6 +247,7 @@ import TouchstoneTesting
 
     @Test("EV-50: invalidating the context takes the entry down") func invalidated() async throws {
         try addItemOutside()
+        // Unsafe for the compiler only: every member of a context may be used from any thread.
         nonisolated(unsafe) let context = device.run { LAContext() }
         let device = device
         let reading = Self.elsewhere {

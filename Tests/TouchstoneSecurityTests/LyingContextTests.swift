@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 import TouchstoneTesting
 
+// Unchecked: what changes in it is atomic.
 /// A context of a modified app: whatever is evaluated has succeeded, and nobody was asked.
 private final class LyingContext: LAContext, @unchecked Sendable {
     let lies = Atomic(0)

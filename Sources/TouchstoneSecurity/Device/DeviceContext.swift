@@ -222,6 +222,7 @@ package final class DeviceContext: Sendable {
         } catch let error as RemoteError
             where error.as(AuthenticationInterface.MissingUsageDescription.self) != nil
         {
+            // CE-11: as on Apple's platforms, and only where TOUCHSTONE_STRICT asks for it.
             fatalError(
                 "this app attempted to use Face ID without NSFaceIDUsageDescription, which docs/app-manifests.md describes"
             )

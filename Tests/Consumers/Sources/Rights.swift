@@ -45,6 +45,7 @@ struct ServerAccess {
     }
 }
 
+// Unchecked: what changes is behind its lock.
 /// Shows whether the button for signing in has a finger on it.
 final class SignInButton: NSObject, LAEnvironment.Observer, @unchecked Sendable {
     private let lock = NSLock()
