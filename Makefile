@@ -24,8 +24,9 @@ test: ## Run every test
 	@swift build --package-path Examples
 	@swift build --build-tests
 	@script/run-script-tests
-	@# A test that waits for ever fails here, not at the end of a day.
-	@timeout --kill-after=30 1200 swift test
+	@# Eight at a time: with all at once, what a test waits for stands in a queue behind a thousand others. A test that waits for ever
+	@# fails here, not at the end of a day, and by lines it shows which.
+	@timeout --kill-after=30 1200 stdbuf --output=L swift test --experimental-maximum-parallelization-width 8
 
 bench: ## Measure against the budgets, in a release build
 	@script/install-packages bench

@@ -37,12 +37,12 @@ func code(of error: (any Error)?) -> LAError.Code {
     return error.code
 }
 
-/// Waits for something that other threads do; for what is never done, not longer than half a minute.
+/// Waits for something that other threads do; for what is never done, not longer than two minutes.
 func eventually(
     _ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool
 ) async rethrows {
     let clock = ContinuousClock()
-    let end = clock.now + .seconds(30)
+    let end = clock.now + .seconds(120)
     while try !condition() {
         guard clock.now < end else {
             Issue.record(comment ?? "never came true", sourceLocation: sourceLocation)
