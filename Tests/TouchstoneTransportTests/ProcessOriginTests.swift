@@ -5,7 +5,7 @@ import TouchstoneCore
 @testable import TouchstoneSocketServer
 
 /// What the kernel and the login service say of how a process came to run (AT-17), read from a tree as `/proc` has it.
-struct ProcessOriginTests {
+final class ProcessOriginTests {
     private let root: URL
 
     init() throws {
@@ -13,6 +13,8 @@ struct ProcessOriginTests {
         try FileManager.default.createDirectory(
             at: root.appending(path: "sessions"), withIntermediateDirectories: true)
     }
+
+    deinit { try? FileManager.default.removeItem(at: root) }
 
     private func process(
         _ number: Int32, parent: Int32, name: String, executable: String? = nil, started: UInt64, terminal: Int = 0,
