@@ -1,0 +1,68 @@
+import Foundation
+import TouchstoneCore
+
+/// What the device's own sensor tells; it says what it saw, and every rule about it is the enclave's.
+extension Enclave {
+    /// Names the evaluation, or the lock screen, that a finger would help now.
+    func awaitedTouch(now: Double) -> String? {
+        guard sensor != nil else { return nil }
+        if let evaluation { return evaluation.phase == .biometry && !isLocked ? evaluation.identifier : nil }
+        let helps = isLocked && isEnrolled && !heldForBiometry.isEmpty && !isBiometryLockedOut(now: now)
+        return helps ? Self.lockScreen : nil
+    }
+
+    /// No evaluation has such a name.
+    static let lockScreen = "lock screen"
+
+    /// Whether this device's biometry gives such a proof at all.
+    func biometryMeets(_ proof: Proof) -> Bool { state.sensor?.meets(proof) ?? proof.isMetByBiometry }
+
+    mutating func hear(_ report: SensorReport, now: Double) -> [EnclaveEvent] {
+        guard sensor != nil else { return [] }
+        switch report {
+        case .enrolled(let enrolment):
+            take(enrolment)
+            return isEnrolled ? [] : biometryEnded(now: now)
+        case .unavailable(let problem):
+            sensor?.problem = problem
+            return biometryEnded(now: now)
+        case .touched(let isMatch, let awaited):
+            guard awaited == awaitedTouch(now: now) else { return [] }
+            let (touch, events) = touch(matches: isMatch, now: now)
+            return touch == .unlocked ? [EnclaveEvent(outcome: .unlocked)] + events : events
+        case .hint(let hint, let awaited):
+            guard let evaluation, awaited == awaitedTouch(now: now), evaluation.hint != hint else { return [] }
+            self.evaluation?.hint = hint
+            return progressEvent(now: now)
+        }
+    }
+
+    /// DS-03, AC-50: whatever changed the set, and with whichever program.
+    private mutating func take(_ enrolment: SensorEnrolment) {
+        sensor?.problem = nil
+        sensor?.name = enrolment.reader
+        sensor?.areTemplatesRead = enrolment.areTemplatesRead
+        let old = state.templates
+        let new = enrolment.fingers
+            .map { EnclaveState.Template(name: $0.name, digest: digest(of: Sample($0.identity))) }
+            .sorted { $0.name < $1.name }
+        guard new != old || enrolment.isRenewed else { return }
+        if old.isEmpty { state.database.identifier = UUID() }
+        state.templates = new
+        if new.contains(where: { !old.contains($0) }) || new == old {
+            note(LogFact(event: .biometryEnrolled, factors: biometryFactor))
+        }
+        if old.contains(where: { !new.contains($0) }) {
+            note(LogFact(event: .biometryRemoved, factors: biometryFactor))
+        }
+        enrolmentChanged()
+    }
+
+    /// Goes on without the sensor where an evaluation waits for it and it can help no more.
+    private mutating func biometryEnded(now: Double) -> [EnclaveEvent] {
+        guard let evaluation, [.permission, .biometry, .retry].contains(evaluation.phase),
+            let obstacle = biometryObstacle(of: evaluation, now: now)
+        else { return [] }
+        return biometryRefused(obstacle, now: now)
+    }
+}

@@ -1,0 +1,380 @@
+internal import Dispatch
+internal import Foundation
+internal import TouchstoneCore
+internal import TouchstoneEnclave
+
+/// The conversation with fprintd, of one thread: who is enrolled, and while a finger is awaited Claim, VerifyStart, what the reader saw,
+/// VerifyStop and Release.
+///
+/// What counts is what comes from the connection that owns fprintd's name, of the reader that was claimed, between VerifyStart and the
+/// first verdict.
+final class FprintdReader {
+    private enum Name {
+        static let service = "net.reactivated.Fprint"
+        static let manager = "net.reactivated.Fprint.Manager"
+        static let device = "net.reactivated.Fprint.Device"
+        static let error = "net.reactivated.Fprint.Error."
+        static let bus = "org.freedesktop.DBus"
+    }
+
+    /// Seconds.
+    private enum Limits {
+        static let connecting = 3.0
+        /// A service that is not there is started meanwhile.
+        static let starting = 10.0
+        static let answer = 3.0
+        /// The reader may have to wake up.
+        static let opening = 6.0
+        /// A reader that is held by another program is asked for again.
+        static let busy = 0.3
+        /// What has failed is tried again.
+        static let failed = 0.3
+        /// For so long while a finger is awaited, before the passcode is asked for instead.
+        static let patience = 3.0
+        /// At the lock screen there is nothing else to do.
+        static let gone = 3.0
+        static let betweenHints = 0.1
+        /// Errors of the reader's in a row, a number.
+        static let errors = 5
+    }
+
+    /// What a reader without fault ends a touch with.
+    private enum Outcome { case match, noMatch, again, error, cancelled }
+
+    private let path: String
+    private let templates: Templates
+    private let sensor: FprintdSensor
+    private let wakeup: Wakeup
+    private let owner: any SensorOwner
+
+    private var bus: MessageBus?
+    /// The connection that owns fprintd's name.
+    private var service: String?
+    /// The object path of the reader.
+    private var device: String?
+    private var reader = ""
+    private var isClaimed = false
+    /// Who is enrolled may have changed.
+    private var isLookDue = true
+    private var isRenewed = false
+    private var failingSince: Double?
+    private var lastHint = -Double.infinity
+
+    init(path: String, templates: Templates, sensor: FprintdSensor, wakeup: Wakeup, owner: any SensorOwner) {
+        self.path = path
+        self.templates = templates
+        self.sensor = sensor
+        self.wakeup = wakeup
+        self.owner = owner
+    }
+
+    func run() -> Never {
+        while true {
+            do throws(MessageBus.Failure) {
+                try serve()
+                failingSince = nil
+            } catch {
+                recover(from: error)
+            }
+        }
+    }
+
+    /// One round: what is asked for, or the wait for it.
+    private func serve() throws(MessageBus.Failure) {
+        if isLookDue || sensor.hasLookers { try look() }
+        if let awaited = owner.awaitedTouch { return try watch(for: awaited) }
+        guard let bus else { return pause(nil) }
+        if let signal = try bus.next(before: nil, or: wakeup.descriptor) {
+            try hear(signal)
+        } else {
+            wakeup.clear()
+        }
+    }
+
+    /// Begins anew as far as needed; says that there is no sensor once that has lasted, or at once where nobody waits for it.
+    private func recover(from failure: MessageBus.Failure) {
+        isClaimed = false
+        // Asked for anew: whose name it is may have changed while nobody listened.
+        (service, device) = (nil, nil)
+        if failure == .disconnected || failure == .late || failure == .malformed {
+            // A late answer is not taken for the next one's.
+            bus = nil
+        }
+        let began = failingSince ?? MonotonicClock.now
+        failingSince = began
+        if let awaited = owner.awaitedTouch, MonotonicClock.now - began < Limits.patience, failure != .refused(Self.denied) {
+            owner.hear(.hint(.readerFailed, for: awaited))
+            return pause(Limits.failed)
+        }
+        isLookDue = false
+        let waiting = sensor.takeLookers()
+        owner.hear(.unavailable(Self.problem(of: failure)))
+        sensor.answer(waiting)
+        pause(owner.awaitedTouch == nil ? nil : Limits.gone)
+    }
+
+    private static let denied = Name.error + "PermissionDenied"
+
+    private static func problem(of failure: MessageBus.Failure) -> DeviceInterface.SensorProblem {
+        switch failure {
+        case .disconnected: .noBus
+        case .late, .malformed: .notAnswering
+        case .refused(denied), .refused("org.freedesktop.DBus.Error.AccessDenied"): .notAllowed
+        case .refused(Name.error + "NoSuchDevice"): .noReader
+        case .refused(let name): name.hasPrefix(Name.error) ? .notAnswering : .noService
+        }
+    }
+
+    /// Waits so long, or until somebody wants something else: forever where nil.
+    private func pause(_ seconds: Double?) {
+        let awaited = owner.awaitedTouch
+        let deadline = seconds.map { MonotonicClock.now + $0 }
+        while !sensor.hasLookers, owner.awaitedTouch == awaited {
+            let left = deadline.map { $0 - MonotonicClock.now }
+            if let left, left <= 0 { return }
+            wakeup.wait(left)
+            wakeup.clear()
+        }
+    }
+
+    // MARK: the service
+
+    /// The bus and the connection of fprintd's, which is started where it is not there.
+    private func connected() throws(MessageBus.Failure) -> (bus: MessageBus, service: String) {
+        if let bus, let service { return (bus, service) }
+        if bus == nil {
+            service = nil
+            let bus = try MessageBus(path: path, within: Limits.connecting)
+            for rule in [
+                "type='signal',sender='\(Name.service)',interface='\(Name.device)'",
+                "type='signal',sender='\(Name.bus)',member='NameOwnerChanged',arg0='\(Name.service)'",
+            ] {
+                try bus.call(Name.bus, "/org/freedesktop/DBus", Name.bus, "AddMatch", [rule], within: Limits.answer)
+            }
+            self.bus = bus
+        }
+        guard let bus else { throw .disconnected }
+        do throws(MessageBus.Failure) {
+            service = try ask(bus, "GetNameOwner")
+        } catch {
+            guard error == .refused("org.freedesktop.DBus.Error.NameHasNoOwner") else { throw error }
+            try bus.call(
+                Name.bus, "/org/freedesktop/DBus", Name.bus, "StartServiceByName", [Name.service], number: 0,
+                within: Limits.starting)
+            service = try ask(bus, "GetNameOwner")
+        }
+        // What came before that answer is told by it.
+        bus.forgetSignals()
+        device = nil
+        guard let service else { throw .malformed }
+        return (bus, service)
+    }
+
+    private func ask(_ bus: MessageBus, _ method: String) throws(MessageBus.Failure) -> String {
+        let answer = try bus.call(
+            Name.bus, "/org/freedesktop/DBus", Name.bus, method, [Name.service], within: Limits.answer)
+        guard answer.count == 1, answer[0].hasPrefix(":") else { throw .malformed }
+        return answer[0]
+    }
+
+    /// The object path of the reader.
+    private func resolved() throws(MessageBus.Failure) -> String {
+        let (bus, service) = try connected()
+        if let device { return device }
+        let answer = try bus.call(
+            service, "/net/reactivated/Fprint/Manager", Name.manager, "GetDefaultDevice", within: Limits.opening)
+        guard answer.count == 1, answer[0].hasPrefix("/") else { throw .malformed }
+        let name = try bus.call(
+            service, answer[0], "org.freedesktop.DBus.Properties", "Get", [Name.device, "name"], within: Limits.answer)
+        reader = name.first.map { String($0.prefix(64)) } ?? ""
+        device = answer[0]
+        return answer[0]
+    }
+
+    @discardableResult
+    private func tell(
+        _ method: String, _ arguments: [String] = [], within seconds: Double = Limits.answer
+    ) throws(MessageBus.Failure) -> [String] {
+        let device = try resolved()
+        let (bus, service) = try connected()
+        return try bus.call(service, device, Name.device, method, arguments, within: seconds)
+    }
+
+    /// Takes note of what is no verdict.
+    private func hear(_ signal: MessageBus.Signal) throws(MessageBus.Failure) {
+        if signal.name == "\(Name.bus).NameOwnerChanged", signal.sender == MessageBus.driver,
+            signal.texts.count == 3, signal.texts[0] == Name.service, signal.texts[2] != service ?? ""
+        {
+            service = signal.texts[2].isEmpty ? nil : signal.texts[2]
+            device = nil
+            if service != nil { isLookDue = true }
+            // What was begun there is over.
+            guard isClaimed else { return }
+            isClaimed = false
+            throw .refused("org.freedesktop.DBus.Error.NameHasNoOwner")
+        }
+        if signal.name == "\(Name.device).EnrollStatus", signal.sender == service, signal.flag == true {
+            isLookDue = true
+            if signal.texts == ["enroll-completed"] { isRenewed = true }
+        }
+    }
+
+    // MARK: who is enrolled
+
+    @discardableResult
+    private func look() throws(MessageBus.Failure) -> SensorEnrolment {
+        let waiting = sensor.takeLookers()
+        do throws(MessageBus.Failure) {
+            let enrolment = try currentEnrolment()
+            isLookDue = false
+            isRenewed = false
+            owner.hear(.enrolled(enrolment))
+            sensor.answer(waiting)
+            return enrolment
+        } catch {
+            // They are answered when that is reported.
+            sensor.putBack(waiting)
+            throw error
+        }
+    }
+
+    private func currentEnrolment() throws(MessageBus.Failure) -> SensorEnrolment {
+        do throws(MessageBus.Failure) {
+            return try enrolment()
+        } catch {
+            guard error == .refused("org.freedesktop.DBus.Error.UnknownObject"), !isClaimed else { throw error }
+            // Another reader came since, or another fprintd.
+            device = nil
+            return try enrolment()
+        }
+    }
+
+    private func enrolment() throws(MessageBus.Failure) -> SensorEnrolment {
+        var names: [String] = []
+        do throws(MessageBus.Failure) {
+            names = try tell("ListEnrolledFingers", [""])
+        } catch {
+            guard error == .refused(Name.error + "NoEnrolledPrints") else { throw error }
+        }
+        guard Set(names).isSubset(of: Templates.fingers), Set(names).count == names.count else { throw .malformed }
+        let digests = templates.digests()
+        let areTemplatesRead = digests.map { digests in names.allSatisfy { digests[$0] != nil } } ?? false
+        return SensorEnrolment(
+            reader: reader,
+            fingers: names.map { .init(name: $0, identity: digests?[$0] ?? Data($0.utf8)) },
+            areTemplatesRead: areTemplatesRead, isRenewed: isRenewed && !areTemplatesRead)
+    }
+
+    // MARK: a finger
+
+    /// Has the reader for as long as this is awaited.
+    private func watch(for awaited: String) throws(MessageBus.Failure) {
+        guard try claim(for: awaited) else { return }
+        isClaimed = true
+        do throws(MessageBus.Failure) {
+            try verify(for: awaited)
+        } catch {
+            // Where fprintd, or our connection, is gone, so is the claim.
+            if case .refused = error, isClaimed { _ = try? tell("Release") }
+            throw error
+        }
+        isClaimed = false
+        try tell("Release")
+    }
+
+    /// Has the reader look until this is not awaited any more.
+    private func verify(for awaited: String) throws(MessageBus.Failure) {
+        // Nobody enrols or deletes while the reader is claimed: what is matched from here on is this set.
+        let enrolled = try look()
+        guard !enrolled.fingers.isEmpty else { return }
+        owner.hear(.hint(nil, for: awaited))
+        var errors = 0
+        while owner.awaitedTouch == awaited {
+            // What an earlier VerifyStop was answered with lies here still.
+            for signal in try bus?.takeSignals() ?? [] { try hear(signal) }
+            try tell("VerifyStart", ["any"], within: Limits.opening)
+            failingSince = nil
+            let outcome = try outcome(for: awaited)
+            switch outcome {
+            case .match:
+                // Root may exchange files without asking fprintd.
+                if try enrolment().fingers == enrolled.fingers {
+                    owner.hear(.touched(isMatch: true, for: awaited))
+                } else {
+                    try look()
+                    owner.hear(.hint(.scanAgain, for: awaited))
+                }
+            case .noMatch: owner.hear(.touched(isMatch: false, for: awaited))
+            case .error:
+                errors += 1
+                guard errors < Limits.errors else { throw .malformed }
+                owner.hear(.hint(.readerFailed, for: awaited))
+            case .again, .cancelled: break
+            }
+            if outcome != .error { errors = 0 }
+            do throws(MessageBus.Failure) {
+                try tell("VerifyStop")
+            } catch {
+                guard error == .refused(Name.error + "NoActionInProgress") else { throw error }
+            }
+            if outcome == .error { pause(Limits.failed) }
+        }
+    }
+
+    /// Asks for the reader until it is ours; false where it is not awaited any more.
+    private func claim(for awaited: String) throws(MessageBus.Failure) -> Bool {
+        while owner.awaitedTouch == awaited {
+            do throws(MessageBus.Failure) {
+                try tell("Claim", [""], within: Limits.opening)
+                return true
+            } catch {
+                guard error == .refused(Name.error + "AlreadyInUse") else { throw error }
+                failingSince = nil
+                owner.hear(.hint(.readerBusy, for: awaited))
+                if sensor.hasLookers { try look() }
+                pause(Limits.busy)
+            }
+        }
+        return false
+    }
+
+    /// What becomes of this verification.
+    private func outcome(for awaited: String) throws(MessageBus.Failure) -> Outcome {
+        while owner.awaitedTouch == awaited {
+            if sensor.hasLookers { try look() }
+            guard let bus else { throw .disconnected }
+            guard let signal = try bus.next(before: nil, or: wakeup.descriptor) else {
+                wakeup.clear()
+                continue
+            }
+            guard signal.name == "\(Name.device).VerifyStatus" else {
+                try hear(signal)
+                continue
+            }
+            guard signal.sender == service, signal.path == device, signal.texts.count == 1, let isDone = signal.flag
+            else { continue }
+            switch signal.texts[0] {
+            case "verify-match" where isDone: return .match
+            case "verify-no-match" where isDone: return .noMatch
+            case "verify-disconnected": throw .refused(Name.error + "NoSuchDevice")
+            case "verify-unknown-error": return .error
+            case let status:
+                if let hint = Self.hints[status] { show(hint, for: awaited) }
+                if isDone { return .again }
+            }
+        }
+        return .cancelled
+    }
+
+    private static let hints: [String: AgentInterface.SensorHint] = [
+        "verify-retry-scan": .scanAgain, "verify-swipe-too-short": .swipeTooShort, "verify-too-fast": .swipeTooFast,
+        "verify-finger-not-centered": .fingerNotCentered, "verify-remove-and-retry": .removeAndRetry,
+    ]
+
+    /// More of them than anybody can read are not shown.
+    private func show(_ hint: AgentInterface.SensorHint, for awaited: String) {
+        guard MonotonicClock.now - lastHint >= Limits.betweenHints else { return }
+        lastHint = MonotonicClock.now
+        owner.hear(.hint(hint, for: awaited))
+    }
+}

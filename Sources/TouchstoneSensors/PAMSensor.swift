@@ -1,0 +1,97 @@
+internal import Foundation
+internal import Glibc
+internal import Synchronization
+internal import TouchstoneCore
+package import TouchstoneEnclave
+
+/// A PAM service as a sensor: whatever it recognises the user by, and however well.
+///
+/// A thread of its own has a ``PAMLook`` look whenever an evaluation waits. The lock screen is not served: a camera would look, and fail,
+/// for as long as nobody sits there.
+package final class PAMSensor: Sensor {
+    /// Seconds.
+    private enum Limits {
+        static let look = 15.0
+        static let betweenLooks = 0.5
+        /// Looks without a result in a row, a number.
+        static let errors = 2
+    }
+
+    private let service: String
+    private let directory: String?
+    private let program: String?
+    private let deadline: Double
+    private let wakeup = Wakeup()
+    private let owner = Mutex<(any SensorOwner)?>(nil)
+
+    /// `directory` is where the service's file is, nil for the system's; `program` is touchstone-pam-verify, nil where it is not
+    /// installed; `deadline` is for tests.
+    package init(service: String, directory: String?, program: String?, deadline: Double? = nil) {
+        self.service = service
+        self.directory = directory
+        self.program = program
+        self.deadline = deadline ?? Limits.look
+    }
+
+    package func start(for owner: any SensorOwner) {
+        self.owner.withLock { $0 = owner }
+        let thread = Thread { [self] in
+            while true { serve(owner) }
+        }
+        thread.name = "pam"
+        thread.start()
+    }
+
+    package func wake() { wakeup.wake() }
+
+    package func refresh(within seconds: Double) {
+        owner.withLock { $0 }?.hear(report)
+    }
+
+    /// Who is enrolled is not known: somebody may be, as long as there is such a service.
+    private var report: SensorReport {
+        let places = directory.map { [$0] } ?? ["/etc/pam.d", "/usr/lib/pam.d"]
+        guard program != nil, places.contains(where: { unsafe access("\($0)/\(service)", F_OK) == 0 }) else {
+            return .unavailable(.noService)
+        }
+        return .enrolled(
+            SensorEnrolment(
+                reader: service, fingers: [.init(name: service, identity: Data("pam \(service)".utf8))],
+                areTemplatesRead: false))
+    }
+
+    private func serve(_ owner: any SensorOwner) {
+        guard let program, let awaited = owner.awaitedTouch, !owner.isLockScreen(awaited) else {
+            wakeup.wait(nil)
+            return wakeup.clear()
+        }
+        var errors = 0
+        while owner.awaitedTouch == awaited {
+            let began = MonotonicClock.now
+            let look = PAMLook(
+                program: program, arguments: [service, UserName.own] + (directory.map { [$0] } ?? []))
+            let result = look?.result(
+                before: began + deadline, wakeup: wakeup, isAwaited: { owner.awaitedTouch == awaited },
+                retry: { owner.hear(.hint(.scanAgain, for: awaited)) })
+            switch result {
+            case .match: owner.hear(.touched(isMatch: true, for: awaited))
+            case .noMatch:
+                errors = 0
+                owner.hear(.touched(isMatch: false, for: awaited))
+            case .abandoned: return
+            case .nothing, nil:
+                errors += 1
+                guard errors < Limits.errors else {
+                    owner.hear(.unavailable(.notAnswering))
+                    return
+                }
+                owner.hear(.hint(.readerFailed, for: awaited))
+            }
+            // One that answers at once is not asked without end.
+            while owner.awaitedTouch == awaited, MonotonicClock.now - began < Limits.betweenLooks {
+                wakeup.wait(began + Limits.betweenLooks - MonotonicClock.now)
+                wakeup.clear()
+            }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+"""A real fprintd with a virtual fingerprint reader, on a bus of its own, for tests in this directory; no test itself."""
+
+import getpass
+import pathlib
+import signal
+import socket
+import subprocess
+
+from device import *
+
+FPRINTD = "/usr/libexec/fprintd"
+for program in (FPRINTD, "/usr/bin/dbus-daemon", "/usr/bin/fprintd-enroll", "/usr/bin/gdbus"):
+    if not os.access(program, os.X_OK):
+        sys.exit(f"{program} is not there: run script/install-packages test")
+
+USER = getpass.getuser()
+# Anybody may say anything here: whom the enclave believes is for the enclave to tell.
+BUS = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig><type>system</type><listen>unix:path={socket}</listen><auth>EXTERNAL</auth>
+<policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/>
+<allow user="*"/></policy></busconfig>
+"""
+
+
+class Reader:
+    """The bus, a polkit that says yes, and fprintd; all gone at the end of `with`."""
+
+    def __init__(self):
+        self.work = pathlib.Path(tempfile.mkdtemp(prefix="touchstone-reader."))
+        self.bus, self.templates, self.device = (self.work / name for name in ("bus", "templates", "reader"))
+        self.templates.mkdir(mode=0o700)
+        self.environment = {
+            "PATH": os.environ["PATH"], "HOME": str(self.work), "DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={self.bus}",
+            "LC_ALL": "C.UTF-8",
+        }
+        self.children = {}
+
+    def __enter__(self):
+        try:
+            configuration = self.work / "bus.conf"
+            configuration.write_text(BUS.format(socket=self.bus))
+            self.start("bus", "dbus-daemon", f"--config-file={configuration}", "--nofork")
+            wait_for(lambda: self.gdbus("org.freedesktop.DBus", "/", "org.freedesktop.DBus.GetId"), "the bus")
+            # The system's Python: the packaged one knows the packaged bindings.
+            self.start("polkit", "/usr/bin/python3", "-m", "dbusmock", "--system", "--template", "polkitd")
+            wait_for(
+                lambda: self.gdbus(
+                    "org.freedesktop.PolicyKit1", "/org/freedesktop/PolicyKit1/Authority",
+                    "org.freedesktop.DBus.Mock.AllowUnknown", "true"), "the polkit")
+            self.start_fprintd()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for child in reversed(list(self.children.values())):
+            child.kill()
+            child.wait()
+        shutil.rmtree(self.work, ignore_errors=True)
+
+    def start(self, name, *arguments, **environment):
+        with open(self.work / f"{name}.log", "ab") as log:
+            self.children[name] = subprocess.Popen(
+                arguments, env=self.environment | environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def start_fprintd(self):
+        self.start(
+            "fprintd", FPRINTD, "-t", FP_VIRTUAL_DEVICE=str(self.device), FP_DRIVERS_WHITELIST="virtual_device",
+            STATE_DIRECTORY=str(self.templates))
+        wait_for(self.path, "fprintd to have the reader")
+
+    def stop(self, name="fprintd"):
+        """Kills one of the programs."""
+        child = self.children.pop(name)
+        child.kill()
+        child.wait()
+
+    def gdbus(self, destination, path, method, *arguments):
+        """What a method answers, as GVariant text; None where it fails."""
+        result = subprocess.run(
+            ["gdbus", "call", "--system", "-d", destination, "-o", path, "-m", method, *arguments],
+            env=self.environment, capture_output=True, text=True, timeout=LONGEST_WAIT)
+        return result.stdout.strip() if result.returncode == 0 else None
+
+    def path(self):
+        """The object path of the reader; None where there is none."""
+        answer = self.gdbus(
+            "net.reactivated.Fprint", "/net/reactivated/Fprint/Manager", "net.reactivated.Fprint.Manager.GetDefaultDevice")
+        return answer and answer.split("'")[1]
+
+    # the reader
+
+    def tell(self, command):
+        """One command to the virtual reader; False where nobody has it open."""
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(LONGEST_WAIT)
+            try:
+                connection.connect(str(self.device))
+                connection.sendall(command.encode())
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(1024):
+                    pass
+            except (FileNotFoundError, ConnectionError):
+                return False
+        return True
+
+    @property
+    def is_open(self):
+        """Whether somebody has claimed the reader."""
+        with socket.socket(socket.AF_UNIX) as connection:
+            try:
+                connection.connect(str(self.device))
+                return True
+            except (FileNotFoundError, ConnectionError):
+                return False
+
+    def touch(self, finger):
+        """Lays this finger on the reader as soon as somebody has it open."""
+        wait_for(lambda: self.tell(f"SCAN {finger}"), "the reader to be opened")
+
+    # fprintd's own tools
+
+    def tool(self, name, *arguments):
+        return subprocess.Popen(
+            [f"fprintd-{name}", *arguments], env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True)
+
+    def enroll(self, name, finger):
+        """Enrols a finger under a name of fprintd's, with its own program."""
+        enrolling = self.tool("enroll", "-f", name, USER)
+        limit = time.monotonic() + LONGEST_WAIT
+        while enrolling.poll() is None:
+            check(time.monotonic() < limit, "the enrolment to be done")
+            self.tell(f"SCAN {finger}")
+            time.sleep(0.02)
+        output = enrolling.stdout.read()
+        check("enroll-completed" in output, output)
+
+    def delete(self, *names):
+        """Deletes one finger, or all."""
+        result = self.tool("delete", USER, *(("-f", names[0]) if names else ()))
+        equal(result.wait(LONGEST_WAIT), 0, result.stdout.read())
+
+
+class Prompts:
+    """An agent that shows the prompts to nobody, and remembers the last one."""
+
+    def __init__(self, device):
+        self.connection, self.buffer, self.last = device.connect(), b"", None
+        request = {"method": "io.touchstone.Agent.Subscribe", "parameters": {}, "more": True}
+        self.connection.sendall(json.dumps(request).encode() + b"\0")
+        self.until("ready")
+
+    def until(self, event, **shown):
+        """Reads until this event comes, with these values in its prompt, and returns the prompt."""
+        limit = time.monotonic() + LONGEST_WAIT
+        while True:
+            check(time.monotonic() < limit, f"{event} {shown} was awaited, and the last prompt is {self.last}")
+            while b"\0" not in self.buffer:
+                chunk = self.connection.recv(65536)
+                check(chunk, "the daemon closed the agent's connection")
+                self.buffer += chunk
+            frame, _, self.buffer = self.buffer.partition(b"\0")
+            parameters = json.loads(frame)["parameters"]
+            self.last = parameters.get("prompt") or {}
+            if parameters["event"] == event and all(self.last.get(key) == value for key, value in shown.items()):
+                return self.last
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.connection.close()
+
+
+def with_reader(reader, *options, **device):
+    """A device whose sensor is fprintd on the reader's bus."""
+    return Device(
+        create=("--sensor", "fprintd", "--bus", str(reader.bus), "--templates", str(reader.templates), *options), **device)
+
+
+def can_evaluate(device, policy=1):
+    """(code or None, domain state or None)"""
+    error, reply = call(device.connect(), "Authentication.CanEvaluatePolicy", context=None, policy=policy)
+    equal(error, None, "the question")
+    return reply.get("code"), reply.get("domainState")
