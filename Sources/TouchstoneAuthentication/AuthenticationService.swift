@@ -427,7 +427,7 @@ package final class AuthenticationService: Sendable {
         guard let identifier = event.evaluation else { return }
         switch event.outcome {
         // Of no evaluation: what runs ends with an event of its own.
-        case .erased: break
+        case .erased, .unlocked: break
         case .succeeded: if let result = askForPassword(identifier) { finish(identifier, result) }
         case .failed: finish(identifier, .failure(Self.failed(event.code ?? .authenticationFailed)))
         case .progress:
@@ -470,6 +470,13 @@ package final class AuthenticationService: Sendable {
             return state.evaluation?.identifier
         }
         if let running { cancel(running, .systemCancel, "Caller moved to background.") }
+    }
+
+    /// What is left of a delay that a prompt shows is less now, or nothing.
+    func clockAdvanced() {
+        state.withLock { state in
+            if let running = state.evaluation { show(.show, running) }
+        }
     }
 
     /// The code with the words that Apple's framework logs beside it (A.5).

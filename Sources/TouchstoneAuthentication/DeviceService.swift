@@ -9,22 +9,30 @@ package final class DeviceService: Sendable {
     let enclave: VarlinkClient
     let log: DeviceLog
     private let authentication: AuthenticationService
+    private let clock: DeviceClock
     private let ownerID: UInt32
     private let keysChanged: @Sendable () throws -> Void
+    private let environmentChanged: @Sendable () -> Void
     private let reboot: @Sendable () -> Void
     private let tickets = Mutex<[String: @Sendable (EnclaveInterface.WatchEvents.Reply) -> Void]>([:])
 
-    /// `keysChanged` is called when class keys came or went, before anybody hears why; `reboot` after the reply to `Reboot`.
+    /// `clock` is the one by which all of touchstoned goes.
+    ///
+    /// `keysChanged` is called when class keys came or went, before anybody hears why; `environmentChanged` when what can be proven
+    /// may be another; `reboot` after the reply to `Reboot`.
     package init(
-        name: String, enclave: VarlinkClient, authentication: AuthenticationService, log: DeviceLog, ownerID: UInt32,
-        keysChanged: @escaping @Sendable () throws -> Void, reboot: @escaping @Sendable () -> Void
+        name: String, enclave: VarlinkClient, authentication: AuthenticationService, log: DeviceLog, clock: DeviceClock,
+        ownerID: UInt32, keysChanged: @escaping @Sendable () throws -> Void,
+        environmentChanged: @escaping @Sendable () -> Void = {}, reboot: @escaping @Sendable () -> Void
     ) {
         self.name = name
         self.enclave = enclave
         self.authentication = authentication
         self.log = log
+        self.clock = clock
         self.ownerID = ownerID
         self.keysChanged = keysChanged
+        self.environmentChanged = environmentChanged
         self.reboot = reboot
     }
 
@@ -36,9 +44,12 @@ package final class DeviceService: Sendable {
 
     /// Takes one event of the enclave's.
     package func handle(_ event: EnclaveInterface.WatchEvents.Reply) {
-        if event.outcome == .erased { try? keysChanged() }
+        if [.erased, .unlocked].contains(event.outcome) { try? keysChanged() }
         if let lines = event.log { log.take(lines) }
-        guard let ticket = event.ticket else { return }
+        guard let ticket = event.ticket else {
+            if event.log == nil, event.evaluation == nil { environmentChanged() }
+            return
+        }
         if event.outcome == .succeeded { try? keysChanged() }
         tickets.withLock { $0.removeValue(forKey: ticket) }?(event)
     }
@@ -59,14 +70,15 @@ package final class DeviceService: Sendable {
                 return .init(
                     status: .init(
                         name: name, isSimulated: facts.isSimulated, rootOfTrust: facts.rootOfTrust,
-                        biometryType: facts.biometryType, isEnrolled: facts.isEnrolled,
+                        biometryType: facts.biometryType, isSensorConnected: facts.isSensorConnected,
+                        isEnrolled: facts.isEnrolled,
                         isPasscodeSet: facts.isPasscodeSet, passcodeKind: facts.passcodeKind,
                         erasesData: facts.erasesData, wasErased: facts.wasErased, isLocked: facts.isLocked,
                         wasUnlockedSinceBoot: facts.wasUnlockedSinceBoot,
                         isBiometryLockedOut: facts.isBiometryLockedOut, passcodeFailures: facts.passcodeFailures,
                         passcodeRetryAfterSeconds: facts.passcodeRetryAfterSeconds,
                         isPasscodeDisabled: facts.isPasscodeDisabled, hasAgent: authentication.hasAgent,
-                        hasPrompt: authentication.prompt != nil))
+                        hasPrompt: authentication.prompt != nil, sensor: facts.sensor))
             },
             owner(DeviceInterface.GetNonce.self) { [self] _ in
                 try enclave.call(EnclaveInterface.GetNonce.self, Empty())
@@ -122,6 +134,15 @@ package final class DeviceService: Sendable {
             owner(DeviceInterface.PresentFinger.self) { [self] request in
                 let reply = try enclave.call(EnclaveInterface.PresentFinger.self, request)
                 if reply.touch == .unlocked { try keysChanged() }
+                return reply
+            },
+            owner(DeviceInterface.SetSensorConnected.self) { [self] in
+                try enclave.call(EnclaveInterface.SetSensorConnected.self, $0)
+            },
+            owner(DeviceInterface.AdvanceClock.self) { [self] request in
+                let reply = try enclave.call(EnclaveInterface.AdvanceClock.self, request)
+                clock.advance(by: request.seconds)
+                authentication.clockAdvanced()
                 return reply
             },
             owner(DeviceInterface.SetApplicationState.self) { [self] request in
@@ -201,6 +222,7 @@ package final class DeviceService: Sendable {
         if let refused = error.as(DeviceInterface.Refused.self) { return refused }
         if error.as(EnclaveInterface.NotKept.self) != nil { return DeviceInterface.Refused(.notKept) }
         if let notSimulated = error.as(DeviceInterface.NotSimulated.self) { return notSimulated }
+        if let invalid = error.as(VarlinkServiceError.InvalidParameter.self) { return invalid }
         return error
     }
 }

@@ -30,7 +30,7 @@ extension AgentInterface.Prompt {
             biometryType: biometryType, phase: progress.phase, cancelTitle: cancelTitle,
             fallbackTitle: progress.isFallbackOffered ? fallbackTitle : nil, failures: progress.failures,
             nonce: progress.nonce, retryAfterSeconds: progress.retryAfterSeconds, wrongPasscode: progress.wrongPasscode,
-            passcodeKind: progress.passcodeKind)
+            passcodeKind: progress.passcodeKind, hint: progress.hint)
     }
 }
 

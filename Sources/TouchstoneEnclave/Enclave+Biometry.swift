@@ -25,7 +25,7 @@ extension Enclave {
 
     /// Why biometry cannot be used, in the order of the decision table (CE-02, CE-03).
     func biometryObstacle(now: Double) -> AuthenticationFailure? {
-        if state.biometryType == .none { return .biometryNotAvailable }
+        if state.biometryType == .none || !isSensorConnected || sensor?.problem != nil { return .biometryNotAvailable }
         if !isEnrolled { return .biometryNotEnrolled }
         if isPasscodeSet, isBiometryLockedOut(now: now) { return .biometryLockout }
         return isPasscodeSet ? nil : .passcodeNotSet
@@ -49,7 +49,7 @@ extension Enclave {
 
     mutating func enroll(_ name: String, sample: Sample) throws(DeviceInterface.Refused) {
         guard (1...Limits.fingerNameBytes).contains(name.utf8.count) else { throw .init(.invalidName) }
-        guard state.biometryType != .none else { throw .init(.noSensor) }
+        guard state.biometryType != .none, isSensorConnected else { throw .init(.noSensor) }
         // PC-23
         guard isPasscodeSet else { throw .init(.passcodeNotSet) }
         guard state.templates.count < Limits.fingers[state.biometryType, default: 0] else {
@@ -72,7 +72,7 @@ extension Enclave {
         enrolmentChanged()
     }
 
-    private mutating func enrolmentChanged() {
+    mutating func enrolmentChanged() {
         state.database.changes += 1
         var hash = SHA256()
         hash.update(data: state.database.hash)
@@ -83,17 +83,24 @@ extension Enclave {
         if !isEnrolled { heldForBiometry = ClassKeys() }
     }
 
-    private func digest(of sample: Sample) -> Data {
+    func digest(of sample: Sample) -> Data {
         let key = deviceKey.derive("templates").symmetricKey
         return Data(HMAC<SHA256>.authenticationCode(for: sample.bytes, using: key))
     }
 
     // MARK: a touch
 
-    /// Judges one touch: for the evaluation that waits, else for the lock screen.
+    /// Judges one simulated touch.
     mutating func touch(_ sample: Sample, now: Double) -> (DeviceInterface.Touch, [EnclaveEvent]) {
+        // Nobody sees it.
+        guard isSensorConnected else { return (.notWaiting, []) }
         let digest = digest(of: sample)
-        let matches = state.templates.contains { $0.digest == digest }
+        return touch(matches: state.templates.contains { $0.digest == digest }, now: now)
+    }
+
+    /// Judges one touch: for the evaluation that waits, else for the lock screen.
+    mutating func touch(matches: Bool, now: Double) -> (DeviceInterface.Touch, [EnclaveEvent]) {
+        evaluation?.hint = nil
         if let evaluation, evaluation.phase == .biometry, !isLocked {
             // PC-20: time goes by before a prompt too, and fingers are removed.
             if let obstacle = biometryObstacle(of: evaluation, now: now) {

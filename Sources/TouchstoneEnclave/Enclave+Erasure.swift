@@ -37,11 +37,13 @@ extension Enclave {
         guard isErasureDue else { return events }
         let ended = endEvaluation(.failed(.systemCancel))
         var fresh = try EnclaveState.fresh(
-            isSimulated: state.isSimulated, biometryType: state.biometryType, deviceKey: deviceKey)
+            isSimulated: state.isSimulated, biometryType: state.biometryType, sensor: state.sensor,
+            deviceKey: deviceKey)
         fresh.revision = state.revision
         fresh.erasure = .pending
         var erased = try Enclave(state: fresh, deviceKey: deviceKey, root: root, now: now, policy: policy)
         erased.credentialJobs = credentialJobs
+        erased.sensor = sensor
         // It goes on: who erased the device by guessing is what its owner will want to read.
         erased.log = log
         erased.note(LogFact(event: .erased, result: "wrong-passcodes"))

@@ -13,6 +13,8 @@ extension Enclave {
         var phase: AgentInterface.Phase
         /// Non-matches in this evaluation.
         var failures = 0
+        /// What the sensor asks of the owner.
+        var hint: AgentInterface.SensorHint?
         /// No more biometry in this evaluation: its limit is reached, or the owner chose the passcode.
         var isBiometryOver = false
         var nonce: Data
@@ -78,8 +80,8 @@ extension Enclave {
         let isBiometry = isEnrolled && proven.biometry == state.database.hash
         func isGiven(_ proof: Proof) -> Bool {
             switch proof {
-            case .presence: isBiometry || proven.passcode
-            case .biometryAny, .biometryCurrentSet: isBiometry
+            case .presence: isBiometry && biometryMeets(proof) || proven.passcode
+            case .biometryAny, .biometryCurrentSet: isBiometry && biometryMeets(proof)
             case .passcode: proven.passcode
             case .companion: false
             }
@@ -93,12 +95,17 @@ extension Enclave {
     private func obstacle(
         to request: EnclaveInterface.Preflight.Parameters, now: Double
     ) -> AuthenticationFailure? {
-        let requirement = request.requirement
+        obstacle(
+            to: request.requirement,
+            biometry: biometryObstacle(of: request.app, isFaceIDDescribed: request.isFaceIDDescribed, now: now))
+    }
+
+    /// The same, where it is known what stands in the way of biometry.
+    func obstacle(to requirement: Requirement, biometry: AuthenticationFailure?) -> AuthenticationFailure? {
         let obstacles = requirement.proofs.map { proof -> AuthenticationFailure? in
             switch proof {
             case .presence, .passcode: isPasscodeSet ? nil : .passcodeNotSet
-            case .biometryAny, .biometryCurrentSet:
-                biometryObstacle(of: request.app, isFaceIDDescribed: request.isFaceIDDescribed, now: now)
+            case .biometryAny, .biometryCurrentSet: biometryMeets(proof) ? biometry : .biometryNotAvailable
             case .companion: .companionNotAvailable
             }
         }
@@ -134,7 +141,7 @@ extension Enclave {
     private func nextPhase(_ evaluation: Evaluation, now: Double) -> AgentInterface.Phase? {
         let proven = contexts[evaluation.context]?.proven ?? Proven()
         let biometryHelps =
-            proven.biometry == nil && evaluation.requirement.proofs.contains(where: \.isMetByBiometry)
+            proven.biometry == nil && evaluation.requirement.proofs.contains(where: biometryMeets)
         if biometryHelps, !evaluation.isBiometryOver, biometryObstacle(of: evaluation, now: now) == nil {
             // CE-10: the first time that the app would use it.
             let isAsked = hasFaceID && contexts[evaluation.context].map { faceIDPermission(of: $0.app) } == .some(nil)
@@ -170,10 +177,11 @@ extension Enclave {
                 || (evaluation.phase == .biometry && evaluation.failures >= needed),
             failures: evaluation.failures, nonce: evaluation.nonce,
             retryAfterSeconds: evaluation.phase == .passcode ? passcodeRetryAfter(now: now) : nil,
-            wrongPasscode: evaluation.wrongPasscode, passcodeKind: passcodeKind)
+            wrongPasscode: evaluation.wrongPasscode, passcodeKind: passcodeKind,
+            hint: evaluation.phase == .biometry ? evaluation.hint : nil)
     }
 
-    private func progressEvent(now: Double) -> [EnclaveEvent] {
+    func progressEvent(now: Double) -> [EnclaveEvent] {
         evaluation.map { progressEvent(of: $0.identifier, now: now) } ?? []
     }
 

@@ -97,7 +97,9 @@ extension Enclave {
         if proofs.contains(.companion), !requirement.anyOne || proofs == [.companion] { throw .authFailed }
         for proof in proofs {
             if !isPasscodeSet { throw .authFailed }
-            if [.biometryAny, .biometryCurrentSet].contains(proof), state.biometryType == .none || !isEnrolled {
+            if [.biometryAny, .biometryCurrentSet].contains(proof), 
+                state.biometryType == .none || !isEnrolled || !biometryMeets(proof)
+            {
                 throw .authFailed
             }
         }
@@ -134,69 +136,104 @@ extension Enclave {
         }
     }
 
-    /// Opens one item's key for an app, if everything that the item asks for is there.
-    func unwrap(_ item: EnclaveInterface.WrappedItem, app: String, context: String?) -> Opened {
+    /// A wrapped key that its class key has opened; to be wiped.
+    struct Unwrapped {
+        var control: AccessControl
+        var isWithPassword: Bool
+        fileprivate var plain: Data
+        fileprivate var version: UInt8
+        fileprivate var bound: Data
+
+        /// Whether its control asks for a set of fingers and this is it, or does not ask for one (AC-50, AC-51).
+        func isBound(to enrolment: Data) -> Bool {
+            !control.requirement.proofs.contains(.biometryCurrentSet)
+                || plain.dropFirst(WrappedKey.placeBytes(version) + 8) == enrolment
+        }
+
+        /// The key, or the key sealed under the application password.
+        fileprivate var key: Data { Data(plain.prefix(WrappedKey.placeBytes(version))) }
+
+        mutating func wipe() { plain.resetBytes(in: 0..<plain.count) }
+    }
+
+    enum Unwrapping {
+        case open(Unwrapped)
+        /// The class key is not there.
+        case closed(Accessibility)
+        /// Not what was sealed.
+        case gone
+    }
+
+    func unwrapped(_ item: EnclaveInterface.WrappedItem) -> Unwrapping {
         let blob = item.wrappedKey
-        guard blob.count > 2, let protection = Accessibility(number: blob[blob.startIndex + 1]) else {
-            return .init(.gone)
-        }
+        guard blob.count > 2, let protection = Accessibility(number: blob[blob.startIndex + 1]) else { return .gone }
         let (version, number) = (blob[blob.startIndex], blob[blob.startIndex + 1])
-        guard [WrappedKey.plain, WrappedKey.withPassword].contains(version) else { return .init(.gone) }
-        guard let classKey = keys[protection] else {
-            // Without a passcode no class is merely locked: P is destroyed (KC-23).
-            return .init(isPasscodeSet ? .locked : .gone)
-        }
+        guard [WrappedKey.plain, WrappedKey.withPassword].contains(version) else { return .gone }
+        guard let classKey = keys[protection] else { return .closed(protection) }
         let bound = WrappedKey.context(version, number, item.binding)
         let place = WrappedKey.placeBytes(version)
         // In ordinary memory, wiped at the end: guarded pages would take longer to make than all the rest.
         guard let box = try? AES.GCM.SealedBox(combined: blob.dropFirst(2)),
-            var plain = try? AES.GCM.open(box, using: classKey.symmetricKey, authenticating: bound),
-            plain.count == place + 8 + 32
-        else { return .init(.gone) }
-        defer { plain.resetBytes(in: 0..<plain.count) }
-        return unsafe plain.withUnsafeBytes { bytes in
-            let flags = (0..<8).reduce(UInt64(0)) { unsafe $0 | UInt64(bytes[place + $1]) << UInt64(8 * $1) }
-            guard let control = try? AccessControl(protection: protection, flags: .init(rawValue: flags)),
-                control.flags.contains(.applicationPassword) == (version == WrappedKey.withPassword)
-            else { return .init(.gone) }
-            let requirement = control.requirement
-            let withPassword = version == WrappedKey.withPassword
-            // AC-50, AC-51: bound to an enrolment that is no more.
-            if requirement.proofs.contains(.biometryCurrentSet),
-                unsafe Data(bytes[(place + 8)...]) != state.database.hash
-            {
-                var gone = Opened(.gone)
-                gone.use = itemOpened(
-                    requirement, withPassword: withPassword, app: app, context: nil, result: "enrolment-changed")
-                return gone
-            }
-            let context = self.context(context, of: app, for: item.binding.accessGroup)
-            guard requirement.proofs.isEmpty || context.map({ isMet(requirement, by: $0.proven) }) == true else {
-                return .init(.authenticationNeeded)
-            }
-            guard withPassword else {
-                var opened = unsafe Opened(.open, key: Data(bytes[0..<place]))
-                if !requirement.proofs.isEmpty {
-                    opened.use = itemOpened(requirement, withPassword: false, app: app, context: context)
-                }
-                return opened
-            }
-            // AC-04: wanted in addition to every proof, and looked at after them, so that nobody guesses without the owner.
-            guard let password = context?.credential.key else { return .init(.authenticationNeeded) }
-            guard let key = unsafe password.itemKey(item.binding).open(Data(bytes[0..<place]), context: bound) else {
-                var wrong = Opened(.authenticationNeeded)
-                wrong.isPasswordWrong = true
-                wrong.use = itemOpened(
-                    requirement, withPassword: true, app: app, context: context, result: "wrong-application-password")
-                return wrong
-            }
-            var opened = Opened(.open, key: key.publicBytes)
-            opened.isPasswordRight = true
-            opened.use = itemOpened(requirement, withPassword: true, app: app, context: context)
-            return opened
+            var plain = try? AES.GCM.open(box, using: classKey.symmetricKey, authenticating: bound)
+        else { return .gone }
+        let flags = plain.dropFirst(place).prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        guard plain.count == place + 8 + 32,
+            let control = try? AccessControl(protection: protection, flags: .init(rawValue: flags)),
+            control.flags.contains(.applicationPassword) == (version == WrappedKey.withPassword)
+        else {
+            plain.resetBytes(in: 0..<plain.count)
+            return .gone
         }
+        return .open(
+            Unwrapped(
+                control: control, isWithPassword: version == WrappedKey.withPassword, plain: plain, version: version,
+                bound: bound))
     }
 
+    /// Opens one item's key for an app, if everything that the item asks for is there.
+    func unwrap(_ item: EnclaveInterface.WrappedItem, app: String, context: String?) -> Opened {
+        var unwrapped: Unwrapped
+        switch self.unwrapped(item) {
+        // Without a passcode no class is merely locked: P is destroyed (KC-23).
+        case .closed: return .init(isPasscodeSet ? .locked : .gone)
+        case .gone: return .init(.gone)
+        case .open(let opened): unwrapped = opened
+        }
+        defer { unwrapped.wipe() }
+        let requirement = unwrapped.control.requirement
+        let withPassword = unwrapped.isWithPassword
+        // AC-50, AC-51: bound to an enrolment that is no more.
+        guard unwrapped.isBound(to: state.database.hash) else {
+            var gone = Opened(.gone)
+            gone.use = itemOpened(
+                requirement, withPassword: withPassword, app: app, context: nil, result: "enrolment-changed")
+            return gone
+        }
+        let context = self.context(context, of: app, for: item.binding.accessGroup)
+        guard requirement.proofs.isEmpty || context.map({ isMet(requirement, by: $0.proven) }) == true else {
+            return .init(.authenticationNeeded)
+        }
+        guard withPassword else {
+            var opened = Opened(.open, key: unwrapped.key)
+            if !requirement.proofs.isEmpty {
+                opened.use = itemOpened(requirement, withPassword: false, app: app, context: context)
+            }
+            return opened
+        }
+        // AC-04: wanted in addition to every proof, and looked at after them, so that nobody guesses without the owner.
+        guard let password = context?.credential.key else { return .init(.authenticationNeeded) }
+        guard let key = password.itemKey(item.binding).open(unwrapped.key, context: unwrapped.bound) else {
+            var wrong = Opened(.authenticationNeeded)
+            wrong.isPasswordWrong = true
+            wrong.use = itemOpened(
+                requirement, withPassword: true, app: app, context: context, result: "wrong-application-password")
+            return wrong
+        }
+        var opened = Opened(.open, key: key.publicBytes)
+        opened.isPasswordRight = true
+        opened.use = itemOpened(requirement, withPassword: true, app: app, context: context)
+        return opened
+    }
 }
 
 extension Accessibility {

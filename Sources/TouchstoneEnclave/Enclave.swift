@@ -71,6 +71,8 @@ package struct Enclave {
     /// Of the last wrong passcode: the same one again is not counted again (PC-02).
     var lastWrongPasscode: SecretBytes?
     var isPasscodeBusy = false
+    /// Of a simulated device: whether its sensor is plugged in.
+    var isSensorConnected = true
     /// A non-match could not be counted on the disk: until the passcode, no finger counts either.
     var isBiometrySuspended = false
     var contexts: [String: Context] = [:]
@@ -78,6 +80,8 @@ package struct Enclave {
     var credentialJobs = 0
     /// Wrong application passwords in a row, by the spelling of the app.
     var passwordGuesses: [[UInt8]: PasswordGuesses] = [:]
+    /// How the sensor is that the enclave speaks to; nil: fingers are simulated.
+    var sensor: DeviceInterface.Sensor?
     /// One at a time; ends with the lock.
     var backup: BackupSession?
     /// Nonces given out and not yet used, oldest first.
@@ -109,6 +113,9 @@ package struct Enclave {
             throw EnclaveStateError.corrupt
         }
         self.keys = keys
+        sensor = state.sensor.map { 
+            .init(kind: $0.kind, name: nil, problem: .starting, isWeak: $0.kind == .pam, areTemplatesRead: false)
+        }
         log = LogChain(deviceKey: deviceKey, kept: state.log)
         isLocked = state.passcode != nil
         wasUnlockedSinceBoot = state.passcode == nil
@@ -119,9 +126,14 @@ package struct Enclave {
     }
 
     /// The first state of a new device, as the bytes of its file.
-    package static func create(isSimulated: Bool, biometryType: BiometryType, root: any RootOfTrust) throws -> Data {
+    ///
+    /// With a `sensor` its fingers are not simulated, whatever else of it is.
+    package static func create(
+        isSimulated: Bool, biometryType: BiometryType, sensor: SensorSource? = nil, root: any RootOfTrust
+    ) throws -> Data {
         let deviceKey = try root.derive("device key", Data())
-        let state = try EnclaveState.fresh(isSimulated: isSimulated, biometryType: biometryType, deviceKey: deviceKey)
+        let state = try EnclaveState.fresh(
+            isSimulated: isSimulated, biometryType: biometryType, sensor: sensor, deviceKey: deviceKey)
         return try EnclaveStateFile.encode(state, key: deviceKey.derive("state"))
     }
 
@@ -132,11 +144,12 @@ package struct Enclave {
     package func facts(app: String, now: Double) -> EnclaveInterface.Facts {
         EnclaveInterface.Facts(
             isSimulated: state.isSimulated, rootOfTrust: root.kind, biometryType: state.biometryType,
-            isEnrolled: isEnrolled, isPasscodeSet: isPasscodeSet, passcodeKind: passcodeKind, erasesData: erasesData,
+            isSensorConnected: isSensorConnected, isEnrolled: isEnrolled, isPasscodeSet: isPasscodeSet,
+            passcodeKind: passcodeKind, erasesData: erasesData,
             wasErased: state.erasure != nil && !isPasscodeSet, isLocked: isLocked,
             wasUnlockedSinceBoot: wasUnlockedSinceBoot, isBiometryLockedOut: isBiometryLockedOut(now: now),
             passcodeFailures: state.passcodeFailures, passcodeRetryAfterSeconds: passcodeRetryAfter(now: now),
-            isPasscodeDisabled: isPasscodeDisabled, domainState: domainState(app: app))
+            isPasscodeDisabled: isPasscodeDisabled, domainState: domainState(app: app), sensor: sensor)
     }
 
     /// What apps may know of the device (CE-19), to see when it changes.

@@ -9,7 +9,7 @@ import TouchstoneMemory
 package final class EnclaveHost: Sendable {
     private let enclave: Mutex<Enclave>
     private let storage: any EnclaveStorage
-    private let clock: any TimeSource
+    let clock: AdvancedClock
     private let counter: (any RevisionCounter)?
     private let newPasscodeCost: @Sendable () -> PasscodeCost
     private let report: @Sendable (String) -> Void
@@ -19,6 +19,7 @@ package final class EnclaveHost: Sendable {
     private let events = DispatchQueue(label: "io.touchstone.enclave.events")
     private let isCountTimed = Mutex(false)
     private let watcher = Mutex<(@Sendable (EnclaveEvent) -> Void)?>(nil)
+    private let sensor = Mutex<(any Sensor)?>(nil)
 
     /// Boots.
     ///
@@ -32,7 +33,7 @@ package final class EnclaveHost: Sendable {
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {
         self.storage = storage
-        self.clock = clock
+        self.clock = AdvancedClock(clock)
         self.counter = counter
         self.newPasscodeCost = newPasscodeCost
         self.report = report
@@ -58,6 +59,21 @@ package final class EnclaveHost: Sendable {
 
     package var isSimulated: Bool { read { enclave, _ in enclave.state.isSimulated } }
 
+    /// The sensor that the device was created with; nil: its fingers are simulated.
+    package var sensorSource: SensorSource? { read { enclave, _ in enclave.state.sensor } }
+
+    /// Begins to use a device's own sensor: until then it has none that works.
+    package func start(_ sensor: any Sensor) {
+        self.sensor.withLock { $0 = sensor }
+        sensor.start(for: self)
+        lookAtSensor()
+    }
+
+    /// Has the sensor say who is enrolled, as far as it does at once: what is decided next counts with it (DS-03).
+    func lookAtSensor() {
+        sensor.withLock { $0 }?.refresh(within: 1)
+    }
+
     /// Looks without changing anything.
     func read<R: Sendable>(_ body: (Enclave, Double) throws -> R) rethrows -> R {
         try enclave.withLock { try body($0, clock.now) }
@@ -68,7 +84,8 @@ package final class EnclaveHost: Sendable {
     /// - Throws: `EnclaveInterface.NotKept` where the state could not be written, after which nothing has changed; what `body` throws.
     @discardableResult
     func change<R: Sendable>(_ body: (inout Enclave, Double) throws -> (R, [EnclaveEvent])) throws -> R {
-        let (result, happened, isCounting) = try enclave.withLock { enclave -> (R, [EnclaveEvent], Bool) in
+        let (result, happened, isCounting, isOtherAwaited) = try enclave.withLock {
+            enclave -> (R, [EnclaveEvent], Bool, Bool) in
             var next = enclave
             var (result, happened) = try body(&next, clock.now)
             let changed = next.environmentEvents(now: clock.now)
@@ -88,11 +105,13 @@ package final class EnclaveHost: Sendable {
                 // After the state: the other way round, ending the process in between would make the newest state look old.
                 advanceCounter(to: revision)
             }
+            let isOtherAwaited = next.awaitedTouch(now: clock.now) != enclave.awaitedTouch(now: clock.now)
             enclave = next
-            return (result, happened + changed, enclave.log.isCounting)
+            return (result, happened + changed, enclave.log.isCounting, isOtherAwaited)
         }
         tell(happened)
         if isCounting { tellCountsLater() }
+        if isOtherAwaited { sensor.withLock { $0 }?.wake() }
         return result
     }
 
@@ -153,14 +172,19 @@ package final class EnclaveHost: Sendable {
 
     @discardableResult
     package func touch(_ sample: Sample) throws -> DeviceInterface.Touch {
+        try judgeTouch { $0.touch(sample, now: $1) }
+    }
+
+    private func judgeTouch<R: Sendable>(_ verdict: (inout Enclave, Double) -> (R, [EnclaveEvent])) throws -> R {
         do {
-            return try change { $0.touch(sample, now: $1) }
+            return try change(verdict)
         } catch let error as EnclaveInterface.NotKept {
             // In memory only: nothing of it is kept, and none of it needs to be.
             tell(
                 enclave.withLock { enclave in
                     enclave.suspendBiometry(now: clock.now) + enclave.environmentEvents(now: clock.now)
                 })
+            sensor.withLock { $0 }?.wake()
             throw error
         }
     }
@@ -260,6 +284,17 @@ package final class EnclaveHost: Sendable {
         } catch is EnclaveInterface.NotKept where isErasure {
             throw ErasureNotKept()
         }
+    }
+}
+
+extension EnclaveHost: SensorOwner {
+    package var awaitedTouch: String? { read { $0.awaitedTouch(now: $1) } }
+
+    package func isLockScreen(_ awaited: String) -> Bool { awaited == Enclave.lockScreen }
+
+    package func hear(_ report: SensorReport) {
+        // A disk that does not take it: a touch has no effect, and what is enrolled is told again before the next one.
+        _ = try? judgeTouch { enclave, now in ((), enclave.hear(report, now: now)) }
     }
 }
 

@@ -12,21 +12,22 @@ package struct EnclaveService: Sendable {
         self.host = host
     }
 
-    /// What the kept state says counts: no option and no message can make a real device simulated.
-    private func checkSimulated() throws {
-        guard host.isSimulated else { throw DeviceInterface.NotSimulated() }
+    /// What the kept state says counts: no option and no message can make a real device, or a real sensor, simulated.
+    private func checkFingersSimulated() throws {
+        guard host.isSimulated, host.sensorSource == nil else { throw DeviceInterface.NotSimulated() }
     }
 
     package var interface: VarlinkInterface {
         VarlinkInterface(
             name: EnclaveInterface.name, description: PackageResources.io_touchstone_Enclave_varlink,
-            handlers: evaluations + settings + keys + privateKeys + backups + logging)
+            handlers: evaluations + settings + simulation + keys + privateKeys + backups + logging)
     }
 
     private var evaluations: [VarlinkHandler] {
         [
             .method(EnclaveInterface.GetFacts.self) { request, _ in
-                .init(facts: host.read { $0.facts(app: request.app, now: $1) })
+                host.lookAtSensor()
+                return .init(facts: host.read { $0.facts(app: request.app, now: $1) })
             },
             .method(EnclaveInterface.CreateContext.self) { request, _ in
                 .init(
@@ -46,7 +47,8 @@ package struct EnclaveService: Sendable {
                 }
             },
             .method(EnclaveInterface.Preflight.self) { request, _ in
-                try host.change { enclave, now in
+                host.lookAtSensor()
+                return try host.change { enclave, now in
                     enclave.applyReuse(request, now: now)
                     let reply = enclave.preflight(request, now: now)
                     enclave.note(request, reply)
@@ -137,14 +139,14 @@ package struct EnclaveService: Sendable {
                 }
             },
             .method(EnclaveInterface.Enroll.self) { request, _ in
-                try checkSimulated()
+                try checkFingersSimulated()
                 return try host.change { enclave, _ in
                     try enclave.enroll(request.finger, sample: Sample(Data(request.finger.utf8)))
                     return (Empty(), [])
                 }
             },
             .method(EnclaveInterface.RemoveFinger.self) { request, _ in
-                try checkSimulated()
+                try checkFingersSimulated()
                 return try host.change { enclave, _ in
                     try enclave.removeFinger(request.finger)
                     return (Empty(), [])
@@ -162,9 +164,32 @@ package struct EnclaveService: Sendable {
                 }
             },
             .method(EnclaveInterface.PresentFinger.self) { request, _ in
-                try checkSimulated()
+                try checkFingersSimulated()
                 // A finger that nobody can have enrolled: names are at least one byte long.
                 return .init(touch: try host.touch(Sample(Data((request.finger ?? "").utf8))))
+            },
+        ]
+    }
+
+    private var simulation: [VarlinkHandler] {
+        [
+            .method(EnclaveInterface.SetSensorConnected.self) { request, _ in
+                try checkSimulated()
+                return try host.change { (Empty(), try $0.setSensorConnected(request.isConnected, now: $1)) }
+            },
+            .method(EnclaveInterface.AdvanceClock.self) { request, _ in
+                try checkSimulated()
+                try host.clock.advance(by: request.seconds)
+                // What apps may know of the device can be another by now.
+                return try host.change { _, _ in (Empty(), []) }
+            },
+            .method(EnclaveInterface.InspectClassKeys.self) { _, _ in
+                try checkSimulated()
+                return host.read { enclave, _ in enclave.inspectClassKeys() }
+            },
+            .method(EnclaveInterface.InspectItems.self) { request, _ in
+                try checkSimulated()
+                return host.read { $0.inspectItems(request, now: $1) }
             },
         ]
     }
@@ -182,15 +207,21 @@ package struct EnclaveService: Sendable {
                 return Empty()
             },
             .method(EnclaveInterface.WrapKey.self) { request, _ in
-                .init(wrappedKey: try host.read { try $0.wrap(request, now: $1) })
+                // AC-50: what is enrolled when it is added.
+                if request.accessControl.requirement.proofs.contains(where: \.isMetByBiometry) { host.lookAtSensor() }
+                return .init(wrappedKey: try host.read { try $0.wrap(request, now: $1) })
             },
-            .method(EnclaveInterface.UnwrapKeys.self) { request, _ in try host.unwrap(request) },
+            .method(EnclaveInterface.UnwrapKeys.self) { request, _ in
+                if request.context != nil { host.lookAtSensor() }
+                return try host.unwrap(request)
+            },
         ]
     }
 
     private var privateKeys: [VarlinkHandler] {
         [
             .method(EnclaveInterface.CreateKey.self) { request, _ in
+                host.lookAtSensor()
                 let reply = try host.read { enclave, _ in try enclave.createKey(request) }
                 host.note([LogFact(keyCreated: request)])
                 return reply

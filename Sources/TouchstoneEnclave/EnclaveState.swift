@@ -44,6 +44,8 @@ struct EnclaveState: Codable, Equatable {
     var version = currentVersion
     var isSimulated: Bool
     var biometryType: BiometryType
+    /// The sensor that the enclave speaks to; absent: fingers are simulated.
+    var sensor: SensorSource?
     /// Class keys sealed under the device key, by the code of the class: D always, A and C while there is no passcode.
     var classKeys: [String: Data]
     var passcode: Passcode?
@@ -61,10 +63,12 @@ struct EnclaveState: Codable, Equatable {
     var revision: UInt64?
 
     /// What a device begins with: new class keys, nobody enrolled, no passcode.
-    static func fresh(isSimulated: Bool, biometryType: BiometryType, deviceKey: SecretBytes) throws -> EnclaveState {
+    static func fresh(
+        isSimulated: Bool, biometryType: BiometryType, sensor: SensorSource?, deviceKey: SecretBytes
+    ) throws -> EnclaveState {
         let keys = ClassKeys.generate(Accessibility.withDevice + Accessibility.untilLocked)
         return EnclaveState(
-            isSimulated: isSimulated, biometryType: biometryType,
+            isSimulated: isSimulated, biometryType: biometryType, sensor: sensor,
             classKeys: try keys.sealed(under: deviceKey.derive("class keys")),
             database: .init(identifier: UUID(), changes: 0, hash: SecretBytes.random(count: 32).publicBytes))
     }

@@ -39,7 +39,7 @@ extension TimeSource {
     package var date: Date { Date() }
 }
 
-/// What a sensor saw of one touch: bytes that are equal for the same finger.
+/// What a simulated sensor saw of one touch: bytes that are equal for the same finger.
 package struct Sample: Hashable, Sendable {
     package let bytes: Data
     package init(_ bytes: Data) { self.bytes = bytes }

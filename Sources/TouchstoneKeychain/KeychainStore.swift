@@ -1,5 +1,6 @@
 package import Foundation
 import GRDB
+import Synchronization
 import TouchstoneCore
 
 /// One row: ciphertext, tags, and what must be known to open it.
@@ -81,6 +82,8 @@ package final class KeychainStore: RowSource, Sendable {
     private let scanner: DatabaseQueue
     /// nil: in memory.
     let file: URL?
+    /// Told after each change that is on the disk.
+    private let observer = Mutex<(@Sendable () -> Void)?>(nil)
 
     /// In memory, for tests: gone with the object.
     package init() throws {
@@ -275,12 +278,18 @@ package final class KeychainStore: RowSource, Sendable {
 
     /// Runs `body` in one transaction: all of it is on the disk when this returns, or nothing.
     func write<R>(_ body: (KeychainWriter) throws -> R) throws -> R {
-        try writer.write { try body(KeychainWriter(database: $0)) }
+        let result = try writer.write { try body(KeychainWriter(database: $0)) }
+        observer.withLock { $0 }?()
+        return result
     }
+
+    /// Has `observer` told of every change from now on; there is one.
+    func observe(_ observer: @escaping @Sendable () -> Void) { self.observer.withLock { $0 = observer } }
 
     /// Deletes every item, and what was put aside of items that do not open.
     func eraseItems() throws {
         try writer.write { try $0.execute(sql: "DELETE FROM item; DELETE FROM quarantine") }
+        observer.withLock { $0 }?()
     }
 
     /// The transaction of one `write`.

@@ -25,6 +25,17 @@ package enum AgentInterface {
         case applicationPassword
     }
 
+    /// What a sensor of the device's own says about the last touch, or about itself; no verdict, and no failure (EV-25).
+    package enum SensorHint: String, Codable, Sendable {
+        /// It saw something, and not enough of it.
+        case scanAgain
+        case swipeTooShort, swipeTooFast, fingerNotCentered, removeAndRetry
+        /// Another program holds it; it is asked for again until that lets go of it.
+        case readerBusy
+        /// It has failed, or its service is starting anew; it is tried again.
+        case readerFailed
+    }
+
     package struct Prompt: Codable, Hashable, Sendable {
         package var identifier: String
         /// Verified, as far as its evidence goes.
@@ -46,6 +57,8 @@ package enum AgentInterface {
         package var fallbackTitle: String?
         /// Non-matches in this evaluation.
         package var failures: Int
+        /// In the phase `biometry` what the sensor asks of the owner; nil: nothing.
+        package var hint: SensorHint?
         /// Seals the passcode to this prompt: use once.
         ///
         /// Empty in the phase `applicationPassword`: the name of a context never comes again.
@@ -66,7 +79,7 @@ package enum AgentInterface {
             operation: AccessControlOperation? = nil,
             keyLabel: String? = nil, biometryType: BiometryType, phase: Phase, cancelTitle: String,
             fallbackTitle: String?, failures: Int, nonce: Data, retryAfterSeconds: Double?, wrongPasscode: Bool,
-            passcodeKind: PasscodeKind? = nil
+            passcodeKind: PasscodeKind? = nil, hint: SensorHint? = nil
         ) {
             self.identifier = identifier
             self.app = app
@@ -83,6 +96,7 @@ package enum AgentInterface {
             self.retryAfterSeconds = retryAfterSeconds
             self.wrongPasscode = wrongPasscode
             self.passcodeKind = passcodeKind
+            self.hint = hint
         }
     }
 

@@ -4,12 +4,58 @@ package import Foundation
 package enum DeviceInterface {
     package static let name = "io.touchstone.Device"
 
+    package enum SensorKind: String, Codable, Sendable {
+        /// A fingerprint reader of fprintd's.
+        case fprintd
+        /// Whatever a PAM service says that it has seen.
+        case pam
+    }
+
+    /// Why a sensor does not work now.
+    package enum SensorProblem: String, Codable, Sendable {
+        /// Nothing was heard of it yet.
+        case starting
+        /// The bus that its service is on does not answer.
+        case noBus
+        /// The service is not on the bus, and nothing there starts it.
+        case noService
+        case noReader
+        /// The service does not let this user have the reader.
+        case notAllowed
+        /// The service answers too late, or nothing that can be understood.
+        case notAnswering
+    }
+
+    /// A sensor that the enclave itself speaks to.
+    package struct Sensor: Codable, Hashable, Sendable {
+        package var kind: SensorKind
+        /// What it calls itself: a claim of its own.
+        package var name: String?
+        /// nil: it works.
+        package var problem: SensorProblem?
+        /// Nobody knows how well it recognises whom: it is never taken for the current set, and for biometry only with the owner's leave.
+        package var isWeak: Bool
+        /// Whether the enrolled set is known by the templates themselves; else by the fingers' names, and one that is enrolled anew
+        /// under the same name while the device is off is not noticed.
+        package var areTemplatesRead: Bool
+
+        package init(kind: SensorKind, name: String?, problem: SensorProblem?, isWeak: Bool, areTemplatesRead: Bool) {
+            self.kind = kind
+            self.name = name
+            self.problem = problem
+            self.isWeak = isWeak
+            self.areTemplatesRead = areTemplatesRead
+        }
+    }
+
     package struct Status: Codable, Hashable, Sendable {
         package var name: String
         package var isSimulated: Bool
         /// What binds the device to this machine: `software` or `tpm2`.
         package var rootOfTrust: String
         package var biometryType: BiometryType
+        /// false only where the sensor of a simulated device was unplugged.
+        package var isSensorConnected: Bool
         package var isEnrolled: Bool
         package var isPasscodeSet: Bool
         /// nil without a passcode.
@@ -28,18 +74,22 @@ package enum DeviceInterface {
         package var isPasscodeDisabled: Bool
         package var hasAgent: Bool
         package var hasPrompt: Bool
+        /// The sensor that the enclave itself speaks to; nil: fingers are simulated, or there is none.
+        package var sensor: Sensor?
 
         package init(
-            name: String, isSimulated: Bool, rootOfTrust: String, biometryType: BiometryType, isEnrolled: Bool,
-            isPasscodeSet: Bool, passcodeKind: PasscodeKind?, erasesData: Bool, wasErased: Bool, isLocked: Bool,
+            name: String, isSimulated: Bool, rootOfTrust: String, biometryType: BiometryType,
+            isSensorConnected: Bool, isEnrolled: Bool, isPasscodeSet: Bool, passcodeKind: PasscodeKind?,
+            erasesData: Bool, wasErased: Bool, isLocked: Bool,
             wasUnlockedSinceBoot: Bool, isBiometryLockedOut: Bool,
             passcodeFailures: Int, passcodeRetryAfterSeconds: Double?, isPasscodeDisabled: Bool, hasAgent: Bool,
-            hasPrompt: Bool
+            hasPrompt: Bool, sensor: Sensor? = nil
         ) {
             self.name = name
             self.isSimulated = isSimulated
             self.rootOfTrust = rootOfTrust
             self.biometryType = biometryType
+            self.isSensorConnected = isSensorConnected
             self.isEnrolled = isEnrolled
             self.isPasscodeSet = isPasscodeSet
             self.passcodeKind = passcodeKind
@@ -53,6 +103,7 @@ package enum DeviceInterface {
             self.isPasscodeDisabled = isPasscodeDisabled
             self.hasAgent = hasAgent
             self.hasPrompt = hasPrompt
+            self.sensor = sensor
         }
     }
 
@@ -246,6 +297,32 @@ package enum DeviceInterface {
                 self.app = app
                 self.state = state
             }
+        }
+        package typealias Reply = Empty
+    }
+
+    /// Unplugs the sensor, or plugs it in again; a boot finds it plugged in.
+    package enum SetSensorConnected: VarlinkMethod {
+        package static let name = "io.touchstone.Device.SetSensorConnected"
+        package struct Parameters: Codable, Sendable {
+            package var isConnected: Bool
+            package init(isConnected: Bool) { self.isConnected = isConnected }
+        }
+        package typealias Reply = Empty
+    }
+
+    /// Moves the device's clock forward; a boot sets it to the machine's again.
+    package enum AdvanceClock: VarlinkMethod {
+        package static let name = "io.touchstone.Device.AdvanceClock"
+        /// Of one call, in seconds: 366 days.
+        package static let maximum: Double = 366 * 86400
+        /// Of all calls since the boot.
+        package static let maximumInTotal: Double = 10 * maximum
+
+        package struct Parameters: Codable, Sendable {
+            /// More than 0, at most ``maximum``.
+            package var seconds: Double
+            package init(seconds: Double) { self.seconds = seconds }
         }
         package typealias Reply = Empty
     }

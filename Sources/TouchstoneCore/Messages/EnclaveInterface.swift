@@ -11,6 +11,8 @@ package enum EnclaveInterface {
         package var isSimulated: Bool
         package var rootOfTrust: String
         package var biometryType: BiometryType
+        /// false only where the sensor of a simulated device was unplugged.
+        package var isSensorConnected: Bool
         package var isEnrolled: Bool
         package var isPasscodeSet: Bool
         /// nil without a passcode.
@@ -27,16 +29,21 @@ package enum EnclaveInterface {
         package var isPasscodeDisabled: Bool
         /// Of the enrolled set as this app may see it (DS-04, DS-05); nil when nothing is enrolled.
         package var domainState: Data?
+        /// The sensor that the enclave itself speaks to; nil: fingers are simulated, or there is none.
+        package var sensor: DeviceInterface.Sensor?
 
         package init(
-            isSimulated: Bool, rootOfTrust: String, biometryType: BiometryType, isEnrolled: Bool, isPasscodeSet: Bool,
-            passcodeKind: PasscodeKind?, erasesData: Bool, wasErased: Bool, isLocked: Bool, wasUnlockedSinceBoot: Bool,
+            isSimulated: Bool, rootOfTrust: String, biometryType: BiometryType, isSensorConnected: Bool,
+            isEnrolled: Bool, isPasscodeSet: Bool, passcodeKind: PasscodeKind?, erasesData: Bool, wasErased: Bool,
+            isLocked: Bool, wasUnlockedSinceBoot: Bool,
             isBiometryLockedOut: Bool, passcodeFailures: Int,
-            passcodeRetryAfterSeconds: Double?, isPasscodeDisabled: Bool, domainState: Data?
+            passcodeRetryAfterSeconds: Double?, isPasscodeDisabled: Bool, domainState: Data?,
+            sensor: DeviceInterface.Sensor? = nil
         ) {
             self.isSimulated = isSimulated
             self.rootOfTrust = rootOfTrust
             self.biometryType = biometryType
+            self.isSensorConnected = isSensorConnected
             self.isEnrolled = isEnrolled
             self.isPasscodeSet = isPasscodeSet
             self.passcodeKind = passcodeKind
@@ -49,6 +56,7 @@ package enum EnclaveInterface {
             self.passcodeRetryAfterSeconds = passcodeRetryAfterSeconds
             self.isPasscodeDisabled = isPasscodeDisabled
             self.domainState = domainState
+            self.sensor = sensor
         }
     }
 
@@ -182,6 +190,7 @@ package enum EnclaveInterface {
         package var fallbackIsPasscode: Bool
         package var isFallbackOffered: Bool
         package var failures: Int
+        package var hint: AgentInterface.SensorHint?
         package var nonce: Data
         package var retryAfterSeconds: Double?
         package var wrongPasscode: Bool
@@ -190,7 +199,8 @@ package enum EnclaveInterface {
 
         package init(
             phase: AgentInterface.Phase, fallbackIsPasscode: Bool, isFallbackOffered: Bool, failures: Int, nonce: Data,
-            retryAfterSeconds: Double?, wrongPasscode: Bool, passcodeKind: PasscodeKind?
+            retryAfterSeconds: Double?, wrongPasscode: Bool, passcodeKind: PasscodeKind?,
+            hint: AgentInterface.SensorHint? = nil
         ) {
             self.phase = phase
             self.fallbackIsPasscode = fallbackIsPasscode
@@ -200,6 +210,7 @@ package enum EnclaveInterface {
             self.retryAfterSeconds = retryAfterSeconds
             self.wrongPasscode = wrongPasscode
             self.passcodeKind = passcodeKind
+            self.hint = hint
         }
     }
 
@@ -297,6 +308,8 @@ package enum EnclaveInterface {
         case progress, succeeded, failed
         /// Of no evaluation and no ticket: wrong passcodes erased the device, and every class key is another (PC-02).
         case erased
+        /// Of no evaluation and no ticket: a finger on the device's own sensor opened the lock screen.
+        case unlocked
     }
 
     /// Called with `more`: what became of evaluations and of passcode tickets.

@@ -1,0 +1,27 @@
+import Dispatch
+package import Foundation
+import Synchronization
+
+/// The time by which touchstoned goes: the machine's, which on a simulated device can be moved forward.
+package final class DeviceClock: Sendable {
+    private let machineTime: @Sendable () -> Double
+    private let machineDate: @Sendable () -> Date
+    private let advanced = Mutex(0.0)
+
+    /// - Parameters:
+    ///   - time: Seconds from any beginning, which only go forward.
+    ///   - date: The wall clock.
+    package init(
+        time: @escaping @Sendable () -> Double = { Double(DispatchTime.now().uptimeNanoseconds) / 1e9 },
+        date: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        machineTime = time
+        machineDate = date
+    }
+
+    package var now: Double { machineTime() + advanced.withLock { $0 } }
+    package var date: Date { machineDate() + advanced.withLock { $0 } }
+
+    /// Goes forward by what the enclave has agreed to.
+    func advance(by seconds: Double) { advanced.withLock { $0 += seconds } }
+}

@@ -1,0 +1,74 @@
+import Crypto
+import Foundation
+import TouchstoneCore
+import TouchstoneMemory
+
+/// What a simulated device's owner may look at: where keys are, and what could be opened. Nothing of a key leaves.
+extension Enclave {
+    func inspectClassKeys() -> EnclaveInterface.InspectClassKeys.Reply {
+        var states: [String: InspectorInterface.ClassKeyState] = [:]
+        for protection in Accessibility.allCases {
+            states[protection.rawValue] =
+                if keys[protection] != nil {
+                    .open
+                } else if heldForBiometry[protection] != nil {
+                    .heldForBiometry
+                } else if isPasscodeSet {
+                    .sealed
+                } else {
+                    .absent
+                }
+        }
+        return .init(keys: states, wasUnlockedSinceBoot: wasUnlockedSinceBoot)
+    }
+
+    func inspectItems(
+        _ request: EnclaveInterface.InspectItems.Parameters, now: Double
+    ) -> EnclaveInterface.InspectItems.Reply {
+        .init(
+            items: request.items.map { prospect(of: $0, now: now) },
+            privateKeys: request.privateKeys.map { prospect(ofPrivateKey: $0, now: now) })
+    }
+
+    private func prospect(of item: EnclaveInterface.WrappedItem, now: Double) -> EnclaveInterface.Prospect {
+        switch unwrapped(item) {
+        case .closed(let protection): return closed(protection)
+        case .gone: return .init(.damaged)
+        case .open(var unwrapped):
+            defer { unwrapped.wipe() }
+            return unwrapped.isBound(to: state.database.hash)
+                ? prospect(of: unwrapped.control, now: now) : .init(.enrolmentChanged)
+        }
+    }
+
+    private func prospect(ofPrivateKey key: Data, now: Double) -> EnclaveInterface.Prospect {
+        guard let blob = PrivateKeyBlob(key, key: blobKey.symmetricKey) else { return .init(.damaged) }
+        let requirement = blob.control.requirement
+        if requirement.proofs.contains(.biometryCurrentSet), blob.enrolment != state.database.hash {
+            return .init(.enrolmentChanged)
+        }
+        guard let classKey = keys[blob.control.protection] else { return closed(blob.control.protection) }
+        guard let box = try? AES.GCM.SealedBox(combined: blob.sealedKey),
+            var plain = try? AES.GCM.open(box, using: classKey.symmetricKey, authenticating: blob.description)
+        else {
+            // This device made it, so its class has another key since.
+            return .init(.passcodeRemoved)
+        }
+        plain.resetBytes(in: 0..<plain.count)
+        return prospect(of: blob.control, now: now)
+    }
+
+    /// Of what is of a class whose key is not open.
+    private func closed(_ protection: Accessibility) -> EnclaveInterface.Prospect {
+        guard isPasscodeSet else { return .init(.passcodeRemoved) }
+        return .init(wasUnlockedSinceBoot ? .locked : .notUnlockedSinceBoot)
+    }
+
+    /// Of what is of a class whose key is open.
+    private func prospect(of control: AccessControl, now: Double) -> EnclaveInterface.Prospect {
+        guard control.isConstrained else { return .init(.available) }
+        return .init(
+            .authenticationNeeded,
+            obstacle: obstacle(to: control.requirement, biometry: biometryObstacle(now: now)))
+    }
+}
