@@ -2,18 +2,30 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 PROGRAMS := touchstone touchstoned touchstone-enclave
-.PHONY: help build demo test bench format docs check clean
+.PHONY: help build pages demo simulator screenshots test bench format docs check clean
 
 help: ## What there is to make
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## Build the three programs
 	@script/install-packages build
 	@for program in $(PROGRAMS); do swift build --product $$program; done
 
+pages: ## Build what has a page: the simulator and Chores, the sample app
+	@script/install-packages build
+	@swift build --package-path Simulator
+
 demo: build ## Walk through the examples on a throw-away simulated device (DEMO=interactive: you are the finger)
 	@swift build --package-path Examples
 	@DEMO='$(DEMO)' Examples/demo
+
+simulator: build pages ## Show a simulated device in a browser, with Chores beside it (DEVICE=name: one of yours; BIOMETRY=faceid)
+	@BIOMETRY='$(BIOMETRY)' script/simulator $(DEVICE)
+
+screenshots: build pages ## Take the pictures of docs/images anew
+	@script/install-packages test
+	@script/python-environment
+	@script/screenshots
 
 test: ## Run every test
 	@script/install-packages test
@@ -22,6 +34,7 @@ test: ## Run every test
 	@script/check-products --self-test
 	@for program in $(PROGRAMS); do swift build --product $$program; done
 	@swift build --package-path Examples
+	@swift build --package-path Simulator
 	@swift build --build-tests
 	@script/run-script-tests
 	@# Eight at a time: with all at once, what a test waits for stands in a queue behind a thousand others. A test that waits for ever
@@ -41,9 +54,10 @@ docs: ## Build the documentation, warnings as errors
 
 check: ## The quick checks: layers, products, format
 	@script/interface-pages --check
+	@script/shown-sources --check
 	@script/check-layers
 	@script/check-products
 	@script/format --check
 
 clean: ## Remove what was built
-	@rm -rf .build .build-* Examples/.build Benchmarks/.build
+	@rm -rf .build .build-* Examples/.build Examples/Chores/.build Simulator/.build Benchmarks/.build

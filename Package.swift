@@ -40,9 +40,11 @@ let package = Package(
         .library(name: "LocalAuthentication", targets: ["LocalAuthentication"]),
         .library(name: "CryptoKit", targets: ["CryptoKit"]),
         .library(name: "TouchstoneTesting", targets: ["TouchstoneTesting"]),
+        .library(name: "TouchstoneDevice", targets: ["TouchstoneDevice"]),
         .executable(name: "touchstone", targets: ["touchstone"]),
         .executable(name: "touchstoned", targets: ["touchstoned"]),
         .executable(name: "touchstone-enclave", targets: ["touchstone-enclave"]),
+        .executable(name: "touchstone-pam-verify", targets: ["touchstone-pam-verify"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -58,6 +60,7 @@ let package = Package(
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(name: "CGMP", pkgConfig: "gmp", providers: [.apt(["libgmp-dev"])]),
         .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
+        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .target(name: "CTouchstoneSystem"),
         library("TouchstoneCore"),
         library("TouchstoneMemory", ["CSodium"]),
@@ -73,11 +76,16 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
             ]),
 
+        // what programs of the owner's stand on: agents, the command, the simulator's page
+        library("TouchstoneDevice", ["TouchstoneCore", "TouchstoneTransport"]),
+
         // enclave and its root of trust
         library(
             "TouchstoneEnclave", ["TouchstoneCore", "TouchstoneMemory", "TouchstoneTransport", "CSodium", crypto],
             resources: [.embedInCode("io.touchstone.Enclave.varlink")]),
         library("TouchstoneFileRoot", ["TouchstoneEnclave", "TouchstoneMemory", crypto]),
+        library(
+            "TouchstoneSensors", ["TouchstoneCore", "TouchstoneEnclave", "CTouchstoneSystem", "CSystemd", crypto]),
 
         // services
         library(
@@ -89,7 +97,7 @@ let package = Package(
             ],
             resources: [
                 .embedInCode("io.touchstone.Keychain.varlink"), .embedInCode("io.touchstone.Backup.varlink"),
-                .embedInCode("io.touchstone.Key.varlink"),
+                .embedInCode("io.touchstone.Key.varlink"), .embedInCode("io.touchstone.Inspector.varlink"),
             ]),
         library(
             "TouchstoneAuthentication", ["TouchstoneCore", "TouchstoneTransport"],
@@ -133,14 +141,15 @@ let package = Package(
         tool(
             "touchstone-enclave",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneEnclave", "TouchstoneFileRoot", "CTouchstoneSystem",
-                log,
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneSensors",
+                "CTouchstoneSystem", log,
             ]),
+        .executableTarget(name: "touchstone-pam-verify", linkerSettings: [.linkedLibrary("pam")]),
         tool(
             "touchstone",
             [
-                "TouchstoneCore", "TouchstoneMemory", "TouchstoneAge", "TouchstoneTransport", "CTouchstoneSystem",
-                crypto,
+                "TouchstoneCore", "TouchstoneMemory", "TouchstoneAge", "TouchstoneTransport", "TouchstoneDevice",
+                "CTouchstoneSystem", crypto,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
 
@@ -151,16 +160,15 @@ let package = Package(
         tests(
             "TouchstoneTransportTests",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneSocketServer", "TouchstoneEnclave",
-                "TouchstoneTesting",
-                crypto,
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneSocketServer", "TouchstoneDevice",
+                "TouchstoneEnclave", "TouchstoneTesting", crypto,
             ]),
 
         // tests of the command
         tests(
             "CommandTests",
             [
-                "touchstone", "TouchstoneCore", "TouchstoneTransport", crypto,
+                "touchstone", "TouchstoneCore", "TouchstoneTransport", "TouchstoneDevice", crypto,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
 
@@ -209,6 +217,9 @@ let package = Package(
                 "TouchstoneTransport", "Security", "LocalAuthentication", crypto,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ], resources: [.copy("Fixtures")]),
+
+        // tests of the sensors
+        tests("TouchstoneSensorsTests", ["TouchstoneSensors"]),
 
         // tests of the services
         tests(

@@ -30,32 +30,40 @@ package final class BootedDevice: Sendable {
             interfaces: [EnclaveService(host: host).interface])
         let daemon = Peer(processID: getpid(), userID: getuid(), identify: { Self.program })
         enclaveEndpoint = LoopbackEndpoint(router: enclaveRouter, peer: daemon)
-        let enclave = try enclaveEndpoint.client()
+        let trace = MessageTrace()
+        let enclave = try enclaveEndpoint.client(trace: trace)
         let contexts = ContextOwners()
+        let clock = DeviceClock(time: { clock.now }, date: { clock.date })
         let keychain = try KeychainService(
             store: store, enclave: enclave, contexts: contexts, now: { clock.date })
         let backup = try BackupService(
             store: store, enclave: enclave, ownerID: getuid(), now: { clock.date })
+        let inspector = try InspectorService(
+            store: store, keychain: keychain, enclave: enclave, trace: trace, ownerID: getuid())
         let authentication = AuthenticationService(
             enclave: enclave, ownerID: getuid(), contexts: contexts, report: report,
             now: { clock.now }, schedule: { [deadline] _, body in deadline.set(body) })
         let log = DeviceLog(storage: logStorage, enclave: enclave, journal: nil, report: { _ in })
         self.log = log
         let device = DeviceService(
-            name: "test", enclave: enclave, authentication: authentication, log: log, ownerID: getuid(),
-            keysChanged: { try keychain.refreshKeys() }, reboot: {})
+            name: "test", enclave: enclave, authentication: authentication, log: log, clock: clock,
+            ownerID: getuid(),
+            keysChanged: {
+                defer { inspector.changed() }
+                try keychain.refreshKeys()
+            }, environmentChanged: { inspector.changed() }, reboot: {})
         self.authentication = authentication
         self.device = device
         router = VarlinkRouter(
             info: .init(product: "touchstoned", version: TouchstoneVersion.current),
             interfaces: [
                 keychain.interface, KeyService(enclave: enclave, contexts: contexts).interface, backup.interface,
-                device.interface,
-            ] + authentication.interfaces)
+                device.interface, inspector.interface,
+            ] + authentication.interfaces, trace: trace)
         ownerEndpoint = LoopbackEndpoint(router: router, peer: daemon)
         owner = try ownerEndpoint.client()
         // Booted once events are watched: what is asked before that could wait for an answer that nobody hears.
-        let events = try enclaveEndpoint.client()
+        let events = try enclaveEndpoint.client(trace: trace)
         let isWatching = Gate()
         Thread.detachNewThread {
             try? events.stream(EnclaveInterface.WatchEvents.self, Empty()) { event in

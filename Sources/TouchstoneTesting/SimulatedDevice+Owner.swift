@@ -226,6 +226,16 @@ extension SimulatedDevice {
             .init(app: app, state: isForeground ? .foreground : .background))
     }
 
+    /// Unplugs the sensor, or plugs it in again: unplugged, biometry is not available, whatever is enrolled.
+    ///
+    /// A reboot finds it plugged in.
+    ///
+    /// - Parameter isConnected: Whether it is plugged in.
+    /// - Throws: ``SimulatedDeviceError`` without a sensor.
+    public func setSensorConnected(_ isConnected: Bool) throws {
+        try call(DeviceInterface.SetSensorConnected.self, .init(isConnected: isConnected))
+    }
+
     // MARK: inside
 
     /// Whether an action of the person's waits for a prompt, or for what comes of it.

@@ -24,15 +24,26 @@ package protocol VarlinkEndpoint: Sendable {
 package final class VarlinkClient: Sendable {
     private let channel: any VarlinkChannel
     private let turn = NSLock()
+    private let trace: MessageTrace?
+    /// Only touchstoned has a client that is traced.
+    private static let route = MessageTrace.Route(caller: .touchstoned, callee: .enclave)
 
-    package init(_ channel: any VarlinkChannel) {
+    /// `trace` is told of every message, as one between touchstoned and its enclave.
+    package init(_ channel: any VarlinkChannel, trace: MessageTrace? = nil) {
         self.channel = channel
+        self.trace = trace
     }
 
     /// - Throws: `RemoteError`, the peer's answer; `TransportError`, after which the connection is of no more use.
-    package func call<M: VarlinkMethod>(_ method: M.Type, _ parameters: M.Parameters) throws -> M.Reply {
+    ///
+    /// What is called for somebody who watches the trace is not told there.
+    package func call<M: VarlinkMethod>(_ method: M.Type, _ parameters: M.Parameters, isTraced: Bool = true) throws
+        -> M.Reply
+    {
+        let trace = isTraced ? trace : nil
         let frame = try Frame.request(M.name, parameters, more: false)
         guard frame.count <= VarlinkLimits.maximumRequestBytes else { throw TransportError.tooLarge }
+        let traced = trace?.called(M.name, Self.route, bytes: frame.count)
         let answer = try turn.withLock {
             do {
                 try channel.send(frame)
@@ -42,7 +53,9 @@ package final class VarlinkClient: Sendable {
             }
             return try channel.receive()
         }
-        return try Self.decode(M.Reply.self, answer).result.get()
+        let result = try Self.decode(M.Reply.self, answer).result
+        trace?.answered(traced, M.name, Self.route, outcome: result.outcome, bytes: answer.count)
+        return try result.get()
     }
 
     /// Calls with `more` and hands each reply to `body`, until the stream ends or `body` returns false.
@@ -54,7 +67,9 @@ package final class VarlinkClient: Sendable {
         try turn.withLock {
             try channel.send(frame)
             while true {
-                let reply = try Self.decode(M.Reply.self, channel.receive())
+                let answer = try channel.receive()
+                trace?.streamed(M.name, Self.route, bytes: answer.count)
+                let reply = try Self.decode(M.Reply.self, answer)
                 guard try body(reply.result.get()), reply.continues else { return }
             }
         }
@@ -78,12 +93,21 @@ package final class VarlinkClient: Sendable {
     }
 }
 
+extension Result where Failure == RemoteError {
+    fileprivate var outcome: String {
+        switch self {
+        case .success: "ok"
+        case .failure(let error): error.name
+        }
+    }
+}
+
 extension VarlinkEndpoint {
     package var identifier: String? { nil }
 
     package func passcodeKey() throws(PasscodeKeyError) -> Data { throw .unreadable(ENOENT) }
 
-    package func client() throws(TransportError) -> VarlinkClient {
-        VarlinkClient(try connect())
+    package func client(trace: MessageTrace? = nil) throws(TransportError) -> VarlinkClient {
+        VarlinkClient(try connect(), trace: trace)
     }
 }

@@ -64,7 +64,7 @@ package struct VarlinkCall<M: VarlinkMethod>: Sendable {
     package var wantsMore: Bool { pending.more }
 
     package func reply(_ reply: M.Reply) {
-        pending.finish { try Frame.reply(reply, continues: false) }
+        pending.finish("ok") { try Frame.reply(reply, continues: false) }
     }
 
     /// One reply of a stream; to be called only where `wantsMore`.
@@ -96,40 +96,57 @@ final class PendingCall: Sendable {
     let more: Bool
     private let oneway: Bool
     private let isFinished = Mutex(false)
+    private let trace: MessageTrace?
+    /// The handler's name, never what a client made up.
+    private let method: String
+    private let traced: MessageTrace.Call?
 
-    init(connection: VarlinkConnection, more: Bool, oneway: Bool) {
+    init(
+        connection: VarlinkConnection, more: Bool, oneway: Bool, method: String, bytes: Int, trace: MessageTrace?
+    ) {
         self.connection = connection
         self.more = more
         self.oneway = oneway
+        self.method = method
+        self.trace = trace
+        traced = trace?.called(method, Self.route(method, connection), bytes: bytes)
     }
 
-    func finish(_ frame: () throws -> Data) {
+    private static func route(_ method: String, _ connection: VarlinkConnection) -> MessageTrace.Route {
+        MessageTrace.Route(caller: .init(callerOf: method), callee: .touchstoned) {
+            (try? connection.identity())?.identifier
+        }
+    }
+
+    func finish(_ outcome: String, _ frame: () throws -> Data) {
         let first = isFinished.withLock { finished in
             defer { finished = true }
             return !finished
         }
         guard first else { return }
-        if !oneway { write(frame) }
+        if !oneway, let frame = encoded(frame) {
+            trace?.answered(
+                traced, method, Self.route(method, connection), outcome: outcome, bytes: frame.count)
+            connection.send(frame)
+        }
         connection.next()
     }
 
     func send(_ frame: () throws -> Data) {
-        guard isFinished.withLock({ !$0 }), !oneway else { return }
-        write(frame)
+        guard isFinished.withLock({ !$0 }), !oneway, let frame = encoded(frame) else { return }
+        trace?.streamed(method, Self.route(method, connection), bytes: frame.count)
+        connection.send(frame)
     }
 
     func sendThrough(_ frame: () throws -> Data) -> Bool {
         guard isFinished.withLock({ !$0 }), !oneway, let frame = encoded(frame) else { return false }
+        trace?.streamed(method, Self.route(method, connection), bytes: frame.count)
         return connection.sendThrough(frame)
     }
 
     func fail(_ error: any VarlinkError) {
         func encode<E: VarlinkError>(_ error: E) throws -> Data { try Frame.error(E.name, error) }
-        finish { try encode(error) }
-    }
-
-    private func write(_ frame: () throws -> Data) {
-        if let frame = encoded(frame) { connection.send(frame) }
+        finish(type(of: error).name) { try encode(error) }
     }
 
     private func encoded(_ frame: () throws -> Data) -> Data? {
@@ -157,8 +174,11 @@ package final class VarlinkRouter: Sendable {
 
     package let interfaces: [VarlinkInterface]
     private let handlers: [String: VarlinkHandler]
+    private let trace: MessageTrace?
 
-    package init(info: Info, interfaces: [VarlinkInterface]) {
+    /// `trace` is told of every message of every connection.
+    package init(info: Info, interfaces: [VarlinkInterface], trace: MessageTrace? = nil) {
+        self.trace = trace
         let all = interfaces + [ServiceInterface.interface(info, describing: interfaces)]
         self.interfaces = all
         self.handlers = Dictionary(uniqueKeysWithValues: all.flatMap(\.handlers).map { ($0.name, $0) })
@@ -173,7 +193,9 @@ package final class VarlinkRouter: Sendable {
             // Not a Varlink request at all: there is nothing to answer and no telling where the next one begins.
             return connection.close()
         }
-        let call = PendingCall(connection: connection, more: request.more, oneway: request.oneway)
+        let call = PendingCall(
+            connection: connection, more: request.more, oneway: request.oneway, method: request.handler ?? "",
+            bytes: frame.count, trace: trace)
         switch request.body {
         case .run(let body): body(call)
         case .invalid(let parameter): call.fail(VarlinkServiceError.InvalidParameter(parameter: parameter))
@@ -197,6 +219,8 @@ private struct IncomingRequest {
     }
 
     var method: String
+    /// The name of its handler; nil where nobody answers it.
+    var handler: String?
     var more: Bool
     var oneway: Bool
     var body: Body
@@ -211,6 +235,7 @@ private struct IncomingRequest {
             body = .unknown
             return
         }
+        self.handler = handler.name
         do {
             // A request that leaves its parameters out is one that has none in them.
             let parameters = try request.contains("parameters") ? request : MessageDecoder(JSONText(Self.noParameters))
@@ -236,5 +261,17 @@ extension DecodingError {
             @unknown default: []
             }
         return path.dropFirst().map(\.stringValue).joined(separator: ".")
+    }
+}
+
+extension InspectorInterface.Party {
+    /// Who calls such a method: agents and owners' programs have interfaces of their own.
+    fileprivate init(callerOf method: String) {
+        let interface = method.split(separator: ".").dropLast().joined(separator: ".")
+        switch interface {
+        case AgentInterface.name: self = .agent
+        case DeviceInterface.name, BackupInterface.name: self = .owner
+        default: self = .app
+        }
     }
 }

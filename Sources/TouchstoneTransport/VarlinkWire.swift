@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 package import TouchstoneCore
 
 /// Sizes and waits of the transport, each named before the code that reads it.
@@ -42,8 +42,8 @@ package enum VarlinkServiceError {
 /// The peer answered with an error.
 package struct RemoteError: Error, CustomStringConvertible {
     package var name: String
-    /// As they came; nil where there were none.
-    fileprivate let parameters: Data?
+    /// As they came, in JSON; nil where there were none.
+    package let parameters: Data?
 
     /// The error as `type`, where that is what it is.
     package func `as`<E: VarlinkError>(_ type: E.Type) -> E? {

@@ -4,18 +4,24 @@ import Glibc
 import TouchstoneCore
 import TouchstoneEnclave
 import TouchstoneFileRoot
+import TouchstoneSensors
 import TouchstoneTransport
 
 /// The process that holds the keys and judges the owner.
 ///
-/// It has no database, opens no socket, and hears only touchstoned.
+/// It has no database, opens no socket but to its sensor's bus, and hears only touchstoned and its sensor.
 @main
 enum EnclaveProgram {
     static let usage = """
         usage: touchstone-enclave create --state DIRECTORY --simulated --biometry touchid|faceid|none
+                                        [--sensor fprintd --bus SOCKET --templates DIRECTORY]
+                                        [--sensor pam:SERVICE [--services DIRECTORY] [--allow biometry-any]]
                touchstone-enclave run --state DIRECTORY [--runtime DIRECTORY]
 
-        create makes the root key and the first state of a simulated device in an empty private directory.
+        create makes the root key and the first state of a simulated device in an empty private directory. With a sensor its
+        fingers are not simulated: fprintd on the D-Bus at SOCKET says which is seen, and keeps them in DIRECTORY.
+        A PAM service, in DIRECTORY or the system's, says whether it knows the user: weak, so that it is taken for biometry only with
+        --allow biometry-any, and never for the current set.
         run serves touchstoned on file descriptors 3 (calls) and 4 (events); `touchstone device boot` starts it so.
         With --runtime an older state that was put back is refused for as long as that directory lives.
         Exit status: 0 stopped, 64 usage, 70 internal, 78 the state cannot be used as it is.
@@ -59,6 +65,7 @@ enum EnclaveProgram {
         var runtime: URL?
         var isSimulated = false
         var biometry: BiometryType?
+        var sensor: SensorOptions?
 
         init(_ arguments: ArraySlice<String>) throws {
             var rest = arguments
@@ -73,6 +80,9 @@ enum EnclaveProgram {
                     let types = ["touchid": BiometryType.touchID, "faceid": .faceID, "none": .none]
                     guard let type = types[rest.popFirst() ?? ""] else { throw UsageError() }
                     biometry = type
+                case "--sensor", "--bus", "--templates", "--services", "--allow":
+                    guard let value = rest.popFirst() else { throw UsageError() }
+                    sensor = try SensorOptions(option, value, beside: sensor)
                 default: throw UsageError()
                 }
             }
@@ -84,16 +94,19 @@ enum EnclaveProgram {
         else {
             throw UsageError()
         }
+        let sensor = try options.sensor?.source(of: biometry)
         let paths = EnclaveFiles(state)
         try FileRoot.create(paths.rootKey)
         let root = try FileRoot(paths.rootKey)
         try PrivateFile(paths.state).replace(
-            Enclave.create(isSimulated: true, biometryType: biometry, root: root))
+            Enclave.create(isSimulated: true, biometryType: biometry, sensor: sensor, root: root))
     }
 
     static func run(_ options: Options) throws {
         // What a device is was decided when it was created: `run` has no say in it.
-        guard let directory = options.state, !options.isSimulated, options.biometry == nil else { throw UsageError() }
+        guard let directory = options.state, !options.isSimulated, options.biometry == nil, options.sensor == nil else {
+            throw UsageError()
+        }
         touchstone_die_with_parent()
         let paths = EnclaveFiles(directory)
         // Held for as long as this process lives: two enclaves over one state would each undo what the other counted.
@@ -113,6 +126,7 @@ enum EnclaveProgram {
         let publicKey = try host.passcodePublicKey()
         let published = PrivateFile(paths.passcodeKey)
         if try published.read() != publicKey { try published.replace(publicKey) }
+        if let source = host.sensorSource { host.start(source.sensor) }
         let service = EnclaveService(host: host)
         let router = VarlinkRouter(
             info: .init(product: "touchstone-enclave", version: TouchstoneVersion.current),

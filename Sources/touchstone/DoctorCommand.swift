@@ -58,7 +58,7 @@ private struct Report {
             add(
                 .warning, "daemons",
                 "run as you: other programs of yours cannot read their memory (it is undumpable), but can read their files, "
-                    + "present simulated fingers and replace the programs themselves")
+                    + "\(status.sensor == nil ? "present simulated fingers " : "")and replace the programs themselves")
         }
         if status.isPasscodeSet {
             add(
@@ -74,16 +74,38 @@ private struct Report {
         switch (Biometry(status.biometryType), status.isEnrolled) {
         case (.none, _): add(.good, "biometry", "none; the passcode is asked for")
         case (let kind, false):
-            add(.warning, "biometry", "\(kind.title), nothing enrolled: 'touchstone device enroll FINGER'")
+            let enroll = status.sensor == nil ? "touchstone device enroll FINGER" : "fprintd-enroll"
+            add(.warning, "biometry", "\(kind.title), nothing enrolled: '\(enroll)'")
         case (let kind, true):
             add(
                 status.isBiometryLockedOut ? .warning : .good, "biometry",
                 status.isBiometryLockedOut
                     ? "\(kind.title) waits for the passcode: 'touchstone device unlock'" : kind.title)
         }
+        if let sensor = status.sensor { add(sensor) }
         add(
             status.hasAgent ? .good : .warning, "agent",
             status.hasAgent ? "connected" : "none, so nothing can ask the owner: run 'touchstone agent'")
+    }
+
+    private mutating func add(_ sensor: DeviceInterface.Sensor) {
+        if let fault = sensor.fault { return add(.bad, "sensor", "\(fault), so the passcode is asked for") }
+        if sensor.isWeak {
+            return add(
+                .warning, "sensor",
+                "weak: the PAM service \(sensor.name.map(PlainText.line) ?? "") says that it knows you, and nobody can say how "
+                    + "well; it opens what the passcode opens, biometry only where the device was created with --allow "
+                    + "biometry-any, and never what is of the current set")
+        }
+        add(
+            .good, "sensor",
+            "\(sensor.name.map(PlainText.line) ?? sensor.kind.rawValue), through \(sensor.kind.rawValue): this machine's word "
+                + "that it saw the finger, which root can forge")
+        guard !sensor.areTemplatesRead else { return }
+        add(
+            .warning, "enrolment",
+            "known by the fingers' names, as fprintd's templates are root's to read: a finger that is enrolled anew under "
+                + "the same name while the device is off is not seen by items of the current set")
     }
 
     /// What is so whatever the device.

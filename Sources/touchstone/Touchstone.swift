@@ -19,6 +19,7 @@ struct Touchstone: ParsableCommand {
               TOUCHSTONE_DEVICE  the device that is meant where none is named (else "default")
               XDG_STATE_HOME     devices are kept in $XDG_STATE_HOME/touchstone/devices
               XDG_RUNTIME_DIR    sockets of booted devices are in $XDG_RUNTIME_DIR/touchstone
+              TOUCHSTONE_SIMULATOR  the program behind 'touchstone simulator', where it is not beside this one
               NO_COLOR           no colours, also at a terminal
 
             EXIT STATUS
@@ -26,7 +27,8 @@ struct Touchstone: ParsableCommand {
             """,
         version: "0.1.0",
         subcommands: [
-            DeviceCommand.self, KeychainCommand.self, AgentCommand.self, LogCommand.self, DoctorCommand.self,
+            DeviceCommand.self, KeychainCommand.self, AgentCommand.self, LogCommand.self, SimulatorCommand.self,
+            DoctorCommand.self,
         ])
 
     static func main() {

@@ -110,9 +110,11 @@ final class Daemon: Sendable {
     private let log = Logger(label: "touchstoned")
     private let enclave: VarlinkClient
     private let events: VarlinkClient
+    private let trace = MessageTrace()
     private let keychain: KeychainService
     private let keys: KeyService
     private let backup: BackupService
+    private let inspector: InspectorService
     private let authentication: AuthenticationService
     private let device: DeviceService
     private let deviceLog: DeviceLog
@@ -121,27 +123,38 @@ final class Daemon: Sendable {
     init(_ options: DaemonProgram.Options) throws {
         try UnsafeDirectory.check(options.state)
         self.options = options
-        enclave = VarlinkClient(SocketChannel(descriptor: options.calls))
-        events = VarlinkClient(SocketChannel(descriptor: options.events))
+        enclave = VarlinkClient(SocketChannel(descriptor: options.calls), trace: trace)
+        events = VarlinkClient(SocketChannel(descriptor: options.events), trace: trace)
         let store = try KeychainStore(
             file: options.state.appendingPathComponent("keychain").appendingPathComponent("keychain.db"))
         let contexts = ContextOwners()
-        let keychain = try KeychainService(store: store, enclave: enclave, contexts: contexts)
+        let clock = DeviceClock()
+        let keychain = try KeychainService(
+            store: store, enclave: enclave, contexts: contexts, now: { clock.date })
         let ending = Ending()
         self.ending = ending
         self.keychain = keychain
         keys = KeyService(enclave: enclave, contexts: contexts)
-        backup = try BackupService(store: store, enclave: enclave, ownerID: getuid())
+        backup = try BackupService(store: store, enclave: enclave, ownerID: getuid(), now: { clock.date })
+        let inspector = try InspectorService(
+            store: store, keychain: keychain, enclave: enclave, trace: trace, ownerID: getuid())
+        self.inspector = inspector
         authentication = AuthenticationService(
-            enclave: enclave, ownerID: getuid(), contexts: contexts, report: { [log] in log.error("\($0)") })
+            enclave: enclave, ownerID: getuid(), contexts: contexts, report: { [log] in log.error("\($0)") },
+            now: { clock.now })
         let deviceLog = DeviceLog(
             storage: LogFiles(directory: options.state), enclave: enclave,
             journal: Journal(device: options.device, environment: ProcessInfo.processInfo.environment),
             report: { [log] in log.error("\($0)") })
         self.deviceLog = deviceLog
         device = DeviceService(
-            name: options.device, enclave: enclave, authentication: authentication, log: deviceLog, ownerID: getuid(),
-            keysChanged: { try keychain.refreshKeys() },
+            name: options.device, enclave: enclave, authentication: authentication, log: deviceLog, clock: clock,
+            ownerID: getuid(),
+            keysChanged: {
+                defer { inspector.changed() }
+                try keychain.refreshKeys()
+            },
+            environmentChanged: { inspector.changed() },
             reboot: { ending.end(EX_TEMPFAIL) })
     }
 
@@ -149,8 +162,9 @@ final class Daemon: Sendable {
     func run() throws -> Never {
         let router = VarlinkRouter(
             info: .init(product: "touchstoned", version: TouchstoneVersion.current),
-            interfaces: [keychain.interface, keys.interface, backup.interface, device.interface]
-                + authentication.interfaces)
+            interfaces: [
+                keychain.interface, keys.interface, backup.interface, device.interface, inspector.interface,
+            ] + authentication.interfaces, trace: trace)
         watchEnclave()
         try deviceLog.begin()
         ending.onEnd { [deviceLog] in deviceLog.end() }

@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import Testing
 import TouchstoneCore
+import TouchstoneDevice
 import TouchstoneTransport
 
 @testable import touchstone

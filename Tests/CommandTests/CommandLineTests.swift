@@ -24,6 +24,7 @@ struct CommandLineTests {
         "device passcode set --device phone", "device passcode change", "device passcode remove",
         "device enroll left right", "device remove left", "device fingers", "device match nomatch --wait 3 --times 2",
         "device lock", "device unlock --finger left", "device reboot", "device foreground app", "device background app",
+        "device sensor disconnect --device phone", "device sensor connect", "device advance-clock 172801",
         "agent --script - --once --no-reconnect", "doctor phone",
         "log", "log --json --since 30m -n 5 --device phone", "log show --follow", "log -f",
         "log verify --from 3 a.log b.log",
@@ -40,6 +41,8 @@ struct CommandLineTests {
             "Error: 'nomatch' is what 'match' calls a finger that is not enrolled: choose another name"
         ),
         ("device match left --times 0", "Error: --times takes a number between 1 and 100"),
+        ("device advance-clock -- -1", "Error: SECONDS is more than 0 and at most 31622400"),
+        ("device advance-clock nan", "Error: SECONDS is more than 0 and at most 31622400"),
         ("device boot --wait nan", "Error: --wait takes seconds between 0 and 3600"),
         ("log --number=-1", "Error: -n takes a number that is not negative"),
         (

@@ -61,8 +61,8 @@ def is_alive(pid):
 class Device:
     """Created, and booted, in directories of its own; shut down and removed at the end of `with`."""
 
-    def __init__(self, name="test", biometry="touchid", boot=True, user=None):
-        self.name, self.biometry, self.user = name, biometry, user
+    def __init__(self, name="test", biometry="touchid", boot=True, user=None, create=()):
+        self.name, self.biometry, self.user, self.create = name, biometry, user, create
         self.boots = boot
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="touchstone-test."))
         for directory in ("state", "run", "config"):
@@ -88,7 +88,7 @@ class Device:
 
     def __enter__(self):
         try:
-            self.run("device", "create", self.name, "--biometry", self.biometry)
+            self.run("device", "create", self.name, "--biometry", self.biometry, *self.create)
             if self.boots:
                 self.boot()
         except BaseException:

@@ -78,6 +78,7 @@ import TouchstoneEnclave
             Set(interfaces.map(\.name)) == [
                 "org.varlink.service", "io.touchstone.Keychain", "io.touchstone.Backup", "io.touchstone.Authentication",
                 "io.touchstone.Agent", "io.touchstone.Device", "io.touchstone.Enclave", "io.touchstone.Key",
+                "io.touchstone.Inspector",
             ])
         for interface in interfaces where interface.name != "org.varlink.service" {
             let found = try Self.mismatches(
@@ -100,7 +101,7 @@ import TouchstoneEnclave
         let files = try #require(FileManager.default.enumerator(atPath: sources.path))
             .compactMap { ($0 as? String).map { URL(fileURLWithPath: $0).lastPathComponent } }
             .filter { $0.hasSuffix(".varlink") }
-        #expect(files.count == 7)
+        #expect(files.count == 8)
         #expect(served.isSuperset(of: files))
     }
 

@@ -1,5 +1,6 @@
 import Glibc
 import TouchstoneCore
+import TouchstoneDevice
 import TouchstoneTransport
 
 /// One run of the agent: shows prompts as they come and carries answers back, one prompt at a time.

@@ -1,5 +1,6 @@
 import Glibc
 import TouchstoneCore
+import TouchstoneDevice
 
 /// What the owner decides about the prompt that is up.
 enum PromptAnswer {

@@ -105,8 +105,22 @@ struct PromptText {
         case .passcode: prompt.wrongPasscode ? "Wrong passcode." : nil
         case .applicationPassword: prompt.wrongPasscode ? "Wrong password." : nil
         case .permission: nil
-        case .biometry: prompt.failures > 0 ? "Not recognised. Try again." : nil
+        case .biometry: hint ?? (prompt.failures > 0 ? "Not recognised. Try again." : nil)
         case .retry, .fallback: "Not recognised."
+        }
+    }
+
+    /// What the sensor asks of the owner.
+    private var hint: String? {
+        switch prompt.hint {
+        case nil: nil
+        case .scanAgain: "Not read. Touch the sensor once more."
+        case .swipeTooShort: "Too short. Swipe the whole finger."
+        case .swipeTooFast: "Too fast. Swipe slower."
+        case .fingerNotCentered: "Not centred. Move the finger to the middle of the sensor."
+        case .removeAndRetry: "Take the finger off the sensor, then touch it once more."
+        case .readerBusy: "Another program is using the sensor. It will be asked again."
+        case .readerFailed: "The sensor does not work. It is being tried again."
         }
     }
 

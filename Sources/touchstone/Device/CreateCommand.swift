@@ -30,6 +30,9 @@ struct CreateCommand: ParsableCommand {
         commandName: "create",
         abstract: "Create a simulated device.",
         discussion: """
+            With --sensor its fingers are real: they are enrolled with fprintd's own programs, and 'touchstone device touch' and \
+            its like are refused. What else is simulated stays so: the daemons run as you.
+
             It lies in $XDG_STATE_HOME/touchstone/devices/NAME, has no passcode and nothing enrolled, and is off: \
             'touchstone device boot' starts it.
             """)
@@ -37,15 +40,20 @@ struct CreateCommand: ParsableCommand {
     @OptionGroup var device: DeviceArgument
     @Option(help: "The sensor it has.")
     var biometry = Biometry.touchid
+    @OptionGroup var sensor: SensorOptions
 
     func run() throws {
-        let paths = try device.paths
+        try Self.create(try device.paths, biometry: biometry)
+    }
+
+    static func create(_ paths: DevicePaths, biometry: Biometry) throws {
         let program = try Program.enclave.locate()
+        let sensor = try sensor.arguments(biometry)
         try DeviceDirectory.create(paths, biometry: biometry) { enclave in
             // Ctrl-C ends the program we started; what it leaves is cleaned up here.
             for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_IGN) }
             let child = try Child.start(
-                program, ["create", "--state", enclave.path, "--simulated", "--biometry", biometry.rawValue],
+                program, ["create", "--state", enclave.path, "--simulated", "--biometry", biometry.rawValue] + sensor,
                 inheriting: [
                     (STDIN_FILENO, .file("/dev/null", flags: O_RDONLY)), (STDOUT_FILENO, .descriptor(STDERR_FILENO)),
                     (STDERR_FILENO, .descriptor(STDERR_FILENO)),

@@ -26,7 +26,8 @@ struct DeviceCommand: ParsableCommand {
                 name: "Driving a simulated device:",
                 subcommands: [
                     EnrollCommand.self, RemoveCommand.self, FingersCommand.self, MatchCommand.self,
-                    RebootCommand.self, ForegroundCommand.self, BackgroundCommand.self,
+                    RebootCommand.self, ForegroundCommand.self, BackgroundCommand.self, SensorCommand.self,
+                    AdvanceClockCommand.self,
                 ]),
         ])
 }

@@ -15,7 +15,7 @@ extension Failure {
 
     private static func of(_ error: RemoteError, _ paths: DevicePaths) -> Failure {
         if error.as(DeviceInterface.NotSimulated.self) != nil {
-            return Failure(.notSimulated, "\(paths.name) is not a simulated device: it cannot be driven, only used")
+            return Failure(.notSimulated, "\(paths.name), or its sensor, is not simulated: it cannot be driven, only used")
         }
         if let rejected = error.as(DeviceInterface.PasscodeRejected.self) {
             return Failure(
@@ -99,7 +99,7 @@ extension Failure {
                 "the passcode is longer than \(SealedPasscode.maximumPasscodeLength) bytes"
             case .busy: "\(paths.name) is busy with another passcode: try again"
             case .noFaceID: "\(paths.name) has no Face ID (create one with --biometry faceid)"
-            case .noSensor: "\(paths.name) was created without a sensor (--biometry none)"
+            case .noSensor: "\(paths.name) was created without a sensor (--biometry none), or it is disconnected"
             case .tooManyFingers: "no more can be enrolled: remove one with 'touchstone device remove'"
             case .fingerAlreadyEnrolled: "that one is enrolled already"
             case .noSuchFinger: "that one is not enrolled: 'touchstone device fingers' lists those that are"

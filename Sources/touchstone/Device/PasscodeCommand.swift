@@ -1,5 +1,6 @@
 import ArgumentParser
 import TouchstoneCore
+import TouchstoneDevice
 import TouchstoneTransport
 
 /// `touchstone device passcode`.

@@ -55,8 +55,8 @@ struct StatusCommand: ParsableCommand {
             if status.isSimulated {
                 StandardOutput.say("")
                 StandardOutput.say(
-                    "A simulated device is for development: its key file, its finger and its daemons are yours, so any program "
-                        + "that runs as you can copy it, drive it or stop it.")
+                    "A simulated device is for development: its key file\(status.sensor == nil ? ", its finger" : "") and its "
+                        + "daemons are yours, so any program that runs as you can copy it, drive it or stop it.")
             }
         }
     }
@@ -74,6 +74,36 @@ extension PasscodeKind {
     }
 }
 
+extension DeviceInterface.Sensor {
+    /// For people: what it is, what is wrong with it, and what it is worth.
+    var line: String {
+        let name = self.name.flatMap { $0.isEmpty ? nil : " (\(PlainText.line($0)))" } ?? ""
+        return "\(kind.rawValue)\(name), " + (fault.map { "not working: \($0)" } ?? worth)
+    }
+
+    /// Why it does not work; nil: it does.
+    var fault: String? {
+        switch problem {
+        case nil: nil
+        case .starting: "it was not asked yet"
+        case .noBus: "its D-Bus does not answer"
+        case .noService: kind == .pam
+                ? "there is no such PAM service, or touchstone-pam-verify is not installed"
+                : "fprintd is not running, and nothing starts it"
+        case .noReader: "fprintd has no reader"
+        case .notAllowed: "fprintd does not let this user have the reader"
+        case .notAnswering: "\(kind.rawValue) answers too late, or nonsense"
+        }
+    }
+
+    var worth: String {
+        if isWeak { return "weak: a PAM service's word, as good as the passcode where either will do" }
+        return areTemplatesRead
+            ? "heard by the enclave itself; any change of what is enrolled is seen"
+            : "heard by the enclave itself; a finger enrolled anew under the same name while the device is off is not seen"
+    }
+}
+
 extension DeviceInterface.Status {
     /// For people: what it is, and how it is.
     var rows: [[String]] {
@@ -82,6 +112,8 @@ extension DeviceInterface.Status {
             ["State", "booted, " + (isLocked ? "locked" : "unlocked")],
             ["Root of trust", rootOfTrust == "software" ? "software (key file)" : PlainText.line(rootOfTrust)],
             ["Biometry", biometryLine],
+        ]
+            + (sensor.map { [["Sensor", $0.line]] } ?? []) + [
             ["Passcode", passcodeLine],
             [
                 "Agent",
@@ -93,6 +125,7 @@ extension DeviceInterface.Status {
     private var biometryLine: String {
         guard biometryType != .none else { return "none" }
         let title = Biometry(biometryType).title
+        guard isSensorConnected else { return "\(title), the sensor is disconnected" }
         guard isEnrolled else { return "\(title), nothing enrolled" }
         return isBiometryLockedOut ? "\(title), the passcode is required first" : "\(title), enrolled"
     }

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import TouchstoneCore
+import TouchstoneDevice
 import TouchstoneMemory
 import TouchstoneTransport
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Glibc
 import TouchstoneCore
+import TouchstoneDevice
 import TouchstoneMemory
 
 /// Where a backup's passphrase comes from: the terminal, or a descriptor; never the command line or the environment.

@@ -1,5 +1,6 @@
 import Glibc
 import TouchstoneCore
+import TouchstoneDevice
 
 /// Asks for passcodes: at a terminal without echo, else one line each from standard input.
 ///

@@ -1,5 +1,6 @@
 import Foundation
 import TouchstoneCore
+import TouchstoneDevice
 import TouchstoneTransport
 
 extension PasscodeSeal {

@@ -1,4 +1,5 @@
 import Foundation
+import TouchstoneDevice
 
 /// Lines of the Assuan protocol, which pinentry programs speak: at most 1000 bytes, with what would end one escaped.
 enum AssuanLine {

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import TouchstoneCore
+import TouchstoneDevice
 
 /// The owner at the dialogs of a pinentry program, a fresh one for each state of a prompt: it goes when the finger matches.
 final class PinentryAnswers: PromptAnswers {

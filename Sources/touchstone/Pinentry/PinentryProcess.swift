@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TouchstoneDevice
 
 /// A pinentry program that shows one dialog, from its start to its end.
 @safe final class PinentryProcess {

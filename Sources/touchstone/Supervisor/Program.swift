@@ -1,13 +1,21 @@
 import Foundation
 import Glibc
 
-/// One of the programs a device consists of.
+/// One of the programs that this one starts.
 enum Program: String {
     case daemon = "touchstoned"
     case enclave = "touchstone-enclave"
+    case simulator = "touchstone-simulator"
 
-    /// Looks beside this program, in `../libexec/touchstone`, then along `PATH`.
+    /// Looks beside this program, in `../libexec/touchstone`, then along `PATH`; for the simulator first at `TOUCHSTONE_SIMULATOR`.
     func locate() throws -> String {
+        if self == .simulator, let named = ProcessInfo.processInfo.environment["TOUCHSTONE_SIMULATOR"] {
+            guard unsafe named.hasPrefix("/") && access(named, X_OK) == 0 else {
+                throw Failure(
+                    .usage, "TOUCHSTONE_SIMULATOR is not the absolute path of a program: \(PlainText.line(named))")
+            }
+            return named
+        }
         let own = try Self.ownDirectory()
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         // An empty or relative part of PATH would mean whatever the current directory holds.
@@ -20,7 +28,8 @@ enum Program: String {
         }
         throw Failure(
             .internalError,
-            "\(rawValue) is not installed: it belongs beside touchstone (\(own)), in ../libexec/touchstone or in PATH")
+            "\(rawValue) is not installed" + (self == .simulator ? " ('make simulator' builds and starts it)" : "")
+                + ": it belongs beside touchstone (\(own)), in ../libexec/touchstone or in PATH")
     }
 
     /// This program's own file.

@@ -1,0 +1,234 @@
+// The system alert: what the device asks its owner, as it asks it, and what the owner answers.
+import { call, enter, on } from "./device.js";
+import { element, faceGlyph, fingerprint, padlock, replaceChildren, setText } from "./elements.js";
+import { PasscodeEntry } from "./passcode-pad.js";
+import { isFace, plain, quoted, sentence } from "./words.js";
+
+/// What is typed or pressed in the first moment of a prompt that took another's place was meant for the other.
+const restMilliseconds = 1000;
+
+const operations = [
+  "create an item", "use an item", "create a key", "sign with a key", "decrypt with a key", "agree on a secret with a key",
+];
+const evidences = {
+  flatpak: "a Flatpak app", snap: "a Snap app", systemdUnit: "a systemd unit", executable: "the program at this path",
+  process: "this process",
+};
+
+/// Puts the alert into `screen`, above `behind`, which cannot be reached while it is up.
+export function showAlerts(screen, behind) {
+  let prompt = null;
+  let cameFrom = null;
+  // The prompt that was answered here last, when one last went that was not, and until when its successor takes nothing.
+  let answered = null;
+  let wentAt = -Infinity;
+  let restsUntil = 0;
+
+  const glyph = element("div", { class: "alert-glyph", testid: "alert-glyph" });
+  const title = element("h2", { id: "alert-title", testid: "alert-title" });
+  const explanation = element("p", { class: "alert-explanation", testid: "alert-explanation" });
+  const identifier = element("span", { class: "foreign", testid: "alert-app" });
+  const evidence = element("span", { testid: "alert-evidence" });
+  const origin = element("p", { class: "alert-origin", testid: "alert-origin" });
+  const reason = element("blockquote", { class: "foreign", testid: "alert-reason" });
+  const claim = element("div", { class: "alert-claim" }, element("p", { class: "caption" }, "The app says"), reason);
+  const message = element("p", { class: "alert-message", testid: "alert-message", role: "status" });
+  const entry = new PasscodeEntry({ label: "Passcode", submitted: submit });
+  const button = (testid, kind, onclick) => element("button", { type: "button", class: kind, testid, onclick });
+  const allow = button("alert-allow", "primary", () => answer("AnswerPermission", { isAllowed: true }));
+  const deny = button("alert-deny", "plain", () => answer("AnswerPermission", { isAllowed: false }));
+  const retry = button("alert-retry", "primary", () => answer("TryAgain"));
+  const fallback = button("alert-fallback", "plain", () => answer("ChooseFallback"));
+  const cancel = button("alert-cancel", "plain", () => answer("Cancel"));
+  setText(allow, "Allow");
+  setText(deny, "Don’t Allow");
+
+  const dialog = element(
+    "div", {
+      class: "alert", testid: "alert", role: "alertdialog", "aria-labelledby": "alert-title", "aria-describedby": "alert-body alert-keys",
+      tabindex: "-1", hidden: true, onkeydown: keyDown,
+    },
+    glyph, title,
+    element("div", { id: "alert-body" }, explanation,
+      element("p", { class: "alert-app" }, element("span", { class: "caption" }, "Verified: "), identifier, " (", evidence, ")"),
+      origin, claim),
+    message, entry.element,
+    element("div", { class: "alert-buttons" }, allow, retry, fallback, deny, cancel),
+    element("p", { id: "alert-keys", class: "unseen" }, "F6 moves between the alert and the controls. Escape cancels."));
+
+  const indicator = element("div", { class: "indicator", testid: "face-indicator", role: "status", hidden: true }, faceGlyph(),
+    element("span", { class: "unseen", testid: "face-indicator-text" }));
+  const shade = element("div", { class: "shade", hidden: true }, dialog);
+  screen.append(shade, indicator);
+
+  on("prompt", (shown) => (shown ? show(shown) : takeDown()));
+
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "F6" || dialog.hidden) return;
+    event.preventDefault();
+    if (dialog.contains(document.activeElement)) document.querySelector('[role="tab"][aria-selected="true"]')?.focus();
+    else focusAlert();
+  });
+
+  function show(shown) {
+    const isNew = prompt?.identifier !== shown.identifier;
+    const phaseBefore = isNew ? null : prompt.phase;
+    const wasUp = prompt !== null;
+    prompt = shown;
+    const app = quoted(shown.app.name, 40);
+    const sensor = isFace(shown.biometryType) ? "Face ID" : "Touch ID";
+    const isIndicator = shown.phase === "biometry" && isFace(shown.biometryType);
+    const isEntry = shown.phase === "passcode" || shown.phase === "applicationPassword";
+
+    replaceChildren(glyph, isEntry ? padlock() : isFace(shown.biometryType) ? faceGlyph() : fingerprint());
+    setText(title, {
+      permission: `Do you want to allow ${app} to use ${sensor}?`,
+      biometry: `${sensor} for ${app}`,
+      retry: "Face Not Recognized",
+      fallback: isFace(shown.biometryType) ? "Face Not Recognized" : "Touch ID Not Recognized",
+      passcode: `Enter the device’s passcode for ${app}`,
+      applicationPassword: `Enter the password of ${app}`,
+    }[shown.phase]);
+    setText(explanation, {
+      permission: "The device keeps your answer. Settings can change it.",
+      retry: `${sensor} for ${app} can look once more.`,
+      fallback: `${sensor} has stopped for ${app}.`,
+      applicationPassword: "A password of the app’s own, which is not the device’s passcode.",
+    }[shown.phase] ?? "");
+    explanation.hidden = !explanation.textContent;
+    setText(identifier, plain(shown.app.identifier, 120));
+    setText(evidence, evidences[shown.app.evidence] ?? "unknown");
+    setText(origin, originWords(shown.origin));
+    origin.hidden = !origin.textContent;
+    origin.classList.toggle("is-warning", shown.origin?.place === "remote");
+    const claims = claimWords(shown);
+    setText(reason, claims);
+    claim.hidden = !claims;
+    const wrong = shown.wrongPasscode
+      ? (shown.phase === "passcode" ? "Wrong passcode." : "Wrong password.") : "";
+    setText(message, shown.phase === "biometry" && shown.failures > 0 ? "Not recognized. Try again." : "");
+
+    entry.element.hidden = !isEntry;
+    if (isEntry) {
+      entry.show({
+        kind: shown.phase === "passcode" ? shown.passcodeKind ?? "alphanumeric" : null, message: wrong,
+        label: shown.phase === "passcode" ? "Passcode" : "Password",
+        retryAfterSeconds: shown.retryAfterSeconds,
+      });
+    }
+    if (isNew) entry.clear();
+    if (isNew && (wasUp || performance.now() - wentAt < restMilliseconds)) rest();
+
+    allow.hidden = deny.hidden = shown.phase !== "permission";
+    retry.hidden = shown.phase !== "retry";
+    setText(retry, `Try ${sensor} Again`);
+    fallback.hidden = !shown.fallbackTitle || !["biometry", "fallback"].includes(shown.phase);
+    setText(fallback, plain(shown.fallbackTitle, 60));
+    cancel.hidden = shown.phase === "permission";
+    setText(cancel, plain(shown.cancelTitle, 60));
+
+    setText(indicator.querySelector("[data-testid]"), isIndicator ? `Face ID is looking, for ${app}.` : "");
+    indicator.hidden = !isIndicator;
+    dialog.dataset.phase = shown.phase;
+    dialog.dataset.prompt = shown.identifier;
+    if (shown.wrongPasscode || shown.failures > 0) shake();
+    setUp(!isIndicator, isNew || phaseBefore !== shown.phase);
+  }
+
+  function takeDown() {
+    if (prompt && prompt.identifier !== answered) wentAt = performance.now();
+    prompt = null;
+    entry.clear();
+    indicator.hidden = true;
+    setUp(false);
+  }
+
+  function rest() {
+    restsUntil = performance.now() + restMilliseconds;
+    entry.rest(restMilliseconds);
+    const buttons = [allow, deny, retry, fallback];
+    for (const button of buttons) button.setAttribute("aria-disabled", true);
+    setTimeout(() => {
+      for (const button of buttons) button.removeAttribute("aria-disabled");
+    }, restMilliseconds);
+  }
+
+  function setUp(isUp, isOther = false) {
+    const wasUp = !dialog.hidden;
+    const hadFocus = dialog.contains(document.activeElement);
+    if (isUp && !wasUp) cameFrom = document.activeElement;
+    dialog.hidden = shade.hidden = !isUp;
+    behind.inert = isUp;
+    if (isUp && (!wasUp || (isOther && (hadFocus || document.activeElement === document.body)))) focusAlert();
+    if (!isUp && wasUp && (hadFocus || document.activeElement === document.body)) cameFrom?.focus?.();
+  }
+
+  function focusAlert() {
+    if (!entry.element.hidden) entry.focus();
+    else dialog.focus();
+  }
+
+  function shake() {
+    dialog.classList.remove("is-shaking");
+    // Read, so that the animation starts anew.
+    void dialog.offsetWidth;
+    dialog.classList.add("is-shaking");
+  }
+
+  function keyDown(event) {
+    if (event.key === "Escape") {
+      event.preventDefault();
+      if (!cancel.hidden) cancel.click();
+      return;
+    }
+    if (event.key !== "Tab") return;
+    const stops = [...dialog.querySelectorAll("button, input")].filter((stop) => !stop.disabled && stop.offsetParent);
+    if (stops.length === 0) return event.preventDefault();
+    const [first, last] = [stops[0], stops.at(-1)];
+    const active = document.activeElement;
+    if (event.shiftKey && (active === first || active === dialog)) {
+      event.preventDefault();
+      last.focus();
+    } else if (!event.shiftKey && active === last) {
+      event.preventDefault();
+      first.focus();
+    }
+  }
+
+  async function answer(method, values = {}) {
+    const asked = prompt;
+    if (!asked || (method !== "Cancel" && performance.now() < restsUntil)) return;
+    answered = asked.identifier;
+    try {
+      await call(`Agent.${method}`, { prompt: asked.identifier, ...values });
+    } catch (error) {
+      // Another tab may have answered, or the app given up: the event says what became of it.
+      if (error.error !== "io.touchstone.Agent.NoSuchPrompt") setText(message, sentence(error));
+    }
+  }
+
+  async function submit(typed) {
+    if (!prompt) return;
+    answered = prompt.identifier;
+    try {
+      await enter(`prompt?prompt=${encodeURIComponent(prompt.identifier)}`, typed);
+    } catch (error) {
+      if (error.error !== "io.touchstone.Agent.NoSuchPrompt") entry.message = sentence(error);
+    }
+  }
+}
+
+function claimWords({ reason, operation, keyLabel }) {
+  const wants = operation === null || operation === undefined ? null : operations[operation];
+  const key = keyLabel ? ` ${quoted(keyLabel)}` : "";
+  return [reason ? quoted(reason, 256) : null, wants ? `It wants to ${wants}${key}.` : null].filter(Boolean).join(" ");
+}
+
+function originWords(origin) {
+  if (!origin) return "";
+  const starter = origin.ancestors.find(({ executable }) => executable)?.executable;
+  return [
+    origin.place === "remote" ? `Remote (${plain(origin.remote ?? "another machine", 60)}).` : null,
+    starter ? `Started by ${plain(starter, 80)}${origin.terminal ? `, terminal ${plain(origin.terminal, 20)}` : ""}.` : null,
+  ].filter(Boolean).join(" ");
+}

@@ -1,0 +1,152 @@
+// The hands beside the device: fingers or faces, its keys, its apps, its clock.
+import { move, onApps } from "./apps.js";
+import { call, on } from "./device.js";
+import { element, keepChildren, setText } from "./elements.js";
+import { isFace, plain, sentence } from "./words.js";
+
+const outcomes = {
+  matched: "Matched.", notMatched: "Not recognized.", unlocked: "Unlocked.",
+  passcodeRequired: "The passcode is required: neither finger nor face helps now.", notWaiting: "Nothing asked for it.",
+};
+const steps = [["1 minute", 60], ["1 hour", 3600], ["8 hours", 8 * 3600], ["48 hours", 48 * 3600]];
+
+export function showControls(panel) {
+  const said = element("p", { class: "said", testid: "outcome", role: "status" });
+  const say = (text) => {
+    // Cleared first, so that the same words again are read again.
+    said.textContent = "";
+    said.textContent = text;
+  };
+  const act = async (method, values, words = "") => {
+    try {
+      const reply = await call(method, values);
+      say(typeof words === "function" ? words(reply) : words);
+    } catch (error) {
+      say(sentence(error));
+    }
+  };
+  const button = (testid, text, onclick, kind = "plain") => element("button", { type: "button", class: kind, testid, onclick }, text);
+
+  panel.append(
+    said,
+    sensorControls(button, act),
+    group("Device", lockControls(button, act)),
+    group("Apps", appControls(say)),
+    group("Clock", clockControls(button, act)));
+
+  on("status", (status) => {
+    for (const control of panel.querySelectorAll("button")) control.disabled = !status;
+  });
+  on("outcome", ({ event, prompt }) =>
+    say(event === "succeeded" ? `Recognised: ${plain(prompt.app.name, 40)} may go on.` : "The prompt was taken down."));
+}
+
+function group(title, ...content) {
+  const id = `group-${title.toLowerCase()}`;
+  return element("section", { class: "group", "aria-labelledby": id }, element("h3", { id }, title), ...content);
+}
+
+function sensorControls(button, act) {
+  const title = element("h3", { id: "group-sensor" }, "Sensor");
+  const note = element("p", { class: "note" });
+  const touches = element("div", { class: "row", testid: "fingers" });
+  const plug = element("div", { class: "row" }, button("sensor-connection", "Unplug the sensor", connectSensor));
+  const section = element("section", { class: "group", "aria-labelledby": "group-sensor" }, title, note, touches, plug);
+
+  let status = null;
+  let fingers = [];
+  // Whose face is before the device: undefined nobody's, null a stranger's.
+  let looking;
+  let seen = "";
+
+  const present = (finger) => act("Device.PresentFinger", finger === null ? {} : { finger }, ({ touch }) => outcomes[touch] ?? touch);
+
+  function look(finger) {
+    looking = finger;
+    draw();
+    if (finger !== undefined) present(finger);
+  }
+
+  function draw() {
+    if (!status) return;
+    const face = isFace(status.biometryType);
+    setText(title, face ? "Face ID" : status.biometryType ? "Touch ID" : "Sensor");
+    setText(note, !status.biometryType ? "This device has no sensor."
+      : fingers.length === 0 ? `Nothing is enrolled: Settings can add a ${face ? "face" : "finger"}.` : "");
+    note.hidden = !note.textContent;
+    const choices = !status.biometryType ? [] : [
+      ...fingers.map((finger) => ({ testid: `finger-${finger}`, words: `${face ? "Look as" : "Touch with"} ${plain(finger, 40)}`, finger })),
+      { testid: "finger-nomatch", words: face ? "Look as somebody else" : "Touch with another finger", finger: null },
+      ...(face ? [{ testid: "look-away", words: "Look away", finger: undefined }] : []),
+    ];
+    keepChildren(touches, choices, {
+      key: ({ testid }) => testid,
+      make: ({ testid, words, finger }) => button(testid, words, () => (face ? look(finger) : present(finger)), "touch"),
+      update: (made, { finger }) => face && made.setAttribute("aria-pressed", looking === finger),
+    });
+    plug.hidden = !status.biometryType;
+    setText(plug.firstChild, status.isSensorConnected === false ? "Plug the sensor in" : "Unplug the sensor");
+  }
+
+  async function connectSensor() {
+    const isConnected = status?.isSensorConnected === false;
+    await act("Device.SetSensorConnected", { isConnected }, isConnected ? "The sensor is plugged in." : "The sensor is unplugged.");
+  }
+
+  on("status", async (next) => {
+    const before = status;
+    status = next;
+    if (!next) return;
+    try {
+      const listed = (await call("Device.ListFingers")).fingers;
+      if (JSON.stringify(listed) === JSON.stringify(fingers) && JSON.stringify(before) === JSON.stringify(next)) return;
+      fingers = listed;
+      if (typeof looking === "string" && !fingers.includes(looking)) looking = undefined;
+    } catch {
+      // The next status comes when it answers.
+    }
+    draw();
+  });
+  // Who looks at a device with Face ID is seen each time it looks.
+  on("prompt", (prompt) => {
+    const state = prompt && prompt.phase === "biometry" ? `${prompt.identifier} ${prompt.failures}` : "";
+    if (state && state !== seen && isFace(prompt.biometryType) && looking !== undefined) present(looking);
+    seen = state;
+  });
+  return section;
+}
+
+function lockControls(button, act) {
+  const row = element("div", { class: "row" },
+    button("lock", "Lock", () => act("Device.Lock", {}, "Locked.")),
+    button("lock-passcode", "Lock, passcode only", () => act("Device.Lock", { requiresPasscode: true }, "Locked. Only the passcode opens it.")),
+    button("reboot", "Restart", () => act("Device.Reboot", {}, "Restarting…")));
+  return row;
+}
+
+function appControls(say) {
+  const none = element("p", { class: "note" }, "No app has asked for anything yet.");
+  const list = element("ul", { class: "list", testid: "apps" });
+  const send = (identifier, state) => move(identifier, state).catch((error) => say(sentence(error)));
+  onApps((apps) => {
+    none.hidden = apps.length > 0;
+    keepChildren(list, apps, {
+      key: ({ identifier }) => identifier,
+      make: ({ identifier, name }) => element("li", { testid: `app-${identifier}` },
+        element("span", { class: "foreign" }, plain(name, 40), element("small", {}, plain(identifier, 120))),
+        element("button", { type: "button", class: "plain", testid: `move-${identifier}` })),
+      update: (item, { identifier, isBackground }) => {
+        const move = item.querySelector("button");
+        setText(move, isBackground ? "Bring to front" : "Send to background");
+        move.onclick = () => send(identifier, isBackground ? "foreground" : "background");
+      },
+    });
+  });
+  return element("div", {}, none, list);
+}
+
+function clockControls(button, act) {
+  return element("div", { class: "row" },
+    steps.map(([words, seconds]) => button(`clock-${seconds}`, `+ ${words}`, () =>
+      act("Device.AdvanceClock", { seconds }, `The device’s clock went on by ${words}.`))));
+}

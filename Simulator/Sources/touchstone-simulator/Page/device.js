@@ -1,0 +1,107 @@
+// The device, as the page knows it: what it tells, and what can be asked of it.
+//
+//   on(name, listener)    listener(value) with each event of this name; at once where its state is known already
+//   call(method, values)  a method of the device's, e.g. call("Device.Lock"); its reply, or a DeviceError
+//   enter(use, typed)     what was typed, as bytes, sealed for the enclave before it reaches the device
+//
+// Events: "connection" {isConnected}, "status" (Device.Status, null while the device does not answer), "prompt" (Agent.Prompt
+// that is up, or null), "outcome" {event, prompt} when a prompt was taken down, and, for each stream of the device's that the server
+// relays (Feed.swift), its replies under its name, and "NAME-start" when they begin anew: what was shown of it before is old then.
+
+const listeners = new Map();
+const known = new Map();
+
+/// Returns what ends it.
+export function on(name, listener) {
+  if (!listeners.has(name)) listeners.set(name, new Set());
+  listeners.get(name).add(listener);
+  if (known.has(name)) listener(known.get(name));
+  return () => listeners.get(name).delete(listener);
+}
+
+/// The device's own answer that it does not do it, or null for `name` where there was no answer.
+export class DeviceError extends Error {
+  constructor(name, parameters) {
+    super(name ?? "the device does not answer");
+    this.error = name;
+    this.parameters = parameters ?? {};
+  }
+}
+
+export function call(method, values = {}) {
+  return post(`call/io.touchstone.${method}`, "application/json", JSON.stringify(values));
+}
+
+/// use: "unlock", "change?kind=KIND", "erase-data?isOn=BOOL" or "prompt?prompt=ID"; typed: Uint8Arrays, which are zero afterwards.
+export async function enter(use, ...typed) {
+  const body = new Uint8Array(typed.reduce((sum, entry) => sum + entry.length + 1, -1));
+  let end = 0;
+  for (const entry of typed) {
+    body.set(entry, end);
+    end += entry.length + 1;
+    entry.fill(0);
+  }
+  try {
+    return await post(`passcode/${use}`, "application/octet-stream", body);
+  } finally {
+    body.fill(0);
+  }
+}
+
+async function post(path, type, body) {
+  let response;
+  try {
+    response = await fetch(path, { method: "POST", headers: { "Content-Type": type }, body });
+  } catch {
+    throw new DeviceError(null);
+  }
+  if (response.ok) {
+    const { error, parameters } = await response.json();
+    if (error) throw new DeviceError(error, parameters);
+    return parameters;
+  }
+  throw new DeviceError(response.status === 503 ? null : `the page's server answered ${response.status}`);
+}
+
+function tell(name, value, isState = false) {
+  if (isState) known.set(name, value);
+  for (const listener of listeners.get(name) ?? []) listener(value);
+}
+
+/// Opens the stream of events; it opens itself again when it was lost.
+export function connect(feeds = ["log", "keys", "messages"]) {
+  const source = new EventSource("events");
+  const lost = () => {
+    tell("connection", { isConnected: false }, true);
+    tell("status", null, true);
+    showPrompt(null);
+  };
+  const hear = (name, listener) => source.addEventListener(name, (event) => listener(JSON.parse(event.data)));
+  source.addEventListener("error", lost);
+  hear("connection", (value) => value.isConnected ? tell("connection", value, true) : lost());
+  hear("status", (reply) => tell("status", reply.status, true));
+  hear("prompt", receivePrompt);
+  hear("feed", ({ name, isRunning }) => {
+    if (name === "prompt") showPrompt(null);
+    else if (isRunning) tell(`${name}-start`);
+  });
+  for (const name of feeds) hear(name, (reply) => tell(name, reply));
+}
+
+let shown = null;
+
+function receivePrompt({ event, prompt }) {
+  if (event === "show") {
+    showPrompt(prompt);
+    // The device takes an agent from which nothing comes to be stuck. Another tab's word, or an answer, may have been first.
+    call("Agent.ConfirmShown", { prompt: prompt.identifier }).catch(() => {});
+  } else if (prompt && prompt.identifier === shown?.identifier) {
+    showPrompt(null);
+    tell("outcome", { event, prompt });
+  }
+}
+
+function showPrompt(prompt) {
+  shown = prompt;
+  tell("prompt", prompt, true);
+}

@@ -1,0 +1,48 @@
+// Puts the page together.
+import { connect, on } from "./device.js";
+import { setText } from "./elements.js";
+import { showControls } from "./controls.js";
+import { showFace } from "./face.js";
+import { showInspector } from "./inspector.js";
+import { showSettings } from "./settings.js";
+
+const panels = { controls: showControls, settings: showSettings, inspector: showInspector };
+const find = (testid) => document.querySelector(`[data-testid="${testid}"]`);
+
+showFace(find("screen"));
+for (const [name, show] of Object.entries(panels)) show(document.getElementById(name));
+
+function select(name) {
+  for (const other of Object.keys(panels)) {
+    const tab = document.getElementById(`tab-${other}`);
+    tab.setAttribute("aria-selected", other === name);
+    tab.tabIndex = other === name ? 0 : -1;
+    document.getElementById(other).hidden = other !== name;
+  }
+}
+
+const names = Object.keys(panels);
+for (const [place, name] of names.entries()) {
+  const tab = document.getElementById(`tab-${name}`);
+  tab.addEventListener("click", () => select(name));
+  tab.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    const next = names[(place + step + names.length) % names.length];
+    select(next);
+    document.getElementById(`tab-${next}`).focus();
+  });
+}
+select("controls");
+
+on("connection", ({ isConnected }) => {
+  const pill = find("connection");
+  setText(pill, isConnected ? "Connected" : "The device does not answer: waiting for it…");
+  pill.classList.toggle("is-away", !isConnected);
+});
+on("status", (status) => {
+  if (!status) return;
+  setText(find("device-name"), status.name);
+  document.title = `${status.name} – Touchstone simulator`;
+});
+connect();

@@ -1,0 +1,63 @@
+// The device's answers, numbers and names in words.
+
+const refusals = {
+  passcodeNotSet: "The device has no passcode. Set one first.",
+  passcodeAlreadySet: "The device has a passcode already.",
+  passcodeDisabled: "After too many wrong passcodes the device takes no more.",
+  passcodeTooShort: "The new passcode is too short.",
+  passcodeTooLong: "A passcode has at most 256 bytes.",
+  passcodeNotOfKind: "The new passcode is not of the kind you chose.",
+  busy: "The device looks at no passcode now. Try again later.",
+  noFaceID: "This device has no Face ID.",
+  noSensor: "This device has no sensor.",
+  tooManyFingers: "No more can be enrolled. Remove one first.",
+  fingerAlreadyEnrolled: "One of that name is enrolled already.",
+  noSuchFinger: "That one is not enrolled.",
+  invalidName: "That name does not do: use 1 to 64 bytes of text.",
+  staleNonce: "The passcode came too late: the device had moved on. Try again.",
+  unreadablePasscode: "The enclave could not open what was sealed for it.",
+  locked: "The device is locked.",
+  notOwner: "The device belongs to somebody else.",
+  notKept: "The device’s disk is full or does not work. Nothing changed.",
+};
+
+/// What a DeviceError says, as a sentence.
+export function sentence(error) {
+  switch (error.error) {
+    case null: return "The device does not answer.";
+    case "io.touchstone.Device.Refused": return refusals[error.parameters.reason] ?? "The device refused.";
+    case "io.touchstone.Device.PasscodeRejected":
+      return error.parameters.isErased ? "Wrong passcode, one too many: the device was erased." : "Wrong passcode.";
+    case "io.touchstone.Device.NotSimulated": return "This is not a simulated device.";
+    case "io.touchstone.Agent.NoSuchPrompt": return "That prompt is not up any more.";
+    default: return `The device answered ${error.error ?? error.message}.`;
+  }
+}
+
+/// "0:59", "2 h 10 min".
+export function timeLeft(seconds) {
+  const whole = Math.max(0, Math.ceil(seconds));
+  if (whole >= 3600) return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
+}
+
+/// A name or claim to stand among our own words: printable, short, in quotation marks and with none inside.
+export function quoted(text, length = 60) {
+  return `“${plain(text, length)}”`;
+}
+
+export function plain(text, length = 256) {
+  const clean = String(text ?? "").replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "\u{fffd}").replace(/[“”„‟"«»]/gu, "'");
+  const characters = [...clean];
+  return characters.length > length ? `${characters.slice(0, length - 1).join("")}…` : clean;
+}
+
+export const biometryNames = { 0: "no sensor", 1: "Touch ID", 2: "Face ID", 4: "Optic ID" };
+
+/// Whether the sensor is looked at, not touched.
+export const isFace = (biometryType) => biometryType === 2 || biometryType === 4;
+
+export const passcodeKinds = {
+  fourDigit: "Four digits", sixDigit: "Six digits", numeric: "Digits, as many as you like",
+  alphanumeric: "Letters, digits and signs",
+};

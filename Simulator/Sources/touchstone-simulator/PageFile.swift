@@ -1,0 +1,34 @@
+import NIOCore
+
+/// One of the page's files, which are inside this program.
+struct PageFile: Sendable {
+    let type: String
+    let content: ByteBuffer
+
+    /// By their names.
+    static let all: [String: PageFile] = [
+        "index.html": .init("text/html; charset=utf-8", PackageResources.index_html),
+        "style.css": .init("text/css; charset=utf-8", PackageResources.style_css),
+        "icon.svg": .init("image/svg+xml", PackageResources.icon_svg),
+        "main.js": .script(PackageResources.main_js),
+        "device.js": .script(PackageResources.device_js),
+        "face.js": .script(PackageResources.face_js),
+        "alert.js": .script(PackageResources.alert_js),
+        "passcode-pad.js": .script(PackageResources.passcode_pad_js),
+        "controls.js": .script(PackageResources.controls_js),
+        "settings.js": .script(PackageResources.settings_js),
+        "inspector.js": .script(PackageResources.inspector_js),
+        "apps.js": .script(PackageResources.apps_js),
+        "words.js": .script(PackageResources.words_js),
+        "elements.js": .script(PackageResources.elements_js),
+    ]
+
+    private init(_ type: String, _ bytes: [UInt8]) {
+        self.type = type
+        content = ByteBuffer(bytes: bytes)
+    }
+
+    private static func script(_ bytes: [UInt8]) -> PageFile {
+        PageFile("text/javascript; charset=utf-8", bytes)
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import TouchstoneDevice
+
+/// Serves the page of one simulated device on 127.0.0.1, until it is ended.
+///
+/// `touchstone simulator` starts it.
+@main
+enum SimulatorProgram {
+    static func main() async {
+        do {
+            let options = try Options(CommandLine.arguments.dropFirst())
+            try await serve(try Device(named: options.device), port: options.port)
+        } catch let failure as Failure {
+            end(failure)
+        } catch DeviceError.notBooted {
+            end(Failure(status: Failure.unavailable, message: "the device is not booted"))
+        } catch DeviceError.invalidName {
+            end(Failure(status: Failure.usage, message: Options.usage))
+        } catch {
+            end(Failure(status: Failure.unavailable, message: "\(error)"))
+        }
+    }
+
+    private static func serve(_ device: Device, port: Int) async throws {
+        guard try SimulatedStatus.read(device).isSimulated else {
+            throw Failure(status: Failure.notSimulated, message: "\(device.name) is not a simulated device")
+        }
+        let door = Door()
+        let watch = DeviceWatch(device, feeds: Feed.all)
+        var log = Logger(label: "touchstone-simulator")
+        log.logLevel = .error
+        let server = Application(
+            responder: PageServer(door: door, watch: watch, calls: DeviceCalls(device, watch)),
+            configuration: .init(
+                address: .hostname("127.0.0.1", port: port), reuseAddress: true,
+                availableConnectionsDelegate: MaximumAvailableConnections(maximumConnections)),
+            onServerRunning: { channel in
+                guard let port = channel.localAddress?.port else { return }
+                door.open(port: port)
+                say("\(device.name) is at http://127.0.0.1:\(port)/\(door.token)/")
+            },
+            logger: log)
+        // Nothing is to be put in order at the end: signals end the process, and the kernel closes its connections.
+        try await server.run()
+    }
+
+    private static func say(_ line: String) {
+        try? FileHandle.standardOutput.write(contentsOf: Data("\(line)\n".utf8))
+    }
+
+    private static func end(_ failure: Failure) -> Never {
+        try? FileHandle.standardError.write(contentsOf: Data("touchstone-simulator: \(failure.message)\n".utf8))
+        exit(failure.status)
+    }
+
+    /// One for each tab's stream, and a few for what it fetches and calls.
+    private static let maximumConnections = 64
+}
+
+/// Why the page is not served.
+struct Failure: Error {
+    var status: Int32
+    var message: String
+
+    /// The exit statuses of `touchstone`.
+    static let notSimulated: Int32 = 7
+    static let usage: Int32 = 64
+    static let unavailable: Int32 = 69
+}
+
+/// The command line.
+struct Options {
+    var device = "simulator"
+    var port = 0
+
+    static let usage = "usage: touchstone-simulator [--device NAME] [--port NUMBER]"
+
+    init(_ arguments: some Sequence<String>) throws {
+        var arguments = arguments.makeIterator()
+        while let name = arguments.next() {
+            guard let value = arguments.next() else { throw Failure(status: Failure.usage, message: Self.usage) }
+            switch name {
+            case "--device": device = value
+            case "--port":
+                guard let number = UInt16(value) else { throw Failure(status: Failure.usage, message: Self.usage) }
+                port = Int(number)
+            default: throw Failure(status: Failure.usage, message: Self.usage)
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import HTTPTypes
+import HummingbirdCore
+import NIOCore
+import TouchstoneDevice
+
+/// What was typed, as the page sends it: each entry in UTF-8, with a zero byte between two.
+///
+/// Unchecked: it is made by one thread and handed to one other, which is the last that looks at it.
+struct TypedPasscodes: @unchecked Sendable {
+    private let all: [PasscodeBuffer]
+
+    /// Takes it out of what was received, and leaves zeros there.
+    init(takingFrom received: inout ByteBuffer) {
+        var entries = [PasscodeBuffer()]
+        received.withUnsafeMutableReadableBytes { bytes in
+            for index in bytes.indices {
+                if bytes[index] == 0 {
+                    entries.append(PasscodeBuffer())
+                } else {
+                    entries[entries.count - 1].append(bytes[index])
+                }
+                bytes[index] = 0
+            }
+        }
+        all = entries
+    }
+
+    /// - Throws: `Refusal` where there are more or fewer.
+    func entries(_ count: Int) throws(Refusal) -> [PasscodeBuffer] {
+        guard all.count == count else { throw Refusal(.badRequest) }
+        return all
+    }
+}
+
+/// What a passcode is entered for.
+enum PasscodeUse: Sendable {
+    case unlock
+    /// The current one, then the new one, of this kind; empty for none.
+    case change(kind: String)
+    case eraseData(Bool)
+    /// The prompt with this identifier.
+    case prompt(String)
+
+    /// `unlock`, `change?kind=…`, `erase-data?isOn=…`, `prompt?prompt=…`.
+    ///
+    /// - Throws: `Refusal`.
+    init(_ name: String, _ query: FlatDictionary<Substring, Substring>) throws(Refusal) {
+        switch name {
+        case "unlock": self = .unlock
+        case "change":
+            guard let kind = query["kind"], ["fourDigit", "sixDigit", "numeric", "alphanumeric"].contains(kind) else {
+                throw Refusal(.badRequest)
+            }
+            self = .change(kind: String(kind))
+        case "erase-data":
+            guard let isOn = query["isOn"].flatMap({ Bool(String($0)) }) else { throw Refusal(.badRequest) }
+            self = .eraseData(isOn)
+        case "prompt":
+            guard let prompt = query["prompt"] else { throw Refusal(.badRequest) }
+            self = .prompt(String(prompt))
+        default: throw Refusal(.notFound)
+        }
+    }
+}

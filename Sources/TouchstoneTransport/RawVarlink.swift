@@ -1,0 +1,49 @@
+package import Foundation
+
+/// Calls whose messages are carried, not read: JSON in, JSON out.
+extension VarlinkChannel {
+    /// Sends a call with `parameters`, the text of a JSON object.
+    ///
+    /// - Throws: `.malformed` where `parameters` is none; `.tooLarge`. Then nothing was sent. `.closed`.
+    package func send(_ method: String, json parameters: Data, more: Bool) throws(TransportError) {
+        var frame = JSONOutput()
+        do {
+            // Read before it is put among what is ours: a text that is no value could end one and begin another.
+            try MessageDecoder(JSONText(parameters)).checkIsObject()
+            frame.container("{", "}") { frame in
+                frame.key("method")
+                frame.write(method)
+                frame.key("parameters")
+                frame.bytes.append(contentsOf: parameters)
+                if more {
+                    frame.key("more")
+                    frame.write(true)
+                }
+            }
+        } catch {
+            throw .malformed
+        }
+        guard frame.bytes.count <= VarlinkLimits.maximumRequestBytes else { throw .tooLarge }
+        try send(Data(frame.bytes))
+    }
+
+    /// Waits for the next reply: its parameters, the text of a JSON object, and whether more follow.
+    ///
+    /// - Throws: `RemoteError`, the peer's answer; `TransportError`, after which the connection is of no more use.
+    package func receiveJSON() throws -> (parameters: Data, continues: Bool) {
+        let frame = try receive()
+        let (error, parameters, continues): (String?, MessageDecoder?, Bool)
+        do {
+            let reply = try MessageDecoder(JSONText(frame))
+            try reply.checkIsObject()
+            error = try reply["error"]?.decode(String.self)
+            parameters = reply["parameters"]
+            try parameters?.checkIsObject()
+            continues = try reply["continues"]?.decode(Bool.self) ?? false
+        } catch {
+            throw TransportError.malformed
+        }
+        if let error { throw RemoteError(name: error, parameters: parameters?.json) }
+        return (parameters?.json ?? Data("{}".utf8), continues)
+    }
+}

@@ -1,0 +1,28 @@
+import ArgumentParser
+import TouchstoneCore
+
+/// `touchstone device advance-clock`.
+struct AdvanceClockCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "advance-clock",
+        abstract: "Let time go by for a simulated device, at once.",
+        discussion: """
+            The delays after wrong passcodes, the window of an unlock by finger, and the times after which only the \
+            passcode helps (48 hours, 156 hours) go by. A reboot sets the clock to the machine's again.
+            """)
+
+    @Argument(help: ArgumentHelp("More than 0, at most 366 days.", valueName: "seconds"))
+    var seconds: Double
+    @OptionGroup var option: DeviceOption
+
+    func validate() throws {
+        guard seconds > 0, seconds <= DeviceInterface.AdvanceClock.maximum else {
+            throw ValidationError("SECONDS is more than 0 and at most \(Int(DeviceInterface.AdvanceClock.maximum))")
+        }
+    }
+
+    func run() throws {
+        _ = try DeviceConnection(option.paths)
+            .call(DeviceInterface.AdvanceClock.self, .init(seconds: seconds))
+    }
+}

@@ -1,0 +1,62 @@
+import ArgumentParser
+import Foundation
+import Glibc
+import TouchstoneCore
+
+/// `touchstone simulator`.
+struct SimulatorCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "simulator",
+        abstract: "Show a simulated device in a browser, and drive it by hand.",
+        discussion: """
+            Creates the device where there is none of that name, boots it where it is off, prints the address of its page and \
+            serves it until Ctrl-C. The page answers on this machine only, and only to who has the address. The device goes on \
+            when the page ends: 'touchstone device shutdown NAME' shuts it down.
+            """)
+
+    @Argument(help: ArgumentHelp("The simulated device.", valueName: "name"))
+    var name = "simulator"
+    @Option(help: "The sensor of a device that is created (default: touchid).")
+    var biometry: Biometry?
+    @Option(help: ArgumentHelp("The port on 127.0.0.1 (default: any that is free).", valueName: "number"))
+    var port: UInt16 = 0
+    @Flag(inversion: .prefixedNo, help: "Boot the device where it is off.")
+    var boot = true
+
+    func validate() throws { try DeviceName.check(name) }
+
+    func run() throws {
+        let paths = try DeviceName.paths(name)
+        // Before anything is made: without it there is nothing to show.
+        let program = try Program.simulator.locate()
+        if !DeviceDirectory.exists(paths) {
+            try CreateCommand.create(paths, biometry: biometry ?? .touchid)
+        } else if let biometry, let found = DeviceDirectory.biometry(paths), found != biometry {
+            throw Failure(
+                .no,
+                "there is a device '\(paths.name)' already, with \(found.title): choose another name, or erase it with "
+                    + "'touchstone device erase \(paths.name)'")
+        }
+        if boot, SupervisorLock.holder(paths) == nil {
+            try DetachedSupervisor.start(paths, wait: Self.bootSeconds, silence: Self.silenceSeconds)
+        }
+        guard try DeviceConnection(paths).status.isSimulated else {
+            throw Failure(
+                .notSimulated, "\(paths.name) is not a simulated device: a page in a browser must not drive it")
+        }
+        try become(program, ["--device", paths.name, "--port", "\(port)"])
+    }
+
+    /// Executes `program` in this process's place, so that Ctrl-C and the exit status are its own.
+    private func become(_ program: String, _ arguments: [String]) throws -> Never {
+        signal(SIGPIPE, SIG_DFL)
+        for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_DFL) }
+        let words = unsafe ([program] + arguments).map { unsafe strdup($0) } + [nil]
+        unsafe execv(program, words)
+        throw Failure.system("\(program) cannot be started")
+    }
+
+    /// As of `touchstone device boot`.
+    private static let bootSeconds = 10.0
+    private static let silenceSeconds = 30.0
+}
