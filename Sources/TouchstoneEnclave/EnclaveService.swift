@@ -13,6 +13,10 @@ package struct EnclaveService: Sendable {
     }
 
     /// What the kept state says counts: no option and no message can make a real device, or a real sensor, simulated.
+    private func checkSimulated() throws {
+        guard host.isSimulated else { throw DeviceInterface.NotSimulated() }
+    }
+
     private func checkFingersSimulated() throws {
         guard host.isSimulated, host.sensorSource == nil else { throw DeviceInterface.NotSimulated() }
     }
@@ -174,7 +178,7 @@ package struct EnclaveService: Sendable {
     private var simulation: [VarlinkHandler] {
         [
             .method(EnclaveInterface.SetSensorConnected.self) { request, _ in
-                try checkSimulated()
+                try checkFingersSimulated()
                 return try host.change { (Empty(), try $0.setSensorConnected(request.isConnected, now: $1)) }
             },
             .method(EnclaveInterface.AdvanceClock.self) { request, _ in

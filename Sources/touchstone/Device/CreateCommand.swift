@@ -43,12 +43,12 @@ struct CreateCommand: ParsableCommand {
     @OptionGroup var sensor: SensorOptions
 
     func run() throws {
-        try Self.create(try device.paths, biometry: biometry)
+        try Self.create(try device.paths, biometry: biometry, sensor: try sensor.arguments(biometry))
     }
 
-    static func create(_ paths: DevicePaths, biometry: Biometry) throws {
+    /// - sensor: the arguments of a sensor that is not simulated.
+    static func create(_ paths: DevicePaths, biometry: Biometry, sensor: [String] = []) throws {
         let program = try Program.enclave.locate()
-        let sensor = try sensor.arguments(biometry)
         try DeviceDirectory.create(paths, biometry: biometry) { enclave in
             // Ctrl-C ends the program we started; what it leaves is cleaned up here.
             for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_IGN) }
