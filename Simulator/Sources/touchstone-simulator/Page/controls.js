@@ -35,7 +35,8 @@ export function showControls(panel) {
     group("Clock", clockControls(button, act)));
 
   on("status", (status) => {
-    for (const control of panel.querySelectorAll("button")) control.disabled = !status;
+    // Not disabled, which would take the focus away from who works with the keyboard.
+    for (const control of panel.querySelectorAll("button")) control.setAttribute("aria-disabled", !status);
   });
   on("outcome", ({ event, prompt }) =>
     say(event === "succeeded" ? `Recognised: ${plain(prompt.app.name, 40)} may go on.` : "The prompt was taken down."));
