@@ -131,6 +131,7 @@ export function showAlerts(screen, behind) {
     indicator.hidden = !isIndicator;
     dialog.dataset.phase = shown.phase;
     dialog.dataset.prompt = shown.identifier;
+    dialog.dataset.failures = shown.failures;
     if (shown.wrongPasscode || shown.failures > 0) shake();
     setUp(!isIndicator, isNew || phaseBefore !== shown.phase);
   }

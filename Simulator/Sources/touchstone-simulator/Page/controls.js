@@ -17,10 +17,13 @@ export function showControls(panel) {
     said.textContent = "";
     said.textContent = text;
   };
+  // How many prompts have ended: what a touch did to one is told by the prompt's end, whichever of the two comes first.
+  let ended = 0;
   const act = async (method, values, words = "") => {
+    const endedBefore = ended;
     try {
       const reply = await call(method, values);
-      say(typeof words === "function" ? words(reply) : words);
+      if (ended === endedBefore) say(typeof words === "function" ? words(reply) : words);
     } catch (error) {
       say(sentence(error));
     }
@@ -37,8 +40,10 @@ export function showControls(panel) {
   on("status", (status) => {
     for (const control of panel.querySelectorAll("button")) control.disabled = !status;
   });
-  on("outcome", ({ event, prompt }) =>
-    say(event === "succeeded" ? `Recognised: ${plain(prompt.app.name, 40)} may go on.` : "The prompt was taken down."));
+  on("outcome", ({ event, prompt }) => {
+    ended += 1;
+    say(event === "succeeded" ? `Recognised: ${plain(prompt.app.name, 40)} may go on.` : "The prompt was taken down.");
+  });
 }
 
 function group(title, ...content) {
