@@ -5,7 +5,7 @@ import { element, keepChildren, setText } from "./elements.js";
 import { isFace, plain, sentence } from "./words.js";
 
 const outcomes = {
-  matched: "Matched.", notMatched: "Not recognized.", unlocked: "Unlocked.",
+  matched: "Matched.", notMatched: "Not recognised.", unlocked: "Unlocked.",
   passcodeRequired: "The passcode is required: neither finger nor face helps now.", notWaiting: "Nothing asked for it.",
 };
 const steps = [["1 minute", 60], ["1 hour", 3600], ["8 hours", 8 * 3600], ["48 hours", 48 * 3600]];
@@ -77,9 +77,10 @@ function sensorControls(button, act) {
     const face = isFace(status.biometryType);
     setText(title, face ? "Face ID" : status.biometryType ? "Touch ID" : "Sensor");
     setText(note, !status.biometryType ? "This device has no sensor."
+      : status.sensor ? `Its sensor is real: ${plain(status.sensor.name ?? status.sensor.kind, 60)}. Touch it, or look at it, yourself.`
       : fingers.length === 0 ? `Nothing is enrolled: Settings can add a ${face ? "face" : "finger"}.` : "");
     note.hidden = !note.textContent;
-    const choices = !status.biometryType ? [] : [
+    const choices = !status.biometryType || status.sensor ? [] : [
       ...fingers.map((finger) => ({ testid: `finger-${finger}`, words: `${face ? "Look as" : "Touch with"} ${plain(finger, 40)}`, finger })),
       { testid: "finger-nomatch", words: face ? "Look as somebody else" : "Touch with another finger", finger: null },
       ...(face ? [{ testid: "look-away", words: "Look away", finger: undefined }] : []),
@@ -89,7 +90,7 @@ function sensorControls(button, act) {
       make: ({ testid, words, finger }) => button(testid, words, () => (face ? look(finger) : present(finger)), "touch"),
       update: (made, { finger }) => face && made.setAttribute("aria-pressed", looking === finger),
     });
-    plug.hidden = !status.biometryType;
+    plug.hidden = !status.biometryType || Boolean(status.sensor);
     setText(plug.firstChild, status.isSensorConnected === false ? "Plug the sensor in" : "Unplug the sensor");
   }
 
