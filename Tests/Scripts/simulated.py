@@ -4,6 +4,8 @@ from browser import *
 
 PASSCODE = "271828"
 PASSWORD = "more soap"
+# What the browser says of a call that met a device on its way down or up.
+AWAY = ("status of 503",)
 FINGER = "right-index"
 
 

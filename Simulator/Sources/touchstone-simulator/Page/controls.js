@@ -138,10 +138,12 @@ function appControls(say) {
     none.hidden = apps.length > 0;
     keepChildren(list, apps, {
       key: ({ identifier }) => identifier,
-      make: ({ identifier, name }) => element("li", { testid: `app-${identifier}` },
-        element("span", { class: "foreign" }, plain(name, 40), element("small", {}, plain(identifier, 120))),
+      make: ({ identifier }) => element("li", { testid: `app-${identifier}` },
+        element("span", { class: "foreign" }, element("span"), element("small", {}, plain(identifier, 120))),
         element("button", { type: "button", class: "plain", testid: `move-${identifier}` })),
-      update: (item, { identifier, isBackground }) => {
+      update: (item, { identifier, name, isBackground }) => {
+        // The device tells its name with its first prompt.
+        setText(item.querySelector("span > span"), plain(name, 40));
         const move = item.querySelector("button");
         setText(move, isBackground ? "Bring to front" : "Send to background");
         move.onclick = () => send(identifier, isBackground ? "foreground" : "background");

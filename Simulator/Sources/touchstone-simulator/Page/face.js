@@ -110,7 +110,11 @@ function homeScreen() {
     make: (app) => (app ? appIcon(app) : settings),
     update: (made, app) => {
       made.classList.toggle("is-background", app?.isBackground ?? false);
-      if (app) made.title = `${plain(app.identifier)}, in the ${app.isBackground ? "background" : "foreground"}`;
+      if (!app) return;
+      made.title = `${plain(app.identifier)}, in the ${app.isBackground ? "background" : "foreground"}`;
+      const name = plain(app.name, 24);
+      setText(made.querySelector(".app-name"), name);
+      setText(made.querySelector(".app-picture"), [...name][0]?.toUpperCase() ?? "?");
     },
   }));
   return {
@@ -125,9 +129,8 @@ function homeScreen() {
   };
 }
 
-function appIcon({ identifier, name }) {
-  const words = plain(name, 24);
-  const made = icon(words, `app-${identifier}`, [...words][0]?.toUpperCase() ?? "?", () => move(identifier, "foreground").catch(() => {}));
+function appIcon({ identifier }) {
+  const made = icon("", `app-${identifier}`, "", () => move(identifier, "foreground").catch(() => {}));
   made.style.setProperty("--hue", [...identifier].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)) % 360, 7));
   return made;
 }
