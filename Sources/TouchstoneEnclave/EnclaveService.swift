@@ -182,7 +182,8 @@ package struct EnclaveService: Sendable {
                 return try host.change { (Empty(), try $0.setSensorConnected(request.isConnected, now: $1)) }
             },
             .method(EnclaveInterface.AdvanceClock.self) { request, _ in
-                try checkSimulated()
+                // Where fingers are real, so are delays.
+                try checkFingersSimulated()
                 try host.clock.advance(by: request.seconds)
                 // What apps may know of the device can be another by now.
                 return try host.change { _, _ in (Empty(), []) }

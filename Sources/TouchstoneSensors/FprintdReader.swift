@@ -102,7 +102,9 @@ final class FprintdReader {
         }
         let began = failingSince ?? MonotonicClock.now
         failingSince = began
-        if let awaited = owner.awaitedTouch, MonotonicClock.now - began < Limits.patience, failure != .refused(Self.denied) {
+        if let awaited = owner.awaitedTouch, MonotonicClock.now - began < Limits.patience,
+            failure != .refused(Self.denied)
+        {
             owner.hear(.hint(.readerFailed, for: awaited))
             return pause(Limits.failed)
         }

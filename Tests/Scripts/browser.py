@@ -151,8 +151,8 @@ class Page:
         """Once it is shown and can be used."""
         self.wait(
             lambda page: (element := page.test(identifier)) and element.is_enabled()
-            and element.get_attribute("aria-disabled") != "true" and element,
-            f"{identifier} to be there").click()
+            and element.get_attribute("aria-disabled") != "true" and element, f"{identifier} to be there"
+        ).click()
 
     def named(self, name, role="button"):
         """The control of this accessible name that is shown and can be used; None where there is none."""

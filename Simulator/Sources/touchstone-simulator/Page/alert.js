@@ -82,7 +82,10 @@ export function showAlerts(screen, behind) {
   function show(shown) {
     const isNew = prompt?.identifier !== shown.identifier;
     const phaseBefore = isNew ? null : prompt.phase;
-    const wasUp = prompt !== null;
+    // Whoever types in a field of the page types for that, not for the alert that comes before it.
+    const mayBeTyping = prompt !== null || performance.now() - wentAt < restMilliseconds || document.activeElement?.matches("input");
+    // What was answered has another question now: whatever takes its place takes it unawares again.
+    if (!isNew) answered = null;
     prompt = shown;
     const app = quoted(shown.app.name, 40);
     const sensor = isFace(shown.biometryType) ? "Face ID" : "Touch ID";
@@ -126,7 +129,7 @@ export function showAlerts(screen, behind) {
       });
     }
     if (isNew) entry.clear();
-    if (isNew && (wasUp || performance.now() - wentAt < restMilliseconds)) rest();
+    if (isNew && mayBeTyping) rest();
 
     allow.hidden = deny.hidden = shown.phase !== "permission";
     retry.hidden = shown.phase !== "retry";
@@ -221,7 +224,7 @@ export function showAlerts(screen, behind) {
     if (!prompt) return;
     answered = prompt.identifier;
     try {
-      await enter(`prompt?prompt=${encodeURIComponent(prompt.identifier)}`, typed);
+      await enter(`prompt?prompt=${encodeURIComponent(prompt.identifier)}&phase=${prompt.phase}`, typed);
     } catch (error) {
       if (error.error !== "io.touchstone.Agent.NoSuchPrompt") entry.message = sentence(error);
     }

@@ -38,7 +38,8 @@ export function showControls(panel) {
     group("Clock", clockControls(button, act)));
 
   on("status", (status) => {
-    for (const control of panel.querySelectorAll("button")) control.disabled = !status;
+    // Not disabled, which would take the focus away from who works with the keyboard.
+    for (const control of panel.querySelectorAll("button")) control.setAttribute("aria-disabled", !status);
   });
   on("outcome", ({ event, prompt }) => {
     ended += 1;

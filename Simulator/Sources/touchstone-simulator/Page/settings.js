@@ -188,9 +188,11 @@ function form(testid, title, action, fields, submitted) {
     class: "form", testid, autocomplete: "off", onsubmit: async (event) => {
       event.preventDefault();
       const button = made.querySelector("button");
-      button.disabled = true;
+      if (button.getAttribute("aria-disabled") === "true") return;
+      // Not disabled, which would take the focus away from who works with the keyboard.
+      button.setAttribute("aria-disabled", true);
       await submitted();
-      button.disabled = false;
+      button.removeAttribute("aria-disabled");
     },
   }, title ? element("p", { class: "form-title" }, title) : null, ...fields,
   element("button", { class: "primary", testid: `${testid}-submit` }, action));

@@ -27,7 +27,10 @@ export function sentence(error) {
     case null: return "The device does not answer.";
     case "io.touchstone.Device.Refused": return refusals[error.parameters.reason] ?? "The device refused.";
     case "io.touchstone.Device.PasscodeRejected":
-      return error.parameters.isErased ? "Wrong passcode, one too many: the device was erased." : "Wrong passcode.";
+      if (error.parameters.isErased) return "Wrong passcode, one too many: the device was erased.";
+      // What was typed during the wait was not looked at (PC-02).
+      return error.parameters.retryAfterSeconds
+        ? `After wrong passcodes the device takes none for another ${timeLeft(error.parameters.retryAfterSeconds)}.` : "Wrong passcode.";
     case "io.touchstone.Device.NotSimulated": return "This is not a simulated device.";
     case "io.touchstone.Agent.NoSuchPrompt": return "That prompt is not up any more.";
     default: return `The device answered ${error.error ?? error.message}.`;
