@@ -124,6 +124,11 @@ export function showSettings(panel) {
     if (!status.biometryType) return null;
     const face = isFace(status.biometryType);
     const thing = face ? "face" : "finger";
+    if (status.sensor) {
+      return section(biometryNames[status.biometryType],
+        element("p", { class: "note", testid: "enrolled-elsewhere" },
+          `What is enrolled is kept by ${plain(status.sensor.name ?? status.sensor.kind, 60)}: its own programs add and remove.`));
+    }
     const name = text("finger-name", `Name of the new ${thing}`, face ? "my face" : "right-index");
     return section(biometryNames[status.biometryType],
       element("ul", { class: "list", testid: "enrolled" }, fingers.length === 0
