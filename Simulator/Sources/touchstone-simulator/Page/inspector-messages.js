@@ -1,0 +1,190 @@
+// The messages between the processes as a sequence diagram: a list, each entry of which lies across its lanes.
+import { onApps } from "./apps.js";
+import { on } from "./device.js";
+import { element, setText } from "./elements.js";
+import { clock, part, size } from "./inspector-part.js";
+import { lookUps, messageWords, saying } from "./inspector-words.js";
+import { methods } from "./methods.js";
+import { appName, plain } from "./words.js";
+
+const lanes = { agent: 0, owner: 0, app: 1, touchstoned: 2, enclave: 3 };
+const names = { agent: "Agent", owner: "Owner", app: "App", touchstoned: "touchstoned", enclave: "Enclave" };
+/// Most messages that are kept; the oldest go.
+const most = 400;
+/// Seconds of silence after which the time is told.
+const silence = 1.5;
+
+export function showMessages() {
+  const list = element("ol", { class: "messages", testid: "messages", "aria-label": "Messages, the oldest first" });
+  const count = element("p", { class: "note", testid: "messages-count" });
+  const empty = element("p", { class: "note nothing" }, "Nothing yet. Use an app, lock the device or touch its sensor, and the messages appear here.");
+  const pause = element("button", { type: "button", class: "plain", testid: "messages-pause", "aria-pressed": "false", onclick: () => setPaused(!isPaused) }, "Pause");
+  const clear = element("button", { type: "button", class: "plain", testid: "messages-clear", onclick: forget }, "Clear");
+  const everything = element("input", { type: "checkbox", testid: "messages-look-ups", onchange: redraw });
+  const lane = (name, text) => element("div", { class: `lane of-${name}` }, text[0], element("small", {}, text[1]));
+  const scroll = element("div", { class: "scroll tall diagram" },
+    element("div", { class: "lanes", "aria-hidden": "true" }, lane("you", ["You", "this page"]), lane("app", ["App", "asks"]),
+      lane("touchstoned", ["touchstoned", "stores, carries"]), lane("enclave", ["Enclave", "decides"])),
+    empty, list);
+  const section = part("messages", "What they say to each other",
+    "Each arrow is one message, the newest last; a dashed one is the answer. Only touchstoned has a line to the enclave, so no app can even ask it. Choose a message to see what it carried, by name and size: what was in it is not told.",
+    element("div", { class: "row tools" }, pause, clear,
+      element("label", { class: "check" }, everything, "Also what is only looked up")),
+    scroll, count);
+
+  let messages = [];
+  let waiting = [];
+  let isPaused = false;
+  let apps = [];
+  let selected = null;
+
+  const isWanted = (message) => message.note || everything.checked || !lookUps.has(message.method);
+  const keyOf = ({ time, sequence }) => `${time} ${sequence}`;
+
+  function add(message) {
+    messages.push(message);
+    if (isWanted(message)) list.append(entry(message));
+  }
+
+  function trim() {
+    for (const message of messages.splice(0, Math.max(0, messages.length - most))) {
+      const old = list.firstElementChild;
+      if (old?.dataset.key !== keyOf(message)) continue;
+      // Who reads it there goes on with the next.
+      if (old.contains(document.activeElement)) old.nextElementSibling?.querySelector("button")?.focus({ preventScroll: true });
+      old.remove();
+    }
+  }
+
+  function settle(isAtEnd) {
+    trim();
+    const buttons = list.querySelectorAll("button");
+    if (buttons.length && !list.querySelector('button[tabindex="0"]')) buttons[buttons.length - 1].tabIndex = 0;
+    empty.hidden = list.childElementCount > 0;
+    pause.setAttribute("aria-pressed", isPaused);
+    setText(pause, isPaused ? "Go on" : "Pause");
+    const hidden = messages.filter((message) => !isWanted(message)).length;
+    setText(count, [
+      isPaused ? `Paused: ${waiting.length} more came.` : "",
+      hidden ? `${hidden} more only looked something up.` : "", messages.length >= most ? "Older ones are gone." : "",
+    ].filter(Boolean).join(" "));
+    if (isAtEnd) scroll.scrollTop = scroll.scrollHeight;
+  }
+
+  const isAtEnd = () => scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 60;
+
+  function receive(incoming) {
+    const last = (isPaused ? waiting.at(-1) : null) ?? messages.at(-1);
+    const known = new Set(messages.slice(-most).concat(waiting).map(keyOf));
+    const fresh = incoming.filter((message) => message.note || !known.has(keyOf(message)));
+    if (fresh.length === 0) return;
+    if (last && !last.note && fresh[0].sequence <= last.sequence) fresh.unshift({ note: "The device started anew.", time: fresh[0].time, sequence: "anew" });
+    if (isPaused) {
+      waiting = [...waiting, ...fresh].slice(-most);
+      return settle(false);
+    }
+    const stays = isAtEnd();
+    for (const message of fresh) add(message);
+    settle(stays);
+  }
+
+  function setPaused(next) {
+    isPaused = next;
+    const came = waiting;
+    waiting = [];
+    if (!isPaused) for (const message of came) add(message);
+    settle(!isPaused);
+  }
+
+  function forget() {
+    messages = [];
+    waiting = [];
+    list.replaceChildren();
+    settle(true);
+  }
+
+  function redraw() {
+    list.replaceChildren(...messages.filter(isWanted).map(entry));
+    settle(true);
+  }
+
+  function entry(message) {
+    if (message.note) return element("li", { class: "message-note", "data-key": keyOf(message) }, message.note);
+    const { from, to, method, outcome } = message;
+    const [left, right] = [lanes[from], lanes[to]].sort();
+    const kind = outcome === undefined ? "call" : outcome === "more" ? "part" : outcome === "ok" ? "answer" : "refusal";
+    const who = (party) => (party === "app" && message.app ? appName(message.app, apps) : names[party] ?? plain(party, 20));
+    const before = messages[messages.indexOf(message) - 1];
+    const isLater = !before || message.time - before.time > silence;
+    const button = element("button", {
+      type: "button", class: "message", "aria-expanded": "false", tabindex: "-1", "data-span": `${left}${right}`,
+      "data-way": lanes[to] > lanes[from] ? "right" : "left", onclick: () => open(item, message), onfocus: () => rove(button),
+      onkeydown: (event) => step(event, item),
+    },
+    element("span", { class: "unseen" }, `${who(from)} to ${who(to)}, ${kind === "call" ? "asks" : "answers"}: `),
+    element("span", { class: "message-words" }, saying(message),
+      element("small", {}, `${plain(method.replace("io.touchstone.", ""), 60)} · ${size(message.bytes)}`)),
+    element("span", { class: "arrow", "aria-hidden": "true" }));
+    const item = element("li", {
+      "data-key": keyOf(message), "data-from": from, "data-to": to, "data-kind": kind, "data-method": method,
+    }, isLater ? element("small", { class: "moment" }, clock(new Date(message.time * 1000))) : null, button);
+    return item;
+  }
+
+  function rove(button) {
+    for (const other of list.querySelectorAll('button[tabindex="0"]')) other.tabIndex = -1;
+    button.tabIndex = 0;
+  }
+
+  function step(event, item) {
+    const places = [...list.querySelectorAll("button.message")];
+    const place = places.indexOf(item.querySelector("button"));
+    const next = { ArrowDown: place + 1, ArrowUp: place - 1, Home: 0, End: places.length - 1 }[event.key];
+    if (next === undefined || !places[next]) return;
+    event.preventDefault();
+    places[next].focus();
+  }
+
+  function open(item, message) {
+    const isOpen = item.querySelector("dl");
+    selected?.querySelector("dl")?.remove();
+    selected?.querySelector("button").setAttribute("aria-expanded", "false");
+    selected = null;
+    for (const other of list.querySelectorAll(".is-pair")) other.classList.remove("is-pair");
+    if (isOpen) return;
+    selected = item;
+    item.querySelector("button").setAttribute("aria-expanded", "true");
+    item.append(detail(message));
+    if (message.call !== undefined) {
+      for (const other of messages.filter((one) => one !== message && one.call === message.call)) {
+        list.querySelector(`[data-key="${CSS.escape(keyOf(other))}"]`)?.classList.add("is-pair");
+      }
+    }
+    item.scrollIntoView({ block: "nearest" });
+  }
+
+  on("messages", ({ messages: incoming, lost }) => receive(lost
+    ? [{ note: `${lost} messages came too fast to be told.`, time: Date.now() / 1000, sequence: `lost ${Math.random()}` }, ...incoming] : incoming));
+  onApps((next) => { apps = next; });
+  settle(true);
+  return { section };
+}
+
+function detail(message) {
+  const { from, to, app, method, outcome, duration, bytes } = message;
+  const isCall = outcome === undefined;
+  const carried = isCall ? methods[method]?.[0] : outcome === "ok" || outcome === "more" ? methods[method]?.[1] : ["error"];
+  const facts = [
+    ["Why", messageWords[method]?.[2]],
+    ["From, to", `${names[from]} to ${names[to]}`],
+    ["Program", app && element("span", { class: "foreign" }, plain(app, 200))],
+    ["Method", element("code", {}, plain(method, 120) || "none that anybody has")],
+    ["Carries", !carried ? "nobody knows" : carried.length ? element("code", {}, carried.join(", ")) : "nothing"],
+    ["Size", `${size(bytes)}, the whole message`],
+    ["Answer", isCall ? null : outcome === "more" ? "one of a stream" : outcome === "ok" ? "done" : element("code", {}, plain(outcome, 120))],
+    ["Took", duration === undefined ? null : `${(duration * 1000).toFixed(1)} ms since it was asked`],
+    ["At", clock(new Date(message.time * 1000), true)],
+  ];
+  return element("dl", { class: "facts", testid: "message-detail" }, facts.filter(([, value]) => value).map(([name, value]) =>
+    element("div", {}, element("dt", {}, name), element("dd", {}, value))));
+}
