@@ -8,7 +8,7 @@ import { appName, plain, sentence } from "./words.js";
 const kinds = { genp: "Password", inet: "Internet password", cert: "Certificate", keys: "Key" };
 const protections = {
   ak: "When unlocked", ck: "After first unlock", dk: "Always", aku: "When unlocked", cku: "After first unlock", dku: "Always",
-  akpu: "While there is a passcode",
+  akpu: "With a passcode set",
 };
 const proofs = [
   [0, "a finger, face or the passcode"], [1, "any enrolled finger or face"], [3, "a finger or face enrolled when it was stored"],
@@ -93,7 +93,7 @@ export function showItems() {
     apps = next;
     if (items.length) draw();
   });
-  return { section, refresh };
+  return { section, name: "Items", refresh };
 }
 
 function row(item, status) {

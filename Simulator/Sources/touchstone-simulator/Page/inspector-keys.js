@@ -9,7 +9,7 @@ const classes = [
   { name: "When unlocked", example: "Most passwords.", codes: ["ak", "aku"] },
   { name: "After first unlock", example: "What an app needs in the background.", codes: ["ck", "cku"] },
   { name: "Always", example: "Hardly anything: nothing guards it.", codes: ["dk", "dku"] },
-  { name: "While there is a passcode", example: "The most precious: gone with the passcode.", codes: ["akpu"] },
+  { name: "With a passcode set", example: "As when unlocked, and lost with the passcode.", codes: ["akpu"] },
 ];
 
 const key = () => glyph("key", "M12 16a6 6 0 1 1-6-6 6 6 0 0 1 6 6z", "M12 16h16v5", "M22 16v4");
@@ -55,7 +55,7 @@ export function showKeys() {
         element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "Protection class"),
           head("app", "Your app", "has no key, ever"),
           head("touchstoned", "touchstoned", "stores items, encrypted"),
-          head("enclave", "enclave", "keeps the keys, decides"))),
+          head("enclave", "Enclave", "keeps the keys, decides"))),
         body)),
     change,
     element("ul", { class: "reasons" },
@@ -87,8 +87,9 @@ export function showKeys() {
     }
     setText(state, deviceState(status));
     state.dataset.state = !status ? "off" : status.isLocked ? "locked" : "unlocked";
+    // What is there when one begins to look did not come just now.
     if (before) tellChange(now);
-    before = now;
+    if (before || status) before = now;
   }
 
   function show(cell, process, [title, text], isHeld, kind) {
@@ -121,7 +122,7 @@ export function showKeys() {
     if (!next) keys = null;
     draw();
   });
-  return { section };
+  return { section, name: "Keys" };
 }
 
 function deviceState(status) {

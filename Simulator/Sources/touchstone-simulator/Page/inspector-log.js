@@ -6,18 +6,20 @@ import { clock, isShown, part } from "./inspector-part.js";
 import { appName, plain } from "./words.js";
 
 const events = {
-  "device-started": "The device started", "device-stopped": "The device stopped", "evaluation-began": "The owner was asked for",
-  "evaluation-ended": "The question ended: for", "item-opened": "An item was opened that wants", "key-created": "A private key was made that wants",
-  "key-used": "A private key was used to", "biometry-rejected": "A finger or face was not recognised",
+  "device-started": "The device started", "device-stopped": "The device stopped", "evaluation-began": "The owner was asked",
+  "evaluation-ended": "The owner is asked no more", "item-opened": "An item was opened", "key-created": "A private key was made",
+  "key-used": "A private key was used", "biometry-rejected": "A finger or face was not recognised",
   "biometry-locked-out": "No finger or face helps until the passcode", "passcode-rejected": "A passcode was rejected",
   "passcode-set": "A passcode was set", "passcode-changed": "The passcode was changed", "passcode-removed": "The passcode was removed",
-  "erase-data-changed": "Erase Data was turned", locked: "The device was locked", unlocked: "The device was unlocked",
+  "erase-data-changed": "Erase Data was changed", locked: "The device was locked", unlocked: "The device was unlocked",
   "biometry-enrolled": "A finger or face was enrolled", "biometry-removed": "A finger or face was removed",
   "permission-decided": "The owner decided whether an app may use Face ID", erased: "The device’s keys were destroyed",
-  "backup-authorized": "The owner agreed to a backup:", "backup-exported": "Keys went into a backup", "backup-imported": "Keys came from a backup",
+  "backup-authorized": "The owner agreed to a backup", "backup-exported": "Keys went into a backup", "backup-imported": "Keys came from a backup",
   "agent-connected": "A program that shows prompts connected", "agent-lost": "A program that shows prompts left",
   "log-interrupted": "Entries could not be written", others: "More happened in one second than is written",
 };
+// What stands before what was asked.
+const purposes = { "item-opened": "wants", "key-created": "wants", "key-used": "to", "erase-data-changed": "turned", "backup-authorized": "to" };
 const asked = {
   biometryAny: "a finger or face", biometryCurrentSet: "a finger or face of this set", presence: "the owner", passcode: "the passcode",
   companion: "a companion device", applicationPassword: "the app’s password", "application-password": "the app’s password",
@@ -96,7 +98,7 @@ export function showLog() {
     apps = next;
     draw();
   });
-  return { section, refresh };
+  return { section, name: "Log", refresh };
 }
 
 /// [whether the entries are a whole chain, and that in words]
@@ -113,13 +115,13 @@ function judge(entries, genuine) {
 }
 
 function row(entry, isGenuine, apps) {
-  const what = [events[entry.event] ?? plain(entry.event, 40)];
-  if (entry.asked) what.push(entry.asked.split(" ").map((word) => asked[word] ?? word).join(" "));
-  const times = entry.count ? element("small", {}, `${entry.count} more times`) : null;
+  const terms = entry.asked?.split(" ").map((word) => asked[word] ?? word).join(" ");
+  const times = entry.count ? `${entry.count} more ${entry.count === 1 ? "time" : "times"}` : null;
+  const more = [terms && `${purposes[entry.event] ?? "for"} ${terms}`, times].filter(Boolean).join("; ");
   return element("tr", { testid: `log-${entry.sequence}`, "data-event": entry.event },
     element("td", { class: "number" }, clock(new Date(entry.time))),
-    element("td", {}, plain(what.join(" "), 120), times),
-    element("td", { class: "foreign", title: entry.app ? plain(entry.app, 200) : null }, entry.app ? appName(entry.app, apps) : "–"),
+    element("td", {}, events[entry.event] ?? plain(entry.event, 40), more ? element("small", {}, plain(more, 120)) : null),
+    element("td", { class: "foreign of-an-app", title: entry.app ? plain(entry.app, 200) : null }, entry.app ? appName(entry.app, apps) : "–"),
     element("td", {}, (entry.factors ?? []).map((factor) => factors[factor] ?? plain(factor, 40)).join(", ") || "–"),
     element("td", { class: entry.result === "ok" ? null : "is-refused" }, results[entry.result] ?? plain(entry.result, 80)),
     element("td", { class: "number" }, `#${entry.sequence}`,

@@ -9,10 +9,12 @@ import { appName, plain } from "./words.js";
 
 const lanes = { agent: 0, owner: 0, app: 1, touchstoned: 2, enclave: 3 };
 const names = { agent: "Agent", owner: "Owner", app: "App", touchstoned: "touchstoned", enclave: "Enclave" };
-/// Most messages that are kept; the oldest go.
-const most = 400;
+/// Most messages that are kept, and as many look-ups; the oldest go.
+const most = 300;
 /// Seconds of silence after which the time is told.
 const silence = 1.5;
+/// Seconds that no restart is faster than.
+const restart = 0.05;
 
 export function showMessages() {
   const list = element("ol", { class: "messages", testid: "messages", "aria-label": "Messages, the oldest first" });
@@ -29,35 +31,52 @@ export function showMessages() {
   const section = part("messages", "What they say to each other",
     "Each arrow is one message, the newest last; a dashed one is the answer. Only touchstoned has a line to the enclave, so no app can even ask it. Choose a message to see what it carried, by name and size: what was in it is not told.",
     element("div", { class: "row tools" }, pause, clear,
-      element("label", { class: "check" }, everything, "Also what is only looked up")),
+      element("label", { class: "check" }, everything, "Show look-ups, too")),
     scroll, count);
 
   let messages = [];
+  // What came while it was paused.
   let waiting = [];
   let isPaused = false;
+  let isCut = false;
   let apps = [];
+  let newest = null;
+  // The list's entries, by message.
+  const shown = new Map();
   let selected = null;
 
-  const isWanted = (message) => message.note || everything.checked || !lookUps.has(message.method);
-  const keyOf = ({ time, sequence }) => `${time} ${sequence}`;
+  const isLookUp = (message) => lookUps.has(message.method);
+  const isWanted = (message) => everything.checked || !isLookUp(message);
 
-  function add(message) {
-    messages.push(message);
-    if (isWanted(message)) list.append(entry(message));
+  function show(message) {
+    if (!isWanted(message)) return;
+    const item = entry(message, [...shown.keys()].at(-1));
+    shown.set(message, item);
+    list.append(item);
   }
 
-  function trim() {
-    for (const message of messages.splice(0, Math.max(0, messages.length - most))) {
-      const old = list.firstElementChild;
-      if (old?.dataset.key !== keyOf(message)) continue;
-      // Who reads it there goes on with the next.
-      if (old.contains(document.activeElement)) old.nextElementSibling?.querySelector("button")?.focus({ preventScroll: true });
-      old.remove();
-    }
+  function newestOf(all) {
+    const excess = { true: -most, false: -most };
+    for (const message of all) excess[isLookUp(message)] += 1;
+    return all.filter((message) => {
+      if (excess[isLookUp(message)]-- <= 0) return true;
+      isCut = true;
+      drop(message);
+      return false;
+    });
+  }
+
+  function drop(message) {
+    const item = shown.get(message);
+    if (!item) return;
+    // Who reads it there goes on with the next.
+    if (item.contains(document.activeElement)) item.nextElementSibling?.querySelector("button")?.focus({ preventScroll: true });
+    if (selected === item) selected = null;
+    item.remove();
+    shown.delete(message);
   }
 
   function settle(isAtEnd) {
-    trim();
     const buttons = list.querySelectorAll("button");
     if (buttons.length && !list.querySelector('button[tabindex="0"]')) buttons[buttons.length - 1].tabIndex = 0;
     empty.hidden = list.childElementCount > 0;
@@ -66,25 +85,33 @@ export function showMessages() {
     const hidden = messages.filter((message) => !isWanted(message)).length;
     setText(count, [
       isPaused ? `Paused: ${waiting.length} more came.` : "",
-      hidden ? `${hidden} more only looked something up.` : "", messages.length >= most ? "Older ones are gone." : "",
+      hidden ? `${hidden} more only looked something up.` : "", isCut ? "Older ones are gone." : "",
     ].filter(Boolean).join(" "));
     if (isAtEnd) scroll.scrollTop = scroll.scrollHeight;
   }
 
   const isAtEnd = () => scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 60;
 
-  function receive(incoming) {
-    const last = (isPaused ? waiting.at(-1) : null) ?? messages.at(-1);
-    const known = new Set(messages.slice(-most).concat(waiting).map(keyOf));
-    const fresh = incoming.filter((message) => message.note || !known.has(keyOf(message)));
+  function receive({ messages: incoming, lost }) {
+    if (incoming.length === 0) return;
+    const isAnew = newest && incoming[0].sequence <= newest.sequence && incoming[0].time > newest.time + restart;
+    // Else the stream may begin with some that were heard already: the page lost its server for a moment.
+    const fresh = isAnew || !newest ? [...incoming] : incoming.filter(({ sequence }) => sequence > newest.sequence);
     if (fresh.length === 0) return;
-    if (last && !last.note && fresh[0].sequence <= last.sequence) fresh.unshift({ note: "The device started anew.", time: fresh[0].time, sequence: "anew" });
+    newest = fresh.at(-1);
+    if (lost) fresh.unshift({ note: `${lost} messages came too fast to be told.` });
+    if (isAnew) fresh.unshift({ note: "The device started anew." });
     if (isPaused) {
-      waiting = [...waiting, ...fresh].slice(-most);
+      waiting = newestOf([...waiting, ...fresh]);
       return settle(false);
     }
+    take(fresh);
+  }
+
+  function take(fresh) {
     const stays = isAtEnd();
-    for (const message of fresh) add(message);
+    messages = newestOf([...messages, ...fresh]);
+    for (const message of fresh) if (messages.includes(message)) show(message);
     settle(stays);
   }
 
@@ -92,30 +119,31 @@ export function showMessages() {
     isPaused = next;
     const came = waiting;
     waiting = [];
-    if (!isPaused) for (const message of came) add(message);
-    settle(!isPaused);
+    take(came);
   }
 
   function forget() {
     messages = [];
     waiting = [];
-    list.replaceChildren();
-    settle(true);
+    isCut = false;
+    redraw();
   }
 
   function redraw() {
-    list.replaceChildren(...messages.filter(isWanted).map(entry));
+    shown.clear();
+    selected = null;
+    list.replaceChildren();
+    for (const message of messages) show(message);
     settle(true);
   }
 
-  function entry(message) {
-    if (message.note) return element("li", { class: "message-note", "data-key": keyOf(message) }, message.note);
+  function entry(message, before) {
+    if (message.note) return element("li", { class: "message-note" }, message.note);
     const { from, to, method, outcome } = message;
     const [left, right] = [lanes[from], lanes[to]].sort();
     const kind = outcome === undefined ? "call" : outcome === "more" ? "part" : outcome === "ok" ? "answer" : "refusal";
     const who = (party) => (party === "app" && message.app ? appName(message.app, apps) : names[party] ?? plain(party, 20));
-    const before = messages[messages.indexOf(message) - 1];
-    const isLater = !before || message.time - before.time > silence;
+    const isLater = !before?.time || message.time - before.time > silence;
     const button = element("button", {
       type: "button", class: "message", "aria-expanded": "false", tabindex: "-1", "data-span": `${left}${right}`,
       "data-way": lanes[to] > lanes[from] ? "right" : "left", onclick: () => open(item, message), onfocus: () => rove(button),
@@ -123,10 +151,10 @@ export function showMessages() {
     },
     element("span", { class: "unseen" }, `${who(from)} to ${who(to)}, ${kind === "call" ? "asks" : "answers"}: `),
     element("span", { class: "message-words" }, saying(message),
-      element("small", {}, `${plain(method.replace("io.touchstone.", ""), 60)} · ${size(message.bytes)}`)),
+      element("small", {}, `${plain(method.split(".").pop(), 60)} · ${size(message.bytes)}`)),
     element("span", { class: "arrow", "aria-hidden": "true" }));
     const item = element("li", {
-      "data-key": keyOf(message), "data-from": from, "data-to": to, "data-kind": kind, "data-method": method,
+      "data-from": from, "data-to": to, "data-kind": kind, "data-method": method,
     }, isLater ? element("small", { class: "moment" }, clock(new Date(message.time * 1000))) : null, button);
     return item;
   }
@@ -156,18 +184,15 @@ export function showMessages() {
     item.querySelector("button").setAttribute("aria-expanded", "true");
     item.append(detail(message));
     if (message.call !== undefined) {
-      for (const other of messages.filter((one) => one !== message && one.call === message.call)) {
-        list.querySelector(`[data-key="${CSS.escape(keyOf(other))}"]`)?.classList.add("is-pair");
-      }
+      for (const [other, line] of shown) if (other !== message && other.call === message.call) line.classList.add("is-pair");
     }
     item.scrollIntoView({ block: "nearest" });
   }
 
-  on("messages", ({ messages: incoming, lost }) => receive(lost
-    ? [{ note: `${lost} messages came too fast to be told.`, time: Date.now() / 1000, sequence: `lost ${Math.random()}` }, ...incoming] : incoming));
+  on("messages", receive);
   onApps((next) => { apps = next; });
   settle(true);
-  return { section };
+  return { section, name: "Messages" };
 }
 
 function detail(message) {

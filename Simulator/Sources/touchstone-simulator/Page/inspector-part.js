@@ -4,7 +4,7 @@ import { element } from "./elements.js";
 /// A part: its heading, one sentence that says what is seen, and what is seen.
 export function part(name, title, explanation, ...content) {
   const id = `inspector-${name}-title`;
-  return element("section", { class: "group part", testid: `inspector-${name}`, "aria-labelledby": id },
+  return element("section", { id: `inspector-${name}`, class: "group part", testid: `inspector-${name}`, "aria-labelledby": id },
     element("h3", { id }, title), element("p", { class: "note" }, explanation), ...content);
 }
 

@@ -14,15 +14,15 @@ export function showInspector(panel) {
     element("p", { class: "note introduction" },
       "An app never holds a key, and the program that stores its secrets cannot open them. Three processes share the work, and ",
       "this page shows what passes between them. Lock the device and watch the keys leave; then use an app, and watch it ask."),
-    hands(), ...parts.map((part) => part.section));
+    bar(parts), ...parts.map((part) => part.section));
   // A part that asks the device for something does so only while it is looked at.
   new MutationObserver(() => {
     if (!panel.hidden) for (const part of parts) part.refresh?.();
   }).observe(panel, { attributeFilter: ["hidden"] });
 }
 
-/// What is done most while one looks: the rest is under Controls.
-function hands() {
+/// What is done most while one looks (the rest is under Controls), and the way to the parts.
+function bar(parts) {
   const said = element("p", { class: "unseen", role: "status" });
   const act = async (method, values = {}) => {
     said.textContent = "";
@@ -34,8 +34,10 @@ function hands() {
   };
   const button = (testid, words, onclick) => element("button", { type: "button", class: "plain", testid, onclick }, words);
   const touches = element("span", { class: "row" });
+  const ways = element("nav", { class: "ways", "aria-label": "Parts of the inspector" }, parts.map(({ section, name }) =>
+    element("a", { href: `#${section.id}` }, name)));
   const row = element("div", { class: "row hands" }, button("inspector-lock", "Lock", () => act("Device.Lock")),
-    button("inspector-reboot", "Restart", () => act("Device.Reboot")), touches, said);
+    button("inspector-reboot", "Restart", () => act("Device.Reboot")), touches, ways, said);
   on("status", async (status) => {
     for (const control of row.querySelectorAll("button")) control.disabled = !status;
     if (!status) return;
