@@ -38,7 +38,8 @@ export function showMessages() {
   // What came while it was paused.
   let waiting = [];
   let isPaused = false;
-  let isCut = false;
+  // Whether old ones are gone: look-ups, and others.
+  let isCut = { true: false, false: false };
   let apps = [];
   let newest = null;
   // The list's entries, by message.
@@ -60,7 +61,7 @@ export function showMessages() {
     for (const message of all) excess[isLookUp(message)] += 1;
     return all.filter((message) => {
       if (excess[isLookUp(message)]-- <= 0) return true;
-      isCut = true;
+      isCut[isLookUp(message)] = true;
       drop(message);
       return false;
     });
@@ -85,7 +86,7 @@ export function showMessages() {
     const hidden = messages.filter((message) => !isWanted(message)).length;
     setText(count, [
       isPaused ? `Paused: ${waiting.length} more came.` : "",
-      hidden ? `${hidden} more only looked something up.` : "", isCut ? "Older ones are gone." : "",
+      hidden ? `${hidden} more only looked something up.` : "", isCut.false || (everything.checked && isCut.true) ? "Older ones are gone." : "",
     ].filter(Boolean).join(" "));
     if (isAtEnd) scroll.scrollTop = scroll.scrollHeight;
   }
@@ -125,7 +126,7 @@ export function showMessages() {
   function forget() {
     messages = [];
     waiting = [];
-    isCut = false;
+    isCut = { true: false, false: false };
     redraw();
   }
 
