@@ -37,9 +37,10 @@ export function showItems() {
   let isLoading = false;
   let isOld = false;
   let failure = null;
+  let shown = "";
 
   async function refresh() {
-    if (!isShown(section)) return;
+    if (!isShown(section) || !status) return;
     isOld = true;
     if (isLoading) return;
     isLoading = true;
@@ -68,6 +69,10 @@ export function showItems() {
   }
 
   function draw() {
+    // Only what changed is drawn anew: who reads it keeps the place.
+    const next = JSON.stringify([items, isWhole, failure, status?.isPasscodeSet, apps.map(({ name }) => name)]);
+    if (next === shown) return;
+    shown = next;
     setText(count, failure ?? (items.length === 0 ? "The keychain is empty. Store something with an app, and it appears here."
       : isWhole ? `${items.length} ${items.length === 1 ? "item" : "items"}.` : `The first ${items.length} items.`));
     table.hidden = items.length === 0;

@@ -55,6 +55,7 @@ export function showLog() {
   let lines = [];
   let apps = [];
   let timer = null;
+  let isThere = false;
   // What the device said of a line.
   const genuine = new Map();
 
@@ -65,7 +66,7 @@ export function showLog() {
 
   async function refresh() {
     timer = null;
-    if (!isShown(section)) return;
+    if (!isShown(section) || !isThere) return;
     const looked = lines;
     try {
       const unknown = looked.filter((line) => !genuine.has(line));
@@ -85,6 +86,11 @@ export function showLog() {
     draw();
   }
 
+  on("status", (status) => {
+    const wasThere = isThere;
+    isThere = Boolean(status);
+    if (isThere && !wasThere) refresh();
+  });
   on("log-start", () => {
     lines = [];
     draw();

@@ -143,14 +143,13 @@ export function showMessages() {
     const { from, to, method, outcome } = message;
     const [left, right] = [lanes[from], lanes[to]].sort();
     const kind = outcome === undefined ? "call" : outcome === "more" ? "part" : outcome === "ok" ? "answer" : "refusal";
-    const who = (party) => (party === "app" && message.app ? appName(message.app, apps) : names[party] ?? plain(party, 20));
     const isLater = !before?.time || message.time - before.time > silence;
     const button = element("button", {
       type: "button", class: "message", "aria-expanded": "false", tabindex: "-1", "data-span": `${left}${right}`,
       "data-way": lanes[to] > lanes[from] ? "right" : "left", onclick: () => open(item, message), onfocus: () => rove(button),
       onkeydown: (event) => step(event, item),
     },
-    element("span", { class: "unseen" }, `${who(from)} to ${who(to)}, ${kind === "call" ? "asks" : "answers"}: `),
+    element("span", { class: "unseen" }, parties(message)),
     element("span", { class: "message-words" }, saying(message),
       element("small", {}, `${plain(method.split(".").pop(), 60)} · ${size(message.bytes)}`)),
     element("span", { class: "arrow", "aria-hidden": "true" }));
@@ -158,6 +157,11 @@ export function showMessages() {
       "data-from": from, "data-to": to, "data-kind": kind, "data-method": method,
     }, isLater ? element("small", { class: "moment" }, clock(new Date(message.time * 1000))) : null, button);
     return item;
+  }
+
+  function parties({ from, to, app, outcome }) {
+    const name = (party) => (party === "app" && app ? appName(app, apps) : names[party] ?? plain(party, 20));
+    return `${name(from)} to ${name(to)}, ${outcome === undefined ? "asks" : "answers"}: `;
   }
 
   function rove(button) {
@@ -191,7 +195,10 @@ export function showMessages() {
   }
 
   on("messages", receive);
-  onApps((next) => { apps = next; });
+  onApps((next) => {
+    apps = next;
+    for (const [message, item] of shown) if (!message.note) setText(item.querySelector(".unseen"), parties(message));
+  });
   settle(true);
   return { section, name: "Messages" };
 }
