@@ -12,7 +12,7 @@ const classes = [
   { name: "With a passcode set", example: "As when unlocked, and lost with the passcode.", codes: ["akpu"] },
 ];
 
-const key = () => glyph("key", "M12 16a6 6 0 1 1-6-6 6 6 0 0 1 6 6z", "M12 16h16v5", "M22 16v4");
+const key = () => glyph("class-key", "M12 16a6 6 0 1 1-6-6 6 6 0 0 1 6 6z", "M12 16h16v5", "M22 16v4");
 const sensor = (status) => (isFace(status?.biometryType) ? "face" : "finger");
 
 /// What each process has of a class whose key is in this state.
