@@ -25,7 +25,7 @@ export function showMessages() {
   const everything = element("input", { type: "checkbox", testid: "messages-look-ups", onchange: redraw });
   const lane = (name, text) => element("div", { class: `lane of-${name}` }, text[0], element("small", {}, text[1]));
   const scroll = element("div", { class: "scroll tall diagram" },
-    element("div", { class: "lanes", "aria-hidden": "true" }, lane("you", ["You", "this page"]), lane("app", ["App", "asks"]),
+    element("div", { class: "lanes", "aria-hidden": "true" }, lane("you", ["You", "touches, prompts"]), lane("app", ["App", "asks"]),
       lane("touchstoned", ["touchstoned", "stores, carries"]), lane("enclave", ["Enclave", "decides"])),
     empty, list);
   const section = part("messages", "What they say to each other",
