@@ -21,6 +21,8 @@ const obstacles = {
 };
 /// Most items that are shown.
 const most = 500;
+/// Milliseconds between one look and the next.
+const pace = 150;
 
 export function showItems() {
   const count = element("p", { class: "note", testid: "items-count" });
@@ -53,6 +55,8 @@ export function showItems() {
         failure = sentence(error);
       }
       draw();
+      // What changes all the time is looked at a few times in a second.
+      await new Promise((resolve) => setTimeout(resolve, pace));
     }
     isLoading = false;
   }

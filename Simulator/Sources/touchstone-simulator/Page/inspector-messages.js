@@ -13,6 +13,8 @@ const names = { agent: "Agent", owner: "Owner", app: "App", touchstoned: "touchs
 const most = 300;
 /// Seconds of silence after which the time is told.
 const silence = 1.5;
+/// What comes within so many milliseconds is shown together.
+const pace = 40;
 /// Seconds that no restart is faster than.
 const restart = 0.05;
 
@@ -20,7 +22,7 @@ export function showMessages() {
   const list = element("ol", { class: "messages", testid: "messages", "aria-label": "Messages, the oldest first" });
   const count = element("p", { class: "note", testid: "messages-count" });
   const empty = element("p", { class: "note nothing" }, "Nothing yet. Use an app, lock the device or touch its sensor, and the messages appear here.");
-  const pause = element("button", { type: "button", class: "plain", testid: "messages-pause", "aria-pressed": "false", onclick: () => setPaused(!isPaused) }, "Pause");
+  const pause = element("button", { type: "button", class: "plain", testid: "messages-pause", onclick: () => setPaused(!isPaused) }, "Pause");
   const clear = element("button", { type: "button", class: "plain", testid: "messages-clear", onclick: forget }, "Clear");
   const everything = element("input", { type: "checkbox", testid: "messages-look-ups", onchange: redraw });
   const lane = (name, text) => element("div", { class: `lane of-${name}` }, text[0], element("small", {}, text[1]));
@@ -35,8 +37,9 @@ export function showMessages() {
     scroll, count);
 
   let messages = [];
-  // What came while it was paused.
+  // What came since it was last shown.
   let waiting = [];
+  let timer = null;
   let isPaused = false;
   // Whether old ones are gone: look-ups, and others.
   let isCut = { true: false, false: false };
@@ -81,11 +84,10 @@ export function showMessages() {
     const buttons = list.querySelectorAll("button");
     if (buttons.length && !list.querySelector('button[tabindex="0"]')) buttons[buttons.length - 1].tabIndex = 0;
     empty.hidden = list.childElementCount > 0;
-    pause.setAttribute("aria-pressed", isPaused);
     setText(pause, isPaused ? "Go on" : "Pause");
     const hidden = messages.filter((message) => !isWanted(message)).length;
     setText(count, [
-      isPaused ? `Paused: ${waiting.length} more came.` : "",
+      isPaused ? `Paused: ${waiting.filter(isWanted).length} more came.` : "",
       hidden ? `${hidden} more only looked something up.` : "", isCut.false || (everything.checked && isCut.true) ? "Older ones are gone." : "",
     ].filter(Boolean).join(" "));
     if (isAtEnd) scroll.scrollTop = scroll.scrollHeight;
@@ -102,25 +104,26 @@ export function showMessages() {
     newest = fresh.at(-1);
     if (lost) fresh.unshift({ note: `${lost} messages came too fast to be told.` });
     if (isAnew) fresh.unshift({ note: "The device started anew." });
-    if (isPaused) {
-      waiting = newestOf([...waiting, ...fresh]);
-      return settle(false);
-    }
-    take(fresh);
+    waiting = newestOf([...waiting, ...fresh]);
+    timer ??= setTimeout(take, pace);
   }
 
-  function take(fresh) {
+  function take() {
+    clearTimeout(timer);
+    timer = null;
     const stays = isAtEnd();
-    messages = newestOf([...messages, ...fresh]);
-    for (const message of fresh) if (messages.includes(message)) show(message);
-    settle(stays);
+    if (!isPaused) {
+      const before = new Set(messages);
+      messages = newestOf([...messages, ...waiting]);
+      waiting = [];
+      for (const message of messages) if (!before.has(message)) show(message);
+    }
+    settle(stays && !isPaused);
   }
 
   function setPaused(next) {
     isPaused = next;
-    const came = waiting;
-    waiting = [];
-    take(came);
+    take();
   }
 
   function forget() {
@@ -200,7 +203,7 @@ export function showMessages() {
     for (const [message, item] of shown) if (!message.note) setText(item.querySelector(".unseen"), parties(message));
   });
   settle(true);
-  return { section, name: "Messages" };
+  return { section, name: "Messages", refresh: () => settle(true) };
 }
 
 function detail(message) {

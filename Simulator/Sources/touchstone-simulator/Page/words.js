@@ -55,7 +55,7 @@ export function plain(text, length = 256) {
 /// What an app is called: as the device knows it, else the end of its identifier. apps: those of `onApps`.
 export function appName(identifier, apps = []) {
   const known = apps.find((app) => app.identifier === identifier);
-  return plain(known?.name ?? (identifier.split("/").pop() || identifier), 60);
+  return plain(known?.name ?? (identifier.split(/[/:]/).pop() || identifier), 60);
 }
 
 export const biometryNames = { 0: "no sensor", 1: "Touch ID", 2: "Face ID", 4: "Optic ID" };
