@@ -58,7 +58,8 @@ private struct Report {
             add(
                 .warning, "daemons",
                 "run as you: other programs of yours cannot read their memory (it is undumpable), but can read their files, "
-                    + "\(status.sensor == nil ? "present simulated fingers " : "")and replace the programs themselves")
+                    + "\(status.sensor?.kind == .simulated ? "present simulated fingers " : "")and replace the programs themselves"
+            )
         }
         if status.isPasscodeSet {
             add(
@@ -74,7 +75,7 @@ private struct Report {
         switch (Biometry(status.biometryType), status.isEnrolled) {
         case (.none, _): add(.good, "biometry", "none; the passcode is asked for")
         case (let kind, false):
-            let enroll = status.sensor == nil ? "touchstone device enroll FINGER" : "fprintd-enroll"
+            let enroll = status.sensor?.kind == .simulated ? "touchstone device enroll FINGER" : "fprintd-enroll"
             add(.warning, "biometry", "\(kind.title), nothing enrolled: '\(enroll)'")
         case (let kind, true):
             add(

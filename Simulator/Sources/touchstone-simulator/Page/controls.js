@@ -85,11 +85,11 @@ function sensorControls(button, act) {
       update: (made, { finger }) => face && made.setAttribute("aria-pressed", looking === finger),
     });
     plug.hidden = !status.biometryType;
-    setText(plug.firstChild, status.isSensorConnected === false ? "Plug the sensor in" : "Unplug the sensor");
+    setText(plug.firstChild, status.sensor?.problem ? "Plug the sensor in" : "Unplug the sensor");
   }
 
   async function connectSensor() {
-    const isConnected = status?.isSensorConnected === false;
+    const isConnected = Boolean(status?.sensor?.problem);
     await act("Device.SetSensorConnected", { isConnected }, isConnected ? "The sensor is plugged in." : "The sensor is unplugged.");
   }
 
