@@ -80,7 +80,8 @@ extension Enclave {
         for template in state.templates { hash.update(data: template.digest) }
         state.database.hash = Data(hash.finalize())
         for identifier in contexts.keys { contexts[identifier]?.proven.biometry = nil }
-        if !isEnrolled { heldForBiometry = ClassKeys() }
+        // PC-22, PC-33: whoever enrolled a finger behind the lock screen did not give the passcode for it.
+        heldForBiometry = ClassKeys()
     }
 
     func digest(of sample: Sample) -> Data {

@@ -181,6 +181,21 @@ extension Enclave {
         #expect(enclave.touched(true, for: awaited).isEmpty && enclave.isLocked)
     }
 
+    @Test("PC-22, PC-33: a finger that is enrolled behind the lock screen does not open it, nor does another then; the same set does")
+    func enrolledBehindTheLockScreen() throws {
+        for (fingers, opens) in [(["a"], true), (["a", "b"], false), (["b"], false)] {
+            var enclave = try Enclave.withReader("a")
+            _ = enclave.lock(now: 0)
+            let awaited = try #require(enclave.awaitedTouch(now: 0))
+            _ = enclave.hear(.enrolled(.of(fingers)), now: 0)
+            #expect(enclave.awaitedTouch(now: 0) == (opens ? awaited : nil))
+            _ = enclave.touched(true, for: awaited)
+            #expect(enclave.isLocked == !opens && (enclave.keys[.whenUnlocked] != nil) == opens)
+            try enclave.unlock("1234")
+            #expect(!enclave.isLocked && enclave.biometryObstacle(now: 0) == nil)
+        }
+    }
+
     @Test("a device whose fingers are simulated hears of no sensor")
     func simulated() throws {
         var enclave = try Enclave.device()
