@@ -4,12 +4,20 @@ import TouchstoneCore
 /// What the device's own sensor tells; it says what it saw, and every rule about it is the enclave's.
 extension Enclave {
     /// Names the evaluation, or the lock screen, that a finger would help now.
+    ///
+    /// A reader is had by one program at a time, and a screen is locked for hours: so the lock screen asks for a finger only for a
+    /// minute after each lock, also of a device that is locked already, and then leaves the reader to sudo and to the login screen.
+    /// The passcode opens it as ever.
     func awaitedTouch(now: Double) -> String? {
         guard sensor != nil else { return nil }
         if let evaluation { return evaluation.phase == .biometry && !isLocked ? evaluation.identifier : nil }
-        let helps = isLocked && isEnrolled && !heldForBiometry.isEmpty && !isBiometryLockedOut(now: now)
+        guard isLocked, let lockScreenEnd, now < lockScreenEnd else { return nil }
+        let helps = isEnrolled && !heldForBiometry.isEmpty && !isBiometryLockedOut(now: now)
         return helps ? Self.lockScreen : nil
     }
+
+    /// When the sensor leaves the lock screen; nil: it was not locked since boot.
+    var lockScreenEnd: Double? { lastLock.map { $0 + Limits.lockScreen } }
 
     /// No evaluation has such a name.
     static let lockScreen = "lock screen"

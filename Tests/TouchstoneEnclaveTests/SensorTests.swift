@@ -181,6 +181,37 @@ extension Enclave {
         #expect(enclave.touched(true, for: awaited).isEmpty && enclave.isLocked)
     }
 
+    @Test("the lock screen has the reader for a minute, and for another where it is locked again")
+    func lockScreenLeavesTheReader() throws {
+        var enclave = try Enclave.withReader("a")
+        _ = enclave.lock(now: 0)
+        let awaited = try #require(enclave.awaitedTouch(now: 59))
+        #expect(enclave.nextLimit(now: 0) == 60 && enclave.awaitedTouch(now: 60) == nil)
+        _ = enclave.hear(.touched(isMatch: true, for: awaited), now: 60)
+        #expect(enclave.isLocked && enclave.inspectClassKeys().keys["ak"] == .heldForBiometry)
+        #expect(enclave.nextLimit(now: 60) == 172_800.0)
+        _ = enclave.lock(now: 1000)
+        #expect(enclave.awaitedTouch(now: 1059) == awaited)
+        #expect(enclave.hear(.touched(isMatch: true, for: awaited), now: 1059).map(\.outcome) == [.unlocked])
+        // Nor does it begin before it is locked.
+        _ = enclave.lock(requiresPasscode: true, now: 2000)
+        #expect(enclave.awaitedTouch(now: 2000) == nil)
+    }
+
+    @Test("the sensor is told when the lock screen's minute is over")
+    func lockScreenIsOver() throws {
+        let sensor = ScriptedSensor("a")
+        let (host, _) = try host(sensor)
+        try host.change { ((), $0.lock(now: $1)) }
+        let wakes = sensor.wakes
+        try host.advanceClock(by: 59)
+        #expect(host.awaitedTouch != nil && sensor.wakes == wakes)
+        try host.advanceClock(by: 1)
+        #expect(host.awaitedTouch == nil && sensor.wakes == wakes + 1)
+        try host.change { ((), $0.lock(now: $1)) }
+        #expect(host.awaitedTouch != nil && sensor.wakes == wakes + 2)
+    }
+
     @Test("PC-22, PC-33: a finger that is enrolled behind the lock screen does not open it, nor does another then; the same set does")
     func enrolledBehindTheLockScreen() throws {
         for (fingers, opens) in [(["a"], true), (["a", "b"], false), (["b"], false)] {
@@ -260,11 +291,11 @@ extension Enclave {
         }
     }
 
-    private func host(_ sensor: ScriptedSensor) throws -> (EnclaveHost, UnreliableStorage) {
+    private func host(_ sensor: ScriptedSensor, clock: MovedClock = MovedClock()) throws -> (EnclaveHost, UnreliableStorage) {
         let enclave = try Enclave.withReader("a")
         let storage = UnreliableStorage(try enclave.stateFile())
         let host = try EnclaveHost(
-            storage: storage, root: TestRoot(), clock: MovedClock(), newPasscodeCost: { .minimum })
+            storage: storage, root: TestRoot(), clock: clock, newPasscodeCost: { .minimum })
         host.start(sensor)
         try host.change { enclave, now in
             (try enclave.unlock("1234", now: now), [])
@@ -307,6 +338,39 @@ extension Enclave {
         #expect(sensor.wakes == before + 1)
         host.hear(.touched(isMatch: true, for: evaluation))
         #expect(sensor.wakes == before + 2 && host.awaitedTouch == nil)
+    }
+
+    /// What is held for a finger, as the owner's inspector has it.
+    private func isHeld(_ host: EnclaveHost) -> Bool {
+        host.read { enclave, _ in enclave.inspectClassKeys().keys["ak"] == .heldForBiometry }
+    }
+
+    @Test("PC-20, PC-33: after 48 hours nothing is held for a finger, and the sensor is told at once; before, it is held")
+    func heldKeysAreDropped() throws {
+        let sensor = ScriptedSensor("a")
+        let (host, _) = try host(sensor)
+        try host.change { ((), $0.lock(now: $1)) }
+        #expect(isHeld(host) && host.awaitedTouch != nil)
+        try host.advanceClock(by: 48 * 3600)
+        #expect(isHeld(host))
+        try host.change { ((), $0.lock(now: $1)) }
+        let wakes = sensor.wakes
+        try host.advanceClock(by: 1)
+        #expect(!isHeld(host) && host.awaitedTouch == nil && sensor.wakes == wakes + 1)
+    }
+
+    @Test("PC-33: the same where nothing happens but the time that goes by")
+    func heldKeysAreDroppedByTimeAlone() async throws {
+        let sensor = ScriptedSensor("a")
+        let clock = MovedClock()
+        let (host, _) = try host(sensor, clock: clock)
+        clock.advance(by: 48 * 3600)
+        try host.change { ((), $0.lock(now: $1)) }
+        #expect(isHeld(host))
+        clock.advance(by: 1)
+        let limit = ContinuousClock.now + .seconds(30)
+        while isHeld(host), .now < limit { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(!isHeld(host))
     }
 
     @Test("EV-26: a non-match that cannot be counted is the last")
