@@ -30,12 +30,12 @@ extension Enclave {
         switch report {
         case .enrolled(let enrolment):
             take(enrolment)
-            return isEnrolled ? [] : biometryEnded(now: now)
+            return isEnrolled && sensor?.problem == nil ? [] : biometryEnded(now: now)
         case .unavailable(let problem):
             sensor?.problem = problem
             return biometryEnded(now: now)
         case .touched(let isMatch, let awaited):
-            guard awaited == awaitedTouch(now: now) else { return [] }
+            guard awaited == awaitedTouch(now: now), sensor?.problem == nil else { return [] }
             let (touch, events) = touch(matches: isMatch, now: now)
             return touch == .unlocked ? [EnclaveEvent(outcome: .unlocked)] + events : events
         case .hint(let hint, let awaited):
@@ -50,6 +50,14 @@ extension Enclave {
         sensor?.problem = nil
         sensor?.name = enrolment.reader
         sensor?.areTemplatesRead = enrolment.areTemplatesRead
+        // AC-53: what cannot be read just now is not another set. Where nobody is enrolled there is nothing to read.
+        let isUnread = !enrolment.areTemplatesRead && !enrolment.fingers.isEmpty
+        guard !isUnread || state.areTemplatesRead != true else {
+            sensor?.problem = .templatesUnreadable
+            return
+        }
+        let areRead = !isUnread && !enrolment.fingers.isEmpty
+        if areRead != (state.areTemplatesRead == true) { state.areTemplatesRead = areRead }
         let old = state.templates
         let new = enrolment.fingers
             .map { EnclaveState.Template(name: $0.name, digest: digest(of: Sample($0.identity))) }
