@@ -74,8 +74,21 @@ package final class EnclaveHost: Sendable {
     }
 
     /// Has the sensor say who is enrolled, as far as it does at once: what is decided next counts with it (DS-03).
+    ///
+    /// All apps' calls come one after the other, so that what takes long is not waited for.
     func lookAtSensor() {
-        sensor.withLock { $0 }?.refresh(within: 1)
+        sensor.withLock { $0 }?.refresh(within: 0.5)
+    }
+
+    /// The same before what was proven to a context counts: without a finger's proof it is the same whoever is enrolled.
+    func lookAtSensor(for context: String?) {
+        guard let context, read({ enclave, _ in enclave.contexts[context]?.proven.biometry != nil }) else { return }
+        lookAtSensor()
+    }
+
+    /// The same before it is asked for what a finger can prove.
+    func lookAtSensor(for requirement: Requirement) {
+        if requirement.proofs.contains(where: \.isMetByBiometry) { lookAtSensor() }
     }
 
     /// Looks without changing anything.
@@ -327,9 +340,9 @@ extension EnclaveHost: SensorOwner {
 
     package func isLockScreen(_ awaited: String) -> Bool { awaited == Enclave.lockScreen }
 
-    package func hear(_ report: SensorReport) {
-        // A disk that does not take it: a touch has no effect, and what is enrolled is told again before the next one.
-        _ = try? judgeTouch { enclave, now in ((), enclave.hear(report, now: now)) }
+    @discardableResult
+    package func hear(_ report: SensorReport) -> Bool {
+        (try? judgeTouch { enclave, now in (true, enclave.hear(report, now: now)) }) ?? false
     }
 }
 

@@ -19,7 +19,8 @@ internal import CSystemd
 
     /// nil where it is no error.
     var errorName: String? {
-        guard unsafe sd_bus_message_is_method_error(message, nil) > 0, let error = unsafe sd_bus_message_get_error(message)
+        guard unsafe sd_bus_message_is_method_error(message, nil) > 0,
+            let error = unsafe sd_bus_message_get_error(message)
         else { return nil }
         return unsafe Self.text(error.pointee.name, bytes: 255) ?? ""
     }

@@ -6,7 +6,8 @@ internal import Glibc
 struct Templates {
     /// fprintd's names of fingers, in the order of the digits, from 1 to a, that it calls the files by.
     static let fingers = [
-        "left-thumb", "left-index-finger", "left-middle-finger", "left-ring-finger", "left-little-finger", "right-thumb",
+        "left-thumb", "left-index-finger", "left-middle-finger", "left-ring-finger", "left-little-finger",
+        "right-thumb",
         "right-index-finger", "right-middle-finger", "right-ring-finger", "right-little-finger",
     ]
     private static let largestFile = 1 << 22
@@ -28,7 +29,9 @@ struct Templates {
                 for reader in try names(directory.appendingPathComponent(driver)) {
                     let folder = directory.appendingPathComponent(driver).appendingPathComponent(reader)
                     for file in try names(folder) {
-                        guard let number = Int(file, radix: 16), (1...Self.fingers.count).contains(number) else { continue }
+                        guard let number = Int(file, radix: 16), (1...Self.fingers.count).contains(number) else {
+                            continue
+                        }
                         count += 1
                         guard count <= Self.mostFiles else { return nil }
                         let template = try read(folder.appendingPathComponent(file))

@@ -41,12 +41,22 @@ extension SensorEnrolment {
     }
 }
 
+extension SensorEnrolment {
+    /// Of templates that nobody may read.
+    fileprivate static func named(_ fingers: [String], isRenewed: Bool = false) -> SensorEnrolment {
+        SensorEnrolment(
+            reader: "reader", fingers: fingers.map { .init(name: $0, identity: Data("name of \($0)".utf8)) },
+            areTemplatesRead: false, isRenewed: isRenewed)
+    }
+}
+
 extension Enclave {
     /// A device with a reader of its own, a passcode and these fingers.
     fileprivate static func withReader(_ fingers: String..., passcode: String? = "1234") throws -> Enclave {
         let root = TestRoot()
         let file = try Enclave.create(
-            isSimulated: true, biometryType: .touchID, sensor: .fprintd(bus: "/bus", templates: "/templates"), root: root)
+            isSimulated: true, biometryType: .touchID, sensor: .fprintd(bus: "/bus", templates: "/templates"),
+            root: root)
         var enclave = try Enclave(stateFile: file, root: root, now: 0)
         if let passcode { try enclave.changePasscode(from: nil, to: passcode) }
         _ = enclave.hear(.enrolled(.of(fingers)), now: 0)
@@ -69,7 +79,8 @@ extension Enclave {
         #expect(enclave.sensor?.problem == .starting)
         #expect(enclave.biometryObstacle(now: 0) == .biometryNotAvailable)
         #expect(heard.biometryObstacle(now: 0) == nil)
-        #expect(heard.sensor == .init(kind: .fprintd, name: "reader", problem: nil, isWeak: false, areTemplatesRead: true))
+        #expect(
+            heard.sensor == .init(kind: .fprintd, name: "reader", problem: nil, isWeak: false, areTemplatesRead: true))
     }
 
     @Test("EV-53: a touch counts for the evaluation it was made for, and for no other")
@@ -117,19 +128,61 @@ extension Enclave {
         let changes: [SensorEnrolment] = [
             .of(["a", "b"]), .of(["a"]),
             .init(reader: "", fingers: [.init(name: "a", identity: Data([1]))], areTemplatesRead: true),
-            .init(reader: "", fingers: [.init(name: "a", identity: Data([1]))], areTemplatesRead: false, isRenewed: true),
+            .of([]), .named(["a"]), .named(["a"], isRenewed: true),
         ]
         for (count, enrolment) in changes.enumerated() {
             _ = enclave.hear(.enrolled(enrolment), now: 0)
             #expect(enclave.contexts[context]?.proven.biometry == nil)
             #expect(states.insert(enclave.domainState(app: "app")).inserted, "change \(count)")
+            #expect((enclave.state.database.identifier == identifier) == (count < 4))
         }
-        #expect(enclave.state.database.identifier == identifier)
+        let last = enclave.state.database.identifier
         _ = enclave.hear(.enrolled(.of([])), now: 0)
         #expect(enclave.domainState(app: "app") == nil && enclave.biometryObstacle(now: 0) == .biometryNotEnrolled)
         _ = enclave.hear(.enrolled(.of(["a"])), now: 0)
         #expect(states.insert(enclave.domainState(app: "app")).inserted)
-        #expect(enclave.state.database.identifier != identifier)
+        #expect(enclave.state.database.identifier != last)
+    }
+
+    @Test("AC-53: templates that cannot be read any more leave the set as it was, and no finger counts until they can")
+    func unreadable() throws {
+        var enclave = try Enclave.withReader("a")
+        let set = enclave.state.database
+        // Also after a boot.
+        for isRestarted in [false, true] {
+            if isRestarted { enclave = try enclave.restarted() }
+            _ = enclave.hear(.enrolled(.of(["a"])), now: 0)
+            try enclave.unlock("1234")
+            let evaluation = try enclave.begin(.biometrics).evaluation
+            let events = enclave.hear(.enrolled(.named(["a"])), now: 0)
+            #expect(events.map(\.evaluation) == [evaluation] && events.map(\.code) == [.biometryNotAvailable])
+            #expect(enclave.sensor?.problem == .templatesUnreadable && enclave.state.database == set)
+            _ = enclave.lock(now: 0)
+            _ = enclave.hear(.touched(isMatch: true, for: "lock screen"), now: 0)
+            #expect(enclave.isLocked)
+            _ = enclave.hear(.enrolled(.of(["a"])), now: 0)
+            #expect(enclave.sensor?.problem == nil && enclave.state.database == set)
+        }
+        _ = enclave.hear(.enrolled(.named(["a"])), now: 0)
+        _ = enclave.hear(.enrolled(.of(["b"])), now: 0)
+        #expect(enclave.state.database != set)
+        // Nobody is enrolled, which needs no reading; whoever is then is known by name.
+        _ = enclave.hear(.enrolled(.named([])), now: 0)
+        #expect(enclave.sensor?.problem == nil && !enclave.isEnrolled)
+        _ = enclave.hear(.enrolled(.named(["a"])), now: 0)
+        #expect(enclave.sensor?.problem == nil && enclave.isEnrolled)
+    }
+
+    @Test("AC-50: an enrolment that cannot be kept is not forgotten: it is told again, and then is another set")
+    func renewalIsNotLost() throws {
+        let sensor = ScriptedSensor("a")
+        let (host, storage) = try host(sensor)
+        let set = host.read { enclave, _ in enclave.state.database }
+        storage.plan([.refused])
+        #expect(!host.hear(.enrolled(.of(["a"], isRenewed: true))))
+        #expect(host.read { enclave, _ in enclave.state.database } == set)
+        #expect(host.hear(.enrolled(.of(["a"], isRenewed: true))))
+        #expect(host.read { enclave, _ in enclave.state.database } != set)
     }
 
     @Test("a sensor that goes leaves the passcode, or ends what only a finger helped")
@@ -212,7 +265,9 @@ extension Enclave {
         #expect(host.awaitedTouch != nil && sensor.wakes == wakes + 2)
     }
 
-    @Test("PC-22, PC-33: a finger that is enrolled behind the lock screen does not open it, nor does another then; the same set does")
+    @Test(
+        "PC-22, PC-33: a finger that is enrolled behind the lock screen does not open it, nor does another then; the same set does"
+    )
     func enrolledBehindTheLockScreen() throws {
         for (fingers, opens) in [(["a"], true), (["a", "b"], false), (["b"], false)] {
             var enclave = try Enclave.withReader("a")
@@ -248,11 +303,14 @@ extension Enclave {
         enclave.state.passcode?.erasesData = true
         enclave.state.passcodeFailures = 10
         _ = try enclave.eraseIfDue(now: 0)
-        #expect(enclave.state.sensor == .fprintd(bus: "/bus", templates: "/templates") && enclave.sensor?.problem == nil)
+        #expect(
+            enclave.state.sensor == .fprintd(bus: "/bus", templates: "/templates") && enclave.sensor?.problem == nil)
         #expect(!enclave.isEnrolled && !enclave.isPasscodeSet)
     }
 
-    @Test("a weak sensor is as good as the passcode where either will do, and biometry only where the owner said so", arguments: [false, true])
+    @Test(
+        "a weak sensor is as good as the passcode where either will do, and biometry only where the owner said so",
+        arguments: [false, true])
     func weak(opensBiometryAny: Bool) throws {
         let source = SensorSource.pam(service: "camera", directory: nil, opensBiometryAny: opensBiometryAny)
         let root = TestRoot()
@@ -291,7 +349,9 @@ extension Enclave {
         }
     }
 
-    private func host(_ sensor: ScriptedSensor, clock: MovedClock = MovedClock()) throws -> (EnclaveHost, UnreliableStorage) {
+    private func host(_ sensor: ScriptedSensor, clock: MovedClock = MovedClock()) throws -> (
+        EnclaveHost, UnreliableStorage
+    ) {
         let enclave = try Enclave.withReader("a")
         let storage = UnreliableStorage(try enclave.stateFile())
         let host = try EnclaveHost(
@@ -312,7 +372,9 @@ extension Enclave {
         let endpoint = LoopbackEndpoint(
             router: service, peer: Peer(processID: getpid(), userID: getuid(), identify: { nil }))
         let client = VarlinkClient(try endpoint.connect())
-        func state() throws -> Data? { try client.call(EnclaveInterface.GetFacts.self, .init(app: "app")).facts.domainState }
+        func state() throws -> Data? {
+            try client.call(EnclaveInterface.GetFacts.self, .init(app: "app")).facts.domainState
+        }
         let (old, written) = (try state(), storage.versions.count)
         #expect(try state() == old && storage.versions.count == written && old != nil)
         sensor.enroll("a", "b")
@@ -320,8 +382,26 @@ extension Enclave {
         let looks = sensor.looks
         let requirement = Requirement.biometrics
         _ = try client.call(
-            EnclaveInterface.Preflight.self, .init(context: nil, app: "app", requirement: requirement, reuseDuration: 0))
+            EnclaveInterface.Preflight.self, .init(context: nil, app: "app", requirement: requirement, reuseDuration: 0)
+        )
         #expect(sensor.looks == looks + 1)
+        // Nobody waits for the sensor where no finger counts.
+        let passcode = Requirement(proofs: [.passcode])
+        _ = try client.call(
+            EnclaveInterface.Preflight.self, .init(context: nil, app: "app", requirement: passcode, reuseDuration: 0))
+        let context = try client.call(
+            EnclaveInterface.CreateContext.self, .init(app: "app", accessGroups: ["app"])
+        ).context
+        for context in [nil, context] {
+            _ = try client.call(EnclaveInterface.UnwrapKeys.self, .init(items: [], app: "app", context: context))
+        }
+        #expect(sensor.looks == looks + 1)
+        try host.change { enclave, _ in
+            enclave.contexts[context]?.proven.biometry = enclave.state.database.hash
+            return ((), [])
+        }
+        _ = try client.call(EnclaveInterface.UnwrapKeys.self, .init(items: [], app: "app", context: context))
+        #expect(sensor.looks == looks + 2)
     }
 
     @Test("the sensor is woken when something else is awaited, and not by each change")
@@ -345,7 +425,8 @@ extension Enclave {
         host.read { enclave, _ in enclave.inspectClassKeys().keys["ak"] == .heldForBiometry }
     }
 
-    @Test("PC-20, PC-33: after 48 hours nothing is held for a finger, and the sensor is told at once; before, it is held")
+    @Test(
+        "PC-20, PC-33: after 48 hours nothing is held for a finger, and the sensor is told at once; before, it is held")
     func heldKeysAreDropped() throws {
         let sensor = ScriptedSensor("a")
         let (host, _) = try host(sensor)
