@@ -17,10 +17,17 @@ extension Enclave {
     ///
     /// The passcode in an evaluation is as good as at the lock screen (EV-27).
     private func isPasscodeRequired(now: Double) -> Bool {
-        guard let lastPasscode, let lastUnlock else { return true }
-        if now - max(lastUnlock.time, lastPasscode) > policy.longestWithoutUnlock { return true }
+        guard let passcodeRequiredAfter else { return true }
+        return now > passcodeRequiredAfter
+    }
+
+    /// The last moment of a finger's (PC-20); nil: it is over.
+    private var passcodeRequiredAfter: Double? {
+        guard let lastPasscode, let lastUnlock else { return nil }
         let lastFinger = lastUnlock.byBiometry ? lastUnlock.time : -.infinity
-        return now - lastPasscode > policy.longestWithoutPasscode && now - lastFinger > policy.longestWithoutFinger
+        return min(
+            max(lastUnlock.time, lastPasscode) + policy.longestWithoutUnlock,
+            max(lastPasscode + policy.longestWithoutPasscode, lastFinger + policy.longestWithoutFinger))
     }
 
     /// Why biometry cannot be used, in the order of the decision table (CE-02, CE-03).
@@ -80,7 +87,8 @@ extension Enclave {
         for template in state.templates { hash.update(data: template.digest) }
         state.database.hash = Data(hash.finalize())
         for identifier in contexts.keys { contexts[identifier]?.proven.biometry = nil }
-        if !isEnrolled { heldForBiometry = ClassKeys() }
+        // PC-22, PC-33: whoever enrolled a finger behind the lock screen did not give the passcode for it.
+        heldForBiometry = ClassKeys()
     }
 
     func digest(of sample: Sample) -> Data {
@@ -127,8 +135,15 @@ extension Enclave {
     }
 
     /// PC-33: once only the passcode helps, nothing is held for a finger.
-    private mutating func discardHeldKeysIfPasscodeRequired(now: Double) {
+    mutating func discardHeldKeysIfPasscodeRequired(now: Double) {
         if isBiometryLockedOut(now: now) { heldForBiometry = ClassKeys() }
+    }
+
+    /// The time after which the next of what is there for a finger ends although nothing happens; nil: nothing is.
+    func nextLimit(now: Double) -> Double? {
+        guard !heldForBiometry.isEmpty, let passcodeRequiredAfter else { return nil }
+        guard let lockScreenEnd, lockScreenEnd > now else { return passcodeRequiredAfter }
+        return min(passcodeRequiredAfter, lockScreenEnd)
     }
 
     /// For a touch whose outcome could not be kept: without the count there is no limit to tries, so there are none.
@@ -141,7 +156,7 @@ extension Enclave {
 
     // MARK: lock screen
 
-    /// Locks; a device without a passcode stays as it is (KC-22).
+    /// Locks; a device without a passcode stays as it is (KC-22), and for one that is locked the sensor looks again for a while.
     ///
     /// Ends the evaluation that runs with -4 (EV-52). With `requiresPasscode` no finger unlocks it again (PC-20), also where it is
     /// locked already.
@@ -150,7 +165,9 @@ extension Enclave {
             lastPasscode = nil
             heldForBiometry = ClassKeys()
         }
-        guard isPasscodeSet, !isLocked else { return [] }
+        guard isPasscodeSet else { return [] }
+        lastLock = now
+        guard !isLocked else { return [] }
         isLocked = true
         note(LogFact(event: .locked))
         backup = nil

@@ -4,12 +4,20 @@ import TouchstoneCore
 /// What the device's own sensor tells; it says what it saw, and every rule about it is the enclave's.
 extension Enclave {
     /// Names the evaluation, or the lock screen, that a finger would help now.
+    ///
+    /// A reader is had by one program at a time, and a screen is locked for hours: so the lock screen asks for a finger only for a
+    /// minute after each lock, also of a device that is locked already, and then leaves the reader to sudo and to the login screen.
+    /// The passcode opens it as ever.
     func awaitedTouch(now: Double) -> String? {
         guard state.sensor != nil else { return nil }
         if let evaluation { return evaluation.phase == .biometry && !isLocked ? evaluation.identifier : nil }
-        let helps = isLocked && isEnrolled && !heldForBiometry.isEmpty && !isBiometryLockedOut(now: now)
+        guard isLocked, let lockScreenEnd, now < lockScreenEnd else { return nil }
+        let helps = isEnrolled && !heldForBiometry.isEmpty && !isBiometryLockedOut(now: now)
         return helps ? Self.lockScreen : nil
     }
+
+    /// When the sensor leaves the lock screen; nil: it was not locked since boot.
+    var lockScreenEnd: Double? { lastLock.map { $0 + Limits.lockScreen } }
 
     /// No evaluation has such a name.
     static let lockScreen = "lock screen"
@@ -22,12 +30,12 @@ extension Enclave {
         switch report {
         case .enrolled(let enrolment):
             take(enrolment)
-            return isEnrolled ? [] : biometryEnded(now: now)
+            return isEnrolled && sensor?.problem == nil ? [] : biometryEnded(now: now)
         case .unavailable(let problem):
             sensor?.problem = problem
             return biometryEnded(now: now)
         case .touched(let isMatch, let awaited):
-            guard awaited == awaitedTouch(now: now) else { return [] }
+            guard awaited == awaitedTouch(now: now), sensor?.problem == nil else { return [] }
             let (touch, events) = touch(matches: isMatch, now: now)
             return touch == .unlocked ? [EnclaveEvent(outcome: .unlocked)] + events : events
         case .hint(let hint, let awaited):
@@ -42,6 +50,14 @@ extension Enclave {
         sensor?.problem = nil
         sensor?.name = enrolment.reader
         sensor?.areTemplatesRead = enrolment.areTemplatesRead
+        // AC-53: what cannot be read just now is not another set. Where nobody is enrolled there is nothing to read.
+        let isUnread = !enrolment.areTemplatesRead && !enrolment.fingers.isEmpty
+        guard !isUnread || state.areTemplatesRead != true else {
+            sensor?.problem = .templatesUnreadable
+            return
+        }
+        let areRead = !isUnread && !enrolment.fingers.isEmpty
+        if areRead != (state.areTemplatesRead == true) { state.areTemplatesRead = areRead }
         let old = state.templates
         let new = enrolment.fingers
             .map { EnclaveState.Template(name: $0.name, digest: digest(of: Sample($0.identity))) }

@@ -40,6 +40,8 @@ package struct Enclave {
         static let minimumPasscodeBytes = 4
         /// Non-matches in a row before only the passcode helps (EV-26).
         static let biometryFailures = 5
+        /// Seconds after each lock for which the sensor looks for a finger that opens the lock screen.
+        static let lockScreen = 60.0
         static let nonces = 64
         /// Apps for which the owner's answer about Face ID is kept.
         static let faceIDPermissions = 128
@@ -66,6 +68,7 @@ package struct Enclave {
     var isLocked: Bool
     var wasUnlockedSinceBoot: Bool
     var lastUnlock: LastUnlock?
+    var lastLock: Double?
     var lastPasscode: Double?
     var passcodeRetryAt: Double?
     /// Of the last wrong passcode: the same one again is not counted again (PC-02).
@@ -80,6 +83,8 @@ package struct Enclave {
     var passwordGuesses: [[UInt8]: PasswordGuesses] = [:]
     /// How the sensor is, also a simulated one; nil: the device has none.
     var sensor: DeviceInterface.Sensor?
+    /// What the sensor was last told to look for.
+    var lastAwaitedTouch: String?
     /// One at a time; ends with the lock.
     var backup: BackupSession?
     /// Nonces given out and not yet used, oldest first.

@@ -18,6 +18,10 @@ package final class EnclaveHost: Sendable {
     let credentials = DispatchQueue(label: "io.touchstone.enclave.credentials")
     private let events = DispatchQueue(label: "io.touchstone.enclave.events")
     private let isCountTimed = Mutex(false)
+    /// What the last timer was set for.
+    private let nextLimit = Mutex<Double?>(nil)
+    /// Seconds: timers may stand still while the machine sleeps, which the clock does not.
+    private static let longestSleep = 600.0
     private let watcher = Mutex<(@Sendable (EnclaveEvent) -> Void)?>(nil)
     private let sensor = Mutex<(any Sensor)?>(nil)
 
@@ -70,8 +74,21 @@ package final class EnclaveHost: Sendable {
     }
 
     /// Has the sensor say who is enrolled, as far as it does at once: what is decided next counts with it (DS-03).
+    ///
+    /// All apps' calls come one after the other, so that what takes long is not waited for.
     func lookAtSensor() {
-        sensor.withLock { $0 }?.refresh(within: 1)
+        sensor.withLock { $0 }?.refresh(within: 0.5)
+    }
+
+    /// The same before what was proven to a context counts: without a finger's proof it is the same whoever is enrolled.
+    func lookAtSensor(for context: String?) {
+        guard let context, read({ enclave, _ in enclave.contexts[context]?.proven.biometry != nil }) else { return }
+        lookAtSensor()
+    }
+
+    /// The same before it is asked for what a finger can prove.
+    func lookAtSensor(for requirement: Requirement) {
+        if requirement.proofs.contains(where: \.isMetByBiometry) { lookAtSensor() }
     }
 
     /// Looks without changing anything.
@@ -88,6 +105,7 @@ package final class EnclaveHost: Sendable {
             enclave -> (R, [EnclaveEvent], Bool, Bool) in
             var next = enclave
             var (result, happened) = try body(&next, clock.now)
+            next.discardHeldKeysIfPasscodeRequired(now: clock.now)
             let changed = next.environmentEvents(now: clock.now)
             let lines = next.log.lines(now: clock.now, date: clock.date)
             if !lines.isEmpty { happened.insert(EnclaveEvent(outcome: .progress, log: lines), at: 0) }
@@ -105,14 +123,44 @@ package final class EnclaveHost: Sendable {
                 // After the state: the other way round, ending the process in between would make the newest state look old.
                 advanceCounter(to: revision)
             }
-            let isOtherAwaited = next.awaitedTouch(now: clock.now) != enclave.awaitedTouch(now: clock.now)
+            // By time alone it may be another than at the last look.
+            let awaited = next.awaitedTouch(now: clock.now)
+            let isOtherAwaited = awaited != enclave.lastAwaitedTouch
+            next.lastAwaitedTouch = awaited
             enclave = next
+            wakeLater(at: next.nextLimit(now: clock.now))
             return (result, happened + changed, enclave.log.isCounting, isOtherAwaited)
         }
         tell(happened)
         if isCounting { tellCountsLater() }
         if isOtherAwaited { sensor.withLock { $0 }?.wake() }
         return result
+    }
+
+    /// Has the time looked at again once it is over what time alone ends (PC-33), in a process that sleeps with its machine too.
+    private func wakeLater(at limit: Double?) {
+        let isNew = nextLimit.withLock { next in
+            defer { next = limit }
+            return next != limit
+        }
+        guard isNew, let limit else { return }
+        let seconds = min(max(limit - clock.now, 0) + 0.01, Self.longestSleep)
+        events.asyncAfter(deadline: .now() + seconds) { [weak self] in self?.timePassed() }
+    }
+
+    private func timePassed() {
+        nextLimit.withLock { $0 = nil }
+        // Nothing of it needs to be kept.
+        try? change { _, _ in ((), []) }
+    }
+
+    /// Moves the clock forward; what apps may know of the device can be another by then.
+    ///
+    /// - Throws: `InvalidParameter` for a duration that is none, or too long; `EnclaveInterface.NotKept`.
+    func advanceClock(by seconds: Double) throws {
+        try clock.advance(by: seconds)
+        nextLimit.withLock { $0 = nil }
+        try change { _, _ in ((), []) }
     }
 
     /// The state is kept whether this works or not: a counter that lags tells fewer old states, and refuses no new one.
@@ -292,9 +340,9 @@ extension EnclaveHost: SensorOwner {
 
     package func isLockScreen(_ awaited: String) -> Bool { awaited == Enclave.lockScreen }
 
-    package func hear(_ report: SensorReport) {
-        // A disk that does not take it: a touch has no effect, and what is enrolled is told again before the next one.
-        _ = try? judgeTouch { enclave, now in ((), enclave.hear(report, now: now)) }
+    @discardableResult
+    package func hear(_ report: SensorReport) -> Bool {
+        (try? judgeTouch { enclave, now in (true, enclave.hear(report, now: now)) }) ?? false
     }
 }
 

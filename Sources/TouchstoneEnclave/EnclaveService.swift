@@ -51,7 +51,7 @@ package struct EnclaveService: Sendable {
                 }
             },
             .method(EnclaveInterface.Preflight.self) { request, _ in
-                host.lookAtSensor()
+                host.lookAtSensor(for: request.requirement)
                 return try host.change { enclave, now in
                     enclave.applyReuse(request, now: now)
                     let reply = enclave.preflight(request, now: now)
@@ -184,9 +184,8 @@ package struct EnclaveService: Sendable {
             .method(EnclaveInterface.AdvanceClock.self) { request, _ in
                 // Where fingers are real, so are delays.
                 try checkFingersSimulated()
-                try host.clock.advance(by: request.seconds)
-                // What apps may know of the device can be another by now.
-                return try host.change { _, _ in (Empty(), []) }
+                try host.advanceClock(by: request.seconds)
+                return Empty()
             },
             .method(EnclaveInterface.InspectClassKeys.self) { _, _ in
                 try checkSimulated()
@@ -213,11 +212,11 @@ package struct EnclaveService: Sendable {
             },
             .method(EnclaveInterface.WrapKey.self) { request, _ in
                 // AC-50: what is enrolled when it is added.
-                if request.accessControl.requirement.proofs.contains(where: \.isMetByBiometry) { host.lookAtSensor() }
+                host.lookAtSensor(for: request.accessControl.requirement)
                 return .init(wrappedKey: try host.read { try $0.wrap(request, now: $1) })
             },
             .method(EnclaveInterface.UnwrapKeys.self) { request, _ in
-                if request.context != nil { host.lookAtSensor() }
+                host.lookAtSensor(for: request.context)
                 return try host.unwrap(request)
             },
         ]
@@ -226,7 +225,7 @@ package struct EnclaveService: Sendable {
     private var privateKeys: [VarlinkHandler] {
         [
             .method(EnclaveInterface.CreateKey.self) { request, _ in
-                host.lookAtSensor()
+                host.lookAtSensor(for: request.accessControl.requirement)
                 let reply = try host.read { enclave, _ in try enclave.createKey(request) }
                 host.note([LogFact(keyCreated: request)])
                 return reply

@@ -52,6 +52,8 @@ struct EnclaveState: Codable, Equatable {
     var passcodeFailures = 0
     var biometryFailures = 0
     var templates: [Template] = []
+    /// Whether the digests of `templates` are of a sensor's own templates, and not of their names; absent: no.
+    var areTemplatesRead: Bool?
     var database: EnrolmentDatabase
     /// Oldest answer first; nil in a file that was written before there were any.
     var faceIDPermissions: [DeviceInterface.FaceIDPermission]?

@@ -47,7 +47,9 @@ package protocol SensorOwner: AnyObject, Sendable {
     var awaitedTouch: String? { get }
     /// Whether that is the lock screen, which is there for as long as the owner is away.
     func isLockScreen(_ awaited: String) -> Bool
-    func hear(_ report: SensorReport)
+    /// Returns whether it was kept: otherwise it has no effect, and who is enrolled is to be told again.
+    @discardableResult
+    func hear(_ report: SensorReport) -> Bool
 }
 
 /// What a sensor tells.

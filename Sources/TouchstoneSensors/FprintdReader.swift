@@ -60,6 +60,8 @@ final class FprintdReader {
     /// Who is enrolled may have changed.
     private var isLookDue = true
     private var isRenewed = false
+    /// Who was enrolled when that was last told, and the templates then; nil after a fault.
+    private var known: (enrolment: SensorEnrolment, digests: [String: Data]?)?
     private var failingSince: Double?
     /// The machine is about to sleep, or did not say yet that it woke: fprintd has stopped the reader, and takes nothing back of it.
     private var asleepSince: Double?
@@ -100,7 +102,7 @@ final class FprintdReader {
     private func recover(from failure: MessageBus.Failure) {
         isClaimed = false
         // Asked for anew: whose name it is may have changed while nobody listened.
-        (service, device) = (nil, nil)
+        (service, device, known) = (nil, nil, nil)
         if failure == .disconnected || failure == .late || failure == .malformed {
             // A late answer is not taken for the next one's.
             bus = nil
@@ -113,9 +115,9 @@ final class FprintdReader {
             return pause(Limits.failed)
         }
         isLookDue = false
-        let waiting = sensor.takeLookers()
+        sensor.takeLookers()
         owner.hear(.unavailable(Self.problem(of: failure)))
-        sensor.answer(waiting)
+        sensor.answer()
         pause(owner.awaitedTouch == nil ? nil : Limits.gone)
     }
 
@@ -166,15 +168,22 @@ final class FprintdReader {
             service = try ownerOfName(Name.service, on: bus)
         } catch {
             guard error == .refused("org.freedesktop.DBus.Error.NameHasNoOwner") else { throw error }
-            try bus.call(
-                Name.bus, "/org/freedesktop/DBus", Name.bus, "StartServiceByName", [Name.service], number: 0,
-                within: Limits.starting)
+            try slowly { () throws(MessageBus.Failure) in
+                try bus.call(
+                    Name.bus, "/org/freedesktop/DBus", Name.bus, "StartServiceByName", [Name.service], number: 0,
+                    within: Limits.starting)
+            }
             service = try ownerOfName(Name.service, on: bus)
         }
-        // What came of fprintd before that answer is told by it.
-        for signal in try bus.takeSignals() { try hearSleep(signal) }
         device = nil
         guard let service else { throw .malformed }
+        // Whose name it is that answer tells; who was enrolled before it, those that had the name until then.
+        let signals = bus.takeKeptSignals()
+        let services = signals.filter(isOwnerChange).flatMap { $0.texts.dropFirst() } + [service]
+        for signal in signals {
+            if services.contains(signal.sender) { hearEnrolment(signal) }
+            try hearSleep(signal)
+        }
         return (bus, service)
     }
 
@@ -190,8 +199,10 @@ final class FprintdReader {
     private func resolved() throws(MessageBus.Failure) -> String {
         let (bus, service) = try connected()
         if let device { return device }
-        let answer = try bus.call(
-            service, "/net/reactivated/Fprint/Manager", Name.manager, "GetDefaultDevice", within: Limits.opening)
+        let answer = try slowly { () throws(MessageBus.Failure) in
+            try bus.call(
+                service, "/net/reactivated/Fprint/Manager", Name.manager, "GetDefaultDevice", within: Limits.opening)
+        }
         guard answer.count == 1, answer[0].hasPrefix("/") else { throw .malformed }
         let name = try bus.call(
             service, answer[0], "org.freedesktop.DBus.Properties", "Get", [Name.device, "name"], within: Limits.answer)
@@ -206,14 +217,34 @@ final class FprintdReader {
     ) throws(MessageBus.Failure) -> [String] {
         let device = try resolved()
         let (bus, service) = try connected()
-        return try bus.call(service, device, Name.device, method, arguments, within: seconds)
+        return try slowly { () throws(MessageBus.Failure) in
+            try bus.call(service, device, Name.device, method, arguments, within: seconds)
+        }
+    }
+
+    /// Does what takes as long as a reader does: nobody waits meanwhile to hear who is enrolled.
+    @discardableResult
+    private func slowly(
+        _ body: () throws(MessageBus.Failure) -> [String]
+    ) throws(MessageBus.Failure) -> [String] {
+        sensor.setLate(true)
+        defer { sensor.setLate(false) }
+        return try body()
+    }
+
+    private func isOwnerChange(_ signal: MessageBus.Signal) -> Bool {
+        signal.name == "\(Name.bus).NameOwnerChanged" && signal.sender == MessageBus.driver && signal.texts.count == 3
+            && signal.texts[0] == Name.service
+    }
+
+    /// Hears what came until now.
+    private func hearAll() throws(MessageBus.Failure) {
+        for signal in try bus?.takeSignals() ?? [] { try hear(signal) }
     }
 
     /// Takes note of what is no verdict.
     private func hear(_ signal: MessageBus.Signal) throws(MessageBus.Failure) {
-        if signal.name == "\(Name.bus).NameOwnerChanged", signal.sender == MessageBus.driver,
-            signal.texts.count == 3, signal.texts[0] == Name.service, signal.texts[2] != service ?? ""
-        {
+        if isOwnerChange(signal), signal.texts[2] != service ?? "" {
             service = signal.texts[2].isEmpty ? nil : signal.texts[2]
             device = nil
             if service != nil { isLookDue = true }
@@ -222,11 +253,15 @@ final class FprintdReader {
             isClaimed = false
             throw .refused("org.freedesktop.DBus.Error.NameHasNoOwner")
         }
-        if signal.name == "\(Name.device).EnrollStatus", signal.sender == service, signal.flag == true {
-            isLookDue = true
-            if signal.texts == ["enroll-completed"] { isRenewed = true }
-        }
+        if signal.sender == service { hearEnrolment(signal) }
         try hearSleep(signal)
+    }
+
+    /// AC-50: takes note of an enrolment's end, as a service of fprintd's name tells it.
+    private func hearEnrolment(_ signal: MessageBus.Signal) {
+        guard signal.name == "\(Name.device).EnrollStatus", signal.flag == true else { return }
+        isLookDue = true
+        if signal.texts == ["enroll-completed"] { isRenewed = true }
     }
 
     // MARK: sleep
@@ -253,7 +288,7 @@ final class FprintdReader {
     /// Waits until the reader can be used: a verification that sleep ended begins anew, and whoever is awaited still is.
     private func waitUntilAwake() throws(MessageBus.Failure) {
         // The word may lie here still, before what fprintd did at it.
-        for signal in try bus?.takeSignals() ?? [] { try hear(signal) }
+        try hearAll()
         while let began = asleepSince, isAsleep {
             if sensor.hasLookers { try look() }
             guard let bus else { throw .disconnected }
@@ -270,22 +305,37 @@ final class FprintdReader {
 
     @discardableResult
     private func look() throws(MessageBus.Failure) -> SensorEnrolment {
-        let waiting = sensor.takeLookers()
+        sensor.takeLookers()
         do throws(MessageBus.Failure) {
-            let enrolment = try currentEnrolment()
             isLookDue = false
-            isRenewed = false
-            owner.hear(.enrolled(enrolment))
-            sensor.answer(waiting)
-            return enrolment
+            let current = try currentEnrolment()
+            known = current
+            if owner.hear(.enrolled(current.enrolment)) {
+                isRenewed = false
+            } else {
+                // A disk that does not take it: it is told again.
+                isLookDue = true
+            }
+            sensor.answer()
+            return current.enrolment
         } catch {
             // They are answered when that is reported.
-            sensor.putBack(waiting)
+            sensor.putBack()
             throw error
         }
     }
 
-    private func currentEnrolment() throws(MessageBus.Failure) -> SensorEnrolment {
+    private func currentEnrolment() throws(MessageBus.Failure) -> (enrolment: SensorEnrolment, digests: [String: Data]?)
+    {
+        if !isClaimed {
+            try hearAll()
+            // fprintd ends when nobody needs it, and is not started to say who is enrolled: without it nobody enrols, and whoever
+            // exchanges files is seen.
+            if bus != nil, service == nil, var known, templates.digests() == known.digests {
+                known.enrolment.isRenewed = isRenewed && !known.enrolment.areTemplatesRead
+                return known
+            }
+        }
         do throws(MessageBus.Failure) {
             return try enrolment()
         } catch {
@@ -296,20 +346,26 @@ final class FprintdReader {
         }
     }
 
-    private func enrolment() throws(MessageBus.Failure) -> SensorEnrolment {
+    private func enrolment() throws(MessageBus.Failure) -> (enrolment: SensorEnrolment, digests: [String: Data]?) {
         var names: [String] = []
+        let device = try resolved()
+        let (bus, service) = try connected()
         do throws(MessageBus.Failure) {
-            names = try tell("ListEnrolledFingers", [""])
+            names = try bus.call(
+                service, device, Name.device, "ListEnrolledFingers", [""], within: Limits.answer)
         } catch {
             guard error == .refused(Name.error + "NoEnrolledPrints") else { throw error }
         }
         guard Set(names).isSubset(of: Templates.fingers), Set(names).count == names.count else { throw .malformed }
+        // An enrolment that is done is told before that answer.
+        if !isClaimed { try hearAll() }
         let digests = templates.digests()
         let areTemplatesRead = digests.map { digests in names.allSatisfy { digests[$0] != nil } } ?? false
-        return SensorEnrolment(
+        let enrolment = SensorEnrolment(
             reader: reader,
             fingers: names.map { .init(name: $0, identity: digests?[$0] ?? Data($0.utf8)) },
             areTemplatesRead: areTemplatesRead, isRenewed: isRenewed && !areTemplatesRead)
+        return (enrolment, digests)
     }
 
     // MARK: a finger
@@ -332,8 +388,10 @@ final class FprintdReader {
 
     /// Has the reader look until this is not awaited any more.
     private func verify(for awaited: String) throws(MessageBus.Failure) {
+        // What was enrolled while another program had the reader was told before it was ours.
+        try hearAll()
         // Nobody enrols or deletes while the reader is claimed: what is matched from here on is this set.
-        let enrolled = try look()
+        var enrolled = try look()
         guard !enrolled.fingers.isEmpty else { return }
         owner.hear(.hint(nil, for: awaited))
         var errors = 0
@@ -346,10 +404,11 @@ final class FprintdReader {
             switch outcome {
             case .match:
                 // Root may exchange files without asking fprintd.
-                if try enrolment().fingers == enrolled.fingers {
+                if try enrolment().enrolment.fingers == enrolled.fingers {
                     owner.hear(.touched(isMatch: true, for: awaited))
                 } else {
-                    try look()
+                    // The next touch is of these.
+                    enrolled = try look()
                     owner.hear(.hint(.scanAgain, for: awaited))
                 }
             case .noMatch: owner.hear(.touched(isMatch: false, for: awaited))

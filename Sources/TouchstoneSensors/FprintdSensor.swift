@@ -9,7 +9,9 @@ package import TouchstoneEnclave
 package final class FprintdSensor: Sensor {
     private struct Lookers {
         var waiting: [DispatchSemaphore] = []
-        /// The last one waited in vain: nobody waits until it has answered.
+        /// Those that the look is for which goes on.
+        var served: [DispatchSemaphore] = []
+        /// The last one waited in vain, or the reader is waited for: nobody waits until it has answered.
         var isLate = false
     }
 
@@ -46,22 +48,40 @@ package final class FprintdSensor: Sensor {
         lookers.withLock { $0.isLate = true }
     }
 
-    /// Who waits for a look that begins now.
-    func takeLookers() -> [DispatchSemaphore] {
+    /// A look begins, for whoever waits for one until now.
+    func takeLookers() {
         lookers.withLock { lookers in
-            defer { lookers.waiting = [] }
-            return lookers.waiting
+            lookers.served += lookers.waiting
+            lookers.waiting = []
         }
     }
 
-    /// They go on waiting.
-    func putBack(_ waiting: [DispatchSemaphore]) { lookers.withLock { $0.waiting += waiting } }
+    /// The look came to nothing: they go on waiting.
+    func putBack() {
+        lookers.withLock { lookers in
+            lookers.waiting += lookers.served
+            lookers.served = []
+        }
+    }
 
     var hasLookers: Bool { lookers.withLock { !$0.waiting.isEmpty } }
 
-    func answer(_ waiting: [DispatchSemaphore]) {
-        guard !waiting.isEmpty else { return }
-        lookers.withLock { $0.isLate = false }
+    /// The look is done.
+    func answer() {
+        let served = lookers.withLock { lookers in
+            defer { lookers.served = [] }
+            lookers.isLate = false
+            return lookers.served
+        }
+        for looked in served { looked.signal() }
+    }
+
+    /// Whether the next look can take long: whoever waits for one goes on with what was seen last, and is looked for all the same.
+    func setLate(_ isLate: Bool) {
+        let waiting = lookers.withLock { lookers in
+            lookers.isLate = isLate
+            return isLate ? lookers.waiting + lookers.served : []
+        }
         for looked in waiting { looked.signal() }
     }
 }

@@ -176,6 +176,12 @@ internal import Glibc
         return signals
     }
 
+    /// What came before the last answer and was not asked for yet.
+    func takeKeptSignals() -> [Signal] {
+        defer { signals = [] }
+        return signals
+    }
+
     private func keep(_ message: BusMessage) {
         guard signals.count < Limits.signals, let signal = message.signal(bytes: Limits.textBytes) else { return }
         signals.append(signal)

@@ -15,22 +15,30 @@ package final class PAMSensor: Sensor {
         static let betweenLooks = 0.5
         /// Looks without a result in a row, a number.
         static let errors = 2
+        /// A service that gave no result is not asked again for so long.
+        static let memory = 60.0
     }
 
     private let service: String
     private let directory: String?
     private let program: String?
     private let deadline: Double
+    private let memory: Double
+    /// When it last gave no result, and none since.
+    private let failure = Mutex<Double?>(nil)
     private let wakeup = Wakeup()
     private let owner = Mutex<(any SensorOwner)?>(nil)
 
     /// `directory` is where the service's file is, nil for the system's; `program` is touchstone-pam-verify, nil where it is not
-    /// installed; `deadline` is for tests.
-    package init(service: String, directory: String?, program: String?, deadline: Double? = nil) {
+    /// installed; `deadline` and `memory`, in seconds, are for tests.
+    package init(
+        service: String, directory: String?, program: String?, deadline: Double? = nil, memory: Double? = nil
+    ) {
         self.service = service
         self.directory = directory
         self.program = program
         self.deadline = deadline ?? Limits.look
+        self.memory = memory ?? Limits.memory
     }
 
     package func start(for owner: any SensorOwner) {
@@ -54,6 +62,9 @@ package final class PAMSensor: Sensor {
         guard program != nil, places.contains(where: { unsafe access("\($0)/\(service)", F_OK) == 0 }) else {
             return .unavailable(.noService)
         }
+        if let failed = failure.withLock({ $0 }), MonotonicClock.now - failed < memory {
+            return .unavailable(.notAnswering)
+        }
         return .enrolled(
             SensorEnrolment(
                 reader: service, fingers: [.init(name: service, identity: Data("pam \(service)".utf8))],
@@ -73,6 +84,7 @@ package final class PAMSensor: Sensor {
             let result = look?.result(
                 before: began + deadline, wakeup: wakeup, isAwaited: { owner.awaitedTouch == awaited },
                 retry: { owner.hear(.hint(.scanAgain, for: awaited)) })
+            if result == .match || result == .noMatch { failure.withLock { $0 = nil } }
             switch result {
             case .match: owner.hear(.touched(isMatch: true, for: awaited))
             case .noMatch:
@@ -82,6 +94,7 @@ package final class PAMSensor: Sensor {
             case .nothing, nil:
                 errors += 1
                 guard errors < Limits.errors else {
+                    failure.withLock { $0 = MonotonicClock.now }
                     owner.hear(.unavailable(.notAnswering))
                     return
                 }

@@ -41,6 +41,15 @@ extension SensorEnrolment {
     }
 }
 
+extension SensorEnrolment {
+    /// Of templates that nobody may read.
+    fileprivate static func named(_ fingers: [String], isRenewed: Bool = false) -> SensorEnrolment {
+        SensorEnrolment(
+            reader: "reader", fingers: fingers.map { .init(name: $0, identity: Data("name of \($0)".utf8)) },
+            areTemplatesRead: false, isRenewed: isRenewed)
+    }
+}
+
 extension Enclave {
     /// A device with a reader of its own, a passcode and these fingers.
     fileprivate static func withReader(_ fingers: String..., passcode: String? = "1234") throws -> Enclave {
@@ -119,20 +128,61 @@ extension Enclave {
         let changes: [SensorEnrolment] = [
             .of(["a", "b"]), .of(["a"]),
             .init(reader: "", fingers: [.init(name: "a", identity: Data([1]))], areTemplatesRead: true),
-            .init(
-                reader: "", fingers: [.init(name: "a", identity: Data([1]))], areTemplatesRead: false, isRenewed: true),
+            .of([]), .named(["a"]), .named(["a"], isRenewed: true),
         ]
         for (count, enrolment) in changes.enumerated() {
             _ = enclave.hear(.enrolled(enrolment), now: 0)
             #expect(enclave.contexts[context]?.proven.biometry == nil)
             #expect(states.insert(enclave.domainState(app: "app")).inserted, "change \(count)")
+            #expect((enclave.state.database.identifier == identifier) == (count < 4))
         }
-        #expect(enclave.state.database.identifier == identifier)
+        let last = enclave.state.database.identifier
         _ = enclave.hear(.enrolled(.of([])), now: 0)
         #expect(enclave.domainState(app: "app") == nil && enclave.biometryObstacle(now: 0) == .biometryNotEnrolled)
         _ = enclave.hear(.enrolled(.of(["a"])), now: 0)
         #expect(states.insert(enclave.domainState(app: "app")).inserted)
-        #expect(enclave.state.database.identifier != identifier)
+        #expect(enclave.state.database.identifier != last)
+    }
+
+    @Test("AC-53: templates that cannot be read any more leave the set as it was, and no finger counts until they can")
+    func unreadable() throws {
+        var enclave = try Enclave.withReader("a")
+        let set = enclave.state.database
+        // Also after a boot.
+        for isRestarted in [false, true] {
+            if isRestarted { enclave = try enclave.restarted() }
+            _ = enclave.hear(.enrolled(.of(["a"])), now: 0)
+            try enclave.unlock("1234")
+            let evaluation = try enclave.begin(.biometrics).evaluation
+            let events = enclave.hear(.enrolled(.named(["a"])), now: 0)
+            #expect(events.map(\.evaluation) == [evaluation] && events.map(\.code) == [.biometryNotAvailable])
+            #expect(enclave.sensor?.problem == .templatesUnreadable && enclave.state.database == set)
+            _ = enclave.lock(now: 0)
+            _ = enclave.hear(.touched(isMatch: true, for: "lock screen"), now: 0)
+            #expect(enclave.isLocked)
+            _ = enclave.hear(.enrolled(.of(["a"])), now: 0)
+            #expect(enclave.sensor?.problem == nil && enclave.state.database == set)
+        }
+        _ = enclave.hear(.enrolled(.named(["a"])), now: 0)
+        _ = enclave.hear(.enrolled(.of(["b"])), now: 0)
+        #expect(enclave.state.database != set)
+        // Nobody is enrolled, which needs no reading; whoever is then is known by name.
+        _ = enclave.hear(.enrolled(.named([])), now: 0)
+        #expect(enclave.sensor?.problem == nil && !enclave.isEnrolled)
+        _ = enclave.hear(.enrolled(.named(["a"])), now: 0)
+        #expect(enclave.sensor?.problem == nil && enclave.isEnrolled)
+    }
+
+    @Test("AC-50: an enrolment that cannot be kept is not forgotten: it is told again, and then is another set")
+    func renewalIsNotLost() throws {
+        let sensor = ScriptedSensor("a")
+        let (host, storage) = try host(sensor)
+        let set = host.read { enclave, _ in enclave.state.database }
+        storage.plan([.refused])
+        #expect(!host.hear(.enrolled(.of(["a"], isRenewed: true))))
+        #expect(host.read { enclave, _ in enclave.state.database } == set)
+        #expect(host.hear(.enrolled(.of(["a"], isRenewed: true))))
+        #expect(host.read { enclave, _ in enclave.state.database } != set)
     }
 
     @Test("a sensor that goes leaves the passcode, or ends what only a finger helped")
@@ -182,6 +232,54 @@ extension Enclave {
         _ = enclave.lock(requiresPasscode: true, now: 0)
         #expect(enclave.awaitedTouch(now: 0) == nil)
         #expect(enclave.touched(true, for: awaited).isEmpty && enclave.isLocked)
+    }
+
+    @Test("the lock screen has the reader for a minute, and for another where it is locked again")
+    func lockScreenLeavesTheReader() throws {
+        var enclave = try Enclave.withReader("a")
+        _ = enclave.lock(now: 0)
+        let awaited = try #require(enclave.awaitedTouch(now: 59))
+        #expect(enclave.nextLimit(now: 0) == 60 && enclave.awaitedTouch(now: 60) == nil)
+        _ = enclave.hear(.touched(isMatch: true, for: awaited), now: 60)
+        #expect(enclave.isLocked && enclave.inspectClassKeys().keys["ak"] == .heldForBiometry)
+        #expect(enclave.nextLimit(now: 60) == 172_800.0)
+        _ = enclave.lock(now: 1000)
+        #expect(enclave.awaitedTouch(now: 1059) == awaited)
+        #expect(enclave.hear(.touched(isMatch: true, for: awaited), now: 1059).map(\.outcome) == [.unlocked])
+        // Nor does it begin before it is locked.
+        _ = enclave.lock(requiresPasscode: true, now: 2000)
+        #expect(enclave.awaitedTouch(now: 2000) == nil)
+    }
+
+    @Test("the sensor is told when the lock screen's minute is over")
+    func lockScreenIsOver() throws {
+        let sensor = ScriptedSensor("a")
+        let (host, _) = try host(sensor)
+        try host.change { ((), $0.lock(now: $1)) }
+        let wakes = sensor.wakes
+        try host.advanceClock(by: 59)
+        #expect(host.awaitedTouch != nil && sensor.wakes == wakes)
+        try host.advanceClock(by: 1)
+        #expect(host.awaitedTouch == nil && sensor.wakes == wakes + 1)
+        try host.change { ((), $0.lock(now: $1)) }
+        #expect(host.awaitedTouch != nil && sensor.wakes == wakes + 2)
+    }
+
+    @Test(
+        "PC-22, PC-33: a finger that is enrolled behind the lock screen does not open it, nor does another then; the same set does"
+    )
+    func enrolledBehindTheLockScreen() throws {
+        for (fingers, opens) in [(["a"], true), (["a", "b"], false), (["b"], false)] {
+            var enclave = try Enclave.withReader("a")
+            _ = enclave.lock(now: 0)
+            let awaited = try #require(enclave.awaitedTouch(now: 0))
+            _ = enclave.hear(.enrolled(.of(fingers)), now: 0)
+            #expect(enclave.awaitedTouch(now: 0) == (opens ? awaited : nil))
+            _ = enclave.touched(true, for: awaited)
+            #expect(enclave.isLocked == !opens && (enclave.keys[.whenUnlocked] != nil) == opens)
+            try enclave.unlock("1234")
+            #expect(!enclave.isLocked && enclave.biometryObstacle(now: 0) == nil)
+        }
     }
 
     @Test("a device whose fingers are simulated hears of no sensor")
@@ -251,11 +349,13 @@ extension Enclave {
         }
     }
 
-    private func host(_ sensor: ScriptedSensor) throws -> (EnclaveHost, UnreliableStorage) {
+    private func host(_ sensor: ScriptedSensor, clock: MovedClock = MovedClock()) throws -> (
+        EnclaveHost, UnreliableStorage
+    ) {
         let enclave = try Enclave.withReader("a")
         let storage = UnreliableStorage(try enclave.stateFile())
         let host = try EnclaveHost(
-            storage: storage, root: TestRoot(), clock: MovedClock(), newPasscodeCost: { .minimum })
+            storage: storage, root: TestRoot(), clock: clock, newPasscodeCost: { .minimum })
         host.start(sensor)
         try host.change { enclave, now in
             (try enclave.unlock("1234", now: now), [])
@@ -285,6 +385,23 @@ extension Enclave {
             EnclaveInterface.Preflight.self, .init(context: nil, app: "app", requirement: requirement, reuseDuration: 0)
         )
         #expect(sensor.looks == looks + 1)
+        // Nobody waits for the sensor where no finger counts.
+        let passcode = Requirement(proofs: [.passcode])
+        _ = try client.call(
+            EnclaveInterface.Preflight.self, .init(context: nil, app: "app", requirement: passcode, reuseDuration: 0))
+        let context = try client.call(
+            EnclaveInterface.CreateContext.self, .init(app: "app", accessGroups: ["app"])
+        ).context
+        for context in [nil, context] {
+            _ = try client.call(EnclaveInterface.UnwrapKeys.self, .init(items: [], app: "app", context: context))
+        }
+        #expect(sensor.looks == looks + 1)
+        try host.change { enclave, _ in
+            enclave.contexts[context]?.proven.biometry = enclave.state.database.hash
+            return ((), [])
+        }
+        _ = try client.call(EnclaveInterface.UnwrapKeys.self, .init(items: [], app: "app", context: context))
+        #expect(sensor.looks == looks + 2)
     }
 
     @Test("the sensor is woken when something else is awaited, and not by each change")
@@ -301,6 +418,40 @@ extension Enclave {
         #expect(sensor.wakes == before + 1)
         host.hear(.touched(isMatch: true, for: evaluation))
         #expect(sensor.wakes == before + 2 && host.awaitedTouch == nil)
+    }
+
+    /// What is held for a finger, as the owner's inspector has it.
+    private func isHeld(_ host: EnclaveHost) -> Bool {
+        host.read { enclave, _ in enclave.inspectClassKeys().keys["ak"] == .heldForBiometry }
+    }
+
+    @Test(
+        "PC-20, PC-33: after 48 hours nothing is held for a finger, and the sensor is told at once; before, it is held")
+    func heldKeysAreDropped() throws {
+        let sensor = ScriptedSensor("a")
+        let (host, _) = try host(sensor)
+        try host.change { ((), $0.lock(now: $1)) }
+        #expect(isHeld(host) && host.awaitedTouch != nil)
+        try host.advanceClock(by: 48 * 3600)
+        #expect(isHeld(host))
+        try host.change { ((), $0.lock(now: $1)) }
+        let wakes = sensor.wakes
+        try host.advanceClock(by: 1)
+        #expect(!isHeld(host) && host.awaitedTouch == nil && sensor.wakes == wakes + 1)
+    }
+
+    @Test("PC-33: the same where nothing happens but the time that goes by")
+    func heldKeysAreDroppedByTimeAlone() async throws {
+        let sensor = ScriptedSensor("a")
+        let clock = MovedClock()
+        let (host, _) = try host(sensor, clock: clock)
+        clock.advance(by: 48 * 3600)
+        try host.change { ((), $0.lock(now: $1)) }
+        #expect(isHeld(host))
+        clock.advance(by: 1)
+        let limit = ContinuousClock.now + .seconds(30)
+        while isHeld(host), .now < limit { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(!isHeld(host))
     }
 
     @Test("EV-26: a non-match that cannot be counted is the last")

@@ -27,6 +27,8 @@ package enum DeviceInterface {
         case notAllowed
         /// The service answers too late, or nothing that can be understood.
         case notAnswering
+        /// The templates, which could be read before, cannot be read now: nobody can say whether they are the same.
+        case templatesUnreadable
     }
 
     /// A sensor: a simulated one, or one that the enclave itself speaks to.

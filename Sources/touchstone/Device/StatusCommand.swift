@@ -94,6 +94,7 @@ extension DeviceInterface.Sensor {
         case .noReader: kind == .simulated ? "it is unplugged" : "fprintd has no reader"
         case .notAllowed: "fprintd does not let this user have the reader"
         case .notAnswering: "\(kind.rawValue) answers too late, or nonsense"
+        case .templatesUnreadable: "fprintd's templates cannot be read any more: let this user read them again"
         }
     }
 
