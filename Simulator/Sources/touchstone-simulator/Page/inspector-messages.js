@@ -82,8 +82,9 @@ export function showMessages() {
 
   function settle(isAtEnd) {
     const came = waiting.filter(isWanted).length;
-    const buttons = list.querySelectorAll("button");
-    if (buttons.length && !list.querySelector('button[tabindex="0"]')) buttons[buttons.length - 1].tabIndex = 0;
+    // The tab key leads to the newest, as long as nobody reads another.
+    const newestLine = [...list.querySelectorAll("button")].at(-1);
+    if (newestLine && !selected && !list.contains(document.activeElement)) rove(newestLine);
     empty.hidden = list.childElementCount > 0;
     setText(pause, isPaused ? "Go on" : "Pause");
     const hidden = messages.filter((message) => !isWanted(message)).length;
