@@ -5,7 +5,7 @@ import TouchstoneCore
 extension Enclave {
     /// Names the evaluation, or the lock screen, that a finger would help now.
     func awaitedTouch(now: Double) -> String? {
-        guard sensor != nil else { return nil }
+        guard state.sensor != nil else { return nil }
         if let evaluation { return evaluation.phase == .biometry && !isLocked ? evaluation.identifier : nil }
         let helps = isLocked && isEnrolled && !heldForBiometry.isEmpty && !isBiometryLockedOut(now: now)
         return helps ? Self.lockScreen : nil
@@ -18,7 +18,7 @@ extension Enclave {
     func biometryMeets(_ proof: Proof) -> Bool { state.sensor?.meets(proof) ?? proof.isMetByBiometry }
 
     mutating func hear(_ report: SensorReport, now: Double) -> [EnclaveEvent] {
-        guard sensor != nil else { return [] }
+        guard state.sensor != nil else { return [] }
         switch report {
         case .enrolled(let enrolment):
             take(enrolment)
@@ -59,7 +59,7 @@ extension Enclave {
     }
 
     /// Goes on without the sensor where an evaluation waits for it and it can help no more.
-    private mutating func biometryEnded(now: Double) -> [EnclaveEvent] {
+    mutating func biometryEnded(now: Double) -> [EnclaveEvent] {
         guard let evaluation, [.permission, .biometry, .retry].contains(evaluation.phase),
             let obstacle = biometryObstacle(of: evaluation, now: now)
         else { return [] }

@@ -176,9 +176,6 @@ internal import Glibc
         return signals
     }
 
-    /// Forgets what came before the last answer.
-    func forgetSignals() { signals = [] }
-
     private func keep(_ message: BusMessage) {
         guard signals.count < Limits.signals, let signal = message.signal(bytes: Limits.textBytes) else { return }
         signals.append(signal)

@@ -55,7 +55,7 @@ struct StatusCommand: ParsableCommand {
             if status.isSimulated {
                 StandardOutput.say("")
                 StandardOutput.say(
-                    "A simulated device is for development: its key file\(status.sensor == nil ? ", its finger" : "") and its "
+                    "A simulated device is for development: its key file\(status.sensor?.kind == .simulated ? ", its finger" : "") and its "
                         + "daemons are yours, so any program that runs as you can copy it, drive it or stop it.")
             }
         }
@@ -91,13 +91,14 @@ extension DeviceInterface.Sensor {
             kind == .pam
                 ? "there is no such PAM service, or touchstone-pam-verify is not installed"
                 : "fprintd is not running, and nothing starts it"
-        case .noReader: "fprintd has no reader"
+        case .noReader: kind == .simulated ? "it is unplugged" : "fprintd has no reader"
         case .notAllowed: "fprintd does not let this user have the reader"
         case .notAnswering: "\(kind.rawValue) answers too late, or nonsense"
         }
     }
 
     var worth: String {
+        if kind == .simulated { return "plugged in" }
         if isWeak { return "weak: a PAM service's word, as good as the passcode where either will do" }
         return areTemplatesRead
             ? "heard by the enclave itself; any change of what is enrolled is seen"
@@ -126,7 +127,6 @@ extension DeviceInterface.Status {
     private var biometryLine: String {
         guard biometryType != .none else { return "none" }
         let title = Biometry(biometryType).title
-        guard isSensorConnected else { return "\(title), the sensor is disconnected" }
         guard isEnrolled else { return "\(title), nothing enrolled" }
         return isBiometryLockedOut ? "\(title), the passcode is required first" : "\(title), enrolled"
     }

@@ -76,12 +76,13 @@ function sensorControls(button, act) {
   function draw() {
     if (!status) return;
     const face = isFace(status.biometryType);
+    const isSimulated = status.sensor?.kind === "simulated";
     setText(title, face ? "Face ID" : status.biometryType ? "Touch ID" : "Sensor");
     setText(note, !status.biometryType ? "This device has no sensor."
-      : status.sensor ? `Its sensor is real: ${plain(status.sensor.name ?? status.sensor.kind, 60)}. Touch it, or look at it, yourself.`
+      : !isSimulated ? `Its sensor is real: ${plain(status.sensor.name ?? status.sensor.kind, 60)}. Touch it, or look at it, yourself.`
       : fingers.length === 0 ? `Nothing is enrolled: Settings can add a ${face ? "face" : "finger"}.` : "");
     note.hidden = !note.textContent;
-    const choices = !status.biometryType || status.sensor ? [] : [
+    const choices = !isSimulated ? [] : [
       ...fingers.map((finger) => ({ testid: `finger-${finger}`, words: `${face ? "Look as" : "Touch with"} ${plain(finger, 40)}`, finger })),
       { testid: "finger-nomatch", words: face ? "Look as somebody else" : "Touch with another finger", finger: null },
       ...(face ? [{ testid: "look-away", words: "Look away", finger: undefined }] : []),
@@ -91,12 +92,12 @@ function sensorControls(button, act) {
       make: ({ testid, words, finger }) => button(testid, words, () => (face ? look(finger) : present(finger)), "touch"),
       update: (made, { finger }) => face && made.setAttribute("aria-pressed", looking === finger),
     });
-    plug.hidden = !status.biometryType || Boolean(status.sensor);
-    setText(plug.firstChild, status.isSensorConnected === false ? "Plug the sensor in" : "Unplug the sensor");
+    plug.hidden = !isSimulated;
+    setText(plug.firstChild, status.sensor?.problem ? "Plug the sensor in" : "Unplug the sensor");
   }
 
   async function connectSensor() {
-    const isConnected = status?.isSensorConnected === false;
+    const isConnected = Boolean(status?.sensor?.problem);
     await act("Device.SetSensorConnected", { isConnected }, isConnected ? "The sensor is plugged in." : "The sensor is unplugged.");
   }
 

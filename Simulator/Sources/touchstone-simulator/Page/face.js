@@ -76,7 +76,7 @@ function lockScreen() {
       return;
     }
     wasLocked = true;
-    const needsPasscode = !status.isEnrolled || status.isSensorConnected === false || !status.wasUnlockedSinceBoot || status.isBiometryLockedOut;
+    const needsPasscode = !status.isEnrolled || status.sensor?.problem || !status.wasUnlockedSinceBoot || status.isBiometryLockedOut;
     setText(hint, lockHint(status));
     const isSensing = !needsPasscode && !status.isPasscodeDisabled;
     replaceChildren(sensor, isSensing ? (isFace(status.biometryType) ? faceGlyph() : fingerprint()) : null);
@@ -96,7 +96,7 @@ function lockScreen() {
 function lockHint(status) {
   const sensor = isFace(status.biometryType) ? "Face ID" : "Touch ID";
   if (status.isPasscodeDisabled) return "Device unavailable: after too many wrong passcodes it takes no more.";
-  if (!status.isEnrolled || status.isSensorConnected === false) return "Enter the passcode.";
+  if (!status.isEnrolled || status.sensor?.problem) return "Enter the passcode.";
   if (!status.wasUnlockedSinceBoot) return `${sensor} requires your passcode when the device restarts.`;
   if (status.isBiometryLockedOut) return `Your passcode is required to enable ${sensor}.`;
   return isFace(status.biometryType) ? "Look at the device, or enter the passcode." : "Touch the sensor, or enter the passcode.";

@@ -124,7 +124,7 @@ export function showSettings(panel) {
     if (!status.biometryType) return null;
     const face = isFace(status.biometryType);
     const thing = face ? "face" : "finger";
-    if (status.sensor) {
+    if (status.sensor.kind !== "simulated") {
       return section(biometryNames[status.biometryType],
         element("p", { class: "note", testid: "enrolled-elsewhere" },
           `What is enrolled is kept by ${plain(status.sensor.name ?? status.sensor.kind, 60)}: its own programs add and remove.`));

@@ -55,6 +55,12 @@ export function plain(text, length = 256) {
   return characters.length > length ? `${characters.slice(0, length - 1).join("")}…` : clean;
 }
 
+/// What an app is called: as the device knows it, else the end of its identifier. apps: those of `onApps`.
+export function appName(identifier, apps = []) {
+  const known = apps.find((app) => app.identifier === identifier);
+  return plain(known?.name ?? (identifier.split(/[/:]/).pop() || identifier), 60);
+}
+
 export const biometryNames = { 0: "no sensor", 1: "Touch ID", 2: "Face ID", 4: "Optic ID" };
 
 /// Whether the sensor is looked at, not touched.
