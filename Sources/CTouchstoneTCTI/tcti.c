@@ -63,30 +63,34 @@ static TSS2_RC transmit(TSS2_TCTI_CONTEXT *context, size_t size, const uint8_t *
     return TSS2_RC_SUCCESS;
 }
 
-// The whole answer at once: a device gives the rest of one that was read in part to nobody.
+// The length that the answer's header says, once that is there.
+static size_t wanted_bytes(const touchstone_tcti *tcti) {
+    if (tcti->received < HEADER) return HEADER;
+    const uint8_t *length = tcti->answer + 2;
+    return (size_t)length[0] << 24 | (size_t)length[1] << 16 | (size_t)length[2] << 8 | length[3];
+}
+
+// Reads the whole answer at once: a device gives the rest of one that was read in part to nobody. Asked for the length alone, keeps it.
 static TSS2_RC receive(TSS2_TCTI_CONTEXT *context, size_t *size, uint8_t *answer, int32_t timeout) {
     (void)timeout;
     touchstone_tcti *tcti = (touchstone_tcti *)context;
-    size_t wanted = HEADER;
-    while (tcti->received < wanted) {
+    while (tcti->received < wanted_bytes(tcti)) {
         if (!wait_until(tcti, POLLIN)) return TSS2_TCTI_RC_IO_ERROR;
         ssize_t count = read(tcti->descriptor, tcti->answer + tcti->received, MAXIMUM - tcti->received);
         if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
         if (count <= 0) return TSS2_TCTI_RC_NO_CONNECTION;
         tcti->received += (size_t)count;
-        if (tcti->received >= HEADER) {
-            const uint8_t *length = tcti->answer + 2;
-            wanted = (size_t)length[0] << 24 | (size_t)length[1] << 16 | (size_t)length[2] << 8 | length[3];
-            if (wanted < HEADER || wanted > MAXIMUM || tcti->received > wanted) return TSS2_TCTI_RC_MALFORMED_RESPONSE;
-        }
+        if (wanted_bytes(tcti) > MAXIMUM) return TSS2_TCTI_RC_MALFORMED_RESPONSE;
     }
+    size_t length = wanted_bytes(tcti);
+    if (length != tcti->received) return TSS2_TCTI_RC_MALFORMED_RESPONSE;
     if (answer != NULL) {
-        if (*size < wanted) return TSS2_TCTI_RC_INSUFFICIENT_BUFFER;
-        memcpy(answer, tcti->answer, wanted);
-        explicit_bzero(tcti->answer, wanted);
+        if (*size < length) return TSS2_TCTI_RC_INSUFFICIENT_BUFFER;
+        memcpy(answer, tcti->answer, length);
+        explicit_bzero(tcti->answer, length);
         tcti->received = 0;
     }
-    *size = wanted;
+    *size = length;
     return TSS2_RC_SUCCESS;
 }
 

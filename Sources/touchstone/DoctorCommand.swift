@@ -46,7 +46,7 @@ private struct Report {
                 "a key file: whoever copies the device's directory can guess its passcode elsewhere, as fast as they like"
             )
         } else {
-            add(.good, "root of trust", "\(PlainText.line(status.rootOfTrust)): a copied directory opens nowhere else")
+            addTPM(status.rootOfTrust)
         }
         if status.rootOfTrust == "software" {
             add(
@@ -86,6 +86,20 @@ private struct Report {
         add(
             status.hasAgent ? .good : .warning, "agent",
             status.hasAgent ? "connected" : "none, so nothing can ask the owner: run 'touchstone agent'")
+    }
+
+    private mutating func addTPM(_ kind: String) {
+        guard kind == "tpm2" else {
+            return add(
+                .warning, "root of trust",
+                "\(PlainText.line(kind)): a TPM that is a program, of this machine's or of what it runs on. Whoever has its files "
+                    + "can copy it, guess the passcode elsewhere and put old copies back")
+        }
+        add(
+            .good, "root of trust",
+            "a TPM 2.0: a copied directory opens nowhere else, and the passcode is guessed on this machine alone, at the TPM's pace. "
+                + "Root can still use what is open while the device is on; no PCRs are asked for, so it opens for whatever boots here")
+        add(.good, "old copies", "an older copy of the device's files that is put back is told by a counter in the TPM")
     }
 
     private mutating func add(_ sensor: DeviceInterface.Sensor) {

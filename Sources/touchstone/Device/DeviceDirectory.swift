@@ -74,6 +74,26 @@ enum DeviceDirectory {
         try? FileManager.default.removeItem(at: paths.runtime)
     }
 
+    /// Whether its root of trust is a TPM.
+    static func hasTPM(_ paths: DevicePaths) -> Bool {
+        FileManager.default.fileExists(atPath: EnclaveFiles(paths.enclave).rootTPM.path)
+    }
+
+    /// Takes out of a TPM what creations and removals left there that were cut off; what cannot be reached waits for the next time.
+    static func sweep() {
+        let devices = DevicePaths.devices()
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: devices.path)) ?? [] {
+            let directory = devices.appendingPathComponent(name)
+            let enclave = directory.appendingPathComponent("enclave")
+            guard [".create-", ".erase-"].contains(where: name.hasPrefix),
+                let process = name.split(separator: "-").last.flatMap({ pid_t($0) }), kill(process, 0) != 0, errno == ESRCH,
+                FileManager.default.fileExists(atPath: EnclaveFiles(enclave).rootTPM.path),
+                (try? Program.enclave.forget(enclave)) == true
+            else { continue }
+            try? FileManager.default.removeItem(at: directory)
+        }
+    }
+
     /// The sensor the device was created with, as far as is known while it is off.
     static func biometry(_ paths: DevicePaths) -> Biometry? {
         guard let text = try? String(contentsOf: paths.state.appendingPathComponent(biometryFile), encoding: .utf8)
