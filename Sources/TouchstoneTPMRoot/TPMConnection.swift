@@ -156,6 +156,7 @@ import TouchstoneMemory
         for first in [TOUCHSTONE_TRANSIENT_FIRST, TOUCHSTONE_LOADED_SESSION_FIRST] {
             var more = TPMI_YES_NO()
             var found: UnsafeMutablePointer<TPMS_CAPABILITY_DATA>?
+            var isCut = false
             defer { unsafe Esys_Free(found) }
             try command {
                 unsafe Esys_GetCapability(
@@ -164,9 +165,11 @@ import TouchstoneMemory
             var handles = unsafe found!.pointee.data.handles
             unsafe withUnsafeBytes(of: &handles.handle) { list in
                 for unsafe handle in unsafe list.bindMemory(to: TPM2_HANDLE.self).prefix(Int(min(handles.count, Limits.handles))) {
-                    unsafe Tss2_Sys_FlushContext(system, handle)
+                    let response = tried { unsafe Tss2_Sys_FlushContext(system, handle) }
+                    if response.code == .lost { isCut = true }
                 }
             }
+            if isCut { throw fail(.lost) }
         }
     }
 

@@ -105,6 +105,9 @@ package final class TPMRoot: RootOfTrust {
         try TPMRootFile.forget(TPMRootFile(storage))
     }
 
+    /// How the TPM's own counter of wrong values stands.
+    func attempts() throws -> TPMConnection.Attempts { try use { try $0.attempts() } }
+
     /// Gives the TPM to `body`; connects again where the connection that is there does not hold any more.
     ///
     /// What `body` does may be done twice.
