@@ -55,14 +55,6 @@ package struct TPMError: Error, Hashable, CustomStringConvertible {
         case .refused(let number): "the TPM at \(address) refused: code 0x\(String(number, radix: 16))"
         }
     }
-
-    /// Whether the same may work without anybody doing anything.
-    package var isPassing: Bool {
-        switch code {
-        case .busy, .lost, .lockedOut, .missing: true
-        default: false
-        }
-    }
 }
 
 /// A response code, as tpm2-tss gives it: the layer that it is of in the upper half.

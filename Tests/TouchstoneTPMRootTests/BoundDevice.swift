@@ -29,7 +29,9 @@ final class BoundDevice {
 
     let directory: URL
     let recoveryKey = RecoveryKey()
-    private(set) var root: any RootOfTrust
+    /// Held for as long as the device is on, and from its creation to its first boot: swtpm serves one at a time.
+    private var held: (any RootOfTrust)?
+    var root: any RootOfTrust { get throws { try #require(held) } }
     private(set) var host: EnclaveHost?
     private var events = Events()
     private let reported = Reports()
@@ -43,14 +45,15 @@ final class BoundDevice {
         let files = EnclaveFiles(directory)
         if let address {
             let tpm = try TPMRoot.create(PrivateFile(files.rootTPM), address: address, recoveryKey: recoveryKey)
-            root = tpm
+            held = tpm
             try PrivateFile(files.state).replace(
                 Enclave.create(
                     isSimulated: true, biometryType: .touchID, root: tpm, revision: tpm.read(),
                     recoveryKey: recoveryKey.privateKey.publicKey.rawRepresentation))
         } else {
             try FileRoot.create(files.rootKey)
-            root = try FileRoot(files.rootKey)
+            let root = try FileRoot(files.rootKey)
+            held = root
             try PrivateFile(files.state).replace(Enclave.create(isSimulated: true, biometryType: .touchID, root: root))
         }
     }
@@ -61,12 +64,18 @@ final class BoundDevice {
         return try TPMRoot(PrivateFile(files.rootTPM))
     }
 
-    /// Also after it was on: everything that is not on the disk or in the TPM is forgotten.
-    func boot() throws {
+    func turnOff() {
         host?.watch(nil)
         host = nil
+        held = nil
+    }
+
+    /// Also after it was on: everything that is not on the disk or in the TPM is forgotten.
+    func boot() throws {
+        turnOff()
         events = Events()
-        root = try Self.root(in: directory)
+        let root = try Self.root(in: directory)
+        held = root
         let host = try EnclaveHost(
             storage: PrivateFile(files.state), root: root, clock: StandingClock(), counter: root as? any RevisionCounter,
             newPasscodeCost: { .minimum }, report: { [reported] line in reported.lines.withLock { $0.append(line) } })
@@ -81,6 +90,14 @@ final class BoundDevice {
 
     var isPasscodeSet: Bool { get throws { try #require(host).read { enclave, _ in enclave.isPasscodeSet } } }
     var failures: Int { get throws { try #require(host).read { enclave, _ in enclave.state.passcodeFailures } } }
+
+    /// As the state has it.
+    var passcode: EnclaveState.Passcode {
+        get throws {
+            let running = try #require(host)
+            return try #require(running.read { enclave, _ in enclave.state.passcode })
+        }
+    }
 
     func unlock(_ passcode: String) throws -> Verdict {
         let entry = try seal([passcode], for: .unlock)

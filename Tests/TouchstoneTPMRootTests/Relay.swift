@@ -113,7 +113,7 @@ final class Relay: Sendable {
     }
 
     private static func send(_ bytes: [UInt8], _ descriptor: Int32) -> Bool {
-        Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL.rawValue)) == bytes.count
+        Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
     }
 
     private static func withAddress(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {

@@ -64,7 +64,7 @@ import TouchstoneMemory
             #expect(relay.codes.contains(code), "\(String(code, radix: 16)) was not heard")
         }
         let root = try #require(device.root as? TPMRoot)
-        let passcode = try #require(try #require(device.host).read { enclave, _ in enclave.state.passcode })
+        let passcode = try device.passcode
         let file = try TPMRootFile(rootFile)
         let secret = try Sealed.open(file.recovery, with: device.recoveryKey.privateKey, "io.touchstone root recovery")
         #expect(try root.derive("a", Data()).bytes == Self.hmac(secret, "a"), "this is the root's secret")
@@ -95,7 +95,7 @@ import TouchstoneMemory
 
     @Test("A cleared TPM is told from another one, and from none")
     func identities() throws {
-        _ = try BoundDevice(in: directory.url, address: tpm.address)
+        try BoundDevice(in: directory.url, address: tpm.address).turnOff()
         #expect(openError() == nil)
         try tpm.tool("tpm2_clear")
         #expect(openError() == .cleared)
@@ -112,8 +112,7 @@ import TouchstoneMemory
 
     @Test("A primary key with another Name is refused before anything is sent that depends on it")
     func substitutedName() throws {
-        let device = try BoundDevice(in: directory.url, address: tpm.address)
-        _ = device
+        try BoundDevice(in: directory.url, address: tpm.address).turnOff()
         let attacker = try SoftwareTPM()
         let relay = try Relay(to: tpm.socket)
         defer { relay.close() }
@@ -148,6 +147,7 @@ import TouchstoneMemory
         let device = try BoundDevice(in: directory.url, address: relay.address)
         try device.boot()
         #expect(try device.change(from: "", to: "1234") == .right)
+        device.turnOff()
         let old = Mutex<[UInt8]?>(nil)
         for isOld in [false, true] {
             relay.treat { command, _ in
@@ -180,7 +180,7 @@ import TouchstoneMemory
         let device = try BoundDevice(in: directory.url, address: tpm.address)
         try device.boot()
         #expect(try device.change(from: "", to: "1234") == .right)
-        let passcode = try #require(try #require(device.host).read { enclave, _ in enclave.state.passcode })
+        let passcode = try device.passcode
         let derivation = PasscodeDerivation(
             passcode: SecretBytes("1234".utf8), salt: passcode.salt, cost: passcode.cost, root: device.root)
         // Without the gate, the right passcode opens nothing.
@@ -240,7 +240,7 @@ import TouchstoneMemory
     func later() throws {
         let relay = try Relay(to: tpm.socket)
         defer { relay.close() }
-        _ = try BoundDevice(in: directory.url, address: relay.address)
+        try BoundDevice(in: directory.url, address: relay.address).turnOff()
         let retry: [UInt8] = [0x80, 0x01, 0, 0, 0, 10, 0, 0, 0x09, 0x22]
         let asked = Mutex(0)
         relay.treat { command, _ in
@@ -292,6 +292,7 @@ import TouchstoneMemory
         try device.boot()
         let old = try #require(try stateFile.load())
         #expect(try device.change(from: "", to: "1234") == .right)
+        device.turnOff()
         let new = try #require(try stateFile.load())
         tpm.turnOff()
         try tpm.turnOn()
@@ -303,9 +304,7 @@ import TouchstoneMemory
 
     @Test("A counter that was taken away is missed; one that is put in its place without our value is not believed")
     func counterGone() throws {
-        var device: BoundDevice? = try BoundDevice(in: directory.url, address: tpm.address)
-        device = nil
-        _ = device
+        try BoundDevice(in: directory.url, address: tpm.address).turnOff()
         let index = String(format: "0x%x", try TPMRootFile(rootFile).counter)
         try tpm.tool("tpm2_nvundefine", "-C", "o", index)
         do {
@@ -336,6 +335,7 @@ import TouchstoneMemory
                         revision: revision))
             }
         }
+        device.turnOff()
         let files = try [stateFile.load(), rootFile.load()]
         #expect(throws: TPMError.self) { try recover(RecoveryKey(), "1234") }
         #expect(throws: RecoveryError.wrongPasscode) { try recover(device.recoveryKey, "4321") }
