@@ -27,6 +27,12 @@ final class SoftwareTPM {
     init() throws {
         directory = try Directory()
         try turnOn()
+        try allow(tries: 32)
+    }
+
+    /// So many wrong values before the dictionary-attack logic locks; one is forgotten every ten minutes.
+    func allow(tries: Int) throws {
+        try tool("tpm2_dictionarylockout", "-s", "-n", "\(tries)", "-t", "600", "-l", "600")
     }
 
     deinit { turnOff() }

@@ -162,15 +162,19 @@ import TouchstoneMemory
                     }
                 }
             }
-            #expect(throws: TPMError.self) {
+            if code == Code.increment {
+                // Looked at again over another session: it did count, whatever the answer was.
                 let root = try TPMRoot(rootFile)
                 let revision = try #require(try root.read())
                 try root.advance(to: revision + 1)
+                #expect(try root.read() == revision + 1)
+            } else {
+                #expect(throws: TPMError.self) { _ = try TPMRoot(rootFile).read() }
             }
             #expect(relay.codes.contains(code))
         }
         relay.treat { _, _ in .passed }
-        _ = try TPMRoot(rootFile)
+        _ = try TPMRoot(rootFile).read()
     }
 
     // MARK: guesses
@@ -181,7 +185,7 @@ import TouchstoneMemory
         try device.boot()
         #expect(try device.change(from: "", to: "1234") == .right)
         let passcode = try device.passcode
-        let derivation = PasscodeDerivation(
+        let derivation = try PasscodeDerivation(
             passcode: SecretBytes("1234".utf8), salt: passcode.salt, cost: passcode.cost, root: device.root)
         // Without the gate, the right passcode opens nothing.
         #expect(ClassKeys(passcode.classKeys, under: try derivation.run()) == nil)
@@ -195,7 +199,7 @@ import TouchstoneMemory
 
     @Test("Ours come first: the TPM's last try is never used, and its counter counts no more than what was wrong")
     func budget() throws {
-        try tpm.tool("tpm2_dictionarylockout", "-s", "-n", "3", "-t", "600", "-l", "600")
+        try tpm.allow(tries: 3)
         let device = try BoundDevice(in: directory.url, address: tpm.address)
         try device.boot()
         #expect(try device.change(from: "", to: "1234") == .right)
@@ -250,7 +254,7 @@ import TouchstoneMemory
                 return asked <= 12 ? .answered { _ in retry } : .passed
             }
         }
-        #expect(openError() == nil, "it is asked often enough")
+        #expect(openError() == nil, "it is asked often enough: \(relay.codes.map { String($0, radix: 16) })")
         relay.treat { command, _ in command.code == Code.createPrimary ? .answered { _ in retry } : .passed }
         #expect(openError() == .busy)
     }
