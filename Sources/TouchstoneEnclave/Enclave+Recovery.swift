@@ -38,7 +38,9 @@ extension Enclave {
     ) throws -> Data {
         var (state, deviceKey) = try decoded(stateFile, root)
         if let kept = state.passcode {
-            guard state.passcodeFailures < PasscodePolicy().maximumFailures else { throw RecoveryError.passcodeDisabled }
+            guard state.passcodeFailures < PasscodePolicy().maximumFailures else {
+                throw RecoveryError.passcodeDisabled
+            }
             guard let passcode else { throw RecoveryError.wrongPasscode }
             guard let recovery = kept.gate?.recovery,
                 let secret = try? Sealed.open(recovery, with: recoveryKey, PasscodeGate.recoveryPurpose)
@@ -52,7 +54,9 @@ extension Enclave {
         return try EnclaveStateFile.encode(state, key: deviceKey.derive("state"))
     }
 
-    private static func decoded(_ file: Data, _ root: any RootOfTrust) throws -> (state: EnclaveState, deviceKey: SecretBytes) {
+    private static func decoded(_ file: Data, _ root: any RootOfTrust) throws -> (
+        state: EnclaveState, deviceKey: SecretBytes
+    ) {
         let deviceKey = try root.derive("device key", Data())
         return (try EnclaveStateFile.decode(file, key: deviceKey.derive("state")), deviceKey)
     }

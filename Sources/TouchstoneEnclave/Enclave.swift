@@ -113,7 +113,7 @@ package struct Enclave {
             throw EnclaveStateError.corrupt
         }
         self.keys = keys
-        sensor = state.sensor.map { 
+        sensor = state.sensor.map {
             .init(kind: $0.kind, name: nil, problem: .starting, isWeak: $0.kind == .pam, areTemplatesRead: false)
         }
         log = LogChain(deviceKey: deviceKey, kept: state.log)

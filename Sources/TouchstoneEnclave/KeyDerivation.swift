@@ -140,13 +140,17 @@ struct PasscodeDerivation: Sendable {
         let recovery = try recoveryKey.map {
             try Sealed.seal(secret, to: .init(rawRepresentation: $0), PasscodeGate.recoveryPurpose)
         }
-        return try (ungated.joined(with: secret).derive("gated passcode key"), close(secret, ungated, recovery: recovery))
+        return try (
+            ungated.joined(with: secret).derive("gated passcode key"), close(secret, ungated, recovery: recovery)
+        )
     }
 
     /// As `make`, for a passcode whose gate's secret is known.
     func remake(_ secret: SecretBytes, recovery: Data?) throws -> (key: SecretBytes, gate: PasscodeGate?) {
         let ungated = try derived()
-        return try (ungated.joined(with: secret).derive("gated passcode key"), close(secret, ungated, recovery: recovery))
+        return try (
+            ungated.joined(with: secret).derive("gated passcode key"), close(secret, ungated, recovery: recovery)
+        )
     }
 
     private func close(_ secret: SecretBytes, _ ungated: SecretBytes, recovery: Data?) throws -> PasscodeGate? {
@@ -198,7 +202,8 @@ package enum Sealed {
     package static func seal(
         _ secret: SecretBytes, to publicKey: Curve25519.KeyAgreement.PublicKey, _ purpose: String
     ) throws -> Data {
-        var sender = try HPKE.Sender(recipientKey: publicKey, ciphersuite: .Curve25519_SHA256_ChachaPoly, info: Data(purpose.utf8))
+        var sender = try HPKE.Sender(
+            recipientKey: publicKey, ciphersuite: .Curve25519_SHA256_ChachaPoly, info: Data(purpose.utf8))
         let ciphertext = unsafe try secret.withUnsafeBytes { unsafe try sender.seal($0) }
         return sender.encapsulatedKey + ciphertext
     }

@@ -9,7 +9,8 @@ struct TPMAddress: Hashable, Sendable {
         self.text = text
         let prefixes = ["device:": false, "swtpm:path=": true]
         guard let (prefix, isSocket) = prefixes.first(where: { text.hasPrefix($0.key) }),
-            case let path = String(text.dropFirst(prefix.count)), path.hasPrefix("/"), path.utf8.count <= Self.maximumPathBytes,
+            case let path = String(text.dropFirst(prefix.count)), path.hasPrefix("/"),
+            path.utf8.count <= Self.maximumPathBytes,
             !path.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
         else { throw TPMError(code: .badAddress, address: text) }
         self.path = path

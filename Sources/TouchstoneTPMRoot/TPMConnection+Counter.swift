@@ -32,7 +32,8 @@ extension TPMConnection {
     ///
     /// - Parameter body: Gets what reads it and what counts one.
     func withCounter<Result>(
-        _ index: UInt32, value: SecretBytes, _ body: (_ read: () throws -> UInt64, _ increment: () throws -> Void) throws -> Result
+        _ index: UInt32, value: SecretBytes,
+        _ body: (_ read: () throws -> UInt64, _ increment: () throws -> Void) throws -> Result
     ) throws -> Result {
         let handle = try counter(index)
         defer { forget(handle) }
@@ -45,7 +46,7 @@ extension TPMConnection {
         let handle: Handle
         do {
             handle = try counter(index)
-        } catch where error.code == .counterGone {
+        } catch  where error.code == .counterGone {
             return false
         }
         try encrypt(command: false, answer: false)

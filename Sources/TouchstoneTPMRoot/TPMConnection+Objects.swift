@@ -15,7 +15,9 @@ extension TPMConnection {
     /// - Parameters:
     ///   - value: What opens it; nil: being there does.
     ///   - countsWrongValues: Whether wrong ones count in the TPM's dictionary-attack counter.
-    func seal(_ secret: SecretBytes, under value: SecretBytes?, countsWrongValues: Bool) throws(TPMError) -> SealedObject {
+    func seal(_ secret: SecretBytes, under value: SecretBytes?, countsWrongValues: Bool) throws(TPMError)
+        -> SealedObject
+    {
         var sensitive = TPM2B_SENSITIVE_CREATE()
         defer { unsafe withUnsafeMutableBytes(of: &sensitive) { unsafe explicit_bzero($0.baseAddress!, $0.count) } }
         sensitive.sensitive.data.size = UInt16(secret.count)
@@ -36,7 +38,8 @@ extension TPMConnection {
         try encrypt(command: true, answer: true)
         try command {
             unsafe Esys_Create(
-                context, primary, session, ESYS_TR_NONE, ESYS_TR_NONE, &sensitive, &template, &outside, &selection, &closed, &area,
+                context, primary, session, ESYS_TR_NONE, ESYS_TR_NONE, &sensitive, &template, &outside, &selection,
+                &closed, &area,
                 nil, nil, nil)
         }
         var bytes = [UInt8](repeating: 0, count: MemoryLayout<TPM2B_PUBLIC>.size)
@@ -45,21 +48,27 @@ extension TPMConnection {
         let publicArea = Data(bytes.prefix(count))
         bytes = [UInt8](repeating: 0, count: MemoryLayout<TPM2B_PRIVATE>.size)
         count = 0
-        guard unsafe Tss2_MU_TPM2B_PRIVATE_Marshal(closed, &bytes, bytes.count, &count) == 0 else { throw fail(.tampered) }
+        guard unsafe Tss2_MU_TPM2B_PRIVATE_Marshal(closed, &bytes, bytes.count, &count) == 0 else {
+            throw fail(.tampered)
+        }
         return SealedObject(publicArea: publicArea, privateArea: Data(bytes.prefix(count)))
     }
 
     /// What `object` keeps; nil where `value` is wrong, which then was counted.
     ///
     /// - Parameter asking: Called right before the TPM hears of the value.
-    func unseal(_ object: SealedObject, with value: SecretBytes?, asking: () -> Void = {}) throws(TPMError) -> SecretBytes? {
+    func unseal(_ object: SealedObject, with value: SecretBytes?, asking: () -> Void = {}) throws(TPMError)
+        -> SecretBytes?
+    {
         var area = TPM2B_PUBLIC()
         var closed = TPM2B_PRIVATE()
         var offset = 0
-        let isRead = unsafe Tss2_MU_TPM2B_PUBLIC_Unmarshal([UInt8](object.publicArea), object.publicArea.count, &offset, &area)
+        let isRead = unsafe Tss2_MU_TPM2B_PUBLIC_Unmarshal(
+            [UInt8](object.publicArea), object.publicArea.count, &offset, &area)
         offset = 0
         guard isRead == 0,
-            unsafe Tss2_MU_TPM2B_PRIVATE_Unmarshal([UInt8](object.privateArea), object.privateArea.count, &offset, &closed) == 0
+            unsafe Tss2_MU_TPM2B_PRIVATE_Unmarshal(
+                [UInt8](object.privateArea), object.privateArea.count, &offset, &closed) == 0
         else { throw fail(.badFile(reason: "or the state holds something that no TPM made")) }
         var handle: Handle = ESYS_TR_NONE
         try encrypt(command: true, answer: true)

@@ -34,7 +34,8 @@ extension TPMConnection {
         defer { unsafe Esys_Free(found) }
         try command {
             unsafe Esys_GetCapability(
-                context, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, TPM2_CAP(TPM2_CAP_TPM_PROPERTIES), first, count, &more, &found)
+                context, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, TPM2_CAP(TPM2_CAP_TPM_PROPERTIES), first, count,
+                &more, &found)
         }
         var list = unsafe found!.pointee.data.tpmProperties
         let known = Int(min(list.count, count))

@@ -61,12 +61,14 @@ import TouchstoneMemory
         if address.isSocket { try flushLeftovers() }
         (primary, name) = try makePrimary(ESYS_TR_RH_OWNER)
         if let pinned, pinned.name != name {
-            throw fail(pinned.endorsementName != nil && pinned.endorsementName == endorsementName() ? .cleared : .replaced)
+            throw fail(
+                pinned.endorsementName != nil && pinned.endorsementName == endorsementName() ? .cleared : .replaced)
         }
         var cipher = TOUCHSTONE_SESSION_CIPHER
         try command {
             unsafe Esys_StartAuthSession(
-                context, primary, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, nil, TPM2_SE(TPM2_SE_HMAC), &cipher,
+                context, primary, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, nil, TPM2_SE(TPM2_SE_HMAC),
+                &cipher,
                 TPM2_ALG_SHA256, &session)
         }
     }
@@ -138,7 +140,8 @@ import TouchstoneMemory
         defer { unsafe Esys_Free(made) }
         try command {
             unsafe Esys_CreatePrimary(
-                context, hierarchy, ESYS_TR_PASSWORD, ESYS_TR_NONE, ESYS_TR_NONE, &sensitive, &template, &outside, &selection,
+                context, hierarchy, ESYS_TR_PASSWORD, ESYS_TR_NONE, ESYS_TR_NONE, &sensitive, &template, &outside,
+                &selection,
                 &handle, &made, nil, nil, nil)
         }
         // Computed here: the Name that comes with the answer is only the answerer's word.
@@ -160,11 +163,14 @@ import TouchstoneMemory
             defer { unsafe Esys_Free(found) }
             try command {
                 unsafe Esys_GetCapability(
-                    context, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, TPM2_CAP(TPM2_CAP_HANDLES), first, Limits.handles, &more, &found)
+                    context, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, TPM2_CAP(TPM2_CAP_HANDLES), first,
+                    Limits.handles, &more, &found)
             }
             var handles = unsafe found!.pointee.data.handles
             unsafe withUnsafeBytes(of: &handles.handle) { list in
-                for unsafe handle in unsafe list.bindMemory(to: TPM2_HANDLE.self).prefix(Int(min(handles.count, Limits.handles))) {
+                for unsafehandle in unsafe list.bindMemory(to: TPM2_HANDLE.self).prefix(
+                    Int(min(handles.count, Limits.handles)))
+                {
                     let response = tried { unsafe Tss2_Sys_FlushContext(system, handle) }
                     if response.code == .lost { isCut = true }
                 }

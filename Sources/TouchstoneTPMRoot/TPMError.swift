@@ -37,7 +37,8 @@ package struct TPMError: Error, Hashable, CustomStringConvertible {
         case .missing(let reason):
             "the TPM at \(address) cannot be opened: \(reason). Is there one, is it on in the firmware's settings, and may this "
                 + "user open it (group tss)?"
-        case .busy: "the TPM at \(address) is busy with another program: try again, or use /dev/tpmrm0, which programs share"
+        case .busy:
+            "the TPM at \(address) is busy with another program: try again, or use /dev/tpmrm0, which programs share"
         case .lost: "the TPM at \(address) stopped answering: restart the machine if it does not come back"
         case .cleared:
             "the TPM at \(address) was cleared since this device was created; what it kept is gone: \(recover)"

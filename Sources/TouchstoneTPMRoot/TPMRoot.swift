@@ -41,8 +41,12 @@ package final class TPMRoot: RootOfTrust {
     /// What is kept is written before the TPM's counter is made: whatever is cut off there can be forgotten by it.
     ///
     /// - Throws: `TPMError`, and what the storage throws.
-    package static func create(_ storage: any EnclaveStorage, address: String, recoveryKey: RecoveryKey) throws -> TPMRoot {
-        guard try storage.load() == nil else { throw TPMError(code: .badFile(reason: "exists already"), address: address) }
+    package static func create(_ storage: any EnclaveStorage, address: String, recoveryKey: RecoveryKey) throws
+        -> TPMRoot
+    {
+        guard try storage.load() == nil else {
+            throw TPMError(code: .badFile(reason: "exists already"), address: address)
+        }
         return try make(.random(count: length), storage, address: address, recoveryKey: recoveryKey)
     }
 
@@ -50,7 +54,8 @@ package final class TPMRoot: RootOfTrust {
     ///
     /// The storage is as it was until `prepared` returns, which gets the new root and its counter's value.
     package static func recover(
-        _ storage: any EnclaveStorage, address: String?, recoveryKey: RecoveryKey, prepared: (TPMRoot, () throws -> UInt64) throws -> Void
+        _ storage: any EnclaveStorage, address: String?, recoveryKey: RecoveryKey,
+        prepared: (TPMRoot, () throws -> UInt64) throws -> Void
     ) throws {
         let old = try TPMRootFile(storage)
         let address = address ?? old.address
@@ -139,7 +144,9 @@ extension TPMRoot: RevisionCounter {
     package func read() throws -> UInt64? { try value() }
 
     private func value() throws -> UInt64 {
-        try use { try $0.withCounter(self.file.counter, value: Self.counterValue(self.secret)) { read, _ in try read() } }
+        try use {
+            try $0.withCounter(self.file.counter, value: Self.counterValue(self.secret)) { read, _ in try read() }
+        }
     }
 
     /// Counts up to `revision`, which is one more than before but where the TPM was away meanwhile.

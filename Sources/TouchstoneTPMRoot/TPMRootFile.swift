@@ -30,7 +30,8 @@ struct TPMRootFile: Codable, Sendable {
             throw TPMError(code: .badFile(reason: "cannot be read"), address: "")
         }
         guard file.version == 1 else {
-            throw TPMError(code: .badFile(reason: "has version \(file.version): update Touchstone"), address: file.address)
+            throw TPMError(
+                code: .badFile(reason: "has version \(file.version): update Touchstone"), address: file.address)
         }
         guard Self.indices.contains(file.counter) else {
             throw TPMError(code: .badFile(reason: "names an index that is not ours"), address: file.address)

@@ -61,7 +61,8 @@ enum EnclaveProgram {
                 fail(
                     "the state file is older than one that was here before: it was put back from a copy, which would give passcode "
                         + "tries back. Put the newest one in its place; or, to go on with this one, restart the machine or log out, "
-                        + "and where the device is bound to a TPM run 'touchstone device recover' with its recovery key", EX_CONFIG)
+                        + "and where the device is bound to a TPM run 'touchstone device recover' with its recovery key",
+                    EX_CONFIG)
             case .newer(let version): fail("the state file has version \(version): update Touchstone", EX_CONFIG)
             }
         } catch {
@@ -126,8 +127,12 @@ enum EnclaveProgram {
                     recoveryKey: recoveryKey.privateKey.publicKey.rawRepresentation))
             // Last, and it must arrive: nobody can ask for it again.
             let text = recoveryKey.text.joined(with: SecretBytes([0x0A]))
-            let isShown = unsafe text.withUnsafeBytes { unsafe write(STDOUT_FILENO, $0.baseAddress!, $0.count) == $0.count }
-            guard isShown else { throw InputError(description: "the recovery key cannot be written to standard output") }
+            let isShown = unsafe text.withUnsafeBytes {
+                unsafe write(STDOUT_FILENO, $0.baseAddress!, $0.count) == $0.count
+            }
+            guard isShown else {
+                throw InputError(description: "the recovery key cannot be written to standard output")
+            }
         } catch {
             try? root.forget()
             throw error
@@ -148,11 +153,13 @@ enum EnclaveProgram {
         guard let recoveryKey = RecoveryKey(text: try line("Recovery key: ")) else {
             throw InputError(description: "that is no recovery key: it has 32 letters and digits, in groups of four")
         }
-        try TPMRoot.recover(PrivateFile(paths.rootTPM), address: options.tpm, recoveryKey: recoveryKey) { root, revision in
+        try TPMRoot.recover(PrivateFile(paths.rootTPM), address: options.tpm, recoveryKey: recoveryKey) {
+            root, revision in
             let passcode = try Enclave.hasPasscode(stateFile: state, root: root) ? line("Passcode: ") : nil
             try file.replace(
                 Enclave.recovered(
-                    stateFile: state, root: root, recoveryKey: recoveryKey.privateKey, passcode: passcode, revision: revision))
+                    stateFile: state, root: root, recoveryKey: recoveryKey.privateKey, passcode: passcode,
+                    revision: revision))
         }
     }
 
@@ -173,9 +180,13 @@ enum EnclaveProgram {
         defer { for index in bytes.indices { bytes[index] = 0 } }
         var count = 0
         while count < maximumLine {
-            let got = unsafe bytes.withUnsafeMutableBytes { unsafe Glibc.read(STDIN_FILENO, $0.baseAddress! + count, 1) }
+            let got = unsafe bytes.withUnsafeMutableBytes {
+                unsafe Glibc.read(STDIN_FILENO, $0.baseAddress! + count, 1)
+            }
             if got < 0, errno == EINTR { continue }
-            guard got > 0 || count > 0 else { throw InputError(description: "standard input ended before the answer came") }
+            guard got > 0 || count > 0 else {
+                throw InputError(description: "standard input ended before the answer came")
+            }
             if got == 0 || bytes[count] == 0x0A { break }
             count += 1
         }
@@ -230,10 +241,14 @@ enum EnclaveProgram {
         let tpm = PrivateFile(paths.rootTPM)
         guard try tpm.load() != nil else {
             let root = try FileRoot(paths.rootKey)
-            return (root, try runtime.map { try RevisionFile($0.appendingPathComponent("enclave.revision"), root: root) })
+            return (
+                root, try runtime.map { try RevisionFile($0.appendingPathComponent("enclave.revision"), root: root) }
+            )
         }
         guard try PrivateFile(paths.rootKey).load() == nil else {
-            throw InputError(description: "\(paths.directory.path) holds a root.key and a root.tpm: one of them is not this device's")
+            throw InputError(
+                description: "\(paths.directory.path) holds a root.key and a root.tpm: one of them is not this device's"
+            )
         }
         let root = try TPMRoot(tpm)
         return (root, root)

@@ -98,7 +98,8 @@ private struct Report {
         add(
             .good, "root of trust",
             "a TPM 2.0: a copied directory opens nowhere else, and the passcode is guessed on this machine alone, at the TPM's pace. "
-                + "Root can still use what is open while the device is on; no PCRs are asked for, so it opens for whatever boots here")
+                + "Root can still use what is open while the device is on; no PCRs are asked for, so it opens for whatever boots here"
+        )
         add(.good, "old copies", "an older copy of the device's files that is put back is told by a counter in the TPM")
     }
 

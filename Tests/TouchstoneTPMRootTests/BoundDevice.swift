@@ -77,7 +77,8 @@ final class BoundDevice {
         let root = try Self.root(in: directory)
         held = root
         let host = try EnclaveHost(
-            storage: PrivateFile(files.state), root: root, clock: StandingClock(), counter: root as? any RevisionCounter,
+            storage: PrivateFile(files.state), root: root, clock: StandingClock(),
+            counter: root as? any RevisionCounter,
             newPasscodeCost: { .minimum }, report: { [reported] line in reported.lines.withLock { $0.append(line) } })
         host.watch { [events] event in
             events.condition.lock()
@@ -106,7 +107,9 @@ final class BoundDevice {
 
     func change(from current: String, to new: String) throws -> Verdict {
         let entry = try seal([current, new], for: .change)
-        return try verdict { (enclave, now) throws(DeviceInterface.Refused) in try enclave.changePasscode(entry, now: now) }
+        return try verdict { (enclave, now) throws(DeviceInterface.Refused) in
+            try enclave.changePasscode(entry, now: now)
+        }
     }
 
     private func seal(_ passcodes: [String], for purpose: SealedPasscode.Purpose) throws -> SealedPasscode {
@@ -116,11 +119,14 @@ final class BoundDevice {
             recipientKey: Curve25519.KeyAgreement.PublicKey(rawRepresentation: host.passcodePublicKey()),
             ciphersuite: .Curve25519_SHA256_ChachaPoly, info: SealedPasscode.info)
         let ciphertext = try sender.seal(
-            SealedPasscode.payload(passcodes.map(\.utf8)), authenticating: SealedPasscode.context(purpose, nonce: nonce))
+            SealedPasscode.payload(passcodes.map(\.utf8)), authenticating: SealedPasscode.context(purpose, nonce: nonce)
+        )
         return SealedPasscode(encapsulatedKey: Data(sender.encapsulatedKey), ciphertext: Data(ciphertext))
     }
 
-    private func verdict(_ begin: (inout Enclave, Double) throws(DeviceInterface.Refused) -> PasscodeJob) throws -> Verdict {
+    private func verdict(_ begin: (inout Enclave, Double) throws(DeviceInterface.Refused) -> PasscodeJob) throws
+        -> Verdict
+    {
         tickets += 1
         let ticket = "ticket \(tickets)"
         do {

@@ -19,8 +19,8 @@ final class Relay: Sendable {
         case cutAfter
         /// The answer is another.
         case answered(([UInt8]) -> [UInt8])
-        /// Nobody answers.
-        case silent
+        /// Answered in the TPM's place, which hears nothing.
+        case refused([UInt8])
     }
 
     private struct State {
@@ -80,9 +80,9 @@ final class Relay: Sendable {
             }
             switch treatment {
             case .cut: return
-            case .silent:
-                while Self.message(client) != nil {}
-                return
+            case .refused(let answer):
+                guard Self.send(answer, client) else { return }
+                continue
             default: break
             }
             guard Self.send(bytes, server), var answer = Self.message(server) else { return }

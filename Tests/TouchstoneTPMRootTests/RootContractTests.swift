@@ -25,7 +25,9 @@ import TouchstoneMemory
         }
     }
 
-    @Test("32 bytes: the same for the same label and input, also when opened again; others for any other", arguments: BoundDevice.Kind.allCases)
+    @Test(
+        "32 bytes: the same for the same label and input, also when opened again; others for any other",
+        arguments: BoundDevice.Kind.allCases)
     func derives(kind: BoundDevice.Kind) throws {
         let ground = try Ground(kind)
         let device = try ground.device()
@@ -50,7 +52,9 @@ import TouchstoneMemory
         #expect(secrets[0] != secrets[1])
     }
 
-    @Test("It is reported as what it is: only a root whose kind is software opens where its files were copied to", arguments: BoundDevice.Kind.allCases)
+    @Test(
+        "It is reported as what it is: only a root whose kind is software opens where its files were copied to",
+        arguments: BoundDevice.Kind.allCases)
     func copies(kind: BoundDevice.Kind) throws {
         let ground = try Ground(kind)
         let device = try ground.device()
@@ -67,7 +71,9 @@ import TouchstoneMemory
         #expect(((try? BoundDevice.root(in: device.directory)) != nil) == (reported == "software"))
     }
 
-    @Test("A root is never made over another, and one whose file is gone is said to be gone", arguments: BoundDevice.Kind.allCases)
+    @Test(
+        "A root is never made over another, and one whose file is gone is said to be gone",
+        arguments: BoundDevice.Kind.allCases)
     func files(kind: BoundDevice.Kind) throws {
         let ground = try Ground(kind)
         let device = try ground.device()
@@ -75,7 +81,9 @@ import TouchstoneMemory
         device.turnOff()
         #expect(throws: (any Error).self) { try BoundDevice(in: url, address: ground.tpm?.address) }
         _ = try BoundDevice.root(in: url)
-        for file in [EnclaveFiles(url).rootTPM, EnclaveFiles(url).rootKey] { try? FileManager.default.removeItem(at: file) }
+        for file in [EnclaveFiles(url).rootTPM, EnclaveFiles(url).rootKey] {
+            try? FileManager.default.removeItem(at: file)
+        }
         #expect { try BoundDevice.root(in: url) } throws: { "\($0)".contains("is missing") }
     }
 

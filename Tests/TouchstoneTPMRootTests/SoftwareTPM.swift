@@ -41,7 +41,8 @@ final class SoftwareTPM {
         let process = Process()
         process.executableURL = try Self.program("swtpm")
         process.arguments = [
-            "socket", "--tpm2", "--tpmstate", "dir=\(directory.url.path)", "--server", "type=unixio,path=\(socket)", "--ctrl",
+            "socket", "--tpm2", "--tpmstate", "dir=\(directory.url.path)", "--server", "type=unixio,path=\(socket)",
+            "--ctrl",
             "type=unixio,path=\(socket).ctrl", "--flags", "not-need-init,startup-clear",
         ]
         process.standardInput = FileHandle.nullDevice

@@ -60,7 +60,9 @@ import TouchstoneMemory
         #expect(try device.unlock("battery staple") == .wrong)
         #expect(try device.unlock("correct horse") == .right)
         let heard = relay.heard
-        for code in [Code.createPrimary, Code.startSession, Code.create, Code.load, Code.unseal, Code.increment, Code.read] {
+        for code in [
+            Code.createPrimary, Code.startSession, Code.create, Code.load, Code.unseal, Code.increment, Code.read,
+        ] {
             #expect(relay.codes.contains(code), "\(String(code, radix: 16)) was not heard")
         }
         let root = try #require(device.root as? TPMRoot)
@@ -74,7 +76,8 @@ import TouchstoneMemory
             SecretBytes("correct horse".utf8), salt: passcode.salt, cost: passcode.cost)
         let ungated = try stretched.joined(with: root.derive("passcode", passcode.salt)).derive("passcode key")
         let secrets = [
-            Data("correct horse".utf8), Data("battery staple".utf8), secret.bytes, gateSecret.bytes, stretched.bytes, ungated.bytes,
+            Data("correct horse".utf8), Data("battery staple".utf8), secret.bytes, gateSecret.bytes, stretched.bytes,
+            ungated.bytes,
             ungated.derive("passcode gate").bytes, secret.derive("tpm counter").bytes,
             try root.derive("device key", Data()).bytes, device.recoveryKey.text.bytes,
         ]
@@ -104,7 +107,9 @@ import TouchstoneMemory
         #expect(openError() == .replaced)
         try move(to: "swtpm:path=\(tpm.socket).none")
         guard case .missing = openError() else { return #expect(Bool(false), "a TPM that is not there") }
-        for address in ["", "tabrmd:", "swtpm:path=relative", "device:", "swtpm:path=/\(String(repeating: "x", count: 107))"] {
+        for address in [
+            "", "tabrmd:", "swtpm:path=relative", "device:", "swtpm:path=/\(String(repeating: "x", count: 107))",
+        ] {
             try move(to: address)
             #expect(openError() == .badAddress, "\(address)")
         }
@@ -140,7 +145,9 @@ import TouchstoneMemory
         #expect(!relay.codes.contains(Code.startSession))
     }
 
-    @Test("An answer that was changed, or is an old one, is not believed", arguments: [Code.load, Code.unseal, Code.read, Code.increment])
+    @Test(
+        "An answer that was changed, or is an old one, is not believed",
+        arguments: [Code.load, Code.unseal, Code.read, Code.increment])
     func changedAnswers(code: UInt32) throws {
         let relay = try Relay(to: tpm.socket)
         defer { relay.close() }
@@ -251,17 +258,19 @@ import TouchstoneMemory
             guard command.code == Code.createPrimary else { return .passed }
             return asked.withLock { asked in
                 asked += 1
-                return asked <= 12 ? .answered { _ in retry } : .passed
+                return asked <= 12 ? .refused(retry) : .passed
             }
         }
-        #expect(openError() == nil, "it is asked often enough: \(relay.codes.map { String($0, radix: 16) })")
-        relay.treat { command, _ in command.code == Code.createPrimary ? .answered { _ in retry } : .passed }
+        #expect(openError() == nil, "it is asked often enough")
+        relay.treat { command, _ in command.code == Code.createPrimary ? .refused(retry) : .passed }
         #expect(openError() == .busy)
     }
 
     // MARK: power
 
-    @Test("The power fails in any step of a passcode's change: the old one holds, or the new one", arguments: [false, true])
+    @Test(
+        "The power fails in any step of a passcode's change: the old one holds, or the new one",
+        arguments: [false, true])
     func cutChange(isHeard: Bool) throws {
         let relay = try Relay(to: tpm.socket)
         defer { relay.close() }
@@ -272,7 +281,8 @@ import TouchstoneMemory
         var cuts = 0
         for step in 1..<60 {
             relay.treat { _, number in number < step ? .passed : isHeard ? .cutAfter : .cut }
-            let verdict = try device.change(from: String(format: "%04d", current), to: String(format: "%04d", current + 1))
+            let verdict = try device.change(
+                from: String(format: "%04d", current), to: String(format: "%04d", current + 1))
             let wasCut = relay.codes.count >= step
             relay.treat { _, _ in .passed }
             try device.boot()
@@ -357,7 +367,9 @@ import TouchstoneMemory
         let key = RecoveryKey()
         let text = String(decoding: key.text.bytes, as: UTF8.self)
         #expect(text.count == 39 && text.split(separator: "-").allSatisfy { $0.count == 4 })
-        for spelling in [text, text.lowercased(), text.replacing("-", with: " "), text.replacing("-", with: ""), text + "\r"] {
+        for spelling in [
+            text, text.lowercased(), text.replacing("-", with: " "), text.replacing("-", with: ""), text + "\r",
+        ] {
             let read = try #require(RecoveryKey(text: SecretBytes(spelling.utf8)), "\(spelling.count)")
             #expect(try read.privateKey.rawRepresentation == key.privateKey.rawRepresentation)
         }
@@ -366,7 +378,9 @@ import TouchstoneMemory
             wrong.replaceSubrange(index...index, with: text[index] == "A" ? "B" : "A")
             #expect(RecoveryKey(text: SecretBytes(wrong.utf8)) == nil)
         }
-        for wrong in ["", String(text.dropLast()), text + "A", text.replacing("-", with: "_"), String(repeating: "0", count: 32)] {
+        for wrong in [
+            "", String(text.dropLast()), text + "A", text.replacing("-", with: "_"), String(repeating: "0", count: 32),
+        ] {
             #expect(RecoveryKey(text: SecretBytes(wrong.utf8)) == nil)
         }
     }

@@ -49,7 +49,8 @@ struct CreateCommand: ParsableCommand {
 
     func run() throws {
         try Self.create(
-            try device.paths, biometry: biometry, sensor: try sensor.arguments(biometry), rootOfTrust: rootOfTrust.arguments)
+            try device.paths, biometry: biometry, sensor: try sensor.arguments(biometry),
+            rootOfTrust: rootOfTrust.arguments)
     }
 
     /// - sensor: the arguments of a sensor that is not simulated.
@@ -62,7 +63,8 @@ struct CreateCommand: ParsableCommand {
             // Ctrl-C ends the program we started; what it leaves is cleaned up here.
             for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_IGN) }
             let ending = try Program.enclave.run(
-                ["create", "--state", enclave.path, "--simulated", "--biometry", biometry.rawValue] + sensor + rootOfTrust)
+                ["create", "--state", enclave.path, "--simulated", "--biometry", biometry.rawValue] + sensor
+                    + rootOfTrust)
             guard ending == .exited(0) else {
                 throw Failure(
                     ending == .exited(ExitStatus.configuration.rawValue) ? .configuration : .internalError,
@@ -70,7 +72,8 @@ struct CreateCommand: ParsableCommand {
             }
             if !rootOfTrust.isEmpty {
                 StandardError.say(
-                    "This is the recovery key of \(paths.name). It is shown this once, and kept nowhere: write it down.")
+                    "This is the recovery key of \(paths.name). It is shown this once, and kept nowhere: write it down."
+                )
             }
         }
     }

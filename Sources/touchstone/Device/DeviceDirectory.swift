@@ -86,7 +86,8 @@ enum DeviceDirectory {
             let directory = devices.appendingPathComponent(name)
             let enclave = directory.appendingPathComponent("enclave")
             guard [".create-", ".erase-"].contains(where: name.hasPrefix),
-                let process = name.split(separator: "-").last.flatMap({ pid_t($0) }), kill(process, 0) != 0, errno == ESRCH,
+                let process = name.split(separator: "-").last.flatMap({ pid_t($0) }), kill(process, 0) != 0,
+                errno == ESRCH,
                 FileManager.default.fileExists(atPath: EnclaveFiles(enclave).rootTPM.path),
                 (try? Program.enclave.forget(enclave)) == true
             else { continue }

@@ -17,7 +17,8 @@ struct RecoverCommand: ParsableCommand {
     @OptionGroup var device: DeviceArgument
     @Option(
         help: ArgumentHelp(
-            "Where the new TPM is, device:PATH or swtpm:path=SOCKET; without it, where the old one was.", valueName: "tcti"))
+            "Where the new TPM is, device:PATH or swtpm:path=SOCKET; without it, where the old one was.",
+            valueName: "tcti"))
     var tcti: String?
 
     func run() throws {
@@ -27,14 +28,18 @@ struct RecoverCommand: ParsableCommand {
             throw Failure(.no, "\(paths.name) is bound to a key file, not to a TPM: there is nothing to recover")
         }
         guard SupervisorLock.holder(paths) == nil else {
-            throw Failure(.refused, "\(paths.name) is booted: shut it down with 'touchstone device shutdown \(paths.name)'")
+            throw Failure(
+                .refused, "\(paths.name) is booted: shut it down with 'touchstone device shutdown \(paths.name)'")
         }
         let arguments = ["recover", "--state", paths.enclave.path] + (tcti.map { ["--tpm", $0] } ?? [])
         let ending =
             Terminal.isInput
             ? try Terminal.withoutEcho { try Program.enclave.run(arguments, input: true) }
             : try Program.enclave.run(arguments, input: true)
-        guard ending == .exited(0) else { throw Failure(.refused, "\(paths.name) was not recovered; the reason is above") }
-        StandardError.say("\(paths.name) is bound to this TPM now: start it with 'touchstone device boot --detach \(paths.name)'")
+        guard ending == .exited(0) else {
+            throw Failure(.refused, "\(paths.name) was not recovered; the reason is above")
+        }
+        StandardError.say(
+            "\(paths.name) is bound to this TPM now: start it with 'touchstone device boot --detach \(paths.name)'")
     }
 }

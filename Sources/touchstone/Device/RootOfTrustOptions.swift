@@ -8,11 +8,14 @@ struct RootOfTrustOptions: ParsableArguments {
     var rootOfTrust = Kind.software
     @Option(
         help: ArgumentHelp(
-            "tpm2: where the TPM is, device:PATH or swtpm:path=SOCKET. (default: \(defaultAddress))", valueName: "tcti"))
+            "tpm2: where the TPM is, device:PATH or swtpm:path=SOCKET. (default: \(defaultAddress))", valueName: "tcti")
+    )
     var tcti: String?
 
     func validate() throws {
-        guard rootOfTrust == .tpm2 || tcti == nil else { throw ValidationError("--tcti goes with --root-of-trust tpm2") }
+        guard rootOfTrust == .tpm2 || tcti == nil else {
+            throw ValidationError("--tcti goes with --root-of-trust tpm2")
+        }
     }
 
     /// For `touchstone-enclave create`.

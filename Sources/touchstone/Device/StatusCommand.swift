@@ -85,7 +85,8 @@ extension DeviceInterface.Sensor {
         case nil: nil
         case .starting: "it was not asked yet"
         case .noBus: "its D-Bus does not answer"
-        case .noService: kind == .pam
+        case .noService:
+            kind == .pam
                 ? "there is no such PAM service, or touchstone-pam-verify is not installed"
                 : "fprintd is not running, and nothing starts it"
         case .noReader: "fprintd has no reader"
@@ -112,19 +113,20 @@ extension DeviceInterface.Status {
             ["Biometry", biometryLine],
         ]
             + (sensor.map { [["Sensor", $0.line]] } ?? []) + [
-            ["Passcode", passcodeLine],
-            [
-                "Agent",
-                hasAgent ? (hasPrompt ? "connected, showing a prompt" : "connected") : "none: prompts fail at once",
-            ],
-        ]
+                ["Passcode", passcodeLine],
+                [
+                    "Agent",
+                    hasAgent ? (hasPrompt ? "connected, showing a prompt" : "connected") : "none: prompts fail at once",
+                ],
+            ]
     }
 
     /// What a simulated device is not worth.
     fileprivate var simulationLine: String {
         let isCopied = rootOfTrust == "software"
         let parts = (isCopied ? ["its key file"] : []) + (sensor == nil ? ["its finger"] : [])
-        return "A simulated device is for development: " + (parts.isEmpty ? "" : parts.joined(separator: ", ") + " and ")
+        return "A simulated device is for development: "
+            + (parts.isEmpty ? "" : parts.joined(separator: ", ") + " and ")
             + "its daemons are yours, so any program that runs as you can \(isCopied ? "copy it, " : "")drive it or stop it."
     }
 
