@@ -20,7 +20,9 @@ package struct RecoveryKey {
         bytes.reserveCapacity(Self.length + Self.checksumLength)
         defer { for index in bytes.indices { bytes[index] = 0 } }
         let isText = unsafe text.withUnsafeBytes { text in
-            for unsafebyte in unsafe text where ![0x20, 0x2D, 0x0D].contains(byte) {
+            for index in 0..<text.count {
+                let byte = unsafe text[index]
+                if [0x20, 0x2D, 0x0D].contains(byte) { continue }
                 let upper = (0x61...0x7A).contains(byte) ? byte - 0x20 : byte
                 guard let value = alphabet.firstIndex(of: upper), bytes.count < Self.length + Self.checksumLength else {
                     return false

@@ -168,9 +168,9 @@ import TouchstoneMemory
             }
             var handles = unsafe found!.pointee.data.handles
             unsafe withUnsafeBytes(of: &handles.handle) { list in
-                for unsafehandle in unsafe list.bindMemory(to: TPM2_HANDLE.self).prefix(
-                    Int(min(handles.count, Limits.handles)))
-                {
+                for index in 0..<Int(min(handles.count, Limits.handles)) {
+                    let handle = unsafe list.loadUnaligned(
+                        fromByteOffset: index * MemoryLayout<TPM2_HANDLE>.size, as: TPM2_HANDLE.self)
                     let response = tried { unsafe Tss2_Sys_FlushContext(system, handle) }
                     if response.code == .lost { isCut = true }
                 }
