@@ -104,15 +104,12 @@ import TouchstoneMemory
             usleep(pause)
             response = TPMResponse(body())
         }
+        if [.lost, .tampered].contains(response.code) { isBroken = true }
         return response
     }
 
-    /// The error; after most of them it is not known what the TPM and we still agree on.
+    /// The error of a response, or of what it holds.
     func fail(_ code: TPMError.Code) -> TPMError {
-        switch code {
-        case .lockedOut, .counterGone: break
-        default: isBroken = isBroken || code == .lost || code == .tampered
-        }
         let isLate = unsafe touchstone_tcti_timed_out(tcti)
         // swtpm serves one connection after another: a first answer that does not come is of somebody who is before us.
         return TPMError(code: code == .lost && isLate && session == ESYS_TR_NONE ? .busy : code, address: address.text)
@@ -159,7 +156,6 @@ import TouchstoneMemory
         for first in [TOUCHSTONE_TRANSIENT_FIRST, TOUCHSTONE_LOADED_SESSION_FIRST] {
             var more = TPMI_YES_NO()
             var found: UnsafeMutablePointer<TPMS_CAPABILITY_DATA>?
-            var isCut = false
             defer { unsafe Esys_Free(found) }
             try command {
                 unsafe Esys_GetCapability(
@@ -171,11 +167,10 @@ import TouchstoneMemory
                 for index in 0..<Int(min(handles.count, Limits.handles)) {
                     let handle = unsafe list.loadUnaligned(
                         fromByteOffset: index * MemoryLayout<TPM2_HANDLE>.size, as: TPM2_HANDLE.self)
-                    let response = tried { unsafe Tss2_Sys_FlushContext(system, handle) }
-                    if response.code == .lost { isCut = true }
+                    _ = tried { unsafe Tss2_Sys_FlushContext(system, handle) }
                 }
             }
-            if isCut { throw fail(.lost) }
+            if isBroken { throw fail(.lost) }
         }
     }
 

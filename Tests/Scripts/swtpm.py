@@ -83,6 +83,7 @@ class Relay:
 
     def __init__(self, tpm):
         self.tpm, self.bytes, self.commands, self.cut_at, self.answers_last = tpm, bytearray(), 0, None, False
+        self.stays_away = False
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="touchstone-relay."))
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(str(self.work / "tpm"))
@@ -117,6 +118,8 @@ class Relay:
                 self.bytes += command
                 self.commands += 1
                 if self.cut_at == self.commands and not self.answers_last:
+                    return
+                if self.stays_away and self.commands > self.cut_at:
                     return
                 tpm.sendall(command)
                 answer = self.message(tpm)
