@@ -245,6 +245,10 @@ package final class EnclaveHost: Sendable {
     }
 
     private func finish(_ job: PasscodeJob, ticket: String) throws {
+        // The guess is on the disk, and an older disk would not be told: whoever keeps the counter from counting gets no guess for it.
+        if job.current?.gate != nil, isCounterBehind.withLock({ $0 }) {
+            throw PasscodeGuardError("the count of wrong ones would not be remembered", wasAsked: false)
+        }
         let currentKey = try job.current?.run()
         switch job.purpose {
         case .evaluation(let identifier):

@@ -237,6 +237,22 @@ import TouchstoneMemory
         #expect(device.reports.contains { $0.contains("stopped answering") })
     }
 
+    @Test("PC-34: whoever keeps the counter from counting gets no guess for it")
+    func counterCut() throws {
+        let relay = try Relay(to: tpm.socket)
+        defer { relay.close() }
+        let device = try BoundDevice(in: directory.url, address: relay.address)
+        try device.boot()
+        #expect(try device.change(from: "", to: "1234") == .right)
+        relay.treat { command, _ in command.code == Code.increment ? .cut : .passed }
+        #expect(try device.unlock("0001") == .refused(.tpmUnavailable))
+        #expect(try device.unlock("1234") == .refused(.tpmUnavailable))
+        #expect(try device.failures == 0)
+        #expect(relay.codes.contains(Code.increment) && !relay.codes.contains(Code.unseal))
+        relay.treat { _, _ in .passed }
+        #expect(try device.unlock("1234") == .right)
+    }
+
     @Test("A TPM that says nothing is given up on in time, and one that another program has is said to be busy")
     func silent() throws {
         let device = try BoundDevice(in: directory.url, address: tpm.address)
