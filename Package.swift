@@ -61,7 +61,9 @@ let package = Package(
         .systemLibrary(name: "CGMP", pkgConfig: "gmp", providers: [.apt(["libgmp-dev"])]),
         .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        .systemLibrary(name: "CTSS", pkgConfig: "tss2-esys tss2-sys tss2-mu", providers: [.apt(["libtss2-dev"])]),
         .target(name: "CTouchstoneSystem"),
+        .target(name: "CTouchstoneTCTI"),
         library("TouchstoneCore"),
         library("TouchstoneMemory", ["CSodium"]),
         library("TouchstoneCertificates", [asn1]),
@@ -84,6 +86,7 @@ let package = Package(
             "TouchstoneEnclave", ["TouchstoneCore", "TouchstoneMemory", "TouchstoneTransport", "CSodium", crypto],
             resources: [.embedInCode("io.touchstone.Enclave.varlink")]),
         library("TouchstoneFileRoot", ["TouchstoneEnclave", "TouchstoneMemory", crypto]),
+        library("TouchstoneTPMRoot", ["TouchstoneEnclave", "TouchstoneMemory", "CTSS", "CTouchstoneTCTI", crypto]),
         library(
             "TouchstoneSensors", ["TouchstoneCore", "TouchstoneEnclave", "CTouchstoneSystem", "CSystemd", crypto]),
 
@@ -141,8 +144,8 @@ let package = Package(
         tool(
             "touchstone-enclave",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneSensors",
-                "CTouchstoneSystem", log,
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneTPMRoot",
+                "TouchstoneMemory", "TouchstoneSensors", "CTouchstoneSystem", crypto, log,
             ]),
         .executableTarget(name: "touchstone-pam-verify", linkerSettings: [.linkedLibrary("pam")]),
         tool(
@@ -220,6 +223,14 @@ let package = Package(
 
         // tests of the sensors
         tests("TouchstoneSensorsTests", ["TouchstoneSensors"]),
+
+        // tests of the roots of trust
+        tests(
+            "TouchstoneTPMRootTests",
+            [
+                "TouchstoneTPMRoot", "TouchstoneFileRoot", "TouchstoneEnclave", "TouchstoneCore", "TouchstoneMemory",
+                "TouchstoneTransport", crypto,
+            ]),
 
         // tests of the services
         tests(

@@ -72,6 +72,8 @@ package struct EnclaveFiles: Sendable {
 
     package var state: URL { directory.appendingPathComponent("state") }
     package var rootKey: URL { directory.appendingPathComponent("root.key") }
+    /// How the root key is found in a TPM; there is this or `rootKey`, never both.
+    package var rootTPM: URL { directory.appendingPathComponent("root.tpm") }
     package var passcodeKey: URL { directory.appendingPathComponent("passcode.pub") }
 }
 

@@ -40,6 +40,7 @@ extension Enclave {
             isSimulated: state.isSimulated, biometryType: state.biometryType, sensor: state.sensor,
             deviceKey: deviceKey)
         fresh.revision = state.revision
+        fresh.recoveryKey = state.recoveryKey
         fresh.erasure = .pending
         var erased = try Enclave(state: fresh, deviceKey: deviceKey, root: root, now: now, policy: policy)
         erased.credentialJobs = credentialJobs

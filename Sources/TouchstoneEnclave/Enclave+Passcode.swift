@@ -144,7 +144,9 @@ extension Enclave {
         guard !isPasscodeBusy, passcodeRetryAfter(now: now) == nil else { throw .init(.busy) }
         isPasscodeBusy = true
         state.passcodeFailures += 1
-        return PasscodeDerivation(passcode: secret, salt: passcode.salt, cost: passcode.cost, root: root)
+        return PasscodeDerivation(
+            passcode: secret, salt: passcode.salt, cost: passcode.cost, root: root, gate: passcode.gate,
+            lastWrong: lastWrongPasscode)
     }
 
     /// Judges a guess whose derivation is done.
@@ -156,7 +158,7 @@ extension Enclave {
         isPasscodeBusy = false
         guard let passcode = state.passcode else { return nil }
         guard let opened = ClassKeys(passcode.classKeys, under: key) else {
-            let tag = key.derive("wrong passcode")
+            let tag = PasscodeDerivation.wrongTag(key)
             var rejected = LogFact(event: .passcodeRejected, app: app, asked: asked, result: "wrong")
             defer { note(rejected) }
             if let lastWrongPasscode, lastWrongPasscode.isEqual(to: tag) {
@@ -210,7 +212,7 @@ extension Enclave {
     /// Class keys are sealed anew, never made anew (but P): KC-14, KC-23.
     mutating func finishChange(
         ticket: String, currentKey: SecretBytes?, new: (key: SecretBytes, salt: Data, cost: PasscodeCost)?,
-        kind: PasscodeKind = .alphanumeric, now: Double
+        gate: PasscodeGate? = nil, kind: PasscodeKind = .alphanumeric, now: Double
     ) throws -> [EnclaveEvent] {
         var opened = keys.filter(Accessibility.untilLocked.contains)
         if let currentKey {
@@ -231,7 +233,7 @@ extension Enclave {
             }
             state.passcode = .init(
                 salt: new.salt, cost: new.cost, classKeys: try opened.sealed(under: new.key), kind: kind,
-                erasesData: state.passcode?.erasesData)
+                erasesData: state.passcode?.erasesData, gate: gate)
             if state.erasure == .done { state.erasure = nil }
             state.classKeys = try keys.filter(Accessibility.withDevice.contains).sealed(under: underDevice)
             if !hadPasscode { unlock(with: opened, now: now) }

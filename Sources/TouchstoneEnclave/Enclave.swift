@@ -134,12 +134,19 @@ package struct Enclave {
     /// The first state of a new device, as the bytes of its file.
     ///
     /// With a `sensor` its fingers are not simulated, whatever else of it is.
+    ///
+    /// - Parameters:
+    ///   - revision: Where its counter begins; nil: at nothing.
+    ///   - recoveryKey: What the secrets of its passcodes are sealed to: 32 bytes, X25519.
     package static func create(
-        isSimulated: Bool, biometryType: BiometryType, sensor: SensorSource? = nil, root: any RootOfTrust
+        isSimulated: Bool, biometryType: BiometryType, sensor: SensorSource? = nil, root: any RootOfTrust,
+        revision: UInt64? = nil, recoveryKey: Data? = nil
     ) throws -> Data {
         let deviceKey = try root.derive("device key", Data())
-        let state = try EnclaveState.fresh(
+        var state = try EnclaveState.fresh(
             isSimulated: isSimulated, biometryType: biometryType, sensor: sensor, deviceKey: deviceKey)
+        state.revision = revision
+        state.recoveryKey = recoveryKey
         return try EnclaveStateFile.encode(state, key: deviceKey.derive("state"))
     }
 

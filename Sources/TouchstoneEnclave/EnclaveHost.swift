@@ -259,6 +259,11 @@ package final class EnclaveHost: Sendable {
                 try finish(job, ticket: ticket)
             } catch is ErasureNotKept {
                 abandon(job, ticket: ticket, .notKept, isRefunded: false)
+            } catch let error as PasscodeGuardError {
+                report("no passcode can be looked at: \(error)")
+                abandon(
+                    job, ticket: ticket, error.isLockedOut ? .tpmLockedOut : .tpmUnavailable,
+                    isRefunded: !error.wasAsked)
             } catch {
                 abandon(job, ticket: ticket, error is EnclaveInterface.NotKept ? .notKept : .busy)
             }
@@ -288,6 +293,10 @@ package final class EnclaveHost: Sendable {
     }
 
     private func finish(_ job: PasscodeJob, ticket: String) throws {
+        // The guess is on the disk, and an older disk would not be told: whoever keeps the counter from counting gets no guess for it.
+        if job.current?.gate != nil, isCounterBehind.withLock({ $0 }) {
+            throw PasscodeGuardError("the count of wrong ones would not be remembered", wasAsked: false)
+        }
         let currentKey = try job.current?.run()
         switch job.purpose {
         case .evaluation(let identifier):
@@ -304,15 +313,18 @@ package final class EnclaveHost: Sendable {
             try judge { $0.finishEraseData(isOn, ticket: ticket, key: currentKey, now: $1) }
         case .change(let kind):
             var new: (key: SecretBytes, salt: Data, cost: PasscodeCost)?
+            var gate: PasscodeGate?
             if let passcode = job.new {
                 let salt = SecretBytes.random(count: PasscodeDerivation.saltBytes).publicBytes
                 let cost = newPasscodeCost()
-                let root = read { enclave, _ in enclave.root }
-                let key = try PasscodeDerivation(passcode: passcode, salt: salt, cost: cost, root: root).run()
-                new = (key, salt, cost)
+                let (root, recoveryKey) = read { enclave, _ in (enclave.root, enclave.state.recoveryKey) }
+                let made = try PasscodeDerivation(passcode: passcode, salt: salt, cost: cost, root: root)
+                    .make(recoveryKey: recoveryKey)
+                new = (made.key, salt, cost)
+                gate = made.gate
             }
             try judge {
-                try $0.finishChange(ticket: ticket, currentKey: currentKey, new: new, kind: kind, now: $1)
+                try $0.finishChange(ticket: ticket, currentKey: currentKey, new: new, gate: gate, kind: kind, now: $1)
             }
         }
     }

@@ -18,6 +18,8 @@ struct EnclaveState: Codable, Equatable {
         var kind: PasscodeKind?
         /// Whether ``PasscodePolicy/maximumFailures`` wrong passcodes erase the device; absent: no.
         var erasesData: Bool?
+        /// Absent where the root of trust has no passcode guard.
+        var gate: PasscodeGate?
     }
 
     /// What is left to do of an erasure (PC-02).
@@ -63,6 +65,8 @@ struct EnclaveState: Codable, Equatable {
     ///
     /// Absent: 0.
     var revision: UInt64?
+    /// The public half of the recovery key: 32 bytes, X25519; absent where nothing is to be recovered.
+    var recoveryKey: Data?
 
     /// What a device begins with: new class keys, nobody enrolled, no passcode.
     static func fresh(
@@ -85,7 +89,7 @@ package enum EnclaveStateError: Error, Hashable {
     case corrupt
     /// Written by a newer version.
     case newer(Int)
-    /// Older than one that this machine has seen since it started: put back from a copy (PC-34).
+    /// Older than one that this machine has seen, as far as its counter remembers: put back from a copy (PC-34).
     case rolledBack
 }
 

@@ -26,6 +26,15 @@ extension SecretBytes {
         }
     }
 
+    package func joined(with other: SecretBytes) -> SecretBytes {
+        unsafe SecretBytes(count: count + other.count) { target in
+            unsafe withUnsafeBytes { unsafe target.copyMemory(from: $0) }
+            unsafe other.withUnsafeBytes {
+                unsafe UnsafeMutableRawBufferPointer(rebasing: target[count...]).copyMemory(from: $0)
+            }
+        }
+    }
+
     /// Equal or not, in time that does not depend on where they differ.
     package func isEqual(to other: SecretBytes) -> Bool {
         guard count == other.count else { return false }
@@ -102,19 +111,63 @@ struct PasscodeDerivation: Sendable {
     let salt: Data
     let cost: PasscodeCost
     let root: any RootOfTrust
+    /// What the root of trust keeps closed for the right passcode; nil: nothing.
+    var gate: PasscodeGate?
+    /// Of the last wrong passcode: the same one again is not asked for again.
+    var lastWrong: SecretBytes?
 
     /// Runs for as long as the cost says: not to be called while anything waits.
+    ///
+    /// With a gate a wrong passcode gives a key that opens nothing, and is the same for the same passcode.
     func run() throws -> SecretBytes {
-        let stretched = try Self.argon2id(passcode, salt: salt, cost: cost)
-        let bound = try root.derive("passcode", salt)
-        let both = unsafe SecretBytes(count: stretched.count + bound.count) { target in
-            unsafe stretched.withUnsafeBytes { unsafe target.copyMemory(from: $0) }
-            unsafe bound.withUnsafeBytes {
-                unsafe UnsafeMutableRawBufferPointer(rebasing: target[stretched.count...]).copyMemory(from: $0)
-            }
+        let ungated = try derived()
+        guard let gate else { return ungated }
+        if let lastWrong, Self.wrongTag(ungated).isEqual(to: lastWrong) { return ungated }
+        guard let guardian = root.passcodeGuard else {
+            throw PasscodeGuardError("the state is of a root of trust with a passcode guard", wasAsked: false)
         }
-        return both.derive("passcode key")
+        guard let secret = try guardian.open(gate.closed, with: Self.gateValue(ungated)) else { return ungated }
+        return ungated.joined(with: secret).derive("gated passcode key")
     }
+
+    /// The key of a new passcode, and its gate where the root of trust has such.
+    ///
+    /// - Parameter recoveryKey: What the gate's secret is sealed to, for another root of trust; nil: there is no other.
+    func make(recoveryKey: Data?) throws -> (key: SecretBytes, gate: PasscodeGate?) {
+        let ungated = try derived()
+        guard root.passcodeGuard != nil else { return (ungated, nil) }
+        let secret = SecretBytes.random(count: 32)
+        let recovery = try recoveryKey.map {
+            try Sealed.seal(secret, to: .init(rawRepresentation: $0), PasscodeGate.recoveryPurpose)
+        }
+        return try (
+            ungated.joined(with: secret).derive("gated passcode key"), close(secret, ungated, recovery: recovery)
+        )
+    }
+
+    /// As `make`, for a passcode whose gate's secret is known.
+    func remake(_ secret: SecretBytes, recovery: Data?) throws -> (key: SecretBytes, gate: PasscodeGate?) {
+        let ungated = try derived()
+        return try (
+            ungated.joined(with: secret).derive("gated passcode key"), close(secret, ungated, recovery: recovery)
+        )
+    }
+
+    private func close(_ secret: SecretBytes, _ ungated: SecretBytes, recovery: Data?) throws -> PasscodeGate? {
+        try root.passcodeGuard.map {
+            PasscodeGate(closed: try $0.close(secret, with: Self.gateValue(ungated)), recovery: recovery)
+        }
+    }
+
+    private func derived() throws -> SecretBytes {
+        let stretched = try Self.argon2id(passcode, salt: salt, cost: cost)
+        return try stretched.joined(with: root.derive("passcode", salt)).derive("passcode key")
+    }
+
+    /// Tells a wrong passcode from another without keeping it.
+    static func wrongTag(_ key: SecretBytes) -> SecretBytes { key.derive("wrong passcode") }
+
+    private static func gateValue(_ ungated: SecretBytes) -> SecretBytes { ungated.derive("passcode gate") }
 
     static func argon2id(_ passcode: SecretBytes, salt: Data, cost: PasscodeCost) throws -> SecretBytes {
         precondition(salt.count == saltBytes)
@@ -131,5 +184,38 @@ struct PasscodeDerivation: Sendable {
             // A zero key would be a passcode that everybody knows.
             guard result == 0 else { throw NoMemory() }
         }
+    }
+}
+
+/// A passcode's part of the root of trust.
+struct PasscodeGate: Codable, Hashable, Sendable {
+    /// As its guard closed it.
+    var closed: Data
+    /// Its secret, sealed to the recovery key.
+    var recovery: Data?
+
+    static let recoveryPurpose = "io.touchstone passcode recovery"
+}
+
+/// Sealed to a public key: the encapsulated key, 32 bytes, and the ciphertext of HPKE.
+package enum Sealed {
+    package static func seal(
+        _ secret: SecretBytes, to publicKey: Curve25519.KeyAgreement.PublicKey, _ purpose: String
+    ) throws -> Data {
+        var sender = try HPKE.Sender(
+            recipientKey: publicKey, ciphersuite: .Curve25519_SHA256_ChachaPoly, info: Data(purpose.utf8))
+        let ciphertext = unsafe try secret.withUnsafeBytes { unsafe try sender.seal($0) }
+        return sender.encapsulatedKey + ciphertext
+    }
+
+    package static func open(
+        _ sealed: Data, with privateKey: Curve25519.KeyAgreement.PrivateKey, _ purpose: String
+    ) throws -> SecretBytes {
+        var recipient = try HPKE.Recipient(
+            privateKey: privateKey, ciphersuite: .Curve25519_SHA256_ChachaPoly, info: Data(purpose.utf8),
+            encapsulatedKey: Data(sealed.prefix(32)))
+        var plain = try recipient.open(Data(sealed.dropFirst(32)))
+        defer { plain.resetBytes(in: 0..<plain.count) }
+        return SecretBytes(plain)
     }
 }

@@ -22,10 +22,42 @@ package protocol RevisionCounter: Sendable {
 ///
 /// Anything derived from it can be derived nowhere else.
 package protocol RootOfTrust: Sendable {
-    /// `software` or `tpm2`: reported as it is.
+    /// `software`, `tpm2`, or `swtpm` for a TPM that is a program: reported as it is.
     var kind: String { get }
     /// 32 bytes, the same for the same label and input, for as long as the device lives.
     func derive(_ label: String, _ input: Data) throws -> SecretBytes
+    /// What else stands between a passcode and its key; nil: nothing but the derivation.
+    var passcodeGuard: (any PasscodeGuard)? { get }
+}
+
+extension RootOfTrust {
+    package var passcodeGuard: (any PasscodeGuard)? { nil }
+}
+
+/// Hardware that gives a secret away only for the right passcode, and counts the wrong ones itself.
+///
+/// It never sees the passcode: `value` is derived from it, 32 bytes.
+package protocol PasscodeGuard: Sendable {
+    /// Closes `secret`, 32 bytes: what comes back opens with `value`, and only here.
+    func close(_ secret: SecretBytes, with value: SecretBytes) throws(PasscodeGuardError) -> Data
+    /// The secret; nil where `value` is wrong.
+    func open(_ closed: Data, with value: SecretBytes) throws(PasscodeGuardError) -> SecretBytes?
+}
+
+/// The hardware did not say whether a passcode is right.
+package struct PasscodeGuardError: Error, Hashable, CustomStringConvertible {
+    /// What is wrong and what to do, for the daemon's own log.
+    package let description: String
+    /// It may have heard of the passcode, and somebody its answer: the guess stays counted.
+    package let wasAsked: Bool
+    /// It takes no passcode now, after wrong ones.
+    package let isLockedOut: Bool
+
+    package init(_ description: String, wasAsked: Bool, isLockedOut: Bool = false) {
+        self.description = description
+        self.wasAsked = wasAsked
+        self.isLockedOut = isLockedOut
+    }
 }
 
 /// Seconds that only go forward, also while the machine sleeps; the zero is arbitrary.

@@ -1,10 +1,13 @@
 import CTouchstoneSystem
+import Crypto
 import Foundation
 import Glibc
 import TouchstoneCore
 import TouchstoneEnclave
 import TouchstoneFileRoot
+import TouchstoneMemory
 import TouchstoneSensors
+import TouchstoneTPMRoot
 import TouchstoneTransport
 
 /// The process that holds the keys and judges the owner.
@@ -16,12 +19,18 @@ enum EnclaveProgram {
         usage: touchstone-enclave create --state DIRECTORY --simulated --biometry touchid|faceid|none
                                         [--sensor fprintd --bus SOCKET --templates DIRECTORY]
                                         [--sensor pam:SERVICE [--services DIRECTORY] [--allow biometry-any]]
+                                        [--tpm device:PATH|swtpm:path=SOCKET]
                touchstone-enclave run --state DIRECTORY [--runtime DIRECTORY]
+               touchstone-enclave recover --state DIRECTORY [--tpm …]
+               touchstone-enclave forget --state DIRECTORY
 
         create makes the root key and the first state of a simulated device in an empty private directory. With a sensor its
         fingers are not simulated: fprintd on the D-Bus at SOCKET says which is seen, and keeps them in DIRECTORY.
         A PAM service, in DIRECTORY or the system's, says whether it knows the user: weak, so that it is taken for biometry only with
         --allow biometry-any, and never for the current set.
+        With --tpm the root key is sealed in that TPM 2.0, and the recovery key is written to standard output, this once.
+        recover moves such a device to another TPM, or the same one after it was cleared: one line of standard input is the recovery
+        key, the next the passcode, where one is set. forget takes away what the device has in its TPM.
         run serves touchstoned on file descriptors 3 (calls) and 4 (events); `touchstone device boot` starts it so.
         With --runtime an older state that was put back is refused for as long as that directory lives.
         Exit status: 0 stopped, 64 usage, 70 internal, 78 the state cannot be used as it is.
@@ -36,6 +45,8 @@ enum EnclaveProgram {
             switch (arguments.popFirst(), try Options(arguments)) {
             case ("create", let options): try create(options)
             case ("run", let options): try run(options)
+            case ("recover", let options): try recover(options)
+            case ("forget", let options): try forget(options)
             case ("--help", _), ("-h", _): print(usage)
             default: throw UsageError()
             }
@@ -48,9 +59,10 @@ enum EnclaveProgram {
                 fail("the state file is not this device's or was changed; it is left as it is", EX_CONFIG)
             case .rolledBack:
                 fail(
-                    "the state file is older than one that was here since this machine started: it was put back from a copy, "
-                        + "which would give passcode tries back. Put the newest one in its place; or restart the machine, or log "
-                        + "out, to go on with this one", EX_CONFIG)
+                    "the state file is older than one that was here before: it was put back from a copy, which would give passcode "
+                        + "tries back. Put the newest one in its place; or, to go on with this one, restart the machine or log out, "
+                        + "and where the device is bound to a TPM run 'touchstone device recover' with its recovery key",
+                    EX_CONFIG)
             case .newer(let version): fail("the state file has version \(version): update Touchstone", EX_CONFIG)
             }
         } catch {
@@ -66,6 +78,7 @@ enum EnclaveProgram {
         var isSimulated = false
         var biometry: BiometryType?
         var sensor: SensorOptions?
+        var tpm: String?
 
         init(_ arguments: ArraySlice<String>) throws {
             var rest = arguments
@@ -75,6 +88,9 @@ enum EnclaveProgram {
                 case "--runtime":
                     guard let directory = rest.popFirst() else { throw UsageError() }
                     runtime = URL(fileURLWithPath: directory)
+                case "--tpm":
+                    guard let address = rest.popFirst() else { throw UsageError() }
+                    tpm = address
                 case "--simulated": isSimulated = true
                 case "--biometry":
                     let types = ["touchid": BiometryType.touchID, "faceid": .faceID, "none": .none]
@@ -96,31 +112,110 @@ enum EnclaveProgram {
         }
         let sensor = try options.sensor?.source(of: biometry)
         let paths = EnclaveFiles(state)
-        try FileRoot.create(paths.rootKey)
-        let root = try FileRoot(paths.rootKey)
-        try PrivateFile(paths.state).replace(
-            Enclave.create(isSimulated: true, biometryType: biometry, sensor: sensor, root: root))
+        guard let address = options.tpm else {
+            try FileRoot.create(paths.rootKey)
+            let root = try FileRoot(paths.rootKey)
+            return try PrivateFile(paths.state).replace(
+                Enclave.create(isSimulated: true, biometryType: biometry, sensor: sensor, root: root))
+        }
+        let recoveryKey = RecoveryKey()
+        let root = try TPMRoot.create(PrivateFile(paths.rootTPM), address: address, recoveryKey: recoveryKey)
+        do {
+            try PrivateFile(paths.state).replace(
+                Enclave.create(
+                    isSimulated: true, biometryType: biometry, sensor: sensor, root: root, revision: root.read(),
+                    recoveryKey: recoveryKey.privateKey.publicKey.rawRepresentation))
+            // Last, and it must arrive: nobody can ask for it again.
+            let text = recoveryKey.text.joined(with: SecretBytes([0x0A]))
+            let isShown = unsafe text.withUnsafeBytes {
+                unsafe write(STDOUT_FILENO, $0.baseAddress!, $0.count) == $0.count
+            }
+            guard isShown else {
+                throw InputError(description: "the recovery key cannot be written to standard output")
+            }
+        } catch {
+            try? root.forget()
+            throw error
+        }
     }
 
-    static func run(_ options: Options) throws {
-        // What a device is was decided when it was created: `run` has no say in it.
-        guard let directory = options.state, !options.isSimulated, options.biometry == nil, options.sensor == nil else {
-            throw UsageError()
-        }
-        touchstone_die_with_parent()
+    struct InputError: Error, CustomStringConvertible { let description: String }
+
+    static func recover(_ options: Options) throws {
+        guard let directory = options.state, options.runtime == nil, !options.isSimulated, options.biometry == nil,
+            options.sensor == nil
+        else { throw UsageError() }
         let paths = EnclaveFiles(directory)
-        // Held for as long as this process lives: two enclaves over one state would each undo what the other counted.
+        let lock = try lock(directory)
+        defer { close(lock) }
+        let file = PrivateFile(paths.state)
+        guard let state = try file.load() else { throw EnclaveStateError.missing }
+        guard let recoveryKey = RecoveryKey(text: try line("Recovery key: ")) else {
+            throw InputError(description: "that is no recovery key: it has 32 letters and digits, in groups of four")
+        }
+        try TPMRoot.recover(PrivateFile(paths.rootTPM), address: options.tpm, recoveryKey: recoveryKey) {
+            root, revision in
+            let passcode = try Enclave.hasPasscode(stateFile: state, root: root) ? line("Passcode: ") : nil
+            try file.replace(
+                Enclave.recovered(
+                    stateFile: state, root: root, recoveryKey: recoveryKey.privateKey, passcode: passcode,
+                    revision: revision))
+        }
+    }
+
+    static func forget(_ options: Options) throws {
+        guard let directory = options.state, options.runtime == nil, !options.isSimulated, options.biometry == nil,
+            options.sensor == nil, options.tpm == nil
+        else { throw UsageError() }
+        let lock = try lock(directory)
+        defer { close(lock) }
+        try TPMRoot.forget(PrivateFile(EnclaveFiles(directory).rootTPM))
+    }
+
+    /// One line of standard input, byte by byte: no buffer of a library's keeps a copy.
+    static func line(_ question: String) throws -> SecretBytes {
+        if isatty(STDERR_FILENO) == 1 { FileHandle.standardError.write(Data(question.utf8)) }
+        defer { if isatty(STDERR_FILENO) == 1 { FileHandle.standardError.write(Data("\n".utf8)) } }
+        var bytes = ContiguousArray<UInt8>(repeating: 0, count: maximumLine)
+        defer { for index in bytes.indices { bytes[index] = 0 } }
+        var count = 0
+        while count < maximumLine {
+            let got = unsafe bytes.withUnsafeMutableBytes {
+                unsafe Glibc.read(STDIN_FILENO, $0.baseAddress! + count, 1)
+            }
+            if got < 0, errno == EINTR { continue }
+            guard got > 0 || count > 0 else {
+                throw InputError(description: "standard input ended before the answer came")
+            }
+            if got == 0 || bytes[count] == 0x0A { break }
+            count += 1
+        }
+        return SecretBytes(bytes.prefix(count))
+    }
+
+    private static let maximumLine = 512
+
+    /// Held for as long as this process lives: two enclaves over one state would each undo what the other counted.
+    static func lock(_ directory: URL) throws -> Int32 {
         try PrivateFile.checkPrivate(directory: directory)
         let lock = unsafe open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 else {
             fail("another enclave runs on \(directory.path)", EX_CONFIG)
         }
-        let root = try FileRoot(paths.rootKey)
+        return lock
+    }
+
+    static func run(_ options: Options) throws {
+        // What a device is was decided when it was created: `run` has no say in it.
+        guard let directory = options.state, !options.isSimulated, options.biometry == nil, options.sensor == nil,
+            options.tpm == nil
+        else { throw UsageError() }
+        touchstone_die_with_parent()
+        let paths = EnclaveFiles(directory)
+        _ = try lock(directory)
+        let (root, counter) = try root(paths, runtime: options.runtime)
         let host = try EnclaveHost(
-            storage: PrivateFile(paths.state), root: root, clock: BootClock(),
-            counter: try options.runtime.map {
-                try RevisionFile($0.appendingPathComponent("enclave.revision"), root: root)
-            },
+            storage: PrivateFile(paths.state), root: root, clock: BootClock(), counter: counter,
             newPasscodeCost: { .calibrated { Self.seconds(CLOCK_THREAD_CPUTIME_ID) } },
             report: { FileHandle.standardError.write(Data("touchstone-enclave: \($0)\n".utf8)) })
         let publicKey = try host.passcodePublicKey()
@@ -139,6 +234,24 @@ enum EnclaveProgram {
         events.start()
         DescriptorServer(descriptor: 3, router: router, peer: peer).run()
         // touchstoned is gone, and with it everybody who could ask for anything.
+    }
+
+    /// The root of trust that the device was created with, and what remembers how far its state has come.
+    static func root(_ paths: EnclaveFiles, runtime: URL?) throws -> (any RootOfTrust, (any RevisionCounter)?) {
+        let tpm = PrivateFile(paths.rootTPM)
+        guard try tpm.load() != nil else {
+            let root = try FileRoot(paths.rootKey)
+            return (
+                root, try runtime.map { try RevisionFile($0.appendingPathComponent("enclave.revision"), root: root) }
+            )
+        }
+        guard try PrivateFile(paths.rootKey).load() == nil else {
+            throw InputError(
+                description: "\(paths.directory.path) holds a root.key and a root.tpm: one of them is not this device's"
+            )
+        }
+        let root = try TPMRoot(tpm)
+        return (root, root)
     }
 
     static func seconds(_ clock: clockid_t) -> Double {

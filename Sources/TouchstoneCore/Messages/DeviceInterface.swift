@@ -365,5 +365,9 @@ package enum DeviceInterface {
         /// The device's disk did not take it: nothing changed.
         case notKept
         case locked
+        /// The device's TPM does not say whether a passcode is right.
+        case tpmUnavailable
+        /// It takes none now, after wrong ones of this device's or of another program's.
+        case tpmLockedOut
     }
 }

@@ -33,6 +33,10 @@ struct CreateCommand: ParsableCommand {
             With --sensor its fingers are real: they are enrolled with fprintd's own programs, and 'touchstone device match' and \
             its like are refused. What else is simulated stays so: the daemons run as you.
 
+            With --root-of-trust tpm2 its keys are bound to this machine's TPM 2.0, and its recovery key is written to standard \
+            output, once: keep it on paper, away from the machine. It moves the device to another TPM, or to this one after it was \
+            cleared; without it, such a device is lost with its TPM.
+
             It lies in $XDG_STATE_HOME/touchstone/devices/NAME, has no passcode and nothing enrolled, and is off: \
             'touchstone device boot' starts it.
             """)
@@ -41,28 +45,35 @@ struct CreateCommand: ParsableCommand {
     @Option(help: "The sensor it has.")
     var biometry = Biometry.touchid
     @OptionGroup var sensor: SensorOptions
+    @OptionGroup var rootOfTrust: RootOfTrustOptions
 
     func run() throws {
-        try Self.create(try device.paths, biometry: biometry, sensor: try sensor.arguments(biometry))
+        try Self.create(
+            try device.paths, biometry: biometry, sensor: try sensor.arguments(biometry),
+            rootOfTrust: rootOfTrust.arguments)
     }
 
     /// - sensor: the arguments of a sensor that is not simulated.
-    static func create(_ paths: DevicePaths, biometry: Biometry, sensor: [String] = []) throws {
-        let program = try Program.enclave.locate()
+    /// - rootOfTrust: those of a TPM.
+    static func create(
+        _ paths: DevicePaths, biometry: Biometry, sensor: [String] = [], rootOfTrust: [String] = []
+    ) throws {
+        DeviceDirectory.sweep()
         try DeviceDirectory.create(paths, biometry: biometry) { enclave in
             // Ctrl-C ends the program we started; what it leaves is cleaned up here.
             for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_IGN) }
-            let child = try Child.start(
-                program, ["create", "--state", enclave.path, "--simulated", "--biometry", biometry.rawValue] + sensor,
-                inheriting: [
-                    (STDIN_FILENO, .file("/dev/null", flags: O_RDONLY)), (STDOUT_FILENO, .descriptor(STDERR_FILENO)),
-                    (STDERR_FILENO, .descriptor(STDERR_FILENO)),
-                ], flags: 0)
-            let ending = child.wait()
+            let ending = try Program.enclave.run(
+                ["create", "--state", enclave.path, "--simulated", "--biometry", biometry.rawValue] + sensor
+                    + rootOfTrust)
             guard ending == .exited(0) else {
                 throw Failure(
                     ending == .exited(ExitStatus.configuration.rawValue) ? .configuration : .internalError,
                     "\(paths.name) was not created: \(Program.enclave.rawValue) \(ending)")
+            }
+            if !rootOfTrust.isEmpty {
+                StandardError.say(
+                    "This is the recovery key of \(paths.name). It is shown this once, and kept nowhere: write it down."
+                )
             }
         }
     }

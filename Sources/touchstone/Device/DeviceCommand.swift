@@ -15,7 +15,7 @@ struct DeviceCommand: ParsableCommand {
                 name: "Devices:",
                 subcommands: [
                     CreateCommand.self, BootCommand.self, ShutdownCommand.self, ListCommand.self, StatusCommand.self,
-                    EraseCommand.self,
+                    RecoverCommand.self, EraseCommand.self,
                 ]),
             CommandGroup(
                 name: "Owner:",

@@ -57,7 +57,7 @@ enum DeviceDirectory {
                 throw [EEXIST, ENOTEMPTY].contains(errno) ? taken(paths) : Failure.system(paths.state.path)
             }
         } catch {
-            try? FileManager.default.removeItem(at: made)
+            discard(made)
             throw error
         }
     }
@@ -72,6 +72,33 @@ enum DeviceDirectory {
             throw Failure(.internalError, "\(doomed.path) is left over: \(error.localizedDescription)")
         }
         try? FileManager.default.removeItem(at: paths.runtime)
+    }
+
+    /// Whether its root of trust is a TPM.
+    static func hasTPM(_ paths: DevicePaths) -> Bool { hasTPM(paths.enclave) }
+
+    private static func hasTPM(_ enclave: URL) -> Bool {
+        FileManager.default.fileExists(atPath: EnclaveFiles(enclave).rootTPM.path)
+    }
+
+    /// Takes out of a TPM what creations and removals left there that were cut off; what cannot be reached waits for the next time.
+    static func sweep() {
+        let devices = DevicePaths.devices()
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: devices.path)) ?? [] {
+            let directory = devices.appendingPathComponent(name)
+            guard [".create-", ".erase-"].contains(where: name.hasPrefix),
+                let process = name.split(separator: "-").last.flatMap({ pid_t($0) }), kill(process, 0) != 0, errno == ESRCH,
+                hasTPM(directory.appendingPathComponent("enclave"))
+            else { continue }
+            discard(directory)
+        }
+    }
+
+    /// Removes what was never, or is no more, a device; keeps it for the next time where a TPM still has a part of it.
+    private static func discard(_ directory: URL) {
+        let enclave = directory.appendingPathComponent("enclave")
+        if hasTPM(enclave), (try? Program.enclave.forget(enclave)) != true { return }
+        try? FileManager.default.removeItem(at: directory)
     }
 
     /// The sensor the device was created with, as far as is known while it is off.

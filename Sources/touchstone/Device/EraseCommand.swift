@@ -17,6 +17,9 @@ struct EraseCommand: ParsableCommand {
         try DeviceDirectory.check(paths)
         if !force { try confirm(paths) }
         _ = try ShutdownCommand.shutDown(paths)
+        if DeviceDirectory.hasTPM(paths), try !Program.enclave.forget(paths.enclave) {
+            StandardError.say("\(paths.name) leaves its counter in the TPM, which takes a little of its room")
+        }
         try DeviceDirectory.remove(paths)
     }
 

@@ -109,6 +109,12 @@ extension Failure {
             case .unreadablePasscode:
                 "the enclave could not open what was sealed for it: \(paths.passcodeKey.path) is not its key"
             case .locked: "\(paths.name) is locked: unlock it with 'touchstone device unlock'"
+            case .tpmUnavailable:
+                "the TPM of \(paths.name) does not say whether the passcode is right; what is wrong with it is in "
+                    + "\(paths.state.path)/supervisor.log, or where the device was booted"
+            case .tpmLockedOut:
+                "the TPM of \(paths.name) takes no passcode now, after wrong ones of this device's or of another program's: wait, "
+                    + "it forgets them one by one"
             case .notOwner: "\(paths.name) belongs to somebody else"
             case .notKept: "\(paths.state.path) cannot be written: is the disk full or read-only? Nothing changed"
             }

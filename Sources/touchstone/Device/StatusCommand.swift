@@ -54,9 +54,7 @@ struct StatusCommand: ParsableCommand {
             for line in Table.lines(status.rows) { StandardOutput.say(line) }
             if status.isSimulated {
                 StandardOutput.say("")
-                StandardOutput.say(
-                    "A simulated device is for development: its key file\(status.sensor?.kind == .simulated ? ", its finger" : "") and its "
-                        + "daemons are yours, so any program that runs as you can copy it, drive it or stop it.")
+                StandardOutput.say(status.simulationLine)
             }
         }
     }
@@ -113,7 +111,7 @@ extension DeviceInterface.Status {
         [
             ["Device", isSimulated ? "\(name) (simulated)" : name],
             ["State", "booted, " + (isLocked ? "locked" : "unlocked")],
-            ["Root of trust", rootOfTrust == "software" ? "software (key file)" : PlainText.line(rootOfTrust)],
+            ["Root of trust", rootOfTrustLine],
             ["Biometry", biometryLine],
         ]
             + (sensor.map { [["Sensor", $0.line]] } ?? []) + [
@@ -123,6 +121,24 @@ extension DeviceInterface.Status {
                     hasAgent ? (hasPrompt ? "connected, showing a prompt" : "connected") : "none: prompts fail at once",
                 ],
             ]
+    }
+
+    /// What a simulated device is not worth.
+    fileprivate var simulationLine: String {
+        let isCopied = rootOfTrust == "software"
+        let parts = (isCopied ? ["its key file"] : []) + (sensor?.kind == .simulated ? ["its finger"] : [])
+        return "A simulated device is for development: "
+            + (parts.isEmpty ? "" : parts.joined(separator: ", ") + " and ")
+            + "its daemons are yours, so any program that runs as you can \(isCopied ? "copy it, " : "")drive it or stop it."
+    }
+
+    private var rootOfTrustLine: String {
+        switch rootOfTrust {
+        case "software": "software (key file)"
+        case "tpm2": "TPM 2.0"
+        case "swtpm": "swtpm (a TPM that is a program: whoever runs it can copy its keys)"
+        default: PlainText.line(rootOfTrust)
+        }
     }
 
     private var biometryLine: String {

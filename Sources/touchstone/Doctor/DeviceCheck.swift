@@ -155,13 +155,21 @@ struct DeviceCheck {
     // MARK: the owner
 
     private mutating func check(_ status: DeviceInterface.Status) {
-        if status.rootOfTrust == "software" {
+        switch status.rootOfTrust {
+        case "software":
             add(
                 .warning, .rootOfTrust,
                 "a key file, which can be copied: what keeps it from opening elsewhere is the passcode, so let it be a long one",
                 fix: status.isPasscodeSet ? command("device passcode change", isOption: true) : nil)
-        } else {
-            add(.good, .rootOfTrust, "\(PlainText.line(status.rootOfTrust)): a copied directory opens nowhere else")
+        case "tpm2":
+            add(
+                .good, .rootOfTrust,
+                "a TPM 2.0: a copied directory opens nowhere else, the passcode is guessed on this machine alone, at the TPM's pace, "
+                    + "and an older copy that is put back is noticed")
+        case let kind:
+            add(
+                .warning, .rootOfTrust,
+                "\(PlainText.line(kind)): a TPM that is a program, of this machine's or of what it runs on, which can be copied")
         }
         checkPasscode(status)
         checkBiometry(status)
@@ -262,6 +270,11 @@ extension DeviceInterface.Status {
                 "an older copy of its files that is put back gives passcode tries back; it is noticed until you log out or the machine "
                     + "restarts, unless whoever did it can write to your runtime directory too",
             ]
+        } else {
+            sentences.append(
+                rootOfTrust == "tpm2"
+                    ? "no PCRs are asked for, so it opens for whatever boots on this machine"
+                    : "whoever has the files of the TPM can copy it, guess the passcode elsewhere and put old copies back")
         }
         switch sensor?.kind {
         case .simulated?: sentences.append("a match is what somebody typed: a simulated finger is a name")

@@ -1,0 +1,99 @@
+/// What is wrong with the TPM, and what to do about it.
+///
+/// Never says anything that was kept in it.
+package struct TPMError: Error, Hashable, CustomStringConvertible {
+    package enum Code: Hashable, Sendable {
+        case badAddress
+        /// There is no such device or socket, or this user may not open it.
+        case missing(reason: String)
+        /// Another program has it, or it asks again and again to be asked later.
+        case busy
+        /// It stopped answering, or answered too late.
+        case lost
+        /// Its owner hierarchy has other keys now, and its endorsement hierarchy the same.
+        case cleared
+        /// Another TPM, or somebody between it and us.
+        case replaced
+        /// Too many wrong passcodes, of this device or of others: none is looked at for so long.
+        case lockedOut(seconds: UInt32)
+        /// Its owner hierarchy has a password.
+        case ownerPassword
+        case counterGone
+        /// An answer was changed on its way.
+        case tampered
+        /// What is kept beside the state is not ours.
+        case badFile(reason: String)
+        /// Any other code of the TPM's or of tpm2-tss.
+        case refused(UInt32)
+    }
+
+    package let code: Code
+    package let address: String
+
+    package var description: String {
+        let recover = "run 'touchstone device recover' with the recovery key that was shown when the device was created"
+        return switch code {
+        case .badAddress: "\(address) names no TPM: use device:/dev/tpmrm0 or swtpm:path=SOCKET"
+        case .missing(let reason):
+            "the TPM at \(address) cannot be opened: \(reason). Is there one, is it on in the firmware's settings, and may this "
+                + "user open it (group tss)?"
+        case .busy:
+            "the TPM at \(address) is busy with another program: try again, or use /dev/tpmrm0, which programs share"
+        case .lost: "the TPM at \(address) stopped answering: restart the machine if it does not come back"
+        case .cleared:
+            "the TPM at \(address) was cleared since this device was created; what it kept is gone: \(recover)"
+        case .replaced:
+            "the TPM at \(address) is not the one that this device was created with, or something on the way to it is not to be "
+                + "trusted: put the old one back; or, where it was exchanged on purpose, \(recover)"
+        case .lockedOut(let seconds):
+            "the TPM at \(address) takes no passcode now, after wrong ones of this device's or of another program's; it forgets "
+                + "one of them every \(seconds) s"
+        case .ownerPassword: "the TPM at \(address) has an owner password, and Touchstone needs it to have none"
+        case .counterGone:
+            "the TPM at \(address) has lost this device's counter, so that an old copy of its state could not be told: \(recover)"
+        case .tampered: "what the TPM at \(address) answered was changed on its way, or is of another session"
+        case .badFile(let reason): "root.tpm \(reason)"
+        case .refused(let number): "the TPM at \(address) refused: code 0x\(String(number, radix: 16))"
+        }
+    }
+}
+
+/// A response code, as tpm2-tss gives it: the layer that it is of in the upper half.
+struct TPMResponse: Hashable {
+    let number: UInt32
+
+    init(_ number: UInt32) { self.number = number }
+
+    var isSuccess: Bool { number == 0 }
+
+    /// Of the TPM itself, or of a resource manager that speaks for it; nil: of tpm2-tss.
+    private var ofTPM: UInt32? { [0, 11, 12].contains(number >> 16) ? number & 0xFFFF : nil }
+
+    /// Without the number of the parameter, handle or session that it is about.
+    private var kind: UInt32? { ofTPM.map { $0 & 0x80 == 0 ? $0 : $0 & 0xBF } }
+
+    /// RETRY, YIELDED, TESTING, NV_RATE, NV_UNAVAILABLE, and no room for objects or sessions, which others hold for a moment.
+    var isLater: Bool {
+        [0x922, 0x908, 0x90A, 0x920, 0x923, 0x902, 0x903, 0x904, 0x905, 0x906].contains(kind)
+    }
+
+    /// AUTH_FAIL: the authorization value was wrong, and that was counted.
+    var isWrongValue: Bool { kind == 0x8E }
+
+    /// HANDLE: there is no such thing.
+    var isAbsent: Bool { kind == 0x8B }
+
+    /// NV_DEFINED: there is such a thing.
+    var isTaken: Bool { kind == 0x14C }
+
+    var code: TPMError.Code {
+        switch (number >> 16, kind) {
+        case (10, _): .lost
+        // MALFORMED_RESPONSE, INSUFFICIENT_RESPONSE, RSP_AUTH_FAILED.
+        case (7...9, _) where [17, 19, 27].contains(number & 0xFFFF): .tampered
+        case (_, 0x921): .lockedOut(seconds: 0)
+        case (_, 0xA2): .ownerPassword
+        default: isLater ? .busy : .refused(number)
+        }
+    }
+}

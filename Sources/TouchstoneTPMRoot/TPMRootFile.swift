@@ -1,0 +1,62 @@
+import Foundation
+import TouchstoneEnclave
+
+/// What is kept beside the state to find the root in the TPM again: no secret, and nothing that is believed without asking the TPM.
+struct TPMRootFile: Codable, Sendable {
+    var version = 1
+    var address: String
+    /// Of the primary key.
+    var name: Data
+    /// Of the same in the endorsement hierarchy; absent where it has a password.
+    var endorsementName: Data?
+    var root: SealedObject
+    /// The counter's NV index.
+    var counter: UInt32
+    /// The root's secret, sealed to the recovery key.
+    var recovery: Data
+
+    init(address: String, name: Data, endorsementName: Data?, root: SealedObject, counter: UInt32, recovery: Data) {
+        self.address = address
+        self.name = name
+        self.endorsementName = endorsementName
+        self.root = root
+        self.counter = counter
+        self.recovery = recovery
+    }
+
+    init(_ storage: any EnclaveStorage) throws {
+        guard let bytes = try storage.load() else { throw TPMError(code: .badFile(reason: "is missing"), address: "") }
+        guard let file = try? JSONDecoder().decode(TPMRootFile.self, from: bytes) else {
+            throw TPMError(code: .badFile(reason: "cannot be read"), address: "")
+        }
+        guard file.version == 1 else {
+            throw TPMError(
+                code: .badFile(reason: "has version \(file.version): update Touchstone"), address: file.address)
+        }
+        guard Self.indices.contains(file.counter) else {
+            throw TPMError(code: .badFile(reason: "names an index that is not ours"), address: file.address)
+        }
+        self = file
+    }
+
+    func encoded() throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return try encoder.encode(self)
+    }
+
+    /// - Throws: `TPMError`, `cleared` or `replaced` where it is not the one that this device was created with.
+    func connect() throws -> TPMConnection {
+        try TPMConnection(TPMAddress(address), pinned: .init(name: name, endorsementName: endorsementName))
+    }
+
+    /// Takes the counter out of the TPM that the file tells of; of no other.
+    static func forget(_ file: TPMRootFile) throws {
+        _ = try file.connect().undefineCounter(file.counter)
+    }
+
+    static func someIndex() -> UInt32 { .random(in: indices) }
+
+    /// The owner's part of the NV indices, by the TCG's registry.
+    private static let indices: ClosedRange<UInt32> = 0x0180_0000...0x01BF_FFFF
+}

@@ -1,0 +1,26 @@
+import ArgumentParser
+
+/// What binds a new device to this machine.
+struct RootOfTrustOptions: ParsableArguments {
+    enum Kind: String, ExpressibleByArgument, CaseIterable { case software, tpm2 }
+
+    @Option(help: "What binds it to this machine: a key file of yours, or a TPM 2.0.")
+    var rootOfTrust = Kind.software
+    @Option(
+        help: ArgumentHelp(
+            "tpm2: where the TPM is, device:PATH or swtpm:path=SOCKET. (default: \(defaultAddress))", valueName: "tcti")
+    )
+    var tcti: String?
+
+    func validate() throws {
+        guard rootOfTrust == .tpm2 || tcti == nil else {
+            throw ValidationError("--tcti goes with --root-of-trust tpm2")
+        }
+    }
+
+    /// For `touchstone-enclave create`.
+    var arguments: [String] { rootOfTrust == .tpm2 ? ["--tpm", tcti ?? Self.defaultAddress] : [] }
+
+    /// The kernel's resource manager: programs share the TPM through it.
+    private static let defaultAddress = "device:/dev/tpmrm0"
+}

@@ -1,0 +1,153 @@
+import Crypto
+import Foundation
+import Synchronization
+import Testing
+import TouchstoneCore
+import TouchstoneFileRoot
+import TouchstoneMemory
+import TouchstoneTransport
+
+@testable import TouchstoneEnclave
+@testable import TouchstoneTPMRoot
+
+/// A device in a directory, on a root of trust of either kind.
+final class BoundDevice {
+    enum Kind: CaseIterable { case keyFile, tpm }
+    enum Verdict: Equatable {
+        case right, wrong
+        case refused(DeviceInterface.RefusalReason)
+    }
+
+    struct StandingClock: TimeSource { let now = 1000.0 }
+
+    private final class Events: Sendable {
+        let condition = NSCondition()
+        let all = Mutex<[EnclaveEvent]>([])
+    }
+
+    private final class Reports: Sendable { let lines = Mutex<[String]>([]) }
+
+    let directory: URL
+    let recoveryKey = RecoveryKey()
+    /// Held for as long as the device is on, and from its creation to its first boot: swtpm serves one at a time.
+    private var held: (any RootOfTrust)?
+    var root: any RootOfTrust { get throws { try #require(held) } }
+    private(set) var host: EnclaveHost?
+    private var events = Events()
+    private let reported = Reports()
+    var reports: [String] { reported.lines.withLock { $0 } }
+    private var tickets = 0
+    private var files: EnclaveFiles { EnclaveFiles(directory) }
+
+    /// - address: of a TPM; nil: a key file.
+    init(in directory: URL, address: String?) throws {
+        self.directory = directory
+        let files = EnclaveFiles(directory)
+        if let address {
+            let tpm = try TPMRoot.create(PrivateFile(files.rootTPM), address: address, recoveryKey: recoveryKey)
+            held = tpm
+            try PrivateFile(files.state).replace(
+                Enclave.create(
+                    isSimulated: true, biometryType: .touchID, root: tpm, revision: tpm.read(),
+                    recoveryKey: recoveryKey.privateKey.publicKey.rawRepresentation))
+        } else {
+            try FileRoot.create(files.rootKey)
+            let root = try FileRoot(files.rootKey)
+            held = root
+            try PrivateFile(files.state).replace(Enclave.create(isSimulated: true, biometryType: .touchID, root: root))
+        }
+    }
+
+    static func root(in directory: URL) throws -> any RootOfTrust {
+        let files = EnclaveFiles(directory)
+        guard try PrivateFile(files.rootTPM).load() != nil else { return try FileRoot(files.rootKey) }
+        return try TPMRoot(PrivateFile(files.rootTPM))
+    }
+
+    func turnOff() {
+        host?.watch(nil)
+        host = nil
+        held = nil
+    }
+
+    /// Also after it was on: everything that is not on the disk or in the TPM is forgotten.
+    func boot() throws {
+        turnOff()
+        events = Events()
+        let root = try Self.root(in: directory)
+        held = root
+        let host = try EnclaveHost(
+            storage: PrivateFile(files.state), root: root, clock: StandingClock(),
+            counter: root as? any RevisionCounter,
+            newPasscodeCost: { .minimum }, report: { [reported] line in reported.lines.withLock { $0.append(line) } })
+        host.watch { [events] event in
+            events.condition.lock()
+            events.all.withLock { $0.append(event) }
+            events.condition.broadcast()
+            events.condition.unlock()
+        }
+        self.host = host
+    }
+
+    var isPasscodeSet: Bool { get throws { try #require(host).read { enclave, _ in enclave.isPasscodeSet } } }
+    var failures: Int { get throws { try #require(host).read { enclave, _ in enclave.state.passcodeFailures } } }
+
+    /// As the state has it.
+    var passcode: EnclaveState.Passcode {
+        get throws {
+            let running = try #require(host)
+            return try #require(running.read { enclave, _ in enclave.state.passcode })
+        }
+    }
+
+    func unlock(_ passcode: String) throws -> Verdict {
+        let entry = try seal([passcode], for: .unlock)
+        return try verdict { (enclave, now) throws(DeviceInterface.Refused) in try enclave.unlock(entry, now: now) }
+    }
+
+    func change(from current: String, to new: String) throws -> Verdict {
+        let entry = try seal([current, new], for: .change)
+        return try verdict { (enclave, now) throws(DeviceInterface.Refused) in
+            try enclave.changePasscode(entry, now: now)
+        }
+    }
+
+    private func seal(_ passcodes: [String], for purpose: SealedPasscode.Purpose) throws -> SealedPasscode {
+        let host = try #require(host)
+        let nonce = try host.change { enclave, _ in (enclave.freshNonce(), []) }
+        var sender = try HPKE.Sender(
+            recipientKey: Curve25519.KeyAgreement.PublicKey(rawRepresentation: host.passcodePublicKey()),
+            ciphersuite: .Curve25519_SHA256_ChachaPoly, info: SealedPasscode.info)
+        let ciphertext = try sender.seal(
+            SealedPasscode.payload(passcodes.map(\.utf8)), authenticating: SealedPasscode.context(purpose, nonce: nonce)
+        )
+        return SealedPasscode(encapsulatedKey: Data(sender.encapsulatedKey), ciphertext: Data(ciphertext))
+    }
+
+    private func verdict(_ begin: (inout Enclave, Double) throws(DeviceInterface.Refused) -> PasscodeJob) throws
+        -> Verdict
+    {
+        tickets += 1
+        let ticket = "ticket \(tickets)"
+        do {
+            try #require(host).derive(ticket: ticket, begin)
+        } catch let refused as DeviceInterface.Refused {
+            return .refused(refused.reason)
+        }
+        let limit = Date(timeIntervalSinceNow: 60)
+        events.condition.lock()
+        defer { events.condition.unlock() }
+        while true {
+            if let end = events.all.withLock({ $0.first { $0.ticket == ticket } }) {
+                if let refusal = end.refusal { return .refused(refusal) }
+                return end.outcome == .succeeded ? .right : .wrong
+            }
+            try #require(events.condition.wait(until: limit), "no verdict came")
+        }
+    }
+}
+
+extension SecretBytes {
+    /// For comparisons.
+    var bytes: Data { withUnsafeBytes { Data($0) } }
+}

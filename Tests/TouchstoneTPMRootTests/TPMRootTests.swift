@@ -1,0 +1,403 @@
+import Crypto
+import Foundation
+import Synchronization
+import Testing
+import TouchstoneCore
+import TouchstoneFileRoot
+import TouchstoneMemory
+
+@testable import TouchstoneEnclave
+@testable import TouchstoneTPMRoot
+
+/// What a TPM, or somebody on the way to it, may do to a device.
+@Suite(.timeLimit(.minutes(10))) struct TPMRootTests {
+    private let directory: Directory
+    private let tpm: SoftwareTPM
+
+    init() throws {
+        directory = try Directory()
+        tpm = try SoftwareTPM()
+    }
+
+    private enum Code {
+        static let createPrimary: UInt32 = 0x131
+        static let startSession: UInt32 = 0x176
+        static let create: UInt32 = 0x153
+        static let load: UInt32 = 0x157
+        static let unseal: UInt32 = 0x15E
+        static let increment: UInt32 = 0x134
+        static let read: UInt32 = 0x14E
+    }
+
+    private var rootFile: PrivateFile { PrivateFile(EnclaveFiles(directory.url).rootTPM) }
+    private var stateFile: PrivateFile { PrivateFile(EnclaveFiles(directory.url).state) }
+
+    private func openError() -> TPMError.Code? {
+        do {
+            _ = try TPMRoot(rootFile)
+            return nil
+        } catch {
+            return (error as? TPMError)?.code
+        }
+    }
+
+    /// What the file says of the TPM's address, as when something else answers there now.
+    private func move(to address: String) throws {
+        var file = try TPMRootFile(rootFile)
+        file.address = address
+        try rootFile.replace(file.encoded())
+    }
+
+    // MARK: what is heard
+
+    @Test("Neither the passcode, nor what is derived from it, nor the root's secret, nor a gate's, is ever on the line")
+    func capture() throws {
+        let relay = try Relay(to: tpm.socket)
+        defer { relay.close() }
+        let device = try BoundDevice(in: directory.url, address: relay.address)
+        try device.boot()
+        #expect(try device.change(from: "", to: "correct horse") == .right)
+        #expect(try device.unlock("battery staple") == .wrong)
+        #expect(try device.unlock("correct horse") == .right)
+        let heard = relay.heard
+        for code in [
+            Code.createPrimary, Code.startSession, Code.create, Code.load, Code.unseal, Code.increment, Code.read,
+        ] {
+            #expect(relay.codes.contains(code), "\(String(code, radix: 16)) was not heard")
+        }
+        let root = try #require(device.root as? TPMRoot)
+        let passcode = try device.passcode
+        let file = try TPMRootFile(rootFile)
+        let secret = try Sealed.open(file.recovery, with: device.recoveryKey.privateKey, "io.touchstone root recovery")
+        #expect(try root.derive("a", Data()).bytes == Self.hmac(secret, "a"), "this is the root's secret")
+        let gateSecret = try Sealed.open(
+            try #require(passcode.gate?.recovery), with: device.recoveryKey.privateKey, PasscodeGate.recoveryPurpose)
+        let stretched = try PasscodeDerivation.argon2id(
+            SecretBytes("correct horse".utf8), salt: passcode.salt, cost: passcode.cost)
+        let ungated = try stretched.joined(with: root.derive("passcode", passcode.salt)).derive("passcode key")
+        let secrets = [
+            Data("correct horse".utf8), Data("battery staple".utf8), secret.bytes, gateSecret.bytes, stretched.bytes,
+            ungated.bytes,
+            ungated.derive("passcode gate").bytes, secret.derive("tpm counter").bytes,
+            try root.derive("device key", Data()).bytes, device.recoveryKey.text.bytes,
+        ]
+        for (number, secret) in secrets.enumerated() {
+            #expect(heard.range(of: secret) == nil, "secret \(number) was on the line")
+        }
+        // And it would have been found: what is no secret is there.
+        #expect(heard.range(of: file.root.publicArea.dropFirst(2)) != nil)
+    }
+
+    private static func hmac(_ secret: SecretBytes, _ label: String) -> Data {
+        var code = HMAC<SHA256>(key: secret.symmetricKey)
+        code.update(data: Data("io.touchstone root \(label.utf8.count) \(label)".utf8))
+        return Data(code.finalize())
+    }
+
+    // MARK: another TPM, or the same with other seeds
+
+    @Test("A cleared TPM is told from another one, and from none")
+    func identities() throws {
+        try BoundDevice(in: directory.url, address: tpm.address).turnOff()
+        #expect(openError() == nil)
+        try tpm.tool("tpm2_clear")
+        #expect(openError() == .cleared)
+        let other = try SoftwareTPM()
+        try move(to: other.address)
+        #expect(openError() == .replaced)
+        try move(to: "swtpm:path=\(tpm.socket).none")
+        guard case .missing = openError() else { return #expect(Bool(false), "a TPM that is not there") }
+        for address in [
+            "", "tabrmd:", "swtpm:path=relative", "device:", "swtpm:path=/\(String(repeating: "x", count: 107))",
+        ] {
+            try move(to: address)
+            #expect(openError() == .badAddress, "\(address)")
+        }
+    }
+
+    @Test("A primary key with another Name is refused before anything is sent that depends on it")
+    func substitutedName() throws {
+        try BoundDevice(in: directory.url, address: tpm.address).turnOff()
+        let attacker = try SoftwareTPM()
+        let relay = try Relay(to: tpm.socket)
+        defer { relay.close() }
+        try move(to: relay.address)
+        let socket = attacker.socket
+        relay.treat { command, _ in
+            guard command.code == Code.createPrimary else { return .passed }
+            return .answered { _ in Relay.ask(socket, command.bytes) }
+        }
+        let error = openError()
+        #expect(error == .replaced || error == .cleared)
+        #expect(relay.codes.contains(Code.createPrimary) && !relay.codes.contains(Code.startSession))
+        relay.treat { _, _ in .passed }
+        #expect(openError() == nil)
+        // One bit of the key alone, with the Name that belongs to the right one.
+        relay.treat { command, _ in
+            guard command.code == Code.createPrimary else { return .passed }
+            return .answered { answer in
+                var changed = answer
+                changed[70] ^= 1
+                return changed
+            }
+        }
+        #expect(openError() != nil)
+        #expect(!relay.codes.contains(Code.startSession))
+    }
+
+    @Test(
+        "An answer that was changed, or is an old one, is not believed",
+        arguments: [Code.load, Code.unseal, Code.read, Code.increment])
+    func changedAnswers(code: UInt32) throws {
+        let relay = try Relay(to: tpm.socket)
+        defer { relay.close() }
+        let device = try BoundDevice(in: directory.url, address: relay.address)
+        try device.boot()
+        #expect(try device.change(from: "", to: "1234") == .right)
+        device.turnOff()
+        let old = Mutex<[UInt8]?>(nil)
+        for isOld in [false, true] {
+            relay.treat { command, _ in
+                guard command.code == code else { return .passed }
+                return .answered { answer in
+                    old.withLock { kept in
+                        defer { kept = kept ?? answer }
+                        if isOld, let kept { return kept }
+                        var changed = answer
+                        changed[changed.count - 1] ^= 1
+                        return changed
+                    }
+                }
+            }
+            if code == Code.increment {
+                // Looked at again over another session: it did count, whatever the answer was.
+                let root = try TPMRoot(rootFile)
+                let revision = try #require(try root.read())
+                try root.advance(to: revision + 1)
+                #expect(try root.read() == revision + 1)
+            } else {
+                #expect(throws: TPMError.self) { _ = try TPMRoot(rootFile).read() }
+            }
+            #expect(relay.codes.contains(code))
+        }
+        relay.treat { _, _ in .passed }
+        _ = try TPMRoot(rootFile).read()
+    }
+
+    // MARK: guesses
+
+    @Test("PC-04: whoever has the root's secret and the whole disk still needs this TPM for every guess")
+    func gate() throws {
+        let device = try BoundDevice(in: directory.url, address: tpm.address)
+        try device.boot()
+        #expect(try device.change(from: "", to: "1234") == .right)
+        let passcode = try device.passcode
+        let derivation = try PasscodeDerivation(
+            passcode: SecretBytes("1234".utf8), salt: passcode.salt, cost: passcode.cost, root: device.root)
+        // Without the gate, the right passcode opens nothing.
+        #expect(ClassKeys(passcode.classKeys, under: try derivation.run()) == nil)
+        var gated = derivation
+        gated.gate = passcode.gate
+        #expect(ClassKeys(passcode.classKeys, under: try gated.run()) != nil)
+        // The gate of another TPM does not load in this one.
+        tpm.turnOff()
+        #expect(throws: PasscodeGuardError.self) { try gated.run() }
+    }
+
+    @Test("Ours come first: the TPM's last try is never used, and its counter counts no more than what was wrong")
+    func budget() throws {
+        try tpm.allow(tries: 3)
+        let device = try BoundDevice(in: directory.url, address: tpm.address)
+        try device.boot()
+        #expect(try device.change(from: "", to: "1234") == .right)
+        #expect(try device.unlock("0001") == .wrong)
+        #expect(try device.unlock("0001") == .wrong)
+        #expect(try device.unlock("0002") == .wrong)
+        #expect(try device.unlock("1234") == .refused(.tpmLockedOut))
+        #expect(try device.failures == 2)
+        let root = try #require(device.root as? TPMRoot)
+        #expect(try root.attempts() == .init(wrong: 2, maximum: 3, seconds: 600))
+    }
+
+    @Test("A line that is cut after the TPM heard the guess gives none back; one that is cut before does")
+    func cutGuess() throws {
+        let relay = try Relay(to: tpm.socket)
+        defer { relay.close() }
+        let device = try BoundDevice(in: directory.url, address: relay.address)
+        try device.boot()
+        #expect(try device.change(from: "", to: "1234") == .right)
+        relay.treat { command, _ in command.code == Code.load ? .cut : .passed }
+        #expect(try device.unlock("0001") == .refused(.tpmUnavailable))
+        #expect(try device.failures == 0)
+        relay.treat { command, _ in command.code == Code.unseal ? .cutAfter : .passed }
+        #expect(try device.unlock("0001") == .refused(.tpmUnavailable))
+        #expect(try device.failures == 1)
+        relay.treat { _, _ in .passed }
+        #expect(try device.unlock("1234") == .right)
+        #expect(device.reports.contains { $0.contains("stopped answering") })
+    }
+
+    @Test("PC-34: whoever keeps the counter from counting gets no guess for it")
+    func counterCut() throws {
+        let relay = try Relay(to: tpm.socket)
+        defer { relay.close() }
+        let device = try BoundDevice(in: directory.url, address: relay.address)
+        try device.boot()
+        #expect(try device.change(from: "", to: "1234") == .right)
+        relay.treat { command, _ in command.code == Code.increment ? .cut : .passed }
+        #expect(try device.unlock("0001") == .refused(.tpmUnavailable))
+        #expect(try device.unlock("1234") == .refused(.tpmUnavailable))
+        #expect(try device.failures == 0)
+        #expect(relay.codes.contains(Code.increment) && !relay.codes.contains(Code.unseal))
+        relay.treat { _, _ in .passed }
+        #expect(try device.unlock("1234") == .right)
+    }
+
+    @Test("A TPM that says nothing is given up on in time, and one that another program has is said to be busy")
+    func silent() throws {
+        let device = try BoundDevice(in: directory.url, address: tpm.address)
+        try device.boot()
+        let clock = ContinuousClock()
+        // swtpm serves the device; the second one waits behind it.
+        let took = clock.measure { #expect(openError() == .busy) }
+        #expect(took < .seconds(15))
+    }
+
+    @Test("A TPM that asks to be asked later is asked again; one that always does is busy")
+    func later() throws {
+        let relay = try Relay(to: tpm.socket)
+        defer { relay.close() }
+        try BoundDevice(in: directory.url, address: relay.address).turnOff()
+        let retry: [UInt8] = [0x80, 0x01, 0, 0, 0, 10, 0, 0, 0x09, 0x22]
+        let asked = Mutex(0)
+        relay.treat { command, _ in
+            guard command.code == Code.createPrimary else { return .passed }
+            return asked.withLock { asked in
+                asked += 1
+                return asked <= 12 ? .refused(retry) : .passed
+            }
+        }
+        #expect(openError() == nil, "it is asked often enough")
+        relay.treat { command, _ in command.code == Code.createPrimary ? .refused(retry) : .passed }
+        #expect(openError() == .busy)
+    }
+
+    // MARK: power
+
+    @Test(
+        "The power fails in any step of a passcode's change: the old one holds, or the new one",
+        arguments: [false, true])
+    func cutChange(isHeard: Bool) throws {
+        let relay = try Relay(to: tpm.socket)
+        defer { relay.close() }
+        let device = try BoundDevice(in: directory.url, address: relay.address)
+        try device.boot()
+        #expect(try device.change(from: "", to: "0000") == .right)
+        var current = 0
+        var cuts = 0
+        for step in 1..<60 {
+            relay.treat { _, number in number < step ? .passed : isHeard ? .cutAfter : .cut }
+            let verdict = try device.change(
+                from: String(format: "%04d", current), to: String(format: "%04d", current + 1))
+            let wasCut = relay.codes.count >= step
+            relay.treat { _, _ in .passed }
+            try device.boot()
+            if try device.unlock(String(format: "%04d", current + 1)) == .right {
+                current += 1
+            } else {
+                #expect(verdict != .right)
+                #expect(try device.unlock(String(format: "%04d", current)) == .right, "step \(step): neither opens")
+            }
+            cuts += wasCut ? 1 : 0
+            if !wasCut { break }
+        }
+        #expect(cuts > 3 && cuts < 59)
+    }
+
+    // MARK: the counter
+
+    @Test("PC-34: an old state is refused, a newer one is not, and the number is not lost with the power")
+    func rollback() throws {
+        let device = try BoundDevice(in: directory.url, address: tpm.address)
+        try device.boot()
+        let old = try #require(try stateFile.load())
+        #expect(try device.change(from: "", to: "1234") == .right)
+        device.turnOff()
+        let new = try #require(try stateFile.load())
+        tpm.turnOff()
+        try tpm.turnOn()
+        try stateFile.replace(old)
+        #expect(throws: EnclaveStateError.rolledBack) { try device.boot() }
+        try stateFile.replace(new)
+        try device.boot()
+    }
+
+    @Test("A counter that was taken away is missed; one that is put in its place without our value is not believed")
+    func counterGone() throws {
+        try BoundDevice(in: directory.url, address: tpm.address).turnOff()
+        let index = String(format: "0x%x", try TPMRootFile(rootFile).counter)
+        try tpm.tool("tpm2_nvundefine", "-C", "o", index)
+        do {
+            let root = try TPMRoot(rootFile)
+            #expect { try root.read() } throws: { ($0 as? TPMError)?.code == .counterGone }
+        }
+        try tpm.tool("tpm2_nvdefine", "-C", "o", "-a", "authread|authwrite|no_da|nt=counter", index)
+        try tpm.tool("tpm2_nvincrement", index)
+        let root = try TPMRoot(rootFile)
+        #expect(throws: TPMError.self) { try root.read() }
+    }
+
+    // MARK: recovery
+
+    @Test("The recovery key and the passcode bring a device to another TPM; a wrong one of either changes nothing")
+    func recovery() throws {
+        let device = try BoundDevice(in: directory.url, address: tpm.address)
+        try device.boot()
+        #expect(try device.change(from: "", to: "1234") == .right)
+        let before = try device.root.derive("device key", Data()).bytes
+        let other = try SoftwareTPM()
+        func recover(_ key: RecoveryKey, _ passcode: String) throws {
+            let state = try #require(try stateFile.load())
+            try TPMRoot.recover(rootFile, address: other.address, recoveryKey: key) { root, revision in
+                try stateFile.replace(
+                    Enclave.recovered(
+                        stateFile: state, root: root, recoveryKey: key.privateKey, passcode: SecretBytes(passcode.utf8),
+                        revision: revision))
+            }
+        }
+        device.turnOff()
+        let files = try [stateFile.load(), rootFile.load()]
+        #expect(throws: TPMError.self) { try recover(RecoveryKey(), "1234") }
+        #expect(throws: RecoveryError.wrongPasscode) { try recover(device.recoveryKey, "4321") }
+        #expect(try [stateFile.load(), rootFile.load()] == files)
+        try recover(device.recoveryKey, "1234")
+        tpm.turnOff()
+        try device.boot()
+        #expect(try device.root.derive("device key", Data()).bytes == before)
+        #expect(try device.unlock("4321") == .wrong)
+        #expect(try device.unlock("1234") == .right)
+    }
+
+    @Test("A recovery key's text: read back in any spelling, refused with a letter wrong, missing or too many")
+    func recoveryText() throws {
+        let key = RecoveryKey()
+        let text = String(decoding: key.text.bytes, as: UTF8.self)
+        #expect(text.count == 39 && text.split(separator: "-").allSatisfy { $0.count == 4 })
+        for spelling in [
+            text, text.lowercased(), text.replacing("-", with: " "), text.replacing("-", with: ""), text + "\r",
+        ] {
+            let read = try #require(RecoveryKey(text: SecretBytes(spelling.utf8)), "\(spelling.count)")
+            #expect(try read.privateKey.rawRepresentation == key.privateKey.rawRepresentation)
+        }
+        for index in text.indices where text[index] != "-" {
+            var wrong = text
+            wrong.replaceSubrange(index...index, with: text[index] == "A" ? "B" : "A")
+            #expect(RecoveryKey(text: SecretBytes(wrong.utf8)) == nil)
+        }
+        for wrong in [
+            "", String(text.dropLast()), text + "A", text.replacing("-", with: "_"), String(repeating: "0", count: 32),
+        ] {
+            #expect(RecoveryKey(text: SecretBytes(wrong.utf8)) == nil)
+        }
+    }
+}
