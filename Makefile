@@ -34,9 +34,10 @@ test: ## Run every test
 	@script/check-products --self-test
 	@for program in $(PROGRAMS); do swift build --product $$program; done
 	@swift build --package-path Examples
-	@swift build --package-path Simulator
+	@swift build --package-path Simulator --build-tests
 	@swift build --build-tests
 	@script/run-script-tests
+	@timeout --kill-after=30 600 swift test --package-path Simulator --quiet
 	@# Eight at a time: with all at once, what a test waits for stands in a queue behind a thousand others. A test that waits for ever
 	@# fails here, not at the end of a day, and by lines it shows which.
 	@timeout --kill-after=30 1200 stdbuf --output=L swift test --experimental-maximum-parallelization-width 8

@@ -1,5 +1,5 @@
-import Dispatch
 package import Foundation
+import Glibc
 import Synchronization
 
 /// The time by which touchstoned goes: the machine's, which on a simulated device can be moved forward.
@@ -12,11 +12,18 @@ package final class DeviceClock: Sendable {
     ///   - time: Seconds from any beginning, which only go forward.
     ///   - date: The wall clock.
     package init(
-        time: @escaping @Sendable () -> Double = { Double(DispatchTime.now().uptimeNanoseconds) / 1e9 },
+        time: @escaping @Sendable () -> Double = { DeviceClock.sinceBoot() },
         date: @escaping @Sendable () -> Date = { Date() }
     ) {
         machineTime = time
         machineDate = date
+    }
+
+    /// Also while the machine slept, as the enclave counts.
+    private static func sinceBoot() -> Double {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_BOOTTIME, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
     package var now: Double { machineTime() + advanced.withLock { $0 } }

@@ -70,8 +70,7 @@ package final class DeviceService: Sendable {
                 return .init(
                     status: .init(
                         name: name, isSimulated: facts.isSimulated, rootOfTrust: facts.rootOfTrust,
-                        biometryType: facts.biometryType, isSensorConnected: facts.isSensorConnected,
-                        isEnrolled: facts.isEnrolled,
+                        biometryType: facts.biometryType, isEnrolled: facts.isEnrolled,
                         isPasscodeSet: facts.isPasscodeSet, passcodeKind: facts.passcodeKind,
                         erasesData: facts.erasesData, wasErased: facts.wasErased, isLocked: facts.isLocked,
                         wasUnlockedSinceBoot: facts.wasUnlockedSinceBoot,

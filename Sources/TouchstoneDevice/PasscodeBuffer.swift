@@ -11,18 +11,21 @@ internal import TouchstoneCore
 
     /// An empty one.
     public init() {
-        // One byte more than is allowed, so that too long is told from just fitting.
-        unsafe memory = .allocate(byteCount: SealedPasscode.maximumPasscodeLength + 1, alignment: Self.alignment)
+        // Pages of its own: what is said of them is said of nothing else. One byte more than is allowed is used, so that too long is
+        // told from just fitting.
+        let count = Int(sysconf(Int32(_SC_PAGESIZE)))
+        precondition(count > SealedPasscode.maximumPasscodeLength)
+        let pages = unsafe mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        guard let pages = unsafe pages, unsafe pages != MAP_FAILED else { fatalError("no memory for a passcode") }
+        unsafe memory = UnsafeMutableRawBufferPointer(start: pages, count: count)
         // Best effort: without the right to lock memory the bytes are still wiped.
-        _ = unsafe mlock(memory.baseAddress!, memory.count)
-        _ = unsafe madvise(memory.baseAddress!, memory.count, MADV_DONTDUMP)
-        wipe()
+        _ = unsafe mlock(pages, count)
+        _ = unsafe madvise(pages, count, MADV_DONTDUMP)
     }
 
     deinit {
         wipe()
-        _ = unsafe munlock(memory.baseAddress!, memory.count)
-        unsafe memory.deallocate()
+        _ = unsafe munmap(memory.baseAddress!, memory.count)
     }
 
     /// Whether it is longer than 256 bytes.
@@ -68,8 +71,6 @@ internal import TouchstoneCore
     package func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         try unsafe body(UnsafeRawBufferPointer(rebasing: memory.prefix(count)))
     }
-
-    private static let alignment = 16
 }
 
 /// Its bytes, to be put where they are sealed.

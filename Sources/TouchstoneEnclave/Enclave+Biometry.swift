@@ -32,7 +32,7 @@ extension Enclave {
 
     /// Why biometry cannot be used, in the order of the decision table (CE-02, CE-03).
     func biometryObstacle(now: Double) -> AuthenticationFailure? {
-        if state.biometryType == .none || !isSensorConnected || sensor?.problem != nil { return .biometryNotAvailable }
+        guard let sensor, sensor.problem == nil else { return .biometryNotAvailable }
         if !isEnrolled { return .biometryNotEnrolled }
         if isPasscodeSet, isBiometryLockedOut(now: now) { return .biometryLockout }
         return isPasscodeSet ? nil : .passcodeNotSet
@@ -56,7 +56,7 @@ extension Enclave {
 
     mutating func enroll(_ name: String, sample: Sample) throws(DeviceInterface.Refused) {
         guard (1...Limits.fingerNameBytes).contains(name.utf8.count) else { throw .init(.invalidName) }
-        guard state.biometryType != .none, isSensorConnected else { throw .init(.noSensor) }
+        guard let sensor, sensor.problem == nil else { throw .init(.noSensor) }
         // PC-23
         guard isPasscodeSet else { throw .init(.passcodeNotSet) }
         guard state.templates.count < Limits.fingers[state.biometryType, default: 0] else {
@@ -101,7 +101,7 @@ extension Enclave {
     /// Judges one simulated touch.
     mutating func touch(_ sample: Sample, now: Double) -> (DeviceInterface.Touch, [EnclaveEvent]) {
         // Nobody sees it.
-        guard isSensorConnected else { return (.notWaiting, []) }
+        guard sensor?.problem == nil else { return (.notWaiting, []) }
         let digest = digest(of: sample)
         return touch(matches: state.templates.contains { $0.digest == digest }, now: now)
     }

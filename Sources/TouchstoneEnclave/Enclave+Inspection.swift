@@ -55,6 +55,10 @@ extension Enclave {
             return .init(.passcodeRemoved)
         }
         plain.resetBytes(in: 0..<plain.count)
+        // As at its use: a control of constraints that are not meant for private keys is met by nobody (AC-20, SE-13).
+        guard requirement.proofs.isEmpty || blob.control.flags.contains(.privateKeyUsage) else {
+            return .init(.authenticationNeeded, obstacle: .authenticationFailed)
+        }
         return prospect(of: blob.control, now: now)
     }
 
@@ -67,8 +71,20 @@ extension Enclave {
     /// Of what is of a class whose key is open.
     private func prospect(of control: AccessControl, now: Double) -> EnclaveInterface.Prospect {
         guard control.isConstrained else { return .init(.available) }
-        return .init(
-            .authenticationNeeded,
-            obstacle: obstacle(to: control.requirement, biometry: biometryObstacle(now: now)))
+        return .init(.authenticationNeeded, obstacle: obstacleNow(to: control.requirement, now: now))
+    }
+
+    /// What an evaluation that begins now would end with before anybody could meet it.
+    private func obstacleNow(to requirement: Requirement, now: Double) -> AuthenticationFailure? {
+        let biometry = biometryObstacle(now: now)
+        if let obstacle = obstacle(to: requirement, biometry: biometry) { return obstacle }
+        guard !requirement.proofs.isEmpty else { return nil }
+        // Behind the lock screen nothing is in the foreground (EV-05).
+        if isLocked { return .notInteractive }
+        guard isPasscodeDisabled else { return nil }
+        let isMet = requirement.proofs.map { proof in
+            proof != .passcode && biometry == nil && biometryMeets(proof)
+        }
+        return (requirement.anyOne ? isMet.contains(true) : !isMet.contains(false)) ? nil : .authenticationFailed
     }
 }

@@ -9,7 +9,7 @@ extension Enclave {
     /// minute after each lock, also of a device that is locked already, and then leaves the reader to sudo and to the login screen.
     /// The passcode opens it as ever.
     func awaitedTouch(now: Double) -> String? {
-        guard sensor != nil else { return nil }
+        guard state.sensor != nil else { return nil }
         if let evaluation { return evaluation.phase == .biometry && !isLocked ? evaluation.identifier : nil }
         guard isLocked, let lockScreenEnd, now < lockScreenEnd else { return nil }
         let helps = isEnrolled && !heldForBiometry.isEmpty && !isBiometryLockedOut(now: now)
@@ -26,7 +26,7 @@ extension Enclave {
     func biometryMeets(_ proof: Proof) -> Bool { state.sensor?.meets(proof) ?? proof.isMetByBiometry }
 
     mutating func hear(_ report: SensorReport, now: Double) -> [EnclaveEvent] {
-        guard sensor != nil else { return [] }
+        guard state.sensor != nil else { return [] }
         switch report {
         case .enrolled(let enrolment):
             take(enrolment)
@@ -75,7 +75,7 @@ extension Enclave {
     }
 
     /// Goes on without the sensor where an evaluation waits for it and it can help no more.
-    private mutating func biometryEnded(now: Double) -> [EnclaveEvent] {
+    mutating func biometryEnded(now: Double) -> [EnclaveEvent] {
         guard let evaluation, [.permission, .biometry, .retry].contains(evaluation.phase),
             let obstacle = biometryObstacle(of: evaluation, now: now)
         else { return [] }

@@ -8,12 +8,9 @@ extension Enclave {
     /// Unplugs the sensor, or plugs it in: an evaluation that waits for it goes on without.
     mutating func setSensorConnected(_ isConnected: Bool, now: Double) throws(DeviceInterface.Refused) -> [EnclaveEvent]
     {
-        guard state.biometryType != .none else { throw .init(.noSensor) }
-        isSensorConnected = isConnected
-        guard let evaluation, [.permission, .biometry, .retry].contains(evaluation.phase),
-            let obstacle = biometryObstacle(of: evaluation, now: now)
-        else { return [] }
-        return biometryRefused(obstacle, now: now)
+        guard sensor != nil else { throw .init(.noSensor) }
+        sensor?.problem = isConnected ? nil : .noReader
+        return biometryEnded(now: now)
     }
 }
 

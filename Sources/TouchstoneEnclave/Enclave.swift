@@ -74,8 +74,6 @@ package struct Enclave {
     /// Of the last wrong passcode: the same one again is not counted again (PC-02).
     var lastWrongPasscode: SecretBytes?
     var isPasscodeBusy = false
-    /// Of a simulated device: whether its sensor is plugged in.
-    var isSensorConnected = true
     /// A non-match could not be counted on the disk: until the passcode, no finger counts either.
     var isBiometrySuspended = false
     var contexts: [String: Context] = [:]
@@ -83,7 +81,7 @@ package struct Enclave {
     var credentialJobs = 0
     /// Wrong application passwords in a row, by the spelling of the app.
     var passwordGuesses: [[UInt8]: PasswordGuesses] = [:]
-    /// How the sensor is that the enclave speaks to; nil: fingers are simulated.
+    /// How the sensor is, also a simulated one; nil: the device has none.
     var sensor: DeviceInterface.Sensor?
     /// What the sensor was last told to look for.
     var lastAwaitedTouch: String?
@@ -118,8 +116,11 @@ package struct Enclave {
             throw EnclaveStateError.corrupt
         }
         self.keys = keys
-        sensor = state.sensor.map {
-            .init(kind: $0.kind, name: nil, problem: .starting, isWeak: $0.kind == .pam, areTemplatesRead: false)
+        if let source = state.sensor {
+            sensor = .init(
+                kind: source.kind, name: nil, problem: .starting, isWeak: source.kind == .pam, areTemplatesRead: false)
+        } else if state.isSimulated, state.biometryType != .none {
+            sensor = .init(kind: .simulated, name: nil, problem: nil, isWeak: false, areTemplatesRead: true)
         }
         log = LogChain(deviceKey: deviceKey, kept: state.log)
         isLocked = state.passcode != nil
@@ -149,8 +150,7 @@ package struct Enclave {
     package func facts(app: String, now: Double) -> EnclaveInterface.Facts {
         EnclaveInterface.Facts(
             isSimulated: state.isSimulated, rootOfTrust: root.kind, biometryType: state.biometryType,
-            isSensorConnected: isSensorConnected, isEnrolled: isEnrolled, isPasscodeSet: isPasscodeSet,
-            passcodeKind: passcodeKind, erasesData: erasesData,
+            isEnrolled: isEnrolled, isPasscodeSet: isPasscodeSet, passcodeKind: passcodeKind, erasesData: erasesData,
             wasErased: state.erasure != nil && !isPasscodeSet, isLocked: isLocked,
             wasUnlockedSinceBoot: wasUnlockedSinceBoot, isBiometryLockedOut: isBiometryLockedOut(now: now),
             passcodeFailures: state.passcodeFailures, passcodeRetryAfterSeconds: passcodeRetryAfter(now: now),

@@ -182,7 +182,8 @@ package struct EnclaveService: Sendable {
                 return try host.change { (Empty(), try $0.setSensorConnected(request.isConnected, now: $1)) }
             },
             .method(EnclaveInterface.AdvanceClock.self) { request, _ in
-                try checkSimulated()
+                // Where fingers are real, so are delays.
+                try checkFingersSimulated()
                 try host.advanceClock(by: request.seconds)
                 return Empty()
             },

@@ -15,6 +15,7 @@ final class FprintdReader {
         static let device = "net.reactivated.Fprint.Device"
         static let error = "net.reactivated.Fprint.Error."
         static let bus = "org.freedesktop.DBus"
+        static let logind = "org.freedesktop.login1"
     }
 
     /// Seconds.
@@ -34,6 +35,8 @@ final class FprintdReader {
         /// At the lock screen there is nothing else to do.
         static let gone = 3.0
         static let betweenHints = 0.1
+        /// From the word that the machine will sleep to the word that it woke, the sleep itself not counted.
+        static let asleep = 30.0
         /// Errors of the reader's in a row, a number.
         static let errors = 5
     }
@@ -60,6 +63,8 @@ final class FprintdReader {
     /// Who was enrolled when that was last told, and the templates then; nil after a fault.
     private var known: (enrolment: SensorEnrolment, digests: [String: Data]?)?
     private var failingSince: Double?
+    /// The machine is about to sleep, or did not say yet that it woke: fprintd has stopped the reader, and takes nothing back of it.
+    private var asleepSince: Double?
     private var lastHint = -Double.infinity
 
     init(path: String, templates: Templates, sensor: FprintdSensor, wakeup: Wakeup, owner: any SensorOwner) {
@@ -104,9 +109,8 @@ final class FprintdReader {
         }
         let began = failingSince ?? MonotonicClock.now
         failingSince = began
-        if let awaited = owner.awaitedTouch, MonotonicClock.now - began < Limits.patience,
-            failure != .refused(Self.denied)
-        {
+        let isPatient = isAsleep || MonotonicClock.now - began < Limits.patience
+        if let awaited = owner.awaitedTouch, isPatient, failure != .refused(Self.denied) {
             owner.hear(.hint(.readerFailed, for: awaited))
             return pause(Limits.failed)
         }
@@ -152,14 +156,16 @@ final class FprintdReader {
             for rule in [
                 "type='signal',sender='\(Name.service)',interface='\(Name.device)'",
                 "type='signal',sender='\(Name.bus)',member='NameOwnerChanged',arg0='\(Name.service)'",
+                "type='signal',sender='\(Name.logind)',member='PrepareForSleep'",
             ] {
                 try bus.call(Name.bus, "/org/freedesktop/DBus", Name.bus, "AddMatch", [rule], within: Limits.answer)
             }
             self.bus = bus
+            asleepSince = nil
         }
         guard let bus else { throw .disconnected }
         do throws(MessageBus.Failure) {
-            service = try ask(bus, "GetNameOwner")
+            service = try ownerOfName(Name.service, on: bus)
         } catch {
             guard error == .refused("org.freedesktop.DBus.Error.NameHasNoOwner") else { throw error }
             try slowly { () throws(MessageBus.Failure) in
@@ -167,20 +173,24 @@ final class FprintdReader {
                     Name.bus, "/org/freedesktop/DBus", Name.bus, "StartServiceByName", [Name.service], number: 0,
                     within: Limits.starting)
             }
-            service = try ask(bus, "GetNameOwner")
+            service = try ownerOfName(Name.service, on: bus)
         }
         device = nil
         guard let service else { throw .malformed }
         // Whose name it is that answer tells; who was enrolled before it, those that had the name until then.
         let signals = bus.takeKeptSignals()
         let services = signals.filter(isOwnerChange).flatMap { $0.texts.dropFirst() } + [service]
-        for signal in signals where services.contains(signal.sender) { hearEnrolment(signal) }
+        for signal in signals {
+            if services.contains(signal.sender) { hearEnrolment(signal) }
+            try hearSleep(signal)
+        }
         return (bus, service)
     }
 
-    private func ask(_ bus: MessageBus, _ method: String) throws(MessageBus.Failure) -> String {
+    /// The connection that a name is of.
+    private func ownerOfName(_ name: String, on bus: MessageBus) throws(MessageBus.Failure) -> String {
         let answer = try bus.call(
-            Name.bus, "/org/freedesktop/DBus", Name.bus, method, [Name.service], within: Limits.answer)
+            Name.bus, "/org/freedesktop/DBus", Name.bus, "GetNameOwner", [name], within: Limits.answer)
         guard answer.count == 1, answer[0].hasPrefix(":") else { throw .malformed }
         return answer[0]
     }
@@ -244,6 +254,7 @@ final class FprintdReader {
             throw .refused("org.freedesktop.DBus.Error.NameHasNoOwner")
         }
         if signal.sender == service { hearEnrolment(signal) }
+        try hearSleep(signal)
     }
 
     /// AC-50: takes note of an enrolment's end, as a service of fprintd's name tells it.
@@ -251,6 +262,43 @@ final class FprintdReader {
         guard signal.name == "\(Name.device).EnrollStatus", signal.flag == true else { return }
         isLookDue = true
         if signal.texts == ["enroll-completed"] { isRenewed = true }
+    }
+
+    // MARK: sleep
+
+    private var isAsleep: Bool { asleepSince.map { MonotonicClock.now - $0 < Limits.asleep } ?? false }
+
+    /// Takes logind's word, and nobody else's, that the machine will sleep or woke.
+    private func hearSleep(_ signal: MessageBus.Signal) throws(MessageBus.Failure) {
+        guard signal.name == "\(Name.logind).Manager.PrepareForSleep", let willSleep = signal.flag, let bus else {
+            return
+        }
+        do throws(MessageBus.Failure) {
+            guard try ownerOfName(Name.logind, on: bus) == signal.sender else { return }
+        } catch {
+            // There is no logind.
+            guard case .refused = error else { throw error }
+            return
+        }
+        asleepSince = willSleep ? MonotonicClock.now : nil
+        // What failed, failed of that.
+        failingSince = nil
+    }
+
+    /// Waits until the reader can be used: a verification that sleep ended begins anew, and whoever is awaited still is.
+    private func waitUntilAwake() throws(MessageBus.Failure) {
+        // The word may lie here still, before what fprintd did at it.
+        try hearAll()
+        while let began = asleepSince, isAsleep {
+            if sensor.hasLookers { try look() }
+            guard let bus else { throw .disconnected }
+            if let signal = try bus.next(before: began + Limits.asleep, or: wakeup.descriptor) {
+                try hear(signal)
+            } else {
+                wakeup.clear()
+            }
+        }
+        asleepSince = nil
     }
 
     // MARK: who is enrolled
@@ -333,6 +381,7 @@ final class FprintdReader {
             if case .refused = error, isClaimed { _ = try? tell("Release") }
             throw error
         }
+        try waitUntilAwake()
         isClaimed = false
         try tell("Release")
     }
@@ -347,8 +396,8 @@ final class FprintdReader {
         owner.hear(.hint(nil, for: awaited))
         var errors = 0
         while owner.awaitedTouch == awaited {
-            // What an earlier VerifyStop was answered with lies here still.
-            try hearAll()
+            // What an earlier VerifyStop was answered with is taken here, too.
+            try waitUntilAwake()
             try tell("VerifyStart", ["any"], within: Limits.opening)
             failingSince = nil
             let outcome = try outcome(for: awaited)
@@ -382,6 +431,7 @@ final class FprintdReader {
     /// Asks for the reader until it is ours; false where it is not awaited any more.
     private func claim(for awaited: String) throws(MessageBus.Failure) -> Bool {
         while owner.awaitedTouch == awaited {
+            try waitUntilAwake()
             do throws(MessageBus.Failure) {
                 try tell("Claim", [""], within: Limits.opening)
                 return true
@@ -407,6 +457,7 @@ final class FprintdReader {
             }
             guard signal.name == "\(Name.device).VerifyStatus" else {
                 try hear(signal)
+                if isAsleep { return .cancelled }
                 continue
             }
             guard signal.sender == service, signal.path == device, signal.texts.count == 1, let isDone = signal.flag

@@ -2,7 +2,8 @@ internal import CTouchstoneSystem
 internal import Foundation
 internal import Glibc
 
-/// One run of touchstone-pam-verify, in a session and with a pipe of its own; nothing of it outlives the value.
+/// One run of touchstone-pam-verify, in a session and with a socket of its own; it is killed with the value, and so is what stayed in its
+/// session.
 final class PAMLook {
     enum Result {
         case match
@@ -32,9 +33,10 @@ final class PAMLook {
     /// Starts it; nil where that cannot be.
     init?(program: String, arguments: [String]) {
         var ends: [Int32] = [-1, -1]
-        guard unsafe pipe(&ends) == 0 else { return nil }
+        // No pipe: whoever may look at a process's descriptors in /proc can open the end of one anew.
+        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        guard unsafe socketpair(AF_UNIX, type, 0, &ends) == 0 else { return nil }
         defer { close(ends[1]) }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
 
         var actions = unsafe posix_spawn_file_actions_t()
@@ -75,9 +77,13 @@ final class PAMLook {
         // And whatever the modules started.
         kill(-pid, SIGKILL)
         kill(pid, SIGKILL)
-        var status: Int32 = 0
-        while unsafe waitpid(pid, &status, 0) < 0, errno == EINTR {}
         close(reading)
+        // One that waits for a camera's driver ends when the driver lets it; nobody waits with it.
+        let pid = pid
+        Thread.detachNewThread {
+            var status: Int32 = 0
+            while unsafe waitpid(pid, &status, 0) < 0, errno == EINTR {}
+        }
     }
 
     /// Waits for the result; `retry` is told of each message that it was not so good.

@@ -5,6 +5,7 @@
 //
 // Says on descriptor 3, in lines: "retry" for each error message of a module's, then "result N", N being what pam_authenticate
 // returned. What ends without a result has none. Nothing that a module asks is answered: a passcode is for the enclave alone.
+#include <fcntl.h>
 #include <security/pam_appl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -44,7 +45,10 @@ static int converse(int count, const struct pam_message **messages, struct pam_r
 int main(int count, char **arguments) {
     if (count < 3 || count > 4) return EXIT_FAILURE;
     struct rlimit none = {0, 0};
-    // Nobody of the same user looks in, or writes a result for it; and it does not outlive the enclave.
+    // What a module executes is as open to others of this user as any program: it has no result to give.
+    if (fcntl(protocol, F_SETFD, FD_CLOEXEC) != 0) return EXIT_FAILURE;
+    // Nobody of the same user looks in, or writes a result for it (but in the moment before this line, which a program that does not
+    // begin undumpable cannot close); and it does not outlive the enclave.
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) return EXIT_FAILURE;
     if (setrlimit(RLIMIT_CORE, &none) != 0) return EXIT_FAILURE;
 

@@ -150,7 +150,8 @@ class Page:
     def click(self, identifier):
         """Once it is shown and can be used."""
         self.wait(
-            lambda page: (element := page.test(identifier)) and element.is_enabled() and element, f"{identifier} to be there"
+            lambda page: (element := page.test(identifier)) and element.is_enabled()
+            and element.get_attribute("aria-disabled") != "true" and element, f"{identifier} to be there"
         ).click()
 
     def named(self, name, role="button"):
@@ -295,10 +296,11 @@ class ChoresApp:
     PROGRAM = pathlib.Path(
         os.environ.get("TOUCHSTONE_CHORES", REPOSITORY / "Simulator/.build/debug/chores")).resolve()
 
-    def __init__(self, device, program=None):
+    def __init__(self, device, program=None, starter=()):
+        """starter: the words of a command that starts what is put behind them."""
         if not os.access(self.PROGRAM, os.X_OK):
             sys.exit(f"{self.PROGRAM} is not there: run make pages")
-        self.device = device
+        self.device, self.starter = device, starter
         # A file of the test's own, which the test may replace.
         self.program = program or device.work.resolve() / "chores"
         if not self.program.exists():
@@ -318,13 +320,15 @@ class ChoresApp:
 
     def start(self):
         self.process = subprocess.Popen(
-            [self.program], env=self.device.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+            [*self.starter, self.program], env=self.device.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            text=True, start_new_session=True)
         line = self.process.stdout.readline()
         check(line.startswith("Chores: http://127.0.0.1:"), f"the first line of Chores: {line!r}")
         self.url = line.split()[1]
 
     def stop(self):
-        self.process.kill()
+        # What started it with it.
+        os.killpg(self.process.pid, signal.SIGKILL)
         self.process.communicate()
 
 

@@ -2,6 +2,8 @@
 
 import getpass
 import pathlib
+import re
+import select
 import signal
 import socket
 import subprocess
@@ -120,6 +122,14 @@ class Reader:
         """Lays this finger on the reader as soon as somebody has it open."""
         wait_for(lambda: self.tell(f"SCAN {finger}"), "the reader to be opened")
 
+    def is_looking(self, prompts):
+        """Waits until a finger would be seen: what the reader is told before that may be lost when it is closed."""
+        def is_hinted():
+            self.tell("RETRY 1")
+            return prompts.comes("show", 0.3, hint="swipeTooShort")
+
+        wait_for(is_hinted, "the reader to look")
+
     # fprintd's own tools
 
     def tool(self, name, *arguments):
@@ -144,35 +154,55 @@ class Reader:
         equal(result.wait(LONGEST_WAIT), 0, result.stdout.read())
 
 
+def names_of(reader, pid):
+    """The unique names on the bus of a process."""
+    names = reader.gdbus("org.freedesktop.DBus", "/", "org.freedesktop.DBus.ListNames")
+    return [
+        name for name in names.split("'") if name.startswith(":") and re.fullmatch(rf"\(uint32 {pid},\)", reader.gdbus(
+            "org.freedesktop.DBus", "/", "org.freedesktop.DBus.GetConnectionUnixProcessID", name) or "")]
+
+
 class Prompts:
     """An agent that shows the prompts to nobody, and remembers the last one."""
 
     def __init__(self, device):
         self.connection, self.buffer, self.last = device.connect(), b"", None
+        self.calls, self.confirmed = device.connect(), None
         request = {"method": "io.touchstone.Agent.Subscribe", "parameters": {}, "more": True}
         self.connection.sendall(json.dumps(request).encode() + b"\0")
         self.until("ready")
 
     def until(self, event, **shown):
         """Reads until this event comes, with these values in its prompt, and returns the prompt."""
-        limit = time.monotonic() + LONGEST_WAIT
+        check(self.comes(event, LONGEST_WAIT, **shown), f"{event} {shown} was awaited, and the last prompt is {self.last}")
+        return self.last
+
+    def comes(self, event, seconds, **shown):
+        """Whether this event comes, with these values in its prompt, within so many seconds."""
+        limit = time.monotonic() + seconds
         while True:
-            check(time.monotonic() < limit, f"{event} {shown} was awaited, and the last prompt is {self.last}")
             while b"\0" not in self.buffer:
+                if not select.select([self.connection], [], [], max(0, limit - time.monotonic()))[0]:
+                    return False
                 chunk = self.connection.recv(65536)
                 check(chunk, "the daemon closed the agent's connection")
                 self.buffer += chunk
             frame, _, self.buffer = self.buffer.partition(b"\0")
             parameters = json.loads(frame)["parameters"]
             self.last = parameters.get("prompt") or {}
+            if self.last and self.last["identifier"] != self.confirmed:
+                self.confirmed = self.last["identifier"]
+                # One that is gone by now needs none.
+                call(self.calls, "Agent.ConfirmShown", prompt=self.confirmed)
             if parameters["event"] == event and all(self.last.get(key) == value for key, value in shown.items()):
-                return self.last
+                return True
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
         self.connection.close()
+        self.calls.close()
 
 
 def with_reader(reader, *options, **device):

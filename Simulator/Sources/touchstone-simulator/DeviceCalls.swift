@@ -37,12 +37,20 @@ struct DeviceCalls: Sendable {
     /// - Throws: `Refusal` for a method that is not the page's; `DeviceError`.
     func call(_ method: String, _ parameters: Data) async throws -> Data {
         guard Self.methods.contains(method) else { throw Refusal(.notFound) }
+        defer { if Self.changesDevice(method) { watch.look() } }
         return try await perform { device in try device.call(method, parameters) }
+    }
+
+    /// Who only asks would be told of a new status, ask again, and so on without end: a delay that runs makes each status another.
+    private static func changesDevice(_ method: String) -> Bool {
+        let name = method.split(separator: ".").last ?? ""
+        return !["Get", "List", "Check", "Confirm"].contains { name.hasPrefix($0) }
     }
 
     /// Seals what was typed, and has the enclave look at it.
     func enter(_ typed: TypedPasscodes, for use: PasscodeUse) async throws -> Data {
         let prompt = watch.tabs.newest("prompt")
+        defer { watch.look() }
         return try await perform { device in
             switch use {
             case .unlock:
@@ -57,17 +65,14 @@ struct DeviceCalls: Sendable {
                 return try device.call(
                     "io.touchstone.Device.SetEraseData",
                     Self.object(["isOn": Data("\(isOn)".utf8), "passcode": sealed]))
-            case .prompt(let identifier):
-                // Only what touchstoned said itself is sealed for: an app that the page names could be any.
+            case .prompt(let identifier, let phase):
+                // Only what touchstoned said itself is sealed for: an app that the page names could be any. And only what the owner was
+                // asked for: a device's passcode that is sealed as an app's password could be guessed at leisure.
                 guard let prompt = prompt.flatMap({ try? JSONDecoder().decode(ShownPrompt.self, from: $0) })?.prompt,
-                    prompt.identifier == identifier
+                    prompt.identifier == identifier, prompt.phase == phase, let purpose = prompt.purpose
                 else {
                     throw DeviceError.answered(name: "io.touchstone.Agent.NoSuchPrompt", parameters: Data("{}".utf8))
                 }
-                let purpose: PasscodePurpose =
-                    if let context = prompt.context { .credential(context: context) } else {
-                        .prompt(app: prompt.app.identifier)
-                    }
                 let sealed = try device.seal(typed.entries(1), for: purpose, nonce: prompt.nonce)
                 return try device.call(
                     "io.touchstone.Agent.EnterPasscode",
@@ -78,9 +83,15 @@ struct DeviceCalls: Sendable {
 
     private func perform(_ body: @escaping @Sendable (Device) throws -> Data) async throws -> Data {
         let device = device
-        defer { watch.look() }
         return try await withCheckedThrowingContinuation { continuation in
-            queue.async { continuation.resume(with: Result { try body(device) }) }
+            queue.async {
+                continuation.resume(
+                    with: Result {
+                        // Another device may have taken its name.
+                        guard try SimulatedStatus.read(device).isSimulated else { throw Refusal(.forbidden) }
+                        return try body(device)
+                    })
+            }
         }
     }
 
@@ -108,8 +119,18 @@ private struct ShownPrompt: Decodable {
         struct App: Decodable { var identifier: String }
         var identifier: String
         var app: App
+        var phase: String
         var nonce: Data
         var context: String?
+
+        /// nil: nothing is typed in this phase.
+        var purpose: PasscodePurpose? {
+            switch phase {
+            case "passcode": .prompt(app: app.identifier)
+            case "applicationPassword": context.map { .credential(context: $0) }
+            default: nil
+            }
+        }
     }
     var prompt: Prompt?
 }

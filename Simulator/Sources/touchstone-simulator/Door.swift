@@ -29,7 +29,7 @@ final class Door: Sendable {
     /// - Throws: `Refusal`.
     func admit(_ request: HTTPRequest) throws(Refusal) -> String {
         guard let port = port.withLock({ $0 }), let host = request.authority,
-            host == "127.0.0.1:\(port)" || host == "localhost:\(port)"
+            host == "127.0.0.1:\(port)"
         else { throw .init(.misdirectedRequest) }
         let fields = request.headerFields
         if let site = fields[.secFetchSite], site != "same-origin", site != "none" { throw .init(.forbidden) }

@@ -12,6 +12,11 @@ import TouchstoneDevice
 enum SimulatorProgram {
     static func main() async {
         do {
+            // Passcodes pass through this program, and a core is a file.
+            var none = rlimit()
+            guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none) == 0 else {
+                throw POSIXError(.EPERM)
+            }
             let options = try Options(CommandLine.arguments.dropFirst())
             try await serve(try Device(named: options.device), port: options.port)
         } catch let failure as Failure {
@@ -35,6 +40,8 @@ enum SimulatorProgram {
         log.logLevel = .error
         let server = Application(
             responder: PageServer(door: door, watch: watch, calls: DeviceCalls(device, watch)),
+            // Whoever connects and says nothing takes the place of one who does.
+            server: .http1(configuration: .init(idleTimeout: .seconds(10))),
             configuration: .init(
                 address: .hostname("127.0.0.1", port: port), reuseAddress: true,
                 availableConnectionsDelegate: MaximumAvailableConnections(maximumConnections)),

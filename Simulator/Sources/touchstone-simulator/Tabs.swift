@@ -61,10 +61,7 @@ final class Tabs: @unchecked Sendable {
     }
 
     func close(_ number: Int) {
-        condition.withLock {
-            tabs.removeValue(forKey: number)?.continuation.finish()
-            if tabs.isEmpty { left = .now }
-        }
+        condition.withLock { remove(number) }
     }
 
     /// The tab, or the kernel for it, has taken an event.
@@ -72,14 +69,17 @@ final class Tabs: @unchecked Sendable {
         condition.withLock { tabs[number]?.waitingBytes -= event.frame.readableBytes }
     }
 
-    /// Publishes, and keeps the `limit` newest under `key`, after what was kept before.
+    /// Publishes, and keeps the `limit` newest under `key`, after what was kept before, as far as they are not too large.
     func publish(_ event: PageEvent, keptAs key: String, limit: Int = 1) {
         condition.withLock {
-            if let place = kept.firstIndex(where: { $0.key == key }) {
-                kept[place].events = kept[place].events.suffix(limit - 1) + [event]
-            } else {
-                kept.append((key, [event]))
-            }
+            let place = kept.firstIndex { $0.key == key } ?? kept.endIndex
+            if place == kept.endIndex { kept.append((key, [])) }
+            var bytes = 0
+            // A tab that opens is told all that is kept, and must be able to take it.
+            kept[place].events = (kept[place].events + [event]).suffix(limit).reversed().prefix { event in
+                bytes += event.frame.readableBytes
+                return bytes <= Self.maximumKeptBytes
+            }.reversed()
             for number in tabs.keys { send(event, to: number) }
         }
     }
@@ -111,10 +111,10 @@ final class Tabs: @unchecked Sendable {
         }
     }
 
-    /// Waits so long, or until somebody pokes.
+    /// Waits so long, or until somebody pokes; where no tab is there, no longer than one is waited for.
     func pause(_ seconds: Double) {
         condition.withLock {
-            let limit = Date(timeIntervalSinceNow: seconds)
+            let limit = Date(timeIntervalSinceNow: tabs.isEmpty ? min(seconds, patience / .seconds(1)) : seconds)
             while !isPoked, condition.wait(until: limit) {}
             isPoked = false
         }
@@ -124,14 +124,25 @@ final class Tabs: @unchecked Sendable {
         guard let tab = tabs[number] else { return }
         let waitingBytes = tab.waitingBytes + event.frame.readableBytes
         guard waitingBytes <= Self.maximumWaitingBytes else {
-            tab.continuation.finish()
-            tabs[number] = nil
+            remove(number)
             return
         }
         tabs[number]?.waitingBytes = waitingBytes
         tab.continuation.yield(event)
     }
 
+    private func remove(_ number: Int) {
+        guard let tab = tabs.removeValue(forKey: number) else { return }
+        tab.continuation.finish()
+        guard tabs.isEmpty else { return }
+        left = .now
+        // Who pauses looks again in time to see that nobody comes back.
+        isPoked = true
+        condition.broadcast()
+    }
+
     /// Bytes that may wait for one tab.
     static let maximumWaitingBytes = 4 << 20
+    /// Bytes that are kept under one key, of which there are fewer than ten.
+    static let maximumKeptBytes = 256 << 10
 }

@@ -10,7 +10,7 @@ import TouchstoneDevice
 struct TypedPasscodes: @unchecked Sendable {
     private let all: [PasscodeBuffer]
 
-    /// Takes it out of what was received, and leaves zeros there.
+    /// Takes it out of what was received, and leaves zeros in that buffer; the server's own buffer may have it until it is read into anew.
     init(takingFrom received: inout ByteBuffer) {
         var entries = [PasscodeBuffer()]
         received.withUnsafeMutableReadableBytes { bytes in
@@ -39,10 +39,10 @@ enum PasscodeUse: Sendable {
     /// The current one, then the new one, of this kind; empty for none.
     case change(kind: String)
     case eraseData(Bool)
-    /// The prompt with this identifier.
-    case prompt(String)
+    /// The prompt with this identifier, in the phase in which the page showed it.
+    case prompt(String, phase: String)
 
-    /// `unlock`, `change?kind=…`, `erase-data?isOn=…`, `prompt?prompt=…`.
+    /// `unlock`, `change?kind=…`, `erase-data?isOn=…`, `prompt?prompt=…&phase=…`.
     ///
     /// - Throws: `Refusal`.
     init(_ name: String, _ query: FlatDictionary<Substring, Substring>) throws(Refusal) {
@@ -57,8 +57,8 @@ enum PasscodeUse: Sendable {
             guard let isOn = query["isOn"].flatMap({ Bool(String($0)) }) else { throw Refusal(.badRequest) }
             self = .eraseData(isOn)
         case "prompt":
-            guard let prompt = query["prompt"] else { throw Refusal(.badRequest) }
-            self = .prompt(String(prompt))
+            guard let prompt = query["prompt"], let phase = query["phase"] else { throw Refusal(.badRequest) }
+            self = .prompt(String(prompt), phase: String(phase))
         default: throw Refusal(.notFound)
         }
     }

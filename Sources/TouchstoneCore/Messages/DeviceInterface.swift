@@ -5,6 +5,8 @@ package enum DeviceInterface {
     package static let name = "io.touchstone.Device"
 
     package enum SensorKind: String, Codable, Sendable {
+        /// Its owner's hands: `PresentFinger`.
+        case simulated
         /// A fingerprint reader of fprintd's.
         case fprintd
         /// Whatever a PAM service says that it has seen.
@@ -19,6 +21,7 @@ package enum DeviceInterface {
         case noBus
         /// The service is not on the bus, and nothing there starts it.
         case noService
+        /// It is not plugged in.
         case noReader
         /// The service does not let this user have the reader.
         case notAllowed
@@ -28,7 +31,7 @@ package enum DeviceInterface {
         case templatesUnreadable
     }
 
-    /// A sensor that the enclave itself speaks to.
+    /// A sensor: a simulated one, or one that the enclave itself speaks to.
     package struct Sensor: Codable, Hashable, Sendable {
         package var kind: SensorKind
         /// What it calls itself: a claim of its own.
@@ -56,8 +59,6 @@ package enum DeviceInterface {
         /// What binds the device to this machine: `software` or `tpm2`.
         package var rootOfTrust: String
         package var biometryType: BiometryType
-        /// false only where the sensor of a simulated device was unplugged.
-        package var isSensorConnected: Bool
         package var isEnrolled: Bool
         package var isPasscodeSet: Bool
         /// nil without a passcode.
@@ -76,12 +77,12 @@ package enum DeviceInterface {
         package var isPasscodeDisabled: Bool
         package var hasAgent: Bool
         package var hasPrompt: Bool
-        /// The sensor that the enclave itself speaks to; nil: fingers are simulated, or there is none.
+        /// nil: it has none.
         package var sensor: Sensor?
 
         package init(
             name: String, isSimulated: Bool, rootOfTrust: String, biometryType: BiometryType,
-            isSensorConnected: Bool, isEnrolled: Bool, isPasscodeSet: Bool, passcodeKind: PasscodeKind?,
+            isEnrolled: Bool, isPasscodeSet: Bool, passcodeKind: PasscodeKind?,
             erasesData: Bool, wasErased: Bool, isLocked: Bool,
             wasUnlockedSinceBoot: Bool, isBiometryLockedOut: Bool,
             passcodeFailures: Int, passcodeRetryAfterSeconds: Double?, isPasscodeDisabled: Bool, hasAgent: Bool,
@@ -91,7 +92,6 @@ package enum DeviceInterface {
             self.isSimulated = isSimulated
             self.rootOfTrust = rootOfTrust
             self.biometryType = biometryType
-            self.isSensorConnected = isSensorConnected
             self.isEnrolled = isEnrolled
             self.isPasscodeSet = isPasscodeSet
             self.passcodeKind = passcodeKind

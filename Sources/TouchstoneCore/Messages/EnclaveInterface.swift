@@ -11,8 +11,6 @@ package enum EnclaveInterface {
         package var isSimulated: Bool
         package var rootOfTrust: String
         package var biometryType: BiometryType
-        /// false only where the sensor of a simulated device was unplugged.
-        package var isSensorConnected: Bool
         package var isEnrolled: Bool
         package var isPasscodeSet: Bool
         /// nil without a passcode.
@@ -29,11 +27,11 @@ package enum EnclaveInterface {
         package var isPasscodeDisabled: Bool
         /// Of the enrolled set as this app may see it (DS-04, DS-05); nil when nothing is enrolled.
         package var domainState: Data?
-        /// The sensor that the enclave itself speaks to; nil: fingers are simulated, or there is none.
+        /// nil: it has none.
         package var sensor: DeviceInterface.Sensor?
 
         package init(
-            isSimulated: Bool, rootOfTrust: String, biometryType: BiometryType, isSensorConnected: Bool,
+            isSimulated: Bool, rootOfTrust: String, biometryType: BiometryType,
             isEnrolled: Bool, isPasscodeSet: Bool, passcodeKind: PasscodeKind?, erasesData: Bool, wasErased: Bool,
             isLocked: Bool, wasUnlockedSinceBoot: Bool,
             isBiometryLockedOut: Bool, passcodeFailures: Int,
@@ -43,7 +41,6 @@ package enum EnclaveInterface {
             self.isSimulated = isSimulated
             self.rootOfTrust = rootOfTrust
             self.biometryType = biometryType
-            self.isSensorConnected = isSensorConnected
             self.isEnrolled = isEnrolled
             self.isPasscodeSet = isPasscodeSet
             self.passcodeKind = passcodeKind

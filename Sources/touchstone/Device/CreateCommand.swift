@@ -30,7 +30,7 @@ struct CreateCommand: ParsableCommand {
         commandName: "create",
         abstract: "Create a simulated device.",
         discussion: """
-            With --sensor its fingers are real: they are enrolled with fprintd's own programs, and 'touchstone device touch' and \
+            With --sensor its fingers are real: they are enrolled with fprintd's own programs, and 'touchstone device match' and \
             its like are refused. What else is simulated stays so: the daemons run as you.
 
             It lies in $XDG_STATE_HOME/touchstone/devices/NAME, has no passcode and nothing enrolled, and is off: \

@@ -15,7 +15,8 @@ extension Failure {
 
     private static func of(_ error: RemoteError, _ paths: DevicePaths) -> Failure {
         if error.as(DeviceInterface.NotSimulated.self) != nil {
-            return Failure(.notSimulated, "\(paths.name), or its sensor, is not simulated: it cannot be driven, only used")
+            return Failure(
+                .notSimulated, "\(paths.name), or its sensor, is not simulated: it cannot be driven, only used")
         }
         if let rejected = error.as(DeviceInterface.PasscodeRejected.self) {
             return Failure(

@@ -55,7 +55,7 @@ struct StatusCommand: ParsableCommand {
             if status.isSimulated {
                 StandardOutput.say("")
                 StandardOutput.say(
-                    "A simulated device is for development: its key file\(status.sensor == nil ? ", its finger" : "") and its "
+                    "A simulated device is for development: its key file\(status.sensor?.kind == .simulated ? ", its finger" : "") and its "
                         + "daemons are yours, so any program that runs as you can copy it, drive it or stop it.")
             }
         }
@@ -87,10 +87,11 @@ extension DeviceInterface.Sensor {
         case nil: nil
         case .starting: "it was not asked yet"
         case .noBus: "its D-Bus does not answer"
-        case .noService: kind == .pam
+        case .noService:
+            kind == .pam
                 ? "there is no such PAM service, or touchstone-pam-verify is not installed"
                 : "fprintd is not running, and nothing starts it"
-        case .noReader: "fprintd has no reader"
+        case .noReader: kind == .simulated ? "it is unplugged" : "fprintd has no reader"
         case .notAllowed: "fprintd does not let this user have the reader"
         case .notAnswering: "\(kind.rawValue) answers too late, or nonsense"
         case .templatesUnreadable: "fprintd's templates cannot be read any more: let this user read them again"
@@ -98,6 +99,7 @@ extension DeviceInterface.Sensor {
     }
 
     var worth: String {
+        if kind == .simulated { return "plugged in" }
         if isWeak { return "weak: a PAM service's word, as good as the passcode where either will do" }
         return areTemplatesRead
             ? "heard by the enclave itself; any change of what is enrolled is seen"
@@ -115,18 +117,17 @@ extension DeviceInterface.Status {
             ["Biometry", biometryLine],
         ]
             + (sensor.map { [["Sensor", $0.line]] } ?? []) + [
-            ["Passcode", passcodeLine],
-            [
-                "Agent",
-                hasAgent ? (hasPrompt ? "connected, showing a prompt" : "connected") : "none: prompts fail at once",
-            ],
-        ]
+                ["Passcode", passcodeLine],
+                [
+                    "Agent",
+                    hasAgent ? (hasPrompt ? "connected, showing a prompt" : "connected") : "none: prompts fail at once",
+                ],
+            ]
     }
 
     private var biometryLine: String {
         guard biometryType != .none else { return "none" }
         let title = Biometry(biometryType).title
-        guard isSensorConnected else { return "\(title), the sensor is disconnected" }
         guard isEnrolled else { return "\(title), nothing enrolled" }
         return isBiometryLockedOut ? "\(title), the passcode is required first" : "\(title), enrolled"
     }

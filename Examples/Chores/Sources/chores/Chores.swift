@@ -134,11 +134,18 @@ actor Chores {
             }
             var chores = try chores(registration)
             body(&chores)
+            let signed: ChoreList
             do {
-                try list.write(ChoreList(chores, signedBy: owner))
+                signed = try ChoreList(chores, signedBy: owner)
             } catch {
                 endSession()
                 notice = Notice(signing: error)
+                return
+            }
+            do {
+                try list.write(signed)
+            } catch {
+                notice = Notice("The device could not keep the change: its disk may be full. Nothing was changed.")
             }
         }
     }

@@ -21,7 +21,7 @@ struct Notice: Codable, Equatable {
             case .userCancel: .init("You cancelled. Nothing was changed.")
             case .userFallback: .init("Enter the Chores password.", asksForPassword: true)
             case .authenticationFailed:
-                .init("Not recognised three times. Try again, or use the Chores password.", asksForPassword: true)
+                .init("Not recognised. Try again, or use the Chores password.", asksForPassword: true)
             case .biometryLockout:
                 .init(
                     "Not recognised too often. The device wants its passcode first; or use the Chores password.",
@@ -75,6 +75,9 @@ struct Notice: Codable, Equatable {
         let error = error as NSError
         if error.domain == NSOSStatusErrorDomain, error.code == Int(errSecInteractionNotAllowed) {
             return .init("The device was restarted. Unlock it once with the passcode to see the chores.")
+        }
+        if error is DecodingError {
+            return .init("The chores cannot be read: what is kept under their name is no list.")
         }
         return .init("The chores cannot be read: the device does not answer, or is off.")
     }

@@ -15,6 +15,15 @@ const evidences = {
   process: "this process",
 };
 
+/// What a real sensor asks of the owner.
+const hints = {
+  scanAgain: "Not read. Touch the sensor once more.", swipeTooShort: "Too short. Swipe the whole finger.",
+  swipeTooFast: "Too fast. Swipe slower.", fingerNotCentered: "Not centred. Move the finger to the middle of the sensor.",
+  removeAndRetry: "Take the finger off the sensor, then touch it once more.",
+  readerBusy: "Another program is using the sensor. It will be asked again.",
+  readerFailed: "The sensor does not work. It is being tried again.",
+};
+
 /// Puts the alert into `screen`, above `behind`, which cannot be reached while it is up.
 export function showAlerts(screen, behind) {
   let prompt = null;
@@ -73,7 +82,10 @@ export function showAlerts(screen, behind) {
   function show(shown) {
     const isNew = prompt?.identifier !== shown.identifier;
     const phaseBefore = isNew ? null : prompt.phase;
-    const wasUp = prompt !== null;
+    // Whoever types in a field of the page types for that, not for the alert that comes before it.
+    const mayBeTyping = prompt !== null || performance.now() - wentAt < restMilliseconds || document.activeElement?.matches("input");
+    // What was answered has another question now: whatever takes its place takes it unawares again.
+    if (!isNew) answered = null;
     prompt = shown;
     const app = quoted(shown.app.name, 40);
     const sensor = isFace(shown.biometryType) ? "Face ID" : "Touch ID";
@@ -84,8 +96,8 @@ export function showAlerts(screen, behind) {
     setText(title, {
       permission: `Do you want to allow ${app} to use ${sensor}?`,
       biometry: `${sensor} for ${app}`,
-      retry: "Face Not Recognized",
-      fallback: isFace(shown.biometryType) ? "Face Not Recognized" : "Touch ID Not Recognized",
+      retry: "Face Not Recognised",
+      fallback: isFace(shown.biometryType) ? "Face Not Recognised" : "Touch ID Not Recognised",
       passcode: `Enter the device’s passcode for ${app}`,
       applicationPassword: `Enter the password of ${app}`,
     }[shown.phase]);
@@ -106,7 +118,7 @@ export function showAlerts(screen, behind) {
     claim.hidden = !claims;
     const wrong = shown.wrongPasscode
       ? (shown.phase === "passcode" ? "Wrong passcode." : "Wrong password.") : "";
-    setText(message, shown.phase === "biometry" && shown.failures > 0 ? "Not recognized. Try again." : "");
+    setText(message, shown.phase !== "biometry" ? "" : hints[shown.hint] ?? (shown.failures > 0 ? "Not recognised. Try again." : ""));
 
     entry.element.hidden = !isEntry;
     if (isEntry) {
@@ -117,7 +129,7 @@ export function showAlerts(screen, behind) {
       });
     }
     if (isNew) entry.clear();
-    if (isNew && (wasUp || performance.now() - wentAt < restMilliseconds)) rest();
+    if (isNew && mayBeTyping) rest();
 
     allow.hidden = deny.hidden = shown.phase !== "permission";
     retry.hidden = shown.phase !== "retry";
@@ -131,6 +143,7 @@ export function showAlerts(screen, behind) {
     indicator.hidden = !isIndicator;
     dialog.dataset.phase = shown.phase;
     dialog.dataset.prompt = shown.identifier;
+    dialog.dataset.failures = shown.failures;
     if (shown.wrongPasscode || shown.failures > 0) shake();
     setUp(!isIndicator, isNew || phaseBefore !== shown.phase);
   }
@@ -211,7 +224,7 @@ export function showAlerts(screen, behind) {
     if (!prompt) return;
     answered = prompt.identifier;
     try {
-      await enter(`prompt?prompt=${encodeURIComponent(prompt.identifier)}`, typed);
+      await enter(`prompt?prompt=${encodeURIComponent(prompt.identifier)}&phase=${prompt.phase}`, typed);
     } catch (error) {
       if (error.error !== "io.touchstone.Agent.NoSuchPrompt") entry.message = sentence(error);
     }

@@ -5,7 +5,7 @@ import { element, keepChildren, setText } from "./elements.js";
 import { isFace, plain, sentence } from "./words.js";
 
 const outcomes = {
-  matched: "Matched.", notMatched: "Not recognized.", unlocked: "Unlocked.",
+  matched: "Matched.", notMatched: "Not recognised.", unlocked: "Unlocked.",
   passcodeRequired: "The passcode is required: neither finger nor face helps now.", notWaiting: "Nothing asked for it.",
 };
 const steps = [["1 minute", 60], ["1 hour", 3600], ["8 hours", 8 * 3600], ["48 hours", 48 * 3600]];
@@ -17,10 +17,13 @@ export function showControls(panel) {
     said.textContent = "";
     said.textContent = text;
   };
+  // How many prompts have ended: what a touch did to one is told by the prompt's end, whichever of the two comes first.
+  let ended = 0;
   const act = async (method, values, words = "") => {
+    const endedBefore = ended;
     try {
       const reply = await call(method, values);
-      say(typeof words === "function" ? words(reply) : words);
+      if (ended === endedBefore) say(typeof words === "function" ? words(reply) : words);
     } catch (error) {
       say(sentence(error));
     }
@@ -35,10 +38,13 @@ export function showControls(panel) {
     group("Clock", clockControls(button, act)));
 
   on("status", (status) => {
-    for (const control of panel.querySelectorAll("button")) control.disabled = !status;
+    // Not disabled, which would take the focus away from who works with the keyboard.
+    for (const control of panel.querySelectorAll("button")) control.setAttribute("aria-disabled", !status);
   });
-  on("outcome", ({ event, prompt }) =>
-    say(event === "succeeded" ? `Recognised: ${plain(prompt.app.name, 40)} may go on.` : "The prompt was taken down."));
+  on("outcome", ({ event, prompt }) => {
+    ended += 1;
+    say(event === "succeeded" ? `Recognised: ${plain(prompt.app.name, 40)} may go on.` : "The prompt was taken down.");
+  });
 }
 
 function group(title, ...content) {
@@ -70,11 +76,13 @@ function sensorControls(button, act) {
   function draw() {
     if (!status) return;
     const face = isFace(status.biometryType);
+    const isSimulated = status.sensor?.kind === "simulated";
     setText(title, face ? "Face ID" : status.biometryType ? "Touch ID" : "Sensor");
     setText(note, !status.biometryType ? "This device has no sensor."
+      : !isSimulated ? `Its sensor is real: ${plain(status.sensor.name ?? status.sensor.kind, 60)}. Touch it, or look at it, yourself.`
       : fingers.length === 0 ? `Nothing is enrolled: Settings can add a ${face ? "face" : "finger"}.` : "");
     note.hidden = !note.textContent;
-    const choices = !status.biometryType ? [] : [
+    const choices = !isSimulated ? [] : [
       ...fingers.map((finger) => ({ testid: `finger-${finger}`, words: `${face ? "Look as" : "Touch with"} ${plain(finger, 40)}`, finger })),
       { testid: "finger-nomatch", words: face ? "Look as somebody else" : "Touch with another finger", finger: null },
       ...(face ? [{ testid: "look-away", words: "Look away", finger: undefined }] : []),
@@ -84,12 +92,12 @@ function sensorControls(button, act) {
       make: ({ testid, words, finger }) => button(testid, words, () => (face ? look(finger) : present(finger)), "touch"),
       update: (made, { finger }) => face && made.setAttribute("aria-pressed", looking === finger),
     });
-    plug.hidden = !status.biometryType;
-    setText(plug.firstChild, status.isSensorConnected === false ? "Plug the sensor in" : "Unplug the sensor");
+    plug.hidden = !isSimulated;
+    setText(plug.firstChild, status.sensor?.problem ? "Plug the sensor in" : "Unplug the sensor");
   }
 
   async function connectSensor() {
-    const isConnected = status?.isSensorConnected === false;
+    const isConnected = Boolean(status?.sensor?.problem);
     await act("Device.SetSensorConnected", { isConnected }, isConnected ? "The sensor is plugged in." : "The sensor is unplugged.");
   }
 
@@ -132,10 +140,12 @@ function appControls(say) {
     none.hidden = apps.length > 0;
     keepChildren(list, apps, {
       key: ({ identifier }) => identifier,
-      make: ({ identifier, name }) => element("li", { testid: `app-${identifier}` },
-        element("span", { class: "foreign" }, plain(name, 40), element("small", {}, plain(identifier, 120))),
+      make: ({ identifier }) => element("li", { testid: `app-${identifier}` },
+        element("span", { class: "foreign" }, element("span"), element("small", {}, plain(identifier, 120))),
         element("button", { type: "button", class: "plain", testid: `move-${identifier}` })),
-      update: (item, { identifier, isBackground }) => {
+      update: (item, { identifier, name, isBackground }) => {
+        // The device tells its name with its first prompt.
+        setText(item.querySelector("span > span"), plain(name, 40));
         const move = item.querySelector("button");
         setText(move, isBackground ? "Bring to front" : "Send to background");
         move.onclick = () => send(identifier, isBackground ? "foreground" : "background");

@@ -32,7 +32,7 @@ export function call(method, values = {}) {
   return post(`call/io.touchstone.${method}`, "application/json", JSON.stringify(values));
 }
 
-/// use: "unlock", "change?kind=KIND", "erase-data?isOn=BOOL" or "prompt?prompt=ID"; typed: Uint8Arrays, which are zero afterwards.
+/// use: "unlock", "change?kind=KIND", "erase-data?isOn=BOOL" or "prompt?prompt=ID&phase=PHASE"; typed: Uint8Arrays, which are zero afterwards.
 export async function enter(use, ...typed) {
   const body = new Uint8Array(typed.reduce((sum, entry) => sum + entry.length + 1, -1));
   let end = 0;
@@ -74,10 +74,12 @@ export function connect(feeds = ["log", "keys", "messages"]) {
   const lost = () => {
     tell("connection", { isConnected: false }, true);
     tell("status", null, true);
-    showPrompt(null);
   };
   const hear = (name, listener) => source.addEventListener(name, (event) => listener(JSON.parse(event.data)));
-  source.addEventListener("error", lost);
+  source.addEventListener("error", () => {
+    lost();
+    showPrompt(null);
+  });
   hear("connection", (value) => value.isConnected ? tell("connection", value, true) : lost());
   hear("status", (reply) => tell("status", reply.status, true));
   hear("prompt", receivePrompt);

@@ -74,7 +74,7 @@ function lockScreen() {
       return;
     }
     wasLocked = true;
-    const needsPasscode = !status.isEnrolled || !status.wasUnlockedSinceBoot || status.isBiometryLockedOut;
+    const needsPasscode = !status.isEnrolled || status.sensor?.problem || !status.wasUnlockedSinceBoot || status.isBiometryLockedOut;
     setText(hint, lockHint(status));
     const isSensing = !needsPasscode && !status.isPasscodeDisabled;
     replaceChildren(sensor, isSensing ? (isFace(status.biometryType) ? faceGlyph() : fingerprint()) : null);
@@ -94,7 +94,7 @@ function lockScreen() {
 function lockHint(status) {
   const sensor = isFace(status.biometryType) ? "Face ID" : "Touch ID";
   if (status.isPasscodeDisabled) return "Device unavailable: after too many wrong passcodes it takes no more.";
-  if (!status.isEnrolled) return "Enter the passcode.";
+  if (!status.isEnrolled || status.sensor?.problem) return "Enter the passcode.";
   if (!status.wasUnlockedSinceBoot) return `${sensor} requires your passcode when the device restarts.`;
   if (status.isBiometryLockedOut) return `Your passcode is required to enable ${sensor}.`;
   return isFace(status.biometryType) ? "Look at the device, or enter the passcode." : "Touch the sensor, or enter the passcode.";
@@ -110,7 +110,11 @@ function homeScreen() {
     make: (app) => (app ? appIcon(app) : settings),
     update: (made, app) => {
       made.classList.toggle("is-background", app?.isBackground ?? false);
-      if (app) made.title = `${plain(app.identifier)}, in the ${app.isBackground ? "background" : "foreground"}`;
+      if (!app) return;
+      made.title = `${plain(app.identifier)}, in the ${app.isBackground ? "background" : "foreground"}`;
+      const name = plain(app.name, 24);
+      setText(made.querySelector(".app-name"), name);
+      setText(made.querySelector(".app-picture"), [...name][0]?.toUpperCase() ?? "?");
     },
   }));
   return {
@@ -125,9 +129,8 @@ function homeScreen() {
   };
 }
 
-function appIcon({ identifier, name }) {
-  const words = plain(name, 24);
-  const made = icon(words, `app-${identifier}`, [...words][0]?.toUpperCase() ?? "?", () => move(identifier, "foreground").catch(() => {}));
+function appIcon({ identifier }) {
+  const made = icon("", `app-${identifier}`, "", () => move(identifier, "foreground").catch(() => {}));
   made.style.setProperty("--hue", [...identifier].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)) % 360, 7));
   return made;
 }

@@ -1,6 +1,58 @@
-// The inspector: fills its panel from the device's events. See device.js for `on` and `call`.
+// The inspector: what goes on inside the device, in four parts that each keep up with it by themselves.
+import { call, on } from "./device.js";
+import { element, keepChildren } from "./elements.js";
+import { showItems } from "./inspector-items.js";
+import { showKeys } from "./inspector-keys.js";
+import { showLog } from "./inspector-log.js";
+import { showMessages } from "./inspector-messages.js";
+import { isFace, plain, sentence } from "./words.js";
 
 /// - panel: the element to fill.
 export function showInspector(panel) {
-  panel.hidden = panel.hidden;
+  const parts = [showKeys(), showMessages(), showItems(), showLog()];
+  panel.append(
+    element("p", { class: "note introduction" },
+      "An app never holds a key, and the program that stores its secrets cannot open them. Three processes share the work, and ",
+      "this page shows what passes between them. Lock the device and watch the keys leave; then use an app, and watch it ask."),
+    bar(parts), ...parts.map((part) => part.section));
+  // A part that asks the device for something does so only while it is looked at.
+  new MutationObserver(() => {
+    if (!panel.hidden) for (const part of parts) part.refresh?.();
+  }).observe(panel, { attributeFilter: ["hidden"] });
+}
+
+/// What is done most while one looks (the rest is under Controls), and the way to the parts.
+function bar(parts) {
+  const said = element("p", { class: "unseen", role: "status" });
+  const act = async (method, values = {}) => {
+    said.textContent = "";
+    try {
+      await call(method, values);
+    } catch (error) {
+      said.textContent = sentence(error);
+    }
+  };
+  const button = (testid, words, onclick) => element("button", { type: "button", class: "plain", testid, onclick }, words);
+  const touches = element("span", { class: "row" });
+  const ways = element("nav", { class: "ways", "aria-label": "Parts of the inspector" }, parts.map(({ section, name }) =>
+    element("a", { href: `#${section.id}` }, name)));
+  const row = element("div", { class: "row hands" }, button("inspector-lock", "Lock", () => act("Device.Lock")),
+    button("inspector-reboot", "Restart", () => act("Device.Reboot")), touches, ways, said);
+  on("status", async (status) => {
+    for (const control of row.querySelectorAll("button")) control.disabled = !status;
+    if (!status) return;
+    // The first that is enrolled will do.
+    let fingers = [];
+    try {
+      if (status.isEnrolled) fingers = (await call("Device.ListFingers")).fingers.slice(0, 1);
+    } catch {
+      // The next status comes when it answers.
+    }
+    keepChildren(touches, fingers, {
+      key: (finger) => finger,
+      make: (finger) => button("inspector-touch", `${isFace(status.biometryType) ? "Look as" : "Touch with"} ${plain(finger, 40)}`,
+        () => act("Device.PresentFinger", { finger })),
+    });
+  });
+  return row;
 }

@@ -124,6 +124,11 @@ export function showSettings(panel) {
     if (!status.biometryType) return null;
     const face = isFace(status.biometryType);
     const thing = face ? "face" : "finger";
+    if (status.sensor.kind !== "simulated") {
+      return section(biometryNames[status.biometryType],
+        element("p", { class: "note", testid: "enrolled-elsewhere" },
+          `What is enrolled is kept by ${plain(status.sensor.name ?? status.sensor.kind, 60)}: its own programs add and remove.`));
+    }
     const name = text("finger-name", `Name of the new ${thing}`, face ? "my face" : "right-index");
     return section(biometryNames[status.biometryType],
       element("ul", { class: "list", testid: "enrolled" }, fingers.length === 0
@@ -183,9 +188,11 @@ function form(testid, title, action, fields, submitted) {
     class: "form", testid, autocomplete: "off", onsubmit: async (event) => {
       event.preventDefault();
       const button = made.querySelector("button");
-      button.disabled = true;
+      if (button.getAttribute("aria-disabled") === "true") return;
+      // Not disabled, which would take the focus away from who works with the keyboard.
+      button.setAttribute("aria-disabled", true);
       await submitted();
-      button.disabled = false;
+      button.removeAttribute("aria-disabled");
     },
   }, title ? element("p", { class: "form-title" }, title) : null, ...fields,
   element("button", { class: "primary", testid: `${testid}-submit` }, action));

@@ -27,7 +27,10 @@ export function sentence(error) {
     case null: return "The device does not answer.";
     case "io.touchstone.Device.Refused": return refusals[error.parameters.reason] ?? "The device refused.";
     case "io.touchstone.Device.PasscodeRejected":
-      return error.parameters.isErased ? "Wrong passcode, one too many: the device was erased." : "Wrong passcode.";
+      if (error.parameters.isErased) return "Wrong passcode, one too many: the device was erased.";
+      // What was typed during the wait was not looked at (PC-02).
+      return error.parameters.retryAfterSeconds
+        ? `After wrong passcodes the device takes none for another ${timeLeft(error.parameters.retryAfterSeconds)}.` : "Wrong passcode.";
     case "io.touchstone.Device.NotSimulated": return "This is not a simulated device.";
     case "io.touchstone.Agent.NoSuchPrompt": return "That prompt is not up any more.";
     default: return `The device answered ${error.error ?? error.message}.`;
@@ -50,6 +53,12 @@ export function plain(text, length = 256) {
   const clean = String(text ?? "").replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "\u{fffd}").replace(/[“”„‟"«»]/gu, "'");
   const characters = [...clean];
   return characters.length > length ? `${characters.slice(0, length - 1).join("")}…` : clean;
+}
+
+/// What an app is called: as the device knows it, else the end of its identifier. apps: those of `onApps`.
+export function appName(identifier, apps = []) {
+  const known = apps.find((app) => app.identifier === identifier);
+  return plain(known?.name ?? (identifier.split(/[/:]/).pop() || identifier), 60);
 }
 
 export const biometryNames = { 0: "no sensor", 1: "Touch ID", 2: "Face ID", 4: "Optic ID" };

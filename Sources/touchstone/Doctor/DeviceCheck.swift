@@ -1,0 +1,282 @@
+import Foundation
+import Glibc
+import Synchronization
+import TouchstoneCore
+
+/// What is to be said of one device, whether it is there, off or booted.
+struct DeviceCheck {
+    private let paths: DevicePaths
+    let state: DoctorReport.DeviceState
+    /// nil: it does not answer.
+    let status: DeviceInterface.Status?
+    private(set) var findings: [Finding] = []
+
+    init(_ paths: DevicePaths) {
+        self.paths = paths
+        guard DeviceDirectory.exists(paths) else {
+            (state, status) = (.absent, nil)
+            add(.bad, .device, "there is no device '\(paths.name)'", fix: command("setup"))
+            return
+        }
+        guard let supervisor = SupervisorLock.holder(paths) else {
+            (state, status) = (.off, nil)
+            add(.bad, .device, "\(paths.name) is off", fix: command("device boot --detach"))
+            checkFiles()
+            return
+        }
+        do {
+            let status = try Self.status(paths)
+            let connection = try DeviceConnection(paths)
+            (state, self.status) = (.booted, status)
+            add(
+                .good, .device,
+                "\(paths.name) answers, and is \(status.isLocked ? "locked" : "unlocked")"
+                    + (status.isSimulated ? "; it is simulated, for development" : ""))
+            checkFiles()
+            checkDaemons(of: supervisor)
+            check(status)
+            checkLog(connection)
+        } catch {
+            (state, status) = (.off, nil)
+            add(
+                .bad, .device, "\(paths.name) is booted and does not answer: \(Failure.of(error, paths).message)",
+                fix: "\(command("device shutdown")) && \(command("device boot --detach"))")
+            checkFiles()
+        }
+    }
+
+    /// Longest wait for an answer, in seconds.
+    private static let patience = 5.0
+
+    private final class Answer: Sendable {
+        let result = Mutex<Result<DeviceInterface.Status, Failure>?>(nil)
+    }
+
+    /// Asked from another thread, which a device that hangs keeps for itself.
+    private static func status(_ paths: DevicePaths) throws -> DeviceInterface.Status {
+        let answer = Answer()
+        let isAnswered = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            let result = Result { try DeviceConnection(paths).status }.mapError { Failure.of($0, paths) }
+            answer.result.withLock { $0 = result }
+            isAnswered.signal()
+        }
+        guard isAnswered.wait(timeout: .now() + patience) == .success, let result = answer.result.withLock({ $0 })
+        else {
+            throw Failure(.unavailable, "no answer within \(Int(patience)) seconds")
+        }
+        return try result.get()
+    }
+
+    private mutating func add(_ state: Finding.State, _ topic: Finding.Topic, _ text: String, fix: String? = nil) {
+        findings.append(Finding(state, topic, text, fix: fix))
+    }
+
+    /// Of `touchstone`, for this device: named where it is not the one that is meant anyway.
+    private func command(_ words: String, isOption: Bool = false) -> String {
+        guard paths.name != DevicePaths.selected().name else { return "touchstone \(words)" }
+        return "touchstone \(words)\(isOption || words == "setup" ? " --device" : "") \(paths.name)"
+    }
+
+    // MARK: files and daemons
+
+    /// The daemons refuse such files too; here it is said before.
+    private mutating func checkFiles() {
+        var facts = stat()
+        for directory in [paths.state, paths.enclave] {
+            guard unsafe lstat(directory.path, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR else {
+                return add(.bad, .files, "\(directory.path) is not there, or no directory: bring it back from a copy")
+            }
+            guard facts.st_mode & 0o077 == 0 else {
+                return add(
+                    .bad, .files, "others may look into \(directory.path)",
+                    fix: "chmod -R go= \(Self.quoted(paths.state.path))")
+            }
+        }
+        add(.good, .files, "\(paths.state.path), for its owner alone")
+    }
+
+    /// For a shell.
+    private static func quoted(_ path: String) -> String {
+        let plain = path.utf8.allSatisfy {
+            $0 > 0x2A && $0 < 0x7B && ![0x3B, 0x3C, 0x3E, 0x3F, 0x5B, 0x5C, 0x5D, 0x5E, 0x60].contains($0)
+        }
+        return plain ? path : "'\(path.replacingOccurrences(of: "'", with: "'\\''"))'"
+    }
+
+    private mutating func checkDaemons(of supervisor: pid_t) {
+        let daemons = RunningProcess.children(of: supervisor).filter {
+            ["touchstoned", "touchstone-enclave"].contains($0.name)
+        }
+        guard daemons.count == 2 else {
+            return add(
+                .bad, .daemons, "they have just ended, or are about to start: look again", fix: command("doctor"))
+        }
+        let users = Set(daemons.map(\.user))
+        add(
+            .good, .daemons,
+            users == [geteuid()]
+                ? "touchstoned and touchstone-enclave run as you, version \(TouchstoneVersion.current)"
+                : "touchstoned and touchstone-enclave run as \(users.count == 1 ? "another user" : "users of their own")"
+        )
+        if daemons.allSatisfy({ $0.limit("Max core file size") == 0 }) {
+            add(.good, .coreDumps, "the daemons leave none")
+        } else {
+            add(
+                .bad, .coreDumps, "a daemon may leave one, with keys in it",
+                fix: command("device reboot", isOption: true))
+        }
+        guard let enclave = daemons.first(where: { $0.name == "touchstone-enclave" }) else { return }
+        let room = enclave.limit("Max locked memory") ?? 0
+        if room >= Self.enoughLockedBytes {
+            add(.good, .lockedMemory, "room for every key: \(room == .max ? "no limit" : "\(room >> 10) KiB")")
+        } else {
+            add(
+                .warning, .lockedMemory,
+                "room for \(room >> 10) KiB, so that keys beyond it can be swapped out; \(Self.enoughLockedBytes >> 10) KiB are enough, "
+                    + "from your next login on",
+                fix:
+                    "echo '* - memlock \(Self.enoughLockedBytes >> 10)' | sudo tee /etc/security/limits.d/touchstone.conf"
+            )
+        }
+    }
+
+    private static let enoughLockedBytes: UInt64 = 1 << 20
+
+    private mutating func checkLog(_ connection: DeviceConnection) {
+        do {
+            let head = try connection.call(DeviceInterface.GetLogHead.self).head
+            add(.good, .log, "\(head.sequence) entries; '\(command("log verify", isOption: true))' checks them")
+        } catch {
+            add(.bad, .log, Failure.of(error, paths).message)
+        }
+    }
+
+    // MARK: the owner
+
+    private mutating func check(_ status: DeviceInterface.Status) {
+        if status.rootOfTrust == "software" {
+            add(
+                .warning, .rootOfTrust,
+                "a key file, which can be copied: what keeps it from opening elsewhere is the passcode, so let it be a long one",
+                fix: status.isPasscodeSet ? command("device passcode change", isOption: true) : nil)
+        } else {
+            add(.good, .rootOfTrust, "\(PlainText.line(status.rootOfTrust)): a copied directory opens nowhere else")
+        }
+        checkPasscode(status)
+        checkBiometry(status)
+        add(
+            status.hasAgent ? .good : .warning, .agent,
+            status.hasAgent ? "connected" : "none, so nothing can ask the owner: prompts fail at once",
+            fix: status.hasAgent ? nil : command("agent", isOption: true))
+    }
+
+    private mutating func checkPasscode(_ status: DeviceInterface.Status) {
+        guard status.isPasscodeSet else {
+            return add(
+                .warning, .passcode,
+                (status.wasErased ? "gone: the device was erased after too many wrong ones; " : "")
+                    + "not set, so items that want the owner are refused",
+                fix: command("device passcode set", isOption: true))
+        }
+        if status.isPasscodeDisabled {
+            return add(
+                .bad, .passcode, "refused for good after too many wrong ones: all in the device is lost",
+                fix: command("device erase"))
+        }
+        let wait = status.passcodeRetryAfterSeconds.map { PlainText.seconds($0) } ?? 0
+        add(
+            wait > 0 ? .warning : .good, .passcode,
+            wait > 0 ? "set; after \(status.passcodeFailures) wrong ones the next is looked at in \(wait) s" : "set")
+    }
+
+    private mutating func checkBiometry(_ status: DeviceInterface.Status) {
+        guard let sensor = status.sensor else {
+            return add(.good, .biometry, "none; the passcode is asked for")
+        }
+        let title = Biometry(status.biometryType).title
+        if let fault = sensor.fault {
+            let (advice, fix) = remedy(sensor)
+            add(.bad, .sensor, "\(fault)\(advice); until then the passcode is asked for", fix: fix)
+        } else {
+            let name = sensor.name.map(PlainText.line) ?? ""
+            switch sensor.kind {
+            case .simulated:
+                add(.good, .sensor, "simulated: '\(command("device match FINGER", isOption: true))' is the finger")
+            case .fprintd: add(.good, .sensor, "\(name.isEmpty ? "a reader" : name), through fprintd")
+            case .pam:
+                add(
+                    .warning, .sensor,
+                    "weak: the PAM service \(name) says that it knows you, and nobody can say how well")
+            }
+        }
+        if sensor.kind == .pam { return }
+        guard status.isEnrolled else {
+            let enroll =
+                sensor.kind == .simulated ? command("device enroll right-index", isOption: true) : "fprintd-enroll"
+            return add(.warning, .biometry, "\(title), nothing enrolled", fix: status.isPasscodeSet ? enroll : nil)
+        }
+        if status.isBiometryLockedOut, status.isPasscodeSet {
+            add(
+                .warning, .biometry, "\(title) waits for the passcode", fix: command("device unlock", isOption: true))
+        } else {
+            add(.good, .biometry, "\(title), enrolled")
+        }
+    }
+
+    /// What to do about a sensor that does not work: words, or a command.
+    private func remedy(_ sensor: DeviceInterface.Sensor) -> (advice: String, fix: String?) {
+        switch (sensor.kind, sensor.problem) {
+        case (.simulated, _): ("", command("device sensor connect", isOption: true))
+        case (_, .starting): (": look again", command("doctor"))
+        case (.fprintd, .noBus): ("", "sudo systemctl start dbus")
+        case (.fprintd, .noService): ("", "sudo apt install fprintd")
+        case (.fprintd, .noReader): (": plug it in", nil)
+        case (.fprintd, .notAllowed): (", as you are not at this machine's screen: log in there", nil)
+        case (.fprintd, _): ("", "sudo systemctl restart fprintd")
+        case (.pam, .noService): (": its file belongs into /etc/pam.d", nil)
+        case (.pam, _):
+            (": its module hangs or fails; the system's log says why", "journalctl -b -t touchstone-pam-verify")
+        }
+    }
+}
+
+extension DeviceInterface.Status {
+    /// What no command changes on a device of this kind.
+    fileprivate var own: [String] {
+        guard isSimulated else { return [] }
+        let hands = sensor?.kind == .simulated ? "present simulated fingers, " : ""
+        return [
+            "its daemons run as you: other programs of yours cannot read their memory (it is undumpable), but can read their files, "
+                + "\(hands)stop them and replace the programs themselves",
+            "an app's identity is a label: outside a sandbox it is the path of a program, and who can replace that file is that app",
+        ]
+    }
+
+    /// Sentences without a full stop.
+    var notPromised: [String] {
+        var sentences = own
+        if rootOfTrust == "software" {
+            sentences += [
+                "whoever copies its directory can guess the passcode elsewhere, as fast as they like",
+                "an older copy of its files that is put back gives passcode tries back; it is noticed until you log out or the machine "
+                    + "restarts, unless whoever did it can write to your runtime directory too",
+            ]
+        }
+        switch sensor?.kind {
+        case .simulated?: sentences.append("a match is what somebody typed: a simulated finger is a name")
+        case .fprintd?: sentences.append("a match is this machine's word that it saw the finger, which root can forge")
+        case .pam?:
+            sentences.append(
+                "a match is what a PAM service says; it opens what the passcode opens, biometry only where the device was created with "
+                    + "--allow biometry-any, and never what is of the current set")
+        case nil: break
+        }
+        if sensor?.kind == .fprintd, sensor?.areTemplatesRead == false, sensor?.problem == nil {
+            sentences.append(
+                "who is enrolled is known by the fingers' names, as fprintd's templates are root's to read: a finger that is enrolled "
+                    + "anew under the same name while the device is off is not seen by items of the current set")
+        }
+        return sentences + ["root on this machine uses keys, reads memory and replaces programs"]
+    }
+}

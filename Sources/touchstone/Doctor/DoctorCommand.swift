@@ -1,0 +1,63 @@
+import ArgumentParser
+import Foundation
+import TouchstoneCore
+
+/// `touchstone doctor`.
+struct DoctorCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Say what works here, what does not and how to mend it, and what is not promised.",
+        discussion: """
+            Each line is about one thing: [ok] as it should be, [!!] it works and could be safer or do more, [no] it does not work; \
+            below it the one command that mends it. What no command can change on such a device is listed at the end. Nothing is changed.
+
+            With --json one object: device (its name), state (absent, off or booted), isReady (nothing is bad), findings (topic, state, \
+            text, and fix where a command helps) and notPromised (sentences). state of a finding is good, warning or bad; topics are \
+            \(Finding.Topic.allCases.map(\.rawValue).joined(separator: ", ")). More keys and topics may come; these stay. Texts are for \
+            people, and change.
+
+            Exit status: 0 ready, also with warnings; 1 it answers, and something of it does not work; 69 there is no such device, or \
+            it does not answer.
+            """)
+
+    @OptionGroup var device: DeviceArgument
+    @Flag(help: "As JSON.") var json = false
+
+    func run() throws {
+        let paths = try device.paths
+        let report = DoctorReport(paths)
+        if json {
+            try StandardOutput.json(report)
+        } else {
+            for finding in report.findings { finding.lines.forEach(StandardOutput.say) }
+            if !report.notPromised.isEmpty {
+                StandardOutput.say("")
+                StandardOutput.say("What such a device cannot promise:")
+                for sentence in report.notPromised { StandardOutput.say("  - \(sentence)") }
+            }
+        }
+        guard report.state == .booted else { throw Failure(.unavailable, "\(paths.name) is not ready") }
+        guard report.isReady else { throw Failure(.no, "not everything of \(paths.name) works") }
+    }
+}
+
+/// Everything that `touchstone doctor` found.
+struct DoctorReport: Encodable {
+    enum DeviceState: String, Encodable { case absent, off, booted }
+
+    var device: String
+    var state: DeviceState
+    var isReady: Bool
+    var findings: [Finding]
+    /// Sentences without a full stop.
+    var notPromised: [String]
+
+    init(_ paths: DevicePaths) {
+        device = paths.name
+        let check = DeviceCheck(paths)
+        state = check.state
+        findings = check.findings + MachineCheck.findings
+        notPromised = check.status?.notPromised ?? []
+        isReady = state == .booted && !findings.contains { $0.state == .bad }
+    }
+}

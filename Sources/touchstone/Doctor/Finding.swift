@@ -1,0 +1,50 @@
+/// One thing that a doctor's report says: how it is, in plain words, and the one command that mends it.
+struct Finding: Encodable, Hashable {
+    /// What it is about; scripts know these names, which stay as they are.
+    enum Topic: String, Encodable, CaseIterable {
+        case device
+        case files
+        case daemons
+        case rootOfTrust = "root of trust"
+        case passcode, biometry, sensor, agent, log
+        case coreDumps = "core dumps"
+        case swap
+        case lockedMemory = "locked memory"
+        case otherPrograms = "other programs"
+    }
+
+    enum State: String, Encodable {
+        /// As it should be.
+        case good
+        /// It works, and could be safer or do more.
+        case warning
+        /// It does not work.
+        case bad
+
+        fileprivate var mark: String {
+            switch self {
+            case .good: "ok"
+            case .warning: "!!"
+            case .bad: "no"
+            }
+        }
+    }
+
+    var topic: Topic
+    var state: State
+    /// A sentence without a full stop.
+    var text: String
+    /// A command; absent where all is well, or where no command helps and the text says what does.
+    var fix: String?
+
+    init(_ state: State, _ topic: Topic, _ text: String, fix: String? = nil) {
+        self.state = state
+        self.topic = topic
+        self.text = text
+        self.fix = fix
+    }
+
+    var lines: [String] {
+        ["[\(state.mark)] \(topic.rawValue): \(text)"] + (fix.map { ["     mend it: \($0)"] } ?? [])
+    }
+}
