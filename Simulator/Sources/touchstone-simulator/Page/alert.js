@@ -32,6 +32,7 @@ export function showAlerts(screen, behind) {
   let answered = null;
   let wentAt = -Infinity;
   let restsUntil = 0;
+  let restTimer = null;
 
   const glyph = element("div", { class: "alert-glyph", testid: "alert-glyph" });
   const title = element("h2", { id: "alert-title", testid: "alert-title" });
@@ -161,7 +162,9 @@ export function showAlerts(screen, behind) {
     entry.rest(restMilliseconds);
     const buttons = [allow, deny, retry, fallback];
     for (const button of buttons) button.setAttribute("aria-disabled", true);
-    setTimeout(() => {
+    // One rest after another: the end of the earlier is not the end of both.
+    clearTimeout(restTimer);
+    restTimer = setTimeout(() => {
       for (const button of buttons) button.removeAttribute("aria-disabled");
     }, restMilliseconds);
   }

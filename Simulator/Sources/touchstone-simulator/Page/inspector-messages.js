@@ -81,13 +81,15 @@ export function showMessages() {
   }
 
   function settle(isAtEnd) {
-    const buttons = list.querySelectorAll("button");
-    if (buttons.length && !list.querySelector('button[tabindex="0"]')) buttons[buttons.length - 1].tabIndex = 0;
+    const came = waiting.filter(isWanted).length;
+    // The tab key leads to the newest, as long as nobody reads another.
+    const newestLine = [...list.querySelectorAll("button")].at(-1);
+    if (newestLine && !selected && !list.contains(document.activeElement)) rove(newestLine);
     empty.hidden = list.childElementCount > 0;
     setText(pause, isPaused ? "Go on" : "Pause");
     const hidden = messages.filter((message) => !isWanted(message)).length;
     setText(count, [
-      isPaused ? `Paused: ${waiting.filter(isWanted).length} more came.` : "",
+      isPaused ? (came ? `Paused: ${came} more came.` : "Paused.") : "",
       hidden ? `${hidden} more only looked something up.` : "", isCut.false || (everything.checked && isCut.true) ? "Older ones are gone." : "",
     ].filter(Boolean).join(" "));
     if (isAtEnd) scroll.scrollTop = scroll.scrollHeight;

@@ -5,29 +5,32 @@ import { showItems } from "./inspector-items.js";
 import { showKeys } from "./inspector-keys.js";
 import { showLog } from "./inspector-log.js";
 import { showMessages } from "./inspector-messages.js";
+import { isShown } from "./inspector-part.js";
 import { isFace, plain, sentence } from "./words.js";
 
 /// - panel: the element to fill.
 export function showInspector(panel) {
   const parts = [showKeys(), showMessages(), showItems(), showLog()];
+  const hands = bar(parts);
   panel.append(
     element("p", { class: "note introduction" },
       "An app never holds a key, and the program that stores its secrets cannot open them. Three processes share the work, and ",
       "this page shows what passes between them. Lock the device and watch the keys leave; then use an app, and watch it ask."),
-    bar(parts), ...parts.map((part) => part.section));
+    hands.row, ...parts.map((part) => part.section));
   // A part that asks the device for something does so only while it is looked at.
   new MutationObserver(() => {
-    if (!panel.hidden) for (const part of parts) part.refresh?.();
+    if (!panel.hidden) for (const part of [hands, ...parts]) part.refresh?.();
   }).observe(panel, { attributeFilter: ["hidden"] });
 }
 
 /// What is done most while one looks (the rest is under Controls), and the way to the parts.
 function bar(parts) {
-  const said = element("p", { class: "unseen", role: "status" });
-  const act = async (method, values = {}) => {
+  const said = element("p", { class: "said", testid: "inspector-said", role: "status" });
+  const act = async (method, values = {}, words = () => "") => {
     said.textContent = "";
     try {
       await call(method, values);
+      said.textContent = words();
     } catch (error) {
       said.textContent = sentence(error);
     }
@@ -36,11 +39,13 @@ function bar(parts) {
   const touches = element("span", { class: "row" });
   const ways = element("nav", { class: "ways", "aria-label": "Parts of the inspector" }, parts.map(({ section, name }) =>
     element("a", { href: `#${section.id}` }, name)));
-  const row = element("div", { class: "row hands" }, button("inspector-lock", "Lock", () => act("Device.Lock")),
+  const row = element("div", { class: "row hands" }, button("inspector-lock", "Lock", () => act("Device.Lock", {}, () =>
+    status?.isPasscodeSet ? "" : "Without a passcode nothing can be locked: Settings can set one.")),
     button("inspector-reboot", "Restart", () => act("Device.Reboot")), touches, ways, said);
-  on("status", async (status) => {
+  let status = null;
+  async function refresh() {
     for (const control of row.querySelectorAll("button")) control.disabled = !status;
-    if (!status) return;
+    if (!status || !isShown(row)) return;
     // The first that is enrolled will do.
     let fingers = [];
     try {
@@ -53,6 +58,10 @@ function bar(parts) {
       make: (finger) => button("inspector-touch", `${isFace(status.biometryType) ? "Look as" : "Touch with"} ${plain(finger, 40)}`,
         () => act("Device.PresentFinger", { finger })),
     });
+  }
+  on("status", (next) => {
+    status = next;
+    refresh();
   });
-  return row;
+  return { row, refresh };
 }
