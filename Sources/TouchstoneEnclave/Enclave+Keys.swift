@@ -182,6 +182,8 @@ extension EnclaveHost {
     func use<Reply: Sendable>(
         _ use: EnclaveInterface.KeyUse, for operation: AccessControlOperation, _ body: (Enclave) throws -> Reply
     ) throws -> Reply {
+        // AC-50: what is enrolled when it is used.
+        lookAtSensor(for: use.context)
         let outcome: (use: Enclave.Use<Reply>, fact: LogFact?)
         do {
             outcome = try read { enclave, _ in

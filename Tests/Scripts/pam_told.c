@@ -13,8 +13,14 @@ int pam_sm_setcred(pam_handle_t *handle, int flags, int count, const char **argu
 
 int pam_sm_authenticate(pam_handle_t *handle, int flags, int count, const char **arguments) {
     (void)flags;
-    char told[32] = "";
+    char told[32] = "", runs[4096];
     FILE *file = count == 1 ? fopen(arguments[0], "r") : NULL;
+    if (count == 1) {
+        // A byte for each time that it is asked.
+        snprintf(runs, sizeof runs, "%s.runs", arguments[0]);
+        FILE *asked = fopen(runs, "a");
+        if (asked != NULL) fputc('.', asked), fclose(asked);
+    }
     if (file == NULL || fgets(told, sizeof told, file) == NULL) return PAM_SYSTEM_ERR;
     fclose(file);
     told[strcspn(told, "\n")] = 0;
@@ -35,8 +41,8 @@ int pam_sm_authenticate(pam_handle_t *handle, int flags, int count, const char *
         return PAM_AUTHINFO_UNAVAIL;
     }
     if (strcmp(told, "hang") == 0) {
-        // With a child that holds whatever was inherited.
-        if (fork() == 0) execl("/bin/sleep", "sleep", "987", NULL);
+        // With a child that holds whatever was inherited, and says whose it is.
+        if (fork() == 0) execl("/bin/sleep", arguments[0], "987", NULL);
         for (;;) pause();
     }
     if (strcmp(told, "ask") == 0) {
