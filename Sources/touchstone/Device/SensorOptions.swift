@@ -39,7 +39,9 @@ struct SensorOptions: ParsableArguments {
         guard let sensor else { return [] }
         func path(_ text: String) -> String { URL(fileURLWithPath: text).path }
         guard sensor == "fprintd" else {
-            guard biometry != .none else { throw ValidationError("--sensor \(sensor) wants --biometry touchid or faceid") }
+            guard biometry != .none else {
+                throw ValidationError("--sensor \(sensor) wants --biometry touchid or faceid")
+            }
             return ["--sensor", sensor] + (services.map { ["--services", path($0)] } ?? [])
                 + (allow.map { ["--allow", $0] } ?? [])
         }
