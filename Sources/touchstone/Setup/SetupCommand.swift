@@ -57,6 +57,11 @@ struct SetupCommand: ParsableCommand {
 
     private func tell(_ text: String) { say(Self.indent + text) }
 
+    /// A failure's message, which begins small.
+    private func tell(_ failure: Failure, _ more: String = "") {
+        tell("\(failure.message.prefix(1).uppercased())\(failure.message.dropFirst()).\(more)")
+    }
+
     private func begin(_ step: Int, _ title: String) {
         say("")
         say("\(step). \(title)")
@@ -145,7 +150,8 @@ struct SetupCommand: ParsableCommand {
         tell(
             status.isPasscodeSet
                 ? "It is set. The self-test wants it."
-                : "Whatever finger is enrolled, it comes first; four characters at least, better more.")
+                : "It opens the device after each start, and wherever a finger does not. Four characters at least; longer is better."
+        )
         var tries = 0
         while true {
             tries += 1
@@ -163,7 +169,7 @@ struct SetupCommand: ParsableCommand {
             } catch let failure as Failure
                 where [.cancelled, .refused, .wrongPasscode].contains(failure.status) && tries < Self.maximumTries
             {
-                tell("\(failure.message). Once more:")
+                tell(failure, " Once more:")
             }
         }
     }
@@ -192,7 +198,7 @@ struct SetupCommand: ParsableCommand {
             do {
                 try reader.enroll(finger, tell: tell)
             } catch let failure as Failure where failure.status == .no {
-                tell("\(failure.message).")
+                tell(failure)
             }
             enrolled = try fingers(paths)
         }
