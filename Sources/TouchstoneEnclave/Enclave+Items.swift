@@ -97,7 +97,7 @@ extension Enclave {
         if proofs.contains(.companion), !requirement.anyOne || proofs == [.companion] { throw .authFailed }
         for proof in proofs {
             if !isPasscodeSet { throw .authFailed }
-            if [.biometryAny, .biometryCurrentSet].contains(proof), 
+            if [.biometryAny, .biometryCurrentSet].contains(proof),
                 state.biometryType == .none || !isEnrolled || !biometryMeets(proof)
             {
                 throw .authFailed

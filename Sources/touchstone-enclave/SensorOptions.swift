@@ -20,11 +20,13 @@ struct SensorOptions {
             let directory = values["--services"]
             let allowed = values["--allow"]
             guard Self.isServiceName(name), biometry != .none, directory?.hasPrefix("/") != false,
-                [nil, "biometry-any"].contains(allowed), values.keys.allSatisfy(["--sensor", "--services", "--allow"].contains)
+                [nil, "biometry-any"].contains(allowed),
+                values.keys.allSatisfy(["--sensor", "--services", "--allow"].contains)
             else { throw EnclaveProgram.UsageError() }
             return .pam(service: name, directory: directory, opensBiometryAny: allowed != nil)
         }
-        guard values["--sensor"] == "fprintd", values.count == 3, biometry == .touchID, let bus = values["--bus"], bus.hasPrefix("/"),
+        guard values["--sensor"] == "fprintd", values.count == 3, biometry == .touchID, let bus = values["--bus"],
+            bus.hasPrefix("/"),
             let templates = values["--templates"], templates.hasPrefix("/")
         else { throw EnclaveProgram.UsageError() }
         return .fprintd(bus: bus, templates: templates)

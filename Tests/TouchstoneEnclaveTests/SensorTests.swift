@@ -46,7 +46,8 @@ extension Enclave {
     fileprivate static func withReader(_ fingers: String..., passcode: String? = "1234") throws -> Enclave {
         let root = TestRoot()
         let file = try Enclave.create(
-            isSimulated: true, biometryType: .touchID, sensor: .fprintd(bus: "/bus", templates: "/templates"), root: root)
+            isSimulated: true, biometryType: .touchID, sensor: .fprintd(bus: "/bus", templates: "/templates"),
+            root: root)
         var enclave = try Enclave(stateFile: file, root: root, now: 0)
         if let passcode { try enclave.changePasscode(from: nil, to: passcode) }
         _ = enclave.hear(.enrolled(.of(fingers)), now: 0)
@@ -69,7 +70,8 @@ extension Enclave {
         #expect(enclave.sensor?.problem == .starting)
         #expect(enclave.biometryObstacle(now: 0) == .biometryNotAvailable)
         #expect(heard.biometryObstacle(now: 0) == nil)
-        #expect(heard.sensor == .init(kind: .fprintd, name: "reader", problem: nil, isWeak: false, areTemplatesRead: true))
+        #expect(
+            heard.sensor == .init(kind: .fprintd, name: "reader", problem: nil, isWeak: false, areTemplatesRead: true))
     }
 
     @Test("EV-53: a touch counts for the evaluation it was made for, and for no other")
@@ -117,7 +119,8 @@ extension Enclave {
         let changes: [SensorEnrolment] = [
             .of(["a", "b"]), .of(["a"]),
             .init(reader: "", fingers: [.init(name: "a", identity: Data([1]))], areTemplatesRead: true),
-            .init(reader: "", fingers: [.init(name: "a", identity: Data([1]))], areTemplatesRead: false, isRenewed: true),
+            .init(
+                reader: "", fingers: [.init(name: "a", identity: Data([1]))], areTemplatesRead: false, isRenewed: true),
         ]
         for (count, enrolment) in changes.enumerated() {
             _ = enclave.hear(.enrolled(enrolment), now: 0)
@@ -202,11 +205,14 @@ extension Enclave {
         enclave.state.passcode?.erasesData = true
         enclave.state.passcodeFailures = 10
         _ = try enclave.eraseIfDue(now: 0)
-        #expect(enclave.state.sensor == .fprintd(bus: "/bus", templates: "/templates") && enclave.sensor?.problem == nil)
+        #expect(
+            enclave.state.sensor == .fprintd(bus: "/bus", templates: "/templates") && enclave.sensor?.problem == nil)
         #expect(!enclave.isEnrolled && !enclave.isPasscodeSet)
     }
 
-    @Test("a weak sensor is as good as the passcode where either will do, and biometry only where the owner said so", arguments: [false, true])
+    @Test(
+        "a weak sensor is as good as the passcode where either will do, and biometry only where the owner said so",
+        arguments: [false, true])
     func weak(opensBiometryAny: Bool) throws {
         let source = SensorSource.pam(service: "camera", directory: nil, opensBiometryAny: opensBiometryAny)
         let root = TestRoot()
@@ -266,7 +272,9 @@ extension Enclave {
         let endpoint = LoopbackEndpoint(
             router: service, peer: Peer(processID: getpid(), userID: getuid(), identify: { nil }))
         let client = VarlinkClient(try endpoint.connect())
-        func state() throws -> Data? { try client.call(EnclaveInterface.GetFacts.self, .init(app: "app")).facts.domainState }
+        func state() throws -> Data? {
+            try client.call(EnclaveInterface.GetFacts.self, .init(app: "app")).facts.domainState
+        }
         let (old, written) = (try state(), storage.versions.count)
         #expect(try state() == old && storage.versions.count == written && old != nil)
         sensor.enroll("a", "b")
@@ -274,7 +282,8 @@ extension Enclave {
         let looks = sensor.looks
         let requirement = Requirement.biometrics
         _ = try client.call(
-            EnclaveInterface.Preflight.self, .init(context: nil, app: "app", requirement: requirement, reuseDuration: 0))
+            EnclaveInterface.Preflight.self, .init(context: nil, app: "app", requirement: requirement, reuseDuration: 0)
+        )
         #expect(sensor.looks == looks + 1)
     }
 

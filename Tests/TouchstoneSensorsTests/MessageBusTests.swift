@@ -8,7 +8,8 @@ import Testing
 @Suite struct MessageBusTests {
     /// A Unix socket that answers whoever connects with these bytes, and then is silent.
     private final class Impostor {
-        let path = FileManager.default.temporaryDirectory.appendingPathComponent("bus-\(UUID().uuidString.prefix(8))").path
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("bus-\(UUID().uuidString.prefix(8))")
+            .path
         private let descriptor: Int32
 
         init(_ bytes: Data) throws {
