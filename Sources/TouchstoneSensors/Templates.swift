@@ -50,7 +50,9 @@ struct Templates {
 
     private struct Unreadable: Error {}
 
-    /// Sorted. A directory that is not there is empty, where its parent shows that.
+    /// Sorted.
+    ///
+    /// A directory that is not there is empty, where its parent shows that.
     private func names(_ directory: URL) throws -> [String] {
         do {
             return try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
