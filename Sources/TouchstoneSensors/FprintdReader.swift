@@ -122,13 +122,14 @@ final class FprintdReader {
     }
 
     private static let denied = Name.error + "PermissionDenied"
+    private static let noDevice = Name.error + "NoSuchDevice"
 
     private static func problem(of failure: MessageBus.Failure) -> DeviceInterface.SensorProblem {
         switch failure {
         case .disconnected: .noBus
         case .late, .malformed: .notAnswering
         case .refused(denied), .refused("org.freedesktop.DBus.Error.AccessDenied"): .notAllowed
-        case .refused(Name.error + "NoSuchDevice"): .noReader
+        case .refused(noDevice): .noReader
         case .refused(let name): name.hasPrefix(Name.error) ? .notAnswering : .noService
         }
     }
@@ -377,8 +378,8 @@ final class FprintdReader {
         do throws(MessageBus.Failure) {
             try verify(for: awaited)
         } catch {
-            // Where fprintd, or our connection, is gone, so is the claim.
-            if case .refused = error, isClaimed { _ = try? tell("Release") }
+            // Where fprintd, our connection or the reader is gone, so is the claim.
+            if case .refused(let name) = error, name != Self.noDevice, isClaimed { _ = try? tell("Release") }
             throw error
         }
         try waitUntilAwake()
@@ -465,7 +466,7 @@ final class FprintdReader {
             switch signal.texts[0] {
             case "verify-match" where isDone: return .match
             case "verify-no-match" where isDone: return .noMatch
-            case "verify-disconnected": throw .refused(Name.error + "NoSuchDevice")
+            case "verify-disconnected": throw .refused(Self.noDevice)
             case "verify-unknown-error": return .error
             case let status:
                 if let hint = Self.hints[status] { show(hint, for: awaited) }

@@ -37,10 +37,18 @@ enum Terminal {
     static func withoutEcho<Result>(_ body: () throws -> Result) throws -> Result {
         try change { attributes in attributes.c_lflag &= ~tcflag_t(ECHO) }
         defer { restore() }
-        for number in fatalSignals { signal(number, restoreAndDie) }
-        defer { for number in fatalSignals { signal(number, SIG_DFL) } }
+        let before = fatalSignals.map { signal($0, restoreAndDie) }
+        defer { for (number, handler) in zip(fatalSignals, before) { signal(number, handler) } }
         return try body()
     }
+
+    /// Writes this to standard error where a signal ends the command from here on.
+    static func sayWhenInterrupted(_ words: StaticString) {
+        lastWords.withLock { $0 = words }
+        for number in fatalSignals { signal(number, restoreAndDie) }
+    }
+
+    private static let lastWords = Mutex<StaticString>("")
 
     /// Hands over keys as they are pressed, without showing them.
     ///
@@ -103,6 +111,8 @@ enum Terminal {
     /// Runs in a signal handler, while the only thread waits in `read`: no lock can be held.
     private static let restoreAndDie: @convention(c) (Int32) -> Void = { number in
         restore()
+        let words = lastWords.withLock { $0 }
+        _ = unsafe write(STDERR_FILENO, words.utf8Start, words.utf8CodeUnitCount)
         signal(number, SIG_DFL)
         raise(number)
     }

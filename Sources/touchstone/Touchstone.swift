@@ -8,7 +8,10 @@ struct Touchstone: ParsableCommand {
         commandName: "touchstone",
         abstract: "The keychain, Touch ID / Face ID and the Secure Enclave for Linux.",
         discussion: """
-            Make a simulated device, start it and give it an owner:
+            Set up a device, step by step:
+              touchstone setup
+
+            Or make a simulated device, start it and give it an owner:
               touchstone device create
               touchstone device boot --detach
               touchstone device passcode set
@@ -28,7 +31,7 @@ struct Touchstone: ParsableCommand {
         version: "0.1.0",
         subcommands: [
             DeviceCommand.self, KeychainCommand.self, AgentCommand.self, LogCommand.self, SimulatorCommand.self,
-            DoctorCommand.self,
+            SetupCommand.self, DoctorCommand.self,
         ])
 
     static func main() {

@@ -20,7 +20,8 @@ import Testing
     @Test(
         "other programs are a warning where nothing keeps them from the memory of apps",
         arguments: [
-            ("0\n" as String?, Finding.State.warning, true), ("1\n", .good, false), ("3\n", .good, false), (nil, .warning, false),
+            ("0\n" as String?, Finding.State.warning, true), ("1\n", .good, false), ("3\n", .good, false),
+            (nil, .warning, false),
             ("nonsense", .warning, false),
         ])
     func otherPrograms(scope: String?, state: Finding.State, isMendable: Bool) {

@@ -41,8 +41,10 @@ extension Failure {
         if error.as(BackupInterface.Malformed.self) != nil {
             return Failure(.configuration, "the backup holds something that is no item")
         }
-        if let failed = error.as(BackupInterface.Failed.self) {
-            return of(Status(rawValue: failed.status), paths)
+        if let status = error.as(BackupInterface.Failed.self)?.status ?? error.as(KeychainInterface.Failed.self)?.status
+            ?? error.as(KeyInterface.Failed.self)?.status
+        {
+            return of(Status(rawValue: status), paths)
         }
         if let unsupported = error.as(AgentInterface.UnsupportedVersion.self) {
             return Failure(

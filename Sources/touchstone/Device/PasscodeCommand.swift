@@ -105,9 +105,9 @@ struct PasscodeCommand: ParsableCommand {
 /// One `ChangePasscode`.
 ///
 /// Connects before it asks anybody anything; takes the nonce when the passcodes are there, so that it is fresh.
-private struct PasscodeChange {
-    let device: DeviceConnection
-    let seal: PasscodeSeal
+struct PasscodeChange {
+    private let device: DeviceConnection
+    private let seal: PasscodeSeal
 
     init(_ paths: DevicePaths) throws {
         device = try DeviceConnection(paths)

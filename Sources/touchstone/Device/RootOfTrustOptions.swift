@@ -22,5 +22,5 @@ struct RootOfTrustOptions: ParsableArguments {
     var arguments: [String] { rootOfTrust == .tpm2 ? ["--tpm", tcti ?? Self.defaultAddress] : [] }
 
     /// The kernel's resource manager: programs share the TPM through it.
-    private static let defaultAddress = "device:/dev/tpmrm0"
+    static let defaultAddress = "device:/dev/tpmrm0"
 }

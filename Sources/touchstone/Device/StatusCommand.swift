@@ -132,7 +132,7 @@ extension DeviceInterface.Status {
             + "its daemons are yours, so any program that runs as you can \(isCopied ? "copy it, " : "")drive it or stop it."
     }
 
-    private var rootOfTrustLine: String {
+    var rootOfTrustLine: String {
         switch rootOfTrust {
         case "software": "software (key file)"
         case "tpm2": "TPM 2.0"

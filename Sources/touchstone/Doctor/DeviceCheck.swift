@@ -18,12 +18,6 @@ struct DeviceCheck {
             add(.bad, .device, "there is no device '\(paths.name)'", fix: command("setup"))
             return
         }
-        guard let supervisor = SupervisorLock.holder(paths) else {
-            (state, status) = (.off, nil)
-            add(.bad, .device, "\(paths.name) is off", fix: command("device boot --detach"))
-            checkFiles()
-            return
-        }
         do {
             let status = try Self.status(paths)
             let connection = try DeviceConnection(paths)
@@ -33,14 +27,18 @@ struct DeviceCheck {
                 "\(paths.name) answers, and is \(status.isLocked ? "locked" : "unlocked")"
                     + (status.isSimulated ? "; it is simulated, for development" : ""))
             checkFiles()
-            checkDaemons(of: supervisor)
+            if let supervisor = SupervisorLock.holder(paths) { checkDaemons(of: supervisor) }
             check(status)
             checkLog(connection)
         } catch {
             (state, status) = (.off, nil)
-            add(
-                .bad, .device, "\(paths.name) is booted and does not answer: \(Failure.of(error, paths).message)",
-                fix: "\(command("device shutdown")) && \(command("device boot --detach"))")
+            if SupervisorLock.holder(paths) == nil {
+                add(.bad, .device, "\(paths.name) is off", fix: command("device boot --detach"))
+            } else {
+                add(
+                    .bad, .device, "\(paths.name) is booted and does not answer: \(Failure.of(error, paths).message)",
+                    fix: "\(command("device shutdown")) && \(command("device boot --detach"))")
+            }
             checkFiles()
         }
     }

@@ -33,7 +33,9 @@ enum MachineCheck {
                 + "reach the disk", fix: "sudo swapoff -a")
     }
 
-    /// Who may look into whose memory. The daemons are undumpable whatever this says; apps are not.
+    /// Who may look into whose memory.
+    ///
+    /// The daemons are undumpable whatever this says; apps are not.
     static var otherPrograms: Finding {
         otherPrograms(try? String(contentsOfFile: "/proc/sys/kernel/yama/ptrace_scope", encoding: .utf8))
     }

@@ -1,16 +1,30 @@
-/// What a new device can be bound to here: all that this build and this machine can do, worst first.
-enum RootOfTrustChoice: CaseIterable {
+import Glibc
+
+/// What a new device can be bound to.
+enum RootOfTrustChoice: Equatable {
     case software
+    /// A TPM 2.0, and where it is.
+    case tpm2(tcti: String)
 
-    /// The one that a new device should have.
-    static var best: RootOfTrustChoice { available.last ?? .software }
+    /// What can be had here, best first.
+    ///
+    /// - Parameter tcti: Where a TPM is said to be; nil: where the kernel has it.
+    static func available(tcti: String?) -> [RootOfTrustChoice] {
+        let found = tcti ?? (isUsable ? RootOfTrustOptions.defaultAddress : nil)
+        return (found.map { [.tpm2(tcti: $0)] } ?? []) + [.software]
+    }
 
-    static var available: [RootOfTrustChoice] { allCases }
+    /// Whether there is a TPM that others may use and this user may not.
+    static var isForOthers: Bool { unsafe access(device, F_OK) == 0 && !isUsable }
+
+    private static let device = "/dev/tpmrm0"
+    private static var isUsable: Bool { unsafe access(device, R_OK | W_OK) == 0 }
 
     /// For people.
     var title: String {
         switch self {
         case .software: "a key file"
+        case .tpm2: "the TPM"
         }
     }
 
@@ -19,6 +33,16 @@ enum RootOfTrustChoice: CaseIterable {
         switch self {
         case .software:
             "Whoever copies the device's directory can guess its passcode elsewhere, as fast as they like. Choose a long one."
+        case .tpm2:
+            "A copied directory opens nowhere else, and the passcode is guessed on this machine alone, at the TPM's pace."
+        }
+    }
+
+    /// Of `touchstone-enclave create`.
+    var arguments: [String] {
+        switch self {
+        case .software: []
+        case .tpm2(let tcti): ["--tpm", tcti]
         }
     }
 }

@@ -1,0 +1,113 @@
+import Foundation
+import Glibc
+
+/// The fingerprint reader of this machine, through fprintd's own programs.
+struct FingerprintReader {
+    /// What it calls itself.
+    let name: String
+
+    /// fprintd's names of fingers, the likeliest first.
+    static let fingers = [
+        "right-index-finger", "left-index-finger", "right-thumb", "left-thumb", "right-middle-finger",
+        "left-middle-finger",
+        "right-ring-finger", "left-ring-finger", "right-little-finger", "left-little-finger",
+    ]
+
+    /// - Throws: `Failure` that says why there is none.
+    static func find() throws -> FingerprintReader {
+        let list = try tool("fprintd-list")
+        var lines: [String] = []
+        _ = try Tool.run(list, [user]) { lines.append($0) }
+        for line in lines {
+            // "User NAME has no fingers enrolled for READER." and "Fingerprints for user NAME on READER (KIND):"
+            for (start, end) in [
+                ("User \(user) has no fingers enrolled for ", "."), ("Fingerprints for user \(user) on ", " ("),
+            ] where line.hasPrefix(start) {
+                let rest = line.dropFirst(start.count)
+                guard let range = rest.range(of: end, options: .backwards) else { continue }
+                return FingerprintReader(name: PlainText.line(String(rest[..<range.lowerBound])))
+            }
+        }
+        throw Failure(
+            .no,
+            lines.contains { $0.contains("No devices available") } ? "fprintd knows none" : "fprintd does not answer")
+    }
+
+    /// Enrols a finger, and tells each touch in plain words.
+    func enroll(_ finger: String, tell: (String) -> Void) throws {
+        var last: String?
+        let ending = try Tool.run(try Self.tool("fprintd-enroll"), ["-f", finger, Self.user]) { line in
+            guard line.hasPrefix("Enroll result: ") else { return }
+            let result = String(line.dropFirst("Enroll result: ".count))
+            last = result
+            if let words = Self.words[result] { tell(words) }
+        }
+        guard ending == .exited(0), last == "enroll-completed" else {
+            throw Failure(
+                .no,
+                last.map { "the finger was not enrolled (\(PlainText.line($0)))" } ?? "fprintd did not begin to enrol")
+        }
+    }
+
+    private static let words = [
+        "enroll-stage-passed": "Good. Lift it and touch again.",
+        "enroll-completed": "Enrolled.",
+        "enroll-retry-scan": "Not read. Touch again.",
+        "enroll-swipe-too-short": "Too short. Swipe the whole finger.",
+        "enroll-too-fast": "Too fast. Swipe slower.",
+        "enroll-finger-not-centered": "Not in the middle. Touch again.",
+        "enroll-remove-and-retry": "Lift the finger, and touch again.",
+        "enroll-duplicate": "This finger is enrolled already.",
+    ]
+
+    private static var user: String { NSUserName() }
+
+    private static func tool(_ name: String) throws -> String {
+        let candidates = ["/usr/bin", "/usr/local/bin", "/bin"].map { "\($0)/\(name)" }
+        guard let path = candidates.first(where: { unsafe access($0, X_OK) == 0 }) else {
+            throw Failure(.no, "fprintd is not installed ('sudo apt install fprintd')")
+        }
+        return path
+    }
+}
+
+/// A program of the system's whose output is read line by line; Ctrl-C ends it with this one.
+enum Tool {
+    /// Longest line, in bytes; what is longer is handed over in pieces.
+    private static let maximumLine = 4096
+    private static let lowestDescriptor: Int32 = 10
+
+    static func run(_ path: String, _ arguments: [String], line: (String) -> Void) throws -> Child.Ending {
+        var ends: [Int32] = [-1, -1]
+        guard unsafe pipe(&ends) == 0, fcntl(ends[0], F_SETFD, FD_CLOEXEC) == 0 else { throw Failure.system("a pipe") }
+        let reading = ends[0]
+        defer { close(reading) }
+        let writing = fcntl(ends[1], F_DUPFD_CLOEXEC, lowestDescriptor)
+        close(ends[1])
+        guard writing >= 0 else { throw Failure.system("a pipe") }
+        let child: Child
+        do {
+            defer { close(writing) }
+            child = try Child.start(
+                path, arguments,
+                inheriting: [
+                    (STDIN_FILENO, .file("/dev/null", flags: O_RDONLY)), (STDOUT_FILENO, .descriptor(writing)),
+                    (STDERR_FILENO, .descriptor(writing)),
+                ], flags: 0)
+        }
+        var bytes: [UInt8] = []
+        var byte: UInt8 = 0
+        while true {
+            let count = unsafe read(reading, &byte, 1)
+            if count < 0, errno == EINTR { continue }
+            if count == 1, byte != UInt8(ascii: "\n"), bytes.count < maximumLine {
+                bytes.append(byte)
+                continue
+            }
+            if !bytes.isEmpty { line(String(decoding: bytes, as: UTF8.self)) }
+            bytes = []
+            guard count == 1 else { break }
+        }
+        return child.wait()
+    }
+}

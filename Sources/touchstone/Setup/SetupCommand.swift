@@ -1,0 +1,261 @@
+import ArgumentParser
+import Foundation
+import Glibc
+import TouchstoneCore
+import TouchstoneDevice
+
+/// `touchstone setup`.
+struct SetupCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "setup",
+        abstract: "Set up a device of yours, step by step: sensor, root of trust, passcode, fingers, self-test.",
+        discussion: """
+            Creates the device, or goes on with the one that is there; it destroys nothing. Ctrl-C stops at any time: each step is \
+            done or not, and the next 'touchstone setup' goes on. A fingerprint reader is used through fprintd, which has to be \
+            there when the device is created: a device keeps the sensor it was created with.
+
+            Answers are lines on standard input, also without a terminal; an empty one takes what stands in brackets. Passcodes do not show.
+
+            Exit status: 0 set up and tested, 1 a step failed, 8 stopped; more in 'touchstone --help'.
+            """)
+
+    static let indent = "   "
+    static let goesOn = "what is done stays: 'touchstone setup' goes on from there"
+
+    @OptionGroup var option: DeviceOption
+    @Option(help: "The socket of fprintd's D-Bus.", completion: .file())
+    var bus: String?
+    @Option(help: "The directory that fprintd keeps what is enrolled in.", completion: .directory)
+    var templates: String?
+    @Option(help: ArgumentHelp("Where a TPM is, instead of \(RootOfTrustOptions.defaultAddress).", valueName: "tcti"))
+    var tcti: String?
+
+    func run() throws {
+        guard geteuid() != 0 || ["", "0"].contains(ProcessInfo.processInfo.environment["SUDO_UID"] ?? "") else {
+            throw Failure(
+                .usage, "run it without sudo: the device is of the user who sets it up, and sudo makes that root")
+        }
+        let paths = try option.paths
+        // fprintd's programs are to look where the device will.
+        if let bus { unsafe setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=\(URL(fileURLWithPath: bus).path)", 1) }
+        mindInterruption()
+        say("Setting up \(paths.name). Ctrl-C stops at any time; \(Self.goesOn).")
+        try setUpDevice(paths)
+        let passcode = try setUpPasscode(paths)
+        try setUpFingers(paths)
+        try test(paths, passcode)
+        say("")
+        say("\(paths.name) is set up. Now:")
+        say("  touchstone agent    shows its prompts, in this terminal or by a pinentry")
+        say("  touchstone doctor   says how it is, and what it cannot promise")
+    }
+
+    private func mindInterruption() {
+        Terminal.sayWhenInterrupted(
+            "\ntouchstone: stopped; what is done stays: 'touchstone setup' goes on from there\n")
+    }
+
+    private func say(_ text: String) { StandardOutput.say(text) }
+
+    private func tell(_ text: String) { say(Self.indent + text) }
+
+    /// A failure's message, which begins small.
+    private func tell(_ failure: Failure, _ more: String = "") {
+        tell("\(failure.message.prefix(1).uppercased())\(failure.message.dropFirst()).\(more)")
+    }
+
+    private func begin(_ step: Int, _ title: String) {
+        say("")
+        say("\(step). \(title)")
+    }
+
+    // MARK: the device
+
+    private func setUpDevice(_ paths: DevicePaths) throws {
+        begin(1, "Sensor and root of trust")
+        if DeviceDirectory.exists(paths) {
+            tell("\(paths.name) is there already, and stays as it was created.")
+        } else {
+            try create(paths)
+        }
+        if SupervisorLock.holder(paths) == nil {
+            try DetachedSupervisor.start(paths, wait: Self.longestBoot, silence: Self.longestSilence)
+        }
+        let status = try DeviceConnection(paths).status
+        tell("Sensor: \(status.sensor?.line ?? "none; prompts ask for the passcode").")
+        tell("Root of trust: \(status.rootOfTrustLine).")
+    }
+
+    /// Seconds.
+    private static let longestBoot = 10.0
+    private static let longestSilence = 30.0
+
+    private func create(_ paths: DevicePaths) throws {
+        let root = try chooseRoot()
+        tell("Looking for a fingerprint reader.")
+        do {
+            let reader = try FingerprintReader.find()
+            if try Question.yes("There is one: \(reader.name). Use it?", default: true) {
+                var options = SensorOptions()
+                (options.sensor, options.bus, options.templates) = ("fprintd", bus, templates)
+                return try create(paths, root, .touchid, sensor: options.arguments(.touchid))
+            }
+        } catch let failure as Failure where failure.status == .no {
+            tell("There is none: \(failure.message).")
+        }
+        tell("Without one, prompts ask for the passcode. A reader that you get later wants another device.")
+        guard try Question.yes("Go on without?", default: true) else {
+            throw Failure(.cancelled, "nothing was made; run 'touchstone setup' again with the reader in its place")
+        }
+        try create(paths, root, Biometry.none)
+    }
+
+    private func chooseRoot() throws -> RootOfTrustChoice {
+        let choices = RootOfTrustChoice.available(tcti: tcti)
+        guard choices.count > 1 else {
+            tell("The device is bound to \(RootOfTrustChoice.software.title): nothing better can be had here.")
+            tell(RootOfTrustChoice.software.worth)
+            if RootOfTrustChoice.isForOthers {
+                tell("There is a TPM that you may not use: 'sudo adduser $USER tss', log in anew, and begin again.")
+            }
+            return .software
+        }
+        for choice in choices { tell("\(choice.title): \(choice.worth)") }
+        let title = try Question.choice("What is the device bound to?", of: choices.map(\.title))
+        return choices.first { $0.title == title } ?? .software
+    }
+
+    /// The one place where a choice becomes a device.
+    private func create(_ paths: DevicePaths, _ root: RootOfTrustChoice, _ biometry: Biometry, sensor: [String] = [])
+        throws
+    {
+        // It has a handler of its own, which leaves none.
+        defer { mindInterruption() }
+        try CreateCommand.create(paths, biometry: biometry, sensor: sensor, rootOfTrust: root.arguments)
+        tell("\(paths.name) is made.")
+        guard root != .software else { return }
+        while !(try Question.yes("Is the recovery key on paper?", default: false)) {
+            tell("It is shown this once; without it the device is lost when its TPM is cleared or breaks.")
+        }
+    }
+
+    // MARK: the owner
+
+    private static let maximumTries = 3
+
+    /// Sets one, or asks for the one that is set: the self-test wants it.
+    private func setUpPasscode(_ paths: DevicePaths) throws -> PasscodeBuffer {
+        begin(2, "Passcode")
+        let status = try DeviceConnection(paths).status
+        if status.isPasscodeDisabled {
+            throw Failure(
+                .no, "\(paths.name) takes no passcode any more after too many wrong ones: 'touchstone doctor' says more"
+            )
+        }
+        tell(
+            status.isPasscodeSet
+                ? "It is set. The self-test wants it."
+                : "It opens the device after each start, and wherever a finger does not. Four characters at least; longer is better."
+        )
+        var tries = 0
+        while true {
+            tries += 1
+            do {
+                if status.isPasscodeSet {
+                    let passcode = try PasscodeEntry.current()
+                    try SelfTest(paths, passcode: passcode, tell: { _, _ in }).unlock()
+                    return passcode
+                }
+                let change = try PasscodeChange(paths)
+                let passcode = try PasscodeEntry.new()
+                try change.submit(current: nil, new: passcode, kind: nil)
+                tell("It is set.")
+                return passcode
+            } catch let failure as Failure
+                where [.cancelled, .refused, .wrongPasscode].contains(failure.status) && tries < Self.maximumTries
+            {
+                tell(failure, " Once more:")
+            }
+        }
+    }
+
+    private func setUpFingers(_ paths: DevicePaths) throws {
+        begin(3, "Fingers")
+        let status = try DeviceConnection(paths).status
+        guard let sensor = status.sensor else { return tell("There is no sensor.") }
+        if let fault = sensor.fault {
+            return tell("The sensor does not work: \(fault). 'touchstone doctor' says what to do.")
+        }
+        guard sensor.kind == .fprintd else {
+            return tell(
+                sensor.kind == .simulated
+                    ? "They are simulated: 'touchstone device enroll'." : "The PAM service has its own program for it.")
+        }
+        let reader = FingerprintReader(name: sensor.name ?? "")
+        var enrolled = try fingers(paths)
+        if !enrolled.isEmpty { tell("Enrolled: \(enrolled.map(PlainText.line).joined(separator: ", ")).") }
+        while enrolled.count < FingerprintReader.fingers.count,
+            try Question.yes(enrolled.isEmpty ? "Enrol a finger?" : "Enrol another?", default: enrolled.isEmpty)
+        {
+            let finger = try Question.choice(
+                "Which one?", of: FingerprintReader.fingers.filter { !enrolled.contains($0) })
+            tell("Touch the reader with it, as often as it takes.")
+            do {
+                try reader.enroll(finger, tell: tell)
+            } catch let failure as Failure where failure.status == .no {
+                tell(failure)
+            }
+            enrolled = try fingers(paths)
+        }
+        if enrolled.isEmpty { tell("None is enrolled: 'fprintd-enroll' does it later.") }
+    }
+
+    /// As the device knows them: the enclave looks at each question.
+    private func fingers(_ paths: DevicePaths) throws -> [String] {
+        let device = try DeviceConnection(paths)
+        // The look.
+        _ = try device.status
+        return try device.call(DeviceInterface.ListFingers.self).fingers
+    }
+
+    // MARK: the test
+
+    private func test(_ paths: DevicePaths, _ passcode: PasscodeBuffer) throws {
+        begin(4, "Recovery")
+        tell(
+            try DeviceConnection(paths).status.rootOfTrust == "software"
+                ? "With \(RootOfTrustChoice.software.title) there is no recovery key: a forgotten passcode is the end of what it guards."
+                : "Another TPM, or this one once it was cleared, takes the recovery key: 'touchstone device recover'. A forgotten passcode "
+                    + "is the end of what it guards all the same."
+        )
+        tell("'touchstone keychain export FILE' writes an encrypted backup.")
+        begin(5, "Self-test")
+        let test = try SelfTest(paths, passcode: passcode) { isGood, step in tell("[\(isGood ? "ok" : "no")] \(step)") }
+        try test.run()
+        let status = try DeviceConnection(paths).status
+        if status.sensor?.kind == .fprintd, status.sensor?.problem == nil, status.isEnrolled { try touch(paths, test) }
+    }
+
+    /// The lock screen, opened by a finger; Enter goes on without.
+    private func touch(_ paths: DevicePaths, _ test: SelfTest) throws {
+        let device = try DeviceConnection(paths)
+        _ = try device.call(DeviceInterface.Lock.self, .init())
+        StandardOutput.write("\(Self.indent)Now touch the reader with the finger (Enter: leave it out) ")
+        let deadline = ContinuousClock.now + Self.longestTouch
+        var isLeftOut = false
+        while try device.status.isLocked, !isLeftOut, ContinuousClock.now < deadline {
+            var entry = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+            guard unsafe poll(&entry, 1, Self.lookMilliseconds) > 0 else { continue }
+            _ = PasscodeBuffer(lineFrom: STDIN_FILENO)
+            isLeftOut = true
+        }
+        if !isLeftOut || !Terminal.isInput { say("") }
+        guard try device.status.isLocked else { return tell("[ok] unlocks with the finger") }
+        try test.unlock()
+        guard isLeftOut else { throw Failure(.no, "no finger that is enrolled was seen: \(Self.goesOn)") }
+        tell("[--] unlocks with the finger: left out")
+    }
+
+    private static let longestTouch = Duration.seconds(30)
+    private static let lookMilliseconds: Int32 = 100
+}
