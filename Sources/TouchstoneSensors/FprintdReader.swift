@@ -252,7 +252,7 @@ final class FprintdReader {
     private func enrolment() throws(MessageBus.Failure) -> SensorEnrolment {
         var names: [String] = []
         do throws(MessageBus.Failure) {
-            names = try tell("ListEnrolledFingers", [""])
+            names = try tell("ListEnrolledFingers", [UserName.claimed])
         } catch {
             guard error == .refused(Name.error + "NoEnrolledPrints") else { throw error }
         }
@@ -325,7 +325,7 @@ final class FprintdReader {
     private func claim(for awaited: String) throws(MessageBus.Failure) -> Bool {
         while owner.awaitedTouch == awaited {
             do throws(MessageBus.Failure) {
-                try tell("Claim", [""], within: Limits.opening)
+                try tell("Claim", [UserName.claimed], within: Limits.opening)
                 return true
             } catch {
                 guard error == .refused(Name.error + "AlreadyInUse") else { throw error }

@@ -13,16 +13,20 @@ import TouchstoneTransport
 @main
 enum EnclaveProgram {
     static let usage = """
-        usage: touchstone-enclave create --state DIRECTORY --simulated --biometry touchid|faceid|none
+        usage: touchstone-enclave create --state DIRECTORY [--simulated] --biometry touchid|faceid|none
                                         [--sensor fprintd --bus SOCKET --templates DIRECTORY]
                                         [--sensor pam:SERVICE [--services DIRECTORY] [--allow biometry-any]]
                touchstone-enclave run --state DIRECTORY [--runtime DIRECTORY]
+                                      [--owner UID --client USER --public DIRECTORY [--logind SOCKET]]
 
-        create makes the root key and the first state of a simulated device in an empty private directory. With a sensor its
-        fingers are not simulated: fprintd on the D-Bus at SOCKET says which is seen, and keeps them in DIRECTORY.
+        create makes the root key and the first state of a device in an empty private directory. With a sensor its
+        fingers are not simulated, and a device that is not simulated has such a sensor, or none: fprintd on the D-Bus at SOCKET says which is seen, and keeps them in DIRECTORY.
         A PAM service, in DIRECTORY or the system's, says whether it knows the user: weak, so that it is taken for biometry only with
         --allow biometry-any, and never for the current set.
         run serves touchstoned on file descriptors 3 (calls) and 4 (events); `touchstone device boot` starts it so.
+        With --owner it serves that user's device under a user of its own: the process of USER that connects first, twice, to the socket
+        that systemd passes. The key that passcodes are sealed with is then in the public directory. With --logind it locks when the owner's
+        session does, or the machine goes to sleep, as the login service on the D-Bus at SOCKET says.
         With --runtime an older state that was put back is refused for as long as that directory lives.
         Exit status: 0 stopped, 64 usage, 70 internal, 78 the state cannot be used as it is.
         """
@@ -66,6 +70,10 @@ enum EnclaveProgram {
         var isSimulated = false
         var biometry: BiometryType?
         var sensor: SensorOptions?
+        var owner: UInt32?
+        var client: String?
+        var published: URL?
+        var logind: String?
 
         init(_ arguments: ArraySlice<String>) throws {
             var rest = arguments
@@ -75,6 +83,12 @@ enum EnclaveProgram {
                 case "--runtime":
                     guard let directory = rest.popFirst() else { throw UsageError() }
                     runtime = URL(fileURLWithPath: directory)
+                case "--owner":
+                    guard let id = rest.popFirst().flatMap(UInt32.init) else { throw UsageError() }
+                    owner = id
+                case "--client": client = rest.popFirst()
+                case "--public": published = rest.popFirst().map { URL(fileURLWithPath: $0) }
+                case "--logind": logind = rest.popFirst()
                 case "--simulated": isSimulated = true
                 case "--biometry":
                     let types = ["touchid": BiometryType.touchID, "faceid": .faceID, "none": .none]
@@ -90,7 +104,9 @@ enum EnclaveProgram {
     }
 
     static func create(_ options: Options) throws {
-        guard let state = options.state, options.runtime == nil, options.isSimulated, let biometry = options.biometry
+        guard let state = options.state, options.runtime == nil, let biometry = options.biometry, options.owner == nil,
+            // What is not simulated has no simulated finger.
+            options.isSimulated || options.sensor != nil || biometry == .none
         else {
             throw UsageError()
         }
@@ -99,7 +115,7 @@ enum EnclaveProgram {
         try FileRoot.create(paths.rootKey)
         let root = try FileRoot(paths.rootKey)
         try PrivateFile(paths.state).replace(
-            Enclave.create(isSimulated: true, biometryType: biometry, sensor: sensor, root: root))
+            Enclave.create(isSimulated: options.isSimulated, biometryType: biometry, sensor: sensor, root: root))
     }
 
     static func run(_ options: Options) throws {
@@ -108,6 +124,8 @@ enum EnclaveProgram {
             throw UsageError()
         }
         touchstone_die_with_parent()
+        let system = try options.system
+        if let owner = options.owner { UserName.setOwner(owner) }
         let paths = EnclaveFiles(directory)
         // Held for as long as this process lives: two enclaves over one state would each undo what the other counted.
         try PrivateFile.checkPrivate(directory: directory)
@@ -124,8 +142,12 @@ enum EnclaveProgram {
             newPasscodeCost: { .calibrated { Self.seconds(CLOCK_THREAD_CPUTIME_ID) } },
             report: { FileHandle.standardError.write(Data("touchstone-enclave: \($0)\n".utf8)) })
         let publicKey = try host.passcodePublicKey()
-        let published = PrivateFile(paths.passcodeKey)
-        if try published.read() != publicKey { try published.replace(publicKey) }
+        if let system {
+            try PublicFile(EnclaveFiles(system.published).passcodeKey).write(publicKey)
+        } else {
+            let published = PrivateFile(paths.passcodeKey)
+            if try published.read() != publicKey { try published.replace(publicKey) }
+        }
         if let source = host.sensorSource { host.start(source.sensor) }
         let service = EnclaveService(host: host)
         let router = VarlinkRouter(
@@ -134,10 +156,21 @@ enum EnclaveProgram {
         // Who stops the device stops both daemons: touchstoned gets a moment to end the log, and ends this process by its own end.
         signal(SIGALRM) { _ in _exit(0) }
         signal(SIGTERM) { _ in alarm(1) }
-        let peer = Peer(processID: getppid(), userID: getuid(), identify: { nil })
-        let events = Thread { DescriptorServer(descriptor: 4, router: router, peer: peer).run() }
+        if let path = options.logind {
+            SessionWatch(
+                bus: path, lock: { host.lockWithSession() },
+                report: { FileHandle.standardError.write(Data("touchstone-enclave: \($0)\n".utf8)) }
+            ).start()
+        }
+        ServiceManager.notify("READY=1")
+        // Waits for its turn like everybody: an enclave that gives nobody a turn is ended.
+        ServiceManager.keepAlive { host.answers }
+        let client =
+            try system?.accept()
+            ?? Client(calls: 3, events: 4, peer: Peer(processID: getppid(), userID: getuid(), identify: { nil }))
+        let events = Thread { DescriptorServer(descriptor: client.events, router: router, peer: client.peer).run() }
         events.start()
-        DescriptorServer(descriptor: 3, router: router, peer: peer).run()
+        DescriptorServer(descriptor: client.calls, router: router, peer: client.peer).run()
         // touchstoned is gone, and with it everybody who could ask for anything.
     }
 
