@@ -18,7 +18,9 @@ struct DoctorCommand: ParsableCommand {
         let status = connection.flatMap { device in Result { try device.status } }
         var report = Report()
         switch status {
-        case .success(let status): report.add(status)
+        case .success(let status):
+            report.add(status, isSystem: paths.isSystem)
+            report.addPromises(isSystem: paths.isSystem)
         case .failure(let error): report.add(.bad, "device", Failure.of(error, paths).message)
         }
         report.addMachine()
@@ -36,7 +38,7 @@ private struct Report {
         lines.append("[\(mark.rawValue)] \(topic): \(text)")
     }
 
-    mutating func add(_ status: DeviceInterface.Status) {
+    mutating func add(_ status: DeviceInterface.Status, isSystem: Bool) {
         add(
             .good, "device", "\(status.name) answers" + (status.isSimulated ? "; it is simulated, for development" : "")
         )
@@ -51,13 +53,18 @@ private struct Report {
         if status.rootOfTrust == "software" {
             add(
                 .warning, "old copies",
-                "an older copy of the device's files that is put back gives passcode tries back; it is noticed until you log out or "
+                isSystem
+                    ? "an older copy of the device's files that root puts back gives passcode tries back; it is noticed until the machine "
+                        + "restarts"
+                    : "an older copy of the device's files that is put back gives passcode tries back; it is noticed until you log out or "
                     + "the machine restarts, unless whoever did it can write to your runtime directory too")
         }
         if status.isSimulated {
             add(
-                .warning, "daemons",
-                "run as you: other programs of yours cannot read their memory (it is undumpable), but can read their files, "
+                .warning, isSystem ? "simulated" : "daemons",
+                isSystem
+                    ? "made for tests: any program of yours can present its fingers"
+                    : "run as you: other programs of yours cannot read their memory (it is undumpable), but can read their files, "
                     + "\(status.sensor == nil ? "present simulated fingers " : "")and replace the programs themselves")
         }
         if status.isPasscodeSet {
@@ -86,6 +93,23 @@ private struct Report {
         add(
             status.hasAgent ? .good : .warning, "agent",
             status.hasAgent ? "connected" : "none, so nothing can ask the owner: run 'touchstone agent'")
+    }
+
+    /// What holds, and what does not, because of who runs the daemons.
+    mutating func addPromises(isSystem: Bool) {
+        guard isSystem else {
+            return add(
+                .warning, "session",
+                "locking your login session, or putting the machine to sleep, does not lock the device: only the enclave of the system's "
+                    + "service hears of it")
+        }
+        add(
+            .good, "daemons",
+            "run as users of their own: no program of yours can read their memory or files, answer in their place or hold back a lock")
+        add(
+            .warning, "apps",
+            "an app is known by the file it runs: a program of yours can have one of your apps work for it (LD_PRELOAD, ptrace), and gets "
+                + "what that app gets without a proof of yours; what wants your finger or passcode still asks for it")
     }
 
     private mutating func add(_ sensor: DeviceInterface.Sensor) {
