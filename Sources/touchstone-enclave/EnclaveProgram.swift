@@ -16,6 +16,7 @@ enum EnclaveProgram {
         usage: touchstone-enclave create --state DIRECTORY [--simulated] --biometry touchid|faceid|none
                                         [--sensor fprintd --bus SOCKET --templates DIRECTORY]
                                         [--sensor pam:SERVICE [--services DIRECTORY] [--allow biometry-any]]
+                                        [--public DIRECTORY]
                touchstone-enclave run --state DIRECTORY [--runtime DIRECTORY]
                                       [--owner UID --client USER --public DIRECTORY [--logind SOCKET]]
 
@@ -116,6 +117,12 @@ enum EnclaveProgram {
         let root = try FileRoot(paths.rootKey)
         try PrivateFile(paths.state).replace(
             Enclave.create(isSimulated: options.isSimulated, biometryType: biometry, sensor: sensor, root: root))
+        // The first passcode is sealed before the enclave runs: what seals it is what starts it.
+        if let published = options.published {
+            let host = try EnclaveHost(
+                storage: PrivateFile(paths.state), root: root, clock: BootClock(), newPasscodeCost: { Self.newPasscodeCost })
+            try PublicFile(EnclaveFiles(published).passcodeKey).write(try host.passcodePublicKey())
+        }
     }
 
     static func run(_ options: Options) throws {
@@ -139,7 +146,7 @@ enum EnclaveProgram {
             counter: try options.runtime.map {
                 try RevisionFile($0.appendingPathComponent("enclave.revision"), root: root)
             },
-            newPasscodeCost: { .calibrated { Self.seconds(CLOCK_THREAD_CPUTIME_ID) } },
+            newPasscodeCost: { Self.newPasscodeCost },
             report: { FileHandle.standardError.write(Data("touchstone-enclave: \($0)\n".utf8)) })
         let publicKey = try host.passcodePublicKey()
         if let system {
@@ -173,6 +180,8 @@ enum EnclaveProgram {
         DescriptorServer(descriptor: client.calls, router: router, peer: client.peer).run()
         // touchstoned is gone, and with it everybody who could ask for anything.
     }
+
+    static var newPasscodeCost: PasscodeCost { .calibrated { seconds(CLOCK_THREAD_CPUTIME_ID) } }
 
     static func seconds(_ clock: clockid_t) -> Double {
         var time = timespec()

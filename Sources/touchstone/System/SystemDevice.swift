@@ -45,7 +45,7 @@ struct SystemDevice {
                 "/usr/bin/setpriv",
                 [
                     "--reuid=\(enclave.user)", "--regid=\(enclave.group)", "--init-groups", "--inh-caps=-all", "--", program, "create",
-                    "--state", "\(directory)/enclave",
+                    "--state", "\(directory)/enclave", "--public", "\(directory)/public",
                 ] + options)
             guard ending == .exited(0) else {
                 throw Failure(.configuration, "no device was made: \(Program.enclave.rawValue) \(ending)")
