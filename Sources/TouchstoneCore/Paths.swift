@@ -53,7 +53,8 @@ package struct DevicePaths: Sendable {
     /// The one that was named, else the system's where there is one, else the user's own.
     package static func selectedName(_ named: String?) -> String {
         if let named { return named }
-        return unsafe access(socketPath(device: systemName, runtimeDirectory: nil), F_OK) == 0 ? systemName : defaultName
+        return unsafe access(socketPath(device: systemName, runtimeDirectory: nil), F_OK) == 0
+            ? systemName : defaultName
     }
 
     package var isSystem: Bool { name == Self.systemName }

@@ -19,7 +19,8 @@ internal import CSystemd
 
     /// nil where it is no error.
     var errorName: String? {
-        guard unsafe sd_bus_message_is_method_error(message, nil) > 0, let error = unsafe sd_bus_message_get_error(message)
+        guard unsafe sd_bus_message_is_method_error(message, nil) > 0,
+            let error = unsafe sd_bus_message_get_error(message)
         else { return nil }
         return unsafe Self.text(error.pointee.name, bytes: 255) ?? ""
     }
@@ -34,7 +35,8 @@ internal import CSystemd
                 guard found.count < count, let text = readText(type.code, bytes: bytes) else { return nil }
                 found.append(text)
             case UInt8(ascii: "a"), UInt8(ascii: "v"):
-                guard ["s", "o"].contains(type.contents) || (type.code == UInt8(ascii: "v") && type.contents == "b") else {
+                guard ["s", "o"].contains(type.contents) || (type.code == UInt8(ascii: "v") && type.contents == "b")
+                else {
                     return nil
                 }
                 guard

@@ -67,7 +67,8 @@ package final class SessionWatch: Sendable {
             "type='signal',sender='\(MessageBus.driver)',member='NameOwnerChanged',arg0='\(Name.service)'",
         ] {
             try bus.call(
-                MessageBus.driver, "/org/freedesktop/DBus", MessageBus.driver, "AddMatch", [rule], within: Limits.answer)
+                MessageBus.driver, "/org/freedesktop/DBus", MessageBus.driver, "AddMatch", [rule], within: Limits.answer
+            )
         }
         let owner = try bus.call(
             MessageBus.driver, "/org/freedesktop/DBus", MessageBus.driver, "GetNameOwner", [Name.service],
@@ -90,7 +91,9 @@ package final class SessionWatch: Sendable {
         }
     }
 
-    private func isLock(_ signal: MessageBus.Signal, _ bus: MessageBus, _ service: String) throws(MessageBus.Failure) -> Bool {
+    private func isLock(_ signal: MessageBus.Signal, _ bus: MessageBus, _ service: String) throws(MessageBus.Failure)
+        -> Bool
+    {
         switch signal.name {
         case "\(Name.manager).PrepareForSleep": return signal.flag == true
         case "\(Name.session).Lock": return try isOwners(signal.path, bus, service)

@@ -62,7 +62,8 @@ enum PeerMessage {
     }
 
     /// nil at the end, or where something else came; the caller closes the descriptor.
-    static func receive<Value: Decodable>(_ type: Value.Type, from socket: Int32) -> (value: Value, descriptor: Int32)? {
+    static func receive<Value: Decodable>(_ type: Value.Type, from socket: Int32) -> (value: Value, descriptor: Int32)?
+    {
         var descriptor: Int32 = -1
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: maximumBytes) { buffer, count in
             count = max(0, unsafe touchstone_receive_message(socket, buffer.baseAddress!, buffer.count, &descriptor))

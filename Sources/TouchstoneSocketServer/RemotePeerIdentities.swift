@@ -16,6 +16,7 @@ package final class RemotePeerIdentities: PeerSource {
     /// - Parameters:
     ///   - path: The socket of `touchstone-peers`.
     ///   - ownerID: The user whose device this is.
+    ///   - report: Is told of every peer that is refused.
     package init(path: String, ownerID: UInt32, report: @escaping @Sendable (String) -> Void) {
         self.ownerID = ownerID
         self.report = report
@@ -40,7 +41,8 @@ package final class RemotePeerIdentities: PeerSource {
             processID: processID, userID: userID, isUnchanged: { process.isUnchanged },
             identify: { [identities] in
                 // Of the program that connected, where that runs before and after.
-                guard process.isUnchanged, let answer = identities.ask(process.question(.identify), process.descriptor)?.answer,
+                guard process.isUnchanged,
+                    let answer = identities.ask(process.question(.identify), process.descriptor)?.answer,
                     process.isUnchanged
                 else { return nil }
                 return answer.identity?.value

@@ -145,7 +145,8 @@ struct UnixAddress {
     init?(notify path: String) {
         self.init(path: path)
         if path.hasPrefix("@") { unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0[0] = 0 } }
-        length = path.hasPrefix("@") ? socklen_t(MemoryLayout.offset(of: \sockaddr_un.sun_path)! + path.utf8.count) : length
+        length =
+            path.hasPrefix("@") ? socklen_t(MemoryLayout.offset(of: \sockaddr_un.sun_path)! + path.utf8.count) : length
     }
 
     mutating func withSockaddr<R>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {

@@ -120,7 +120,8 @@ enum EnclaveProgram {
         // The first passcode is sealed before the enclave runs: what seals it is what starts it.
         if let published = options.published {
             let host = try EnclaveHost(
-                storage: PrivateFile(paths.state), root: root, clock: BootClock(), newPasscodeCost: { Self.newPasscodeCost })
+                storage: PrivateFile(paths.state), root: root, clock: BootClock(),
+                newPasscodeCost: { Self.newPasscodeCost })
             try PublicFile(EnclaveFiles(published).passcodeKey).write(try host.passcodePublicKey())
         }
     }

@@ -26,7 +26,9 @@ enum PeersProgram {
             print(usage)
             exit(EX_OK)
         }
-        guard CommandLine.arguments.count == 1, let listener = ServiceManager.takeSockets().first else { fail(usage, EX_USAGE) }
+        guard CommandLine.arguments.count == 1, let listener = ServiceManager.takeSockets().first else {
+            fail(usage, EX_USAGE)
+        }
         let report = { @Sendable (line: String) in
             FileHandle.standardError.write(Data("touchstone-peers: \(line)\n".utf8))
         }

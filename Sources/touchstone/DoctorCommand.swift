@@ -57,7 +57,7 @@ private struct Report {
                     ? "an older copy of the device's files that root puts back gives passcode tries back; it is noticed until the machine "
                         + "restarts"
                     : "an older copy of the device's files that is put back gives passcode tries back; it is noticed until you log out or "
-                    + "the machine restarts, unless whoever did it can write to your runtime directory too")
+                        + "the machine restarts, unless whoever did it can write to your runtime directory too")
         }
         if status.isSimulated {
             add(
@@ -65,7 +65,8 @@ private struct Report {
                 isSystem
                     ? "made for tests: any program of yours can present its fingers"
                     : "run as you: other programs of yours cannot read their memory (it is undumpable), but can read their files, "
-                    + "\(status.sensor == nil ? "present simulated fingers " : "")and replace the programs themselves")
+                        + "\(status.sensor == nil ? "present simulated fingers " : "")and replace the programs themselves"
+            )
         }
         if status.isPasscodeSet {
             add(
@@ -105,7 +106,8 @@ private struct Report {
         }
         add(
             .good, "daemons",
-            "run as users of their own: no program of yours can read their memory or files, answer in their place or hold back a lock")
+            "run as users of their own: no program of yours can read their memory or files, answer in their place or hold back a lock"
+        )
         add(
             .warning, "apps",
             "an app is known by the file it runs: a program of yours can have one of your apps work for it (LD_PRELOAD, ptrace), and gets "

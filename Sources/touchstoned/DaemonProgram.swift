@@ -207,7 +207,9 @@ final class Daemon: Sendable {
         let report = { @Sendable [log] (line: String) in log.warning("\(line)") }
         ending.serve(try serve(router, report))
         ServiceManager.notify("READY=1")
-        ServiceManager.keepAlive { [enclave] in (try? enclave.call(EnclaveInterface.GetFacts.self, .init(app: ""))) != nil }
+        ServiceManager.keepAlive { [enclave] in
+            (try? enclave.call(EnclaveInterface.GetFacts.self, .init(app: ""))) != nil
+        }
         log.info("serving", metadata: ["device": "\(options.device)", "socket": "\(options.socket)"])
         signal(SIGTERM, SIG_IGN)
         let terminate = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())

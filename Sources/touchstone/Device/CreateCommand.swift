@@ -43,7 +43,9 @@ struct CreateCommand: ParsableCommand {
     @OptionGroup var sensor: SensorOptions
 
     func run() throws {
-        try Self.create(try DeviceName.own(device.paths, "makes with 'touchstone system create'"), biometry: biometry, sensor: try sensor.arguments(biometry))
+        try Self.create(
+            try DeviceName.own(device.paths, "makes with 'touchstone system create'"), biometry: biometry,
+            sensor: try sensor.arguments(biometry))
     }
 
     /// - sensor: the arguments of a sensor that is not simulated.

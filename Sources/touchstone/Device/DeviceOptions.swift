@@ -6,7 +6,9 @@ import TouchstoneCore
 struct DeviceOption: ParsableArguments {
     @Option(
         name: .long,
-        help: ArgumentHelp("The device (default: $TOUCHSTONE_DEVICE, else \"system\" where you have it, else \"default\").", valueName: "name"))
+        help: ArgumentHelp(
+            "The device (default: $TOUCHSTONE_DEVICE, else \"system\" where you have it, else \"default\").",
+            valueName: "name"))
     var device: String?
 
     func validate() throws { try DeviceName.check(device) }
@@ -16,7 +18,10 @@ struct DeviceOption: ParsableArguments {
 
 /// `[NAME]`, for commands about a device.
 struct DeviceArgument: ParsableArguments {
-    @Argument(help: ArgumentHelp("The device (default: $TOUCHSTONE_DEVICE, else \"system\" where you have it, else \"default\").", valueName: "name"))
+    @Argument(
+        help: ArgumentHelp(
+            "The device (default: $TOUCHSTONE_DEVICE, else \"system\" where you have it, else \"default\").",
+            valueName: "name"))
     var name: String?
 
     func validate() throws { try DeviceName.check(name) }

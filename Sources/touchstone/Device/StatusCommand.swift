@@ -87,7 +87,8 @@ extension DeviceInterface.Sensor {
         case nil: nil
         case .starting: "it was not asked yet"
         case .noBus: "its D-Bus does not answer"
-        case .noService: kind == .pam
+        case .noService:
+            kind == .pam
                 ? "there is no such PAM service, or touchstone-pam-verify is not installed"
                 : "fprintd is not running, and nothing starts it"
         case .noReader: "fprintd has no reader"
@@ -114,12 +115,12 @@ extension DeviceInterface.Status {
             ["Biometry", biometryLine],
         ]
             + (sensor.map { [["Sensor", $0.line]] } ?? []) + [
-            ["Passcode", passcodeLine],
-            [
-                "Agent",
-                hasAgent ? (hasPrompt ? "connected, showing a prompt" : "connected") : "none: prompts fail at once",
-            ],
-        ]
+                ["Passcode", passcodeLine],
+                [
+                    "Agent",
+                    hasAgent ? (hasPrompt ? "connected, showing a prompt" : "connected") : "none: prompts fail at once",
+                ],
+            ]
     }
 
     private var biometryLine: String {

@@ -14,7 +14,9 @@ struct SystemDevice {
 
     /// - Throws: `Failure` where this is not root, or nobody has this name.
     init(_ user: String) throws {
-        guard geteuid() == 0 else { throw Failure(.refused, "only root gives and takes devices of the system's: run it with sudo") }
+        guard geteuid() == 0 else {
+            throw Failure(.refused, "only root gives and takes devices of the system's: run it with sudo")
+        }
         if let entry = unsafe getpwnam(user) {
             ownerID = unsafe entry.pointee.pw_uid
         } else if let number = UInt32(user), unsafe getpwuid(number) != nil {
@@ -44,7 +46,8 @@ struct SystemDevice {
             let ending = try Self.run(
                 "/usr/bin/setpriv",
                 [
-                    "--reuid=\(enclave.user)", "--regid=\(enclave.group)", "--init-groups", "--inh-caps=-all", "--", program, "create",
+                    "--reuid=\(enclave.user)", "--regid=\(enclave.group)", "--init-groups", "--inh-caps=-all", "--",
+                    program, "create",
                     "--state", "\(directory)/enclave", "--public", "\(directory)/public",
                 ] + options)
             guard ending == .exited(0) else {
@@ -77,18 +80,23 @@ struct SystemDevice {
     private func control(_ arguments: [String]) throws {
         guard unsafe access("/run/systemd/system", F_OK) == 0 else { return }
         let ending = try Self.run("/usr/bin/systemctl", ["--quiet"] + arguments)
-        guard ending == .exited(0) else { throw Failure(.unavailable, "systemctl \(arguments.joined(separator: " ")) \(ending)") }
+        guard ending == .exited(0) else {
+            throw Failure(.unavailable, "systemctl \(arguments.joined(separator: " ")) \(ending)")
+        }
     }
 
     private static func identifiers(of user: String) throws -> (user: uid_t, group: gid_t) {
         guard let entry = unsafe getpwnam(user) else {
-            throw Failure(.configuration, "there is no user '\(user)': run systemd-sysusers after installing the package")
+            throw Failure(
+                .configuration, "there is no user '\(user)': run systemd-sysusers after installing the package")
         }
         return unsafe (entry.pointee.pw_uid, entry.pointee.pw_gid)
     }
 
     private static func make(_ path: String, mode: mode_t, _ owner: (user: uid_t, group: gid_t)) throws {
-        guard unsafe mkdir(path, 0o700) == 0, unsafe chown(path, owner.user, owner.group) == 0, unsafe chmod(path, mode) == 0 else {
+        guard unsafe mkdir(path, 0o700) == 0, unsafe chown(path, owner.user, owner.group) == 0,
+            unsafe chmod(path, mode) == 0
+        else {
             throw Failure.system(path)
         }
     }
