@@ -44,6 +44,7 @@ let package = Package(
         .executable(name: "touchstone", targets: ["touchstone"]),
         .executable(name: "touchstoned", targets: ["touchstoned"]),
         .executable(name: "touchstone-enclave", targets: ["touchstone-enclave"]),
+        .executable(name: "touchstone-peers", targets: ["touchstone-peers"]),
         .executable(name: "touchstone-pam-verify", targets: ["touchstone-pam-verify"]),
     ],
     dependencies: [
@@ -147,6 +148,7 @@ let package = Package(
                 "TouchstoneCore", "TouchstoneTransport", "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneTPMRoot",
                 "TouchstoneMemory", "TouchstoneSensors", "CTouchstoneSystem", crypto, log,
             ]),
+        tool("touchstone-peers", ["TouchstoneTransport", "TouchstoneSocketServer", "CTouchstoneSystem"]),
         .executableTarget(name: "touchstone-pam-verify", linkerSettings: [.linkedLibrary("pam")]),
         tool(
             "touchstone",

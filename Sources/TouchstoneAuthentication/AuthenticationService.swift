@@ -422,12 +422,12 @@ package final class AuthenticationService: Sendable {
             let reply = state.withLock { $0.credentials.removeValue(forKey: ticket) }
             reply?(event.outcome == .succeeded ? .success(()) : .failure(Self.failed(.authenticationFailed)))
         }
-        if event.outcome == .erased { endPasswordEntry() }
+        if [.erased, .locked].contains(event.outcome) { endPasswordEntry() }
         if event.ticket == nil, event.evaluation == nil, event.log == nil { environmentChanged() }
         guard let identifier = event.evaluation else { return }
         switch event.outcome {
         // Of no evaluation: what runs ends with an event of its own.
-        case .erased, .unlocked: break
+        case .erased, .unlocked, .locked: break
         case .succeeded: if let result = askForPassword(identifier) { finish(identifier, result) }
         case .failed: finish(identifier, .failure(Self.failed(event.code ?? .authenticationFailed)))
         case .progress:

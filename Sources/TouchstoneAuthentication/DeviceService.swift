@@ -44,7 +44,7 @@ package final class DeviceService: Sendable {
 
     /// Takes one event of the enclave's.
     package func handle(_ event: EnclaveInterface.WatchEvents.Reply) {
-        if [.erased, .unlocked].contains(event.outcome) { try? keysChanged() }
+        if [.erased, .unlocked, .locked].contains(event.outcome) { try? keysChanged() }
         if let lines = event.log { log.take(lines) }
         guard let ticket = event.ticket else {
             if event.log == nil, event.evaluation == nil { environmentChanged() }

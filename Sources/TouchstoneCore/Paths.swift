@@ -1,6 +1,6 @@
 package import Foundation
 
-/// Where a device's files and sockets lie (XDG base directories).
+/// Where a device's files and sockets lie: those of a user's own devices in XDG base directories, the system device's in the system's.
 package struct DevicePaths: Sendable {
     package let name: String
     package let state: URL
@@ -9,17 +9,26 @@ package struct DevicePaths: Sendable {
     /// The name of the device a client means: `TOUCHSTONE_DEVICE`, else `default`.
     package static let environmentVariable = "TOUCHSTONE_DEVICE"
     package static let defaultName = "default"
+    /// The device that the system's services keep for this user: no device of the user's own has this name.
+    package static let systemName = "system"
+    /// Root's: what lies in them directly, only root can have put there.
+    package static let systemState = "/var/lib/touchstone"
+    private static let systemRuntime = "/run/touchstone"
     /// Longest path of a Unix socket, in bytes.
     package static let maximumSocketPathLength = 107
 
     package init(name: String, environment: [String: String] = ProcessInfo.processInfo.environment) {
         self.name = name
-        self.state = Self.devices(environment).appendingPathComponent(name)
+        self.state =
+            name == Self.systemName
+            ? URL(fileURLWithPath: "\(Self.systemState)/\(getuid())")
+            : Self.devices(environment).appendingPathComponent(name)
         self.runtime = URL(
             fileURLWithPath: Self.runtimePath(device: name, runtimeDirectory: environment["XDG_RUNTIME_DIR"]))
     }
 
     private static func runtimePath(device: String, runtimeDirectory: String?) -> String {
+        if device == systemName { return "\(systemRuntime)/\(getuid())" }
         let directory = runtimeDirectory.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/run/user/\(getuid())"
         return "\(directory)/touchstone/\(device)"
     }
@@ -38,8 +47,17 @@ package struct DevicePaths: Sendable {
     }
 
     package static func selected(_ environment: [String: String] = ProcessInfo.processInfo.environment) -> DevicePaths {
-        DevicePaths(name: environment[environmentVariable] ?? defaultName, environment: environment)
+        DevicePaths(name: selectedName(environment[environmentVariable]), environment: environment)
     }
+
+    /// The one that was named, else the system's where there is one, else the user's own.
+    package static func selectedName(_ named: String?) -> String {
+        if let named { return named }
+        return unsafe access(socketPath(device: systemName, runtimeDirectory: nil), F_OK) == 0
+            ? systemName : defaultName
+    }
+
+    package var isSystem: Bool { name == Self.systemName }
 
     /// Letters, digits, `-`, `_` and `.`, at most 64, not beginning with a dot: a name is also a file name.
     package static func isValid(name: String) -> Bool {
@@ -53,7 +71,9 @@ package struct DevicePaths: Sendable {
     /// The enclave's own directory: state, root key and published passcode key.
     package var enclave: URL { state.appendingPathComponent("enclave") }
     /// The enclave's public key for passcodes: agents read it here, not from touchstoned, which could put its own in its place.
-    package var passcodeKey: URL { EnclaveFiles(enclave).passcodeKey }
+    package var passcodeKey: URL {
+        EnclaveFiles(isSystem ? state.appendingPathComponent("public") : enclave).passcodeKey
+    }
     package var keychain: URL { state.appendingPathComponent("keychain/keychain.db") }
     package var socket: URL {
         URL(fileURLWithPath: runtime.path + "/touchstoned.sock")

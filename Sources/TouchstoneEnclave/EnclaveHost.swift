@@ -61,6 +61,9 @@ package final class EnclaveHost: Sendable {
         try enclave.withLock { try $0.passcodePublicKey() }
     }
 
+    /// Returns once the enclave has a turn for whoever asks.
+    package var answers: Bool { read { _, _ in true } }
+
     package var isSimulated: Bool { read { enclave, _ in enclave.state.isSimulated } }
 
     /// The sensor that the device was created with; nil: its fingers are simulated.
@@ -343,6 +346,29 @@ package final class EnclaveHost: Sendable {
             }
         } catch is EnclaveInterface.NotKept where isErasure {
             throw ErasureNotKept()
+        }
+    }
+}
+
+extension EnclaveHost {
+    /// Locks because the owner's login session was locked, or the machine goes to sleep: nobody between here and the login service can
+    /// prevent it.
+    ///
+    /// Its unlocking opens nothing: that the session's own lock screen was opened is another program's word, not a proof of the owner's.
+    package func lockWithSession() {
+        let lock = { @Sendable (enclave: inout Enclave, now: Double) -> [EnclaveEvent] in
+            let wasLocked = enclave.isLocked
+            let events = enclave.lock(now: now)
+            return enclave.isLocked == wasLocked ? events : [EnclaveEvent(outcome: .locked)] + events
+        }
+        do {
+            try change { ((), lock(&$0, $1)) }
+        } catch {
+            // A disk that is full keeps nobody from locking: what is lost is a line of the log.
+            tell(
+                enclave.withLock { enclave in
+                    lock(&enclave, clock.now) + enclave.environmentEvents(now: clock.now)
+                })
         }
     }
 }

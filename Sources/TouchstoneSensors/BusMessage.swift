@@ -25,7 +25,8 @@ internal import CSystemd
         return unsafe Self.text(error.pointee.name, bytes: 255) ?? ""
     }
 
-    /// All text of it: alone, in an array, or in a variant; nil where there is more of it than that, or something else is in an array.
+    /// All text of it: alone, in an array, or in a variant, where a truth value is text too; nil where there is more of it than that, or
+    /// something else is in an array.
     func texts(atMost count: Int, bytes: Int) -> [String]? {
         var found: [String] = []
         while let type = next {
@@ -34,12 +35,16 @@ internal import CSystemd
                 guard found.count < count, let text = readText(type.code, bytes: bytes) else { return nil }
                 found.append(text)
             case UInt8(ascii: "a"), UInt8(ascii: "v"):
-                guard ["s", "o"].contains(type.contents) else { return nil }
+                guard ["s", "o"].contains(type.contents) || (type.code == UInt8(ascii: "v") && type.contents == "b")
+                else {
+                    return nil
+                }
                 guard
                     unsafe sd_bus_message_enter_container(message, CChar(bitPattern: type.code), type.contents) > 0
                 else { return nil }
                 while let inner = next {
-                    guard found.count < count, let text = readText(inner.code, bytes: bytes) else { return nil }
+                    let text = type.contents == "b" ? readFlag().map { "\($0)" } : readText(inner.code, bytes: bytes)
+                    guard found.count < count, let text else { return nil }
                     found.append(text)
                 }
                 guard unsafe sd_bus_message_exit_container(message) >= 0 else { return nil }
@@ -51,7 +56,7 @@ internal import CSystemd
         return found
     }
 
-    /// nil where it is no signal, or not one of text and a truth value.
+    /// nil where it is no signal, or not one of text and a truth value; what comes behind a first text may be an array, which is not read.
     func signal(bytes: Int) -> MessageBus.Signal? {
         var type: UInt8 = 0
         guard unsafe sd_bus_message_get_type(message, &type) >= 0, type == UInt8(SD_BUS_MESSAGE_SIGNAL),
@@ -66,11 +71,9 @@ internal import CSystemd
                 guard signal.texts.count < 3, let text = readText(type.code, bytes: bytes) else { return nil }
                 signal.texts.append(text)
             case UInt8(ascii: "b"):
-                var flag: Int32 = 0
-                guard signal.flag == nil,
-                    unsafe sd_bus_message_read_basic(message, CChar(bitPattern: type.code), &flag) > 0
-                else { return nil }
-                signal.flag = flag != 0
+                guard signal.flag == nil, let flag = readFlag() else { return nil }
+                signal.flag = flag
+            case UInt8(ascii: "a") where !signal.texts.isEmpty: return signal
             default: return nil
             }
         }
@@ -83,6 +86,12 @@ internal import CSystemd
         var contents: UnsafePointer<CChar>?
         guard unsafe sd_bus_message_peek_type(message, &code, &contents) > 0 else { return nil }
         return (UInt8(bitPattern: code), unsafe Self.text(contents, bytes: 255) ?? "")
+    }
+
+    private func readFlag() -> Bool? {
+        var flag: Int32 = 0
+        guard unsafe sd_bus_message_read_basic(message, CChar(UInt8(ascii: "b")), &flag) > 0 else { return nil }
+        return flag != 0
     }
 
     private func readText(_ code: UInt8, bytes: Int) -> String? {

@@ -353,7 +353,7 @@ final class FprintdReader {
         let (bus, service) = try connected()
         do throws(MessageBus.Failure) {
             names = try bus.call(
-                service, device, Name.device, "ListEnrolledFingers", [""], within: Limits.answer)
+                service, device, Name.device, "ListEnrolledFingers", [UserName.claimed], within: Limits.answer)
         } catch {
             guard error == .refused(Name.error + "NoEnrolledPrints") else { throw error }
         }
@@ -434,7 +434,7 @@ final class FprintdReader {
         while owner.awaitedTouch == awaited {
             try waitUntilAwake()
             do throws(MessageBus.Failure) {
-                try tell("Claim", [""], within: Limits.opening)
+                try tell("Claim", [UserName.claimed], within: Limits.opening)
                 return true
             } catch {
                 guard error == .refused(Name.error + "AlreadyInUse") else { throw error }

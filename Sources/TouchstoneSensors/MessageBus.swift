@@ -38,6 +38,7 @@ internal import Glibc
 
     private let bus: OpaquePointer
     private var signals: [Signal] = []
+    private var isLossy = false
 
     /// Connects to the bus whose Unix socket is at `path`, within `seconds`.
     init(path: String, within seconds: Double) throws(Failure) {
@@ -182,8 +183,15 @@ internal import Glibc
         return signals
     }
 
+    /// Whether signals were dropped since this was last asked.
+    func takeLoss() -> Bool {
+        defer { isLossy = false }
+        return isLossy
+    }
+
     private func keep(_ message: BusMessage) {
-        guard signals.count < Limits.signals, let signal = message.signal(bytes: Limits.textBytes) else { return }
+        guard let signal = message.signal(bytes: Limits.textBytes) else { return }
+        guard signals.count < Limits.signals else { return isLossy = true }
         signals.append(signal)
     }
 

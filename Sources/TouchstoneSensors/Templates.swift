@@ -15,7 +15,7 @@ struct Templates {
 
     let directory: URL
 
-    /// Of this process's user.
+    /// Of the device's owner.
     init(_ path: String) {
         directory = URL(fileURLWithPath: path).appendingPathComponent(UserName.own)
     }

@@ -4,10 +4,18 @@ import Foundation
 import Glibc
 import Synchronization
 import TouchstoneCore
-import TouchstoneTransport
+package import TouchstoneTransport
+
+/// Who can say who is at the other end of a connection.
+package protocol PeerSource: Sendable {
+    /// The peer of a connected socket; nil where the kernel does not say.
+    ///
+    /// To be asked before the first byte is read, so that what comes later is held against the program that ran then.
+    func peer(ofSocket socket: Int32) -> Peer?
+}
 
 /// Says who is at the other end of a connection, from what the kernel knows: sandbox, systemd unit, executable, in that order.
-package final class PeerIdentities: Sendable {
+package final class PeerIdentities: PeerSource {
     private let digests = Mutex<[FileKey: String]>([:])
 
     /// A file as it was when its digest was taken.
@@ -49,14 +57,15 @@ package final class PeerIdentities: Sendable {
         self.report = report
     }
 
-    /// The peer of a connected socket; nil where the kernel does not say.
-    ///
-    /// To be asked before the first byte is read, so that what comes later is held against the program that ran then.
-    func peer(ofSocket socket: Int32) -> Peer? {
+    package func peer(ofSocket socket: Int32) -> Peer? {
         var credentials = touchstone_peer()
         guard unsafe touchstone_peer_of(socket, &credentials) == 0 else { return nil }
-        let (processID, userID) = (credentials.pid, credentials.uid)
-        let process = PeerProcess(processID: processID, descriptor: credentials.pidfd)
+        return peer(processID: credentials.pid, userID: credentials.uid, descriptor: credentials.pidfd)
+    }
+
+    /// A process by its number and pidfd, which it takes ownership of.
+    package func peer(processID: Int32, userID: UInt32, descriptor: Int32) -> Peer {
+        let process = PeerProcess(processID: processID, descriptor: descriptor)
         let report = Once { [report] in report("process \(processID) of user \(userID) is refused: \($0)") }
         return Peer(
             processID: processID, userID: userID,
@@ -148,7 +157,8 @@ package final class PeerIdentities: Sendable {
         guard let file = open("\(proc)/root/.flatpak-info") else { return nil }
         var mount = statvfs()
         guard unsafe fstatvfs(file.fileDescriptor, &mount) == 0, mount.f_flag & UInt(ST_RDONLY) != 0,
-            !isSameFile("\(proc)/ns/mnt", "/proc/self/ns/mnt"), cannotGainPrivileges(proc),
+            !isSameFile("\(proc)/ns/mnt", "/proc/self/ns/mnt"), !isSameFile("\(proc)/ns/mnt", "/proc/1/ns/mnt"),
+            cannotGainPrivileges(proc),
             let app = contents(of: file).flatMap(Self.application(inFlatpakInfo:))
         else { return nil }
         // Where Flatpak could have systemd make a scope, it carries the same name.

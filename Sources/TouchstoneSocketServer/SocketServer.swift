@@ -27,8 +27,29 @@ package final class SocketServer: Sendable {
     /// Listens at `path`, where nothing may be but a socket that nobody serves any more.
     ///
     /// - Throws: NIO's errors, for a path that is in use or too long.
-    package init(
-        path: String, router: VarlinkRouter, identities: PeerIdentities, configuration: Configuration = .init()
+    package convenience init(
+        path: String, router: VarlinkRouter, identities: any PeerSource, configuration: Configuration = .init()
+    ) throws {
+        try self.init(router: router, identities: identities, configuration: configuration) {
+            $0.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true)
+        }
+    }
+
+    /// Serves on a socket that listens already, which it takes ownership of.
+    ///
+    /// - Throws: NIO's errors.
+    package convenience init(
+        listening descriptor: Int32, router: VarlinkRouter, identities: any PeerSource,
+        configuration: Configuration = .init()
+    ) throws {
+        try self.init(router: router, identities: identities, configuration: configuration) {
+            $0.withBoundSocket(descriptor)
+        }
+    }
+
+    private init(
+        router: VarlinkRouter, identities: any PeerSource, configuration: Configuration,
+        listen: (ServerBootstrap) -> EventLoopFuture<any Channel>
     ) throws {
         group = MultiThreadedEventLoopGroup(numberOfThreads: min(4, max(2, System.coreCount)))
         let connections = ConnectionCount(maximum: configuration.maximumConnections)
@@ -46,7 +67,7 @@ package final class SocketServer: Sendable {
                 }
             }
         do {
-            channel = try bootstrap.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).wait()
+            channel = try listen(bootstrap).wait()
         } catch {
             try? group.syncShutdownGracefully()
             throw error
@@ -114,7 +135,7 @@ private final class PeerHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private let router: VarlinkRouter
-    private let identities: PeerIdentities
+    private let identities: any PeerSource
     private let streams: WaitingStreams
     private let configuration: SocketServer.Configuration
     private var connection: VarlinkConnection?
@@ -125,7 +146,7 @@ private final class PeerHandler: ChannelInboundHandler {
     private var isTakingFrames = false
 
     init(
-        router: VarlinkRouter, identities: PeerIdentities, streams: WaitingStreams,
+        router: VarlinkRouter, identities: any PeerSource, streams: WaitingStreams,
         configuration: SocketServer.Configuration
     ) {
         self.router = router

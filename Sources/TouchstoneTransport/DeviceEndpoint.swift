@@ -12,12 +12,13 @@ package enum DeviceEndpoint {
     /// As `DevicePaths.selected().socket`, without a copy of the whole environment: every keychain call asks.
     private static func selected() -> SocketEndpoint {
         func variable(_ name: String) -> String? { unsafe getenv(name).map { unsafe String(cString: $0) } }
-        let device = variable(DevicePaths.environmentVariable) ?? DevicePaths.defaultName
+        let device = DevicePaths.selectedName(variable(DevicePaths.environmentVariable))
         let path = DevicePaths.socketPath(device: device, runtimeDirectory: variable("XDG_RUNTIME_DIR"))
         return SocketEndpoint(path: path, device: device)
     }
 
-    /// The device this call means: the one in scope, else the process's simulated one, else the one named by `TOUCHSTONE_DEVICE`.
+    /// The device this call means: the one in scope, else the process's simulated one, else the one named by `TOUCHSTONE_DEVICE`, else
+    /// the system's.
     package static func current() -> any VarlinkEndpoint {
         scoped ?? fallback.value ?? selected()
     }

@@ -1,5 +1,6 @@
 package import Foundation
 internal import Glibc
+internal import TouchstoneCore
 
 /// Why the enclave's public key cannot be used.
 package enum PasscodeKeyError: Error, Hashable {
@@ -21,6 +22,17 @@ package struct PasscodeKeyFile: Sendable {
         path = file.path
     }
 
+    /// Whose file it may be besides root's: this user's; the system enclave's, whose directory lies where only root can have put it.
+    private var trusted: uid_t {
+        guard path.hasPrefix("\(DevicePaths.systemState)/") else { return geteuid() }
+        var facts = stat()
+        let directory = (path as NSString).deletingLastPathComponent
+        guard unsafe lstat(directory, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR, facts.st_mode & 0o022 == 0 else {
+            return geteuid()
+        }
+        return facts.st_uid
+    }
+
     /// - Throws: `PasscodeKeyError` where the file is not there, is no key, or could have been written by somebody else.
     package func read() throws(PasscodeKeyError) -> Data {
         let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
@@ -28,9 +40,7 @@ package struct PasscodeKeyFile: Sendable {
         defer { close(file) }
         var facts = stat()
         guard unsafe fstat(file, &facts) == 0 else { throw .unreadable(errno) }
-        guard facts.st_uid == geteuid() || facts.st_uid == 0, facts.st_mode & 0o022 == 0 else {
-            throw .writableByOthers
-        }
+        guard facts.st_uid == trusted || facts.st_uid == 0, facts.st_mode & 0o022 == 0 else { throw .writableByOthers }
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: Self.keyBytes + 1) { buffer, count in
             count = unsafe max(0, Glibc.read(file, buffer.baseAddress!, buffer.count))
         }

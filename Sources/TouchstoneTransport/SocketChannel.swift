@@ -130,6 +130,7 @@ package struct SocketEndpoint: VarlinkEndpoint {
 /// A `sockaddr_un`.
 struct UnixAddress {
     private var address = sockaddr_un()
+    private var length = socklen_t(MemoryLayout<sockaddr_un>.size)
 
     /// nil for a path that does not fit.
     init?(path: String) {
@@ -140,10 +141,34 @@ struct UnixAddress {
         unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
     }
 
+    /// As `NOTIFY_SOCKET` names it: `@` stands for the zero that an abstract name begins with.
+    init?(notify path: String) {
+        self.init(path: path)
+        if path.hasPrefix("@") { unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0[0] = 0 } }
+        length =
+            path.hasPrefix("@") ? socklen_t(MemoryLayout.offset(of: \sockaddr_un.sun_path)! + path.utf8.count) : length
+    }
+
     mutating func withSockaddr<R>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
-        let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let length = length
         return unsafe withUnsafePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe body($0, size) }
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe body($0, length) }
         }
     }
+}
+
+/// Connects to a socket of whole messages; -1 where nobody listens.
+package func connectSequentialPacket(_ path: String, seconds: Int) -> Int32 {
+    guard var address = UnixAddress(path: path) else { return -1 }
+    let descriptor = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { return -1 }
+    var limit = timeval(tv_sec: seconds, tv_usec: 0)
+    for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+        unsafe setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
+    guard unsafe address.withSockaddr({ unsafe Glibc.connect(descriptor, $0, $1) }) == 0 else {
+        _ = Glibc.close(descriptor)
+        return -1
+    }
+    return descriptor
 }

@@ -16,22 +16,26 @@ import TouchstoneTransport
 @main
 enum EnclaveProgram {
     static let usage = """
-        usage: touchstone-enclave create --state DIRECTORY --simulated --biometry touchid|faceid|none
+        usage: touchstone-enclave create --state DIRECTORY [--simulated] --biometry touchid|faceid|none
                                         [--sensor fprintd --bus SOCKET --templates DIRECTORY]
                                         [--sensor pam:SERVICE [--services DIRECTORY] [--allow biometry-any]]
-                                        [--tpm device:PATH|swtpm:path=SOCKET]
+                                        [--tpm device:PATH|swtpm:path=SOCKET] [--public DIRECTORY]
                touchstone-enclave run --state DIRECTORY [--runtime DIRECTORY]
+                                      [--owner UID --client USER --public DIRECTORY [--logind SOCKET]]
                touchstone-enclave recover --state DIRECTORY [--tpm …]
                touchstone-enclave forget --state DIRECTORY
 
-        create makes the root key and the first state of a simulated device in an empty private directory. With a sensor its
-        fingers are not simulated: fprintd on the D-Bus at SOCKET says which is seen, and keeps them in DIRECTORY.
+        create makes the root key and the first state of a device in an empty private directory. With a sensor its
+        fingers are not simulated, and a device that is not simulated has such a sensor, or none: fprintd on the D-Bus at SOCKET says which is seen, and keeps them in DIRECTORY.
         A PAM service, in DIRECTORY or the system's, says whether it knows the user: weak, so that it is taken for biometry only with
         --allow biometry-any, and never for the current set.
         With --tpm the root key is sealed in that TPM 2.0, and the recovery key is written to standard output, this once.
         recover moves such a device to another TPM, or the same one after it was cleared: one line of standard input is the recovery
         key, the next the passcode, where one is set. forget takes away what the device has in its TPM.
         run serves touchstoned on file descriptors 3 (calls) and 4 (events); `touchstone device boot` starts it so.
+        With --owner it serves that user's device under a user of its own: the process of USER that connects first, twice, to the socket
+        that systemd passes. The key that passcodes are sealed with is then in the public directory. With --logind it locks when the owner's
+        session does, or the machine goes to sleep, as the login service on the D-Bus at SOCKET says.
         With --runtime an older state that was put back is refused for as long as that directory lives.
         Exit status: 0 stopped, 64 usage, 70 internal, 78 the state cannot be used as it is.
         """
@@ -79,6 +83,10 @@ enum EnclaveProgram {
         var biometry: BiometryType?
         var sensor: SensorOptions?
         var tpm: String?
+        var owner: UInt32?
+        var client: String?
+        var published: URL?
+        var logind: String?
 
         init(_ arguments: ArraySlice<String>) throws {
             var rest = arguments
@@ -91,6 +99,12 @@ enum EnclaveProgram {
                 case "--tpm":
                     guard let address = rest.popFirst() else { throw UsageError() }
                     tpm = address
+                case "--owner":
+                    guard let id = rest.popFirst().flatMap(UInt32.init) else { throw UsageError() }
+                    owner = id
+                case "--client": client = rest.popFirst()
+                case "--public": published = rest.popFirst().map { URL(fileURLWithPath: $0) }
+                case "--logind": logind = rest.popFirst()
                 case "--simulated": isSimulated = true
                 case "--biometry":
                     let types = ["touchid": BiometryType.touchID, "faceid": .faceID, "none": .none]
@@ -106,7 +120,9 @@ enum EnclaveProgram {
     }
 
     static func create(_ options: Options) throws {
-        guard let state = options.state, options.runtime == nil, options.isSimulated, let biometry = options.biometry
+        guard let state = options.state, options.runtime == nil, let biometry = options.biometry, options.owner == nil,
+            // What is not simulated has no simulated finger.
+            options.isSimulated || options.sensor != nil || biometry == .none
         else {
             throw UsageError()
         }
@@ -115,16 +131,18 @@ enum EnclaveProgram {
         guard let address = options.tpm else {
             try FileRoot.create(paths.rootKey)
             let root = try FileRoot(paths.rootKey)
-            return try PrivateFile(paths.state).replace(
-                Enclave.create(isSimulated: true, biometryType: biometry, sensor: sensor, root: root))
+            try PrivateFile(paths.state).replace(
+                Enclave.create(isSimulated: options.isSimulated, biometryType: biometry, sensor: sensor, root: root))
+            return try publish(paths, root, in: options.published)
         }
         let recoveryKey = RecoveryKey()
         let root = try TPMRoot.create(PrivateFile(paths.rootTPM), address: address, recoveryKey: recoveryKey)
         do {
             try PrivateFile(paths.state).replace(
                 Enclave.create(
-                    isSimulated: true, biometryType: biometry, sensor: sensor, root: root, revision: root.read(),
-                    recoveryKey: recoveryKey.privateKey.publicKey.rawRepresentation))
+                    isSimulated: options.isSimulated, biometryType: biometry, sensor: sensor, root: root,
+                    revision: root.read(), recoveryKey: recoveryKey.privateKey.publicKey.rawRepresentation))
+            try publish(paths, root, in: options.published)
             // Last, and it must arrive: nobody can ask for it again.
             let text = recoveryKey.text.joined(with: SecretBytes([0x0A]))
             let isShown = unsafe text.withUnsafeBytes {
@@ -137,6 +155,14 @@ enum EnclaveProgram {
             try? root.forget()
             throw error
         }
+    }
+
+    /// The first passcode is sealed before the enclave runs: what seals it is what starts it.
+    private static func publish(_ paths: EnclaveFiles, _ root: any RootOfTrust, in directory: URL?) throws {
+        guard let directory else { return }
+        let host = try EnclaveHost(
+            storage: PrivateFile(paths.state), root: root, clock: BootClock(), newPasscodeCost: { newPasscodeCost })
+        try PublicFile(EnclaveFiles(directory).passcodeKey).write(try host.passcodePublicKey())
     }
 
     struct InputError: Error, CustomStringConvertible { let description: String }
@@ -211,16 +237,22 @@ enum EnclaveProgram {
             options.tpm == nil
         else { throw UsageError() }
         touchstone_die_with_parent()
+        let system = try options.system
+        if let owner = options.owner { UserName.setOwner(owner) }
         let paths = EnclaveFiles(directory)
         _ = try lock(directory)
         let (root, counter) = try root(paths, runtime: options.runtime)
         let host = try EnclaveHost(
             storage: PrivateFile(paths.state), root: root, clock: BootClock(), counter: counter,
-            newPasscodeCost: { .calibrated { Self.seconds(CLOCK_THREAD_CPUTIME_ID) } },
+            newPasscodeCost: { Self.newPasscodeCost },
             report: { FileHandle.standardError.write(Data("touchstone-enclave: \($0)\n".utf8)) })
         let publicKey = try host.passcodePublicKey()
-        let published = PrivateFile(paths.passcodeKey)
-        if try published.read() != publicKey { try published.replace(publicKey) }
+        if let system {
+            try PublicFile(EnclaveFiles(system.published).passcodeKey).write(publicKey)
+        } else {
+            let published = PrivateFile(paths.passcodeKey)
+            if try published.read() != publicKey { try published.replace(publicKey) }
+        }
         if let source = host.sensorSource { host.start(source.sensor) }
         let service = EnclaveService(host: host)
         let router = VarlinkRouter(
@@ -229,10 +261,21 @@ enum EnclaveProgram {
         // Who stops the device stops both daemons: touchstoned gets a moment to end the log, and ends this process by its own end.
         signal(SIGALRM) { _ in _exit(0) }
         signal(SIGTERM) { _ in alarm(1) }
-        let peer = Peer(processID: getppid(), userID: getuid(), identify: { nil })
-        let events = Thread { DescriptorServer(descriptor: 4, router: router, peer: peer).run() }
+        if let path = options.logind {
+            SessionWatch(
+                bus: path, lock: { host.lockWithSession() },
+                report: { FileHandle.standardError.write(Data("touchstone-enclave: \($0)\n".utf8)) }
+            ).start()
+        }
+        ServiceManager.notify("READY=1")
+        // Waits for its turn like everybody: an enclave that gives nobody a turn is ended.
+        ServiceManager.keepAlive { host.answers }
+        let client =
+            try system?.accept()
+            ?? Client(calls: 3, events: 4, peer: Peer(processID: getppid(), userID: getuid(), identify: { nil }))
+        let events = Thread { DescriptorServer(descriptor: client.events, router: router, peer: client.peer).run() }
         events.start()
-        DescriptorServer(descriptor: 3, router: router, peer: peer).run()
+        DescriptorServer(descriptor: client.calls, router: router, peer: client.peer).run()
         // touchstoned is gone, and with it everybody who could ask for anything.
     }
 
@@ -253,6 +296,7 @@ enum EnclaveProgram {
         let root = try TPMRoot(tpm)
         return (root, root)
     }
+    static var newPasscodeCost: PasscodeCost { .calibrated { seconds(CLOCK_THREAD_CPUTIME_ID) } }
 
     static func seconds(_ clock: clockid_t) -> Double {
         var time = timespec()

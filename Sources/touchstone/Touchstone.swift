@@ -19,7 +19,7 @@ struct Touchstone: ParsableCommand {
               touchstone agent                       (in a second terminal: shows the prompts)
 
             ENVIRONMENT
-              TOUCHSTONE_DEVICE  the device that is meant where none is named (else "default")
+              TOUCHSTONE_DEVICE  the device that is meant where none is named (else the system's, "system", where you have one, else "default")
               XDG_STATE_HOME     devices are kept in $XDG_STATE_HOME/touchstone/devices
               XDG_RUNTIME_DIR    sockets of booted devices are in $XDG_RUNTIME_DIR/touchstone
               TOUCHSTONE_SIMULATOR  the program behind 'touchstone simulator', where it is not beside this one
@@ -31,7 +31,7 @@ struct Touchstone: ParsableCommand {
         version: "0.1.0",
         subcommands: [
             DeviceCommand.self, KeychainCommand.self, AgentCommand.self, LogCommand.self, SimulatorCommand.self,
-            SetupCommand.self, DoctorCommand.self,
+            SetupCommand.self, SystemCommand.self, DoctorCommand.self,
         ])
 
     static func main() {

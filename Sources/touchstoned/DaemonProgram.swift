@@ -17,9 +17,12 @@ import TouchstoneTransport
 enum DaemonProgram {
     static let usage = """
         usage: touchstoned --device NAME --state DIRECTORY --socket PATH --enclave-calls-fd N --enclave-events-fd N
+               touchstoned --device NAME --state DIRECTORY --owner UID --enclave-socket PATH --peers-socket PATH
                touchstoned check --keychain FILE [--repair]
 
         Serves one device. `touchstone device boot` starts it beside its touchstone-enclave, connected by two socket pairs.
+        With --owner it serves that user's device under a user of its own, on the socket that systemd passes: it connects to the enclave, and
+        has touchstone-peers look at who connects.
         With check it looks for damage in the database of a device that is off; `touchstone keychain check` starts it.
         Exit status: 0 stopped, or nothing is damaged (any more), 1 damage was found, 64 usage, 75 the enclave is gone or a reboot was asked for, 78 the state cannot be used as it is.
         """
@@ -51,9 +54,29 @@ enum DaemonProgram {
     struct Options {
         var device: String
         var state: URL
-        var socket: String
-        var calls: Int32
-        var events: Int32
+        /// Whose device it is.
+        var owner: UInt32
+        var surroundings: Surroundings
+
+        /// Who started it, and so where the others are.
+        enum Surroundings {
+            case supervised(socket: String, calls: Int32, events: Int32)
+            case system(listening: Int32, enclave: String, peers: String)
+        }
+
+        var keychain: URL {
+            switch surroundings {
+            case .supervised: state.appendingPathComponent("keychain").appendingPathComponent("keychain.db")
+            case .system: state.appendingPathComponent("keychain.db")
+            }
+        }
+
+        var socket: String {
+            switch surroundings {
+            case .supervised(let socket, _, _): socket
+            case .system: "the socket that was passed"
+            }
+        }
 
         init?(_ arguments: ArraySlice<String>) {
             var values: [String: String] = [:]
@@ -62,15 +85,22 @@ enum DaemonProgram {
                 guard let value = rest.popFirst() else { return nil }
                 values[option] = value
             }
-            guard let device = values["--device"], let state = values["--state"], let socket = values["--socket"],
-                let calls = values["--enclave-calls-fd"].flatMap(Int32.init),
-                let events = values["--enclave-events-fd"].flatMap(Int32.init), values.count == 5
-            else { return nil }
+            guard let device = values["--device"], let state = values["--state"], values.count == 5 else { return nil }
             self.device = device
             self.state = URL(fileURLWithPath: state)
-            self.socket = socket
-            self.calls = calls
-            self.events = events
+            if let socket = values["--socket"], let calls = values["--enclave-calls-fd"].flatMap(Int32.init),
+                let events = values["--enclave-events-fd"].flatMap(Int32.init)
+            {
+                owner = getuid()
+                surroundings = .supervised(socket: socket, calls: calls, events: events)
+            } else if let owner = values["--owner"].flatMap(UInt32.init), let enclave = values["--enclave-socket"],
+                let peers = values["--peers-socket"], let listening = ServiceManager.takeSockets().first
+            {
+                self.owner = owner
+                surroundings = .system(listening: listening, enclave: enclave, peers: peers)
+            } else {
+                return nil
+            }
         }
     }
 
@@ -123,10 +153,16 @@ final class Daemon: Sendable {
     init(_ options: DaemonProgram.Options) throws {
         try UnsafeDirectory.check(options.state)
         self.options = options
-        enclave = VarlinkClient(SocketChannel(descriptor: options.calls), trace: trace)
-        events = VarlinkClient(SocketChannel(descriptor: options.events), trace: trace)
-        let store = try KeychainStore(
-            file: options.state.appendingPathComponent("keychain").appendingPathComponent("keychain.db"))
+        switch options.surroundings {
+        case .supervised(_, let calls, let events):
+            enclave = VarlinkClient(SocketChannel(descriptor: calls), trace: trace)
+            self.events = VarlinkClient(SocketChannel(descriptor: events), trace: trace)
+        case .system(_, let path, _):
+            // The enclave takes the first connection for calls and the second for events, and then no other.
+            enclave = VarlinkClient(try SocketEndpoint(path: path).connect(), trace: trace)
+            events = VarlinkClient(try SocketEndpoint(path: path).connect(), trace: trace)
+        }
+        let store = try KeychainStore(file: options.keychain)
         let contexts = ContextOwners()
         let clock = DeviceClock()
         let keychain = try KeychainService(
@@ -135,12 +171,12 @@ final class Daemon: Sendable {
         self.ending = ending
         self.keychain = keychain
         keys = KeyService(enclave: enclave, contexts: contexts)
-        backup = try BackupService(store: store, enclave: enclave, ownerID: getuid(), now: { clock.date })
+        backup = try BackupService(store: store, enclave: enclave, ownerID: options.owner, now: { clock.date })
         let inspector = try InspectorService(
-            store: store, keychain: keychain, enclave: enclave, trace: trace, ownerID: getuid())
+            store: store, keychain: keychain, enclave: enclave, trace: trace, ownerID: options.owner)
         self.inspector = inspector
         authentication = AuthenticationService(
-            enclave: enclave, ownerID: getuid(), contexts: contexts, report: { [log] in log.error("\($0)") },
+            enclave: enclave, ownerID: options.owner, contexts: contexts, report: { [log] in log.error("\($0)") },
             now: { clock.now })
         let deviceLog = DeviceLog(
             storage: LogFiles(directory: options.state), enclave: enclave,
@@ -149,7 +185,7 @@ final class Daemon: Sendable {
         self.deviceLog = deviceLog
         device = DeviceService(
             name: options.device, enclave: enclave, authentication: authentication, log: deviceLog, clock: clock,
-            ownerID: getuid(),
+            ownerID: options.owner,
             keysChanged: {
                 defer { inspector.changed() }
                 try keychain.refreshKeys()
@@ -169,21 +205,36 @@ final class Daemon: Sendable {
         try deviceLog.begin()
         ending.onEnd { [deviceLog] in deviceLog.end() }
         let report = { @Sendable [log] (line: String) in log.warning("\(line)") }
-        let isSimulated = try enclave.call(EnclaveInterface.GetFacts.self, .init(app: "")).facts.isSimulated
-        let manifests = AppManifests(
-            isSimulated ? AppManifests.simulated(state: options.state, owner: getuid()) : AppManifests.system,
-            report: report)
-        let server = try SocketServer(
-            path: options.socket, router: router,
-            identities: PeerIdentities(ownerID: getuid(), manifests: manifests, report: report))
-        unsafe chmod(options.socket, 0o600)
-        ending.serve(server)
+        ending.serve(try serve(router, report))
+        ServiceManager.notify("READY=1")
+        ServiceManager.keepAlive { [enclave] in
+            (try? enclave.call(EnclaveInterface.GetFacts.self, .init(app: ""))) != nil
+        }
         log.info("serving", metadata: ["device": "\(options.device)", "socket": "\(options.socket)"])
         signal(SIGTERM, SIG_IGN)
         let terminate = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
         terminate.setEventHandler { [ending] in ending.end(EX_OK) }
         terminate.resume()
         dispatchMain()
+    }
+
+    private func serve(_ router: VarlinkRouter, _ report: @escaping @Sendable (String) -> Void) throws -> SocketServer {
+        switch options.surroundings {
+        case .system(let listening, _, let peers):
+            return try SocketServer(
+                listening: listening, router: router,
+                identities: RemotePeerIdentities(path: peers, ownerID: options.owner, report: report))
+        case .supervised(let socket, _, _):
+            let isSimulated = try enclave.call(EnclaveInterface.GetFacts.self, .init(app: "")).facts.isSimulated
+            let manifests = AppManifests(
+                isSimulated ? AppManifests.simulated(state: options.state, owner: options.owner) : AppManifests.system,
+                report: report)
+            let server = try SocketServer(
+                path: socket, router: router,
+                identities: PeerIdentities(ownerID: options.owner, manifests: manifests, report: report))
+            unsafe chmod(socket, 0o600)
+            return server
+        }
     }
 
     /// Reads the enclave's events until it is gone; then tells whoever waits, and ends: the supervisor boots the device anew.

@@ -45,6 +45,22 @@ import TouchstoneMemory
         try Enclave(stateFile: file, root: TestRoot(), now: 0).state.passcodeFailures
     }
 
+    @Test("The login session locks the device, also where the disk is full; whoever keeps keys hears of it, once")
+    func lockedWithTheSession() async throws {
+        for (count, isFull) in [(1, false), (2, true)] {
+            #expect(try await unlock("1234", ticket: "\(count)").outcome == .succeeded)
+            #expect(!host.read { enclave, _ in enclave.isLocked })
+            storage.isFull = isFull
+            host.lockWithSession()
+            host.lockWithSession()
+            #expect(host.read { enclave, _ in enclave.isLocked })
+            storage.isFull = false
+            await eventually { events.all.filter { $0.outcome == .locked }.count == count }
+        }
+        #expect(try await unlock("9999", ticket: "wrong").outcome == .failed)
+        #expect(events.all.filter { $0.outcome == .locked }.count == 2)
+    }
+
     @Test("A guess is on disk before it is looked at: ending the process in between gives none for free")
     func countedBeforeTheCheck() async throws {
         #expect(try await unlock("9999", ticket: "a").outcome == .failed)

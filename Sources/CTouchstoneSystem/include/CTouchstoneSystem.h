@@ -18,6 +18,13 @@ struct touchstone_peer {
 /// Fills `peer` from SO_PEERCRED and, where the kernel has it, SO_PEERPIDFD. Returns 0 or an errno.
 int touchstone_peer_of(int socket, struct touchstone_peer *peer);
 
+/// Sends one message with a copy of `descriptor`, or without one where that is negative. Returns 0 or an errno.
+int touchstone_send_message(int socket, const void *bytes, size_t count, int descriptor);
+
+/// Receives one message of at most `room` bytes, and the descriptor that came with it, -1 where none did; the caller closes it.
+/// Returns its length, 0 at the end, or -1 with errno; a message that is larger, or has more descriptors, is EMSGSIZE.
+ssize_t touchstone_receive_message(int socket, void *bytes, size_t room, int *descriptor);
+
 /// Whether the process behind `pidfd` still runs.
 bool touchstone_pidfd_alive(int pidfd);
 

@@ -307,6 +307,8 @@ package enum EnclaveInterface {
         case erased
         /// Of no evaluation and no ticket: a finger on the device's own sensor opened the lock screen.
         case unlocked
+        /// Of none: the login session was locked, or the machine goes to sleep.
+        case locked
     }
 
     /// Called with `more`: what became of evaluations and of passcode tickets.

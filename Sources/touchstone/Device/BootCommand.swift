@@ -35,7 +35,7 @@ struct BootCommand: ParsableCommand {
     }
 
     func run() throws {
-        let paths = try device.paths
+        let paths = try DeviceName.own(device.paths, "starts with 'systemctl start touchstoned@UID.socket'")
         try DeviceDirectory.check(paths)
         switch mode {
         case .foreground: try supervise(paths)

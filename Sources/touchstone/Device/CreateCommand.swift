@@ -49,8 +49,8 @@ struct CreateCommand: ParsableCommand {
 
     func run() throws {
         try Self.create(
-            try device.paths, biometry: biometry, sensor: try sensor.arguments(biometry),
-            rootOfTrust: rootOfTrust.arguments)
+            try DeviceName.own(device.paths, "makes with 'touchstone system create'"), biometry: biometry,
+            sensor: try sensor.arguments(biometry), rootOfTrust: rootOfTrust.arguments)
     }
 
     /// - sensor: the arguments of a sensor that is not simulated.

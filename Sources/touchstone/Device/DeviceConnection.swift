@@ -66,6 +66,12 @@ struct DeviceConnection {
     }
 
     private static func unreachable(_ paths: DevicePaths) -> Failure {
+        if paths.isSystem {
+            return Failure(
+                .unavailable,
+                "the system's device does not answer: root makes you one with 'touchstone system create', and 'systemctl status "
+                    + "touchstoned@\(getuid())' tells why one that is there does not start")
+        }
         guard FileManager.default.fileExists(atPath: paths.state.path) else {
             return Failure(
                 .unavailable,

@@ -6,7 +6,9 @@ import TouchstoneCore
 struct DeviceOption: ParsableArguments {
     @Option(
         name: .long,
-        help: ArgumentHelp("The device (default: $TOUCHSTONE_DEVICE, else \"default\").", valueName: "name"))
+        help: ArgumentHelp(
+            "The device (default: $TOUCHSTONE_DEVICE, else \"system\" where you have it, else \"default\").",
+            valueName: "name"))
     var device: String?
 
     func validate() throws { try DeviceName.check(device) }
@@ -16,7 +18,10 @@ struct DeviceOption: ParsableArguments {
 
 /// `[NAME]`, for commands about a device.
 struct DeviceArgument: ParsableArguments {
-    @Argument(help: ArgumentHelp("The device (default: $TOUCHSTONE_DEVICE, else \"default\").", valueName: "name"))
+    @Argument(
+        help: ArgumentHelp(
+            "The device (default: $TOUCHSTONE_DEVICE, else \"system\" where you have it, else \"default\").",
+            valueName: "name"))
     var name: String?
 
     func validate() throws { try DeviceName.check(name) }
@@ -35,6 +40,14 @@ enum DeviceName {
         let paths = name.map { DevicePaths(name: $0) } ?? DevicePaths.selected()
         guard DevicePaths.isValid(name: paths.name) else {
             throw Failure(.usage, "\(DevicePaths.environmentVariable): \(problem(paths.name))")
+        }
+        return paths
+    }
+
+    /// As `paths`, for what only the system's service manager does with the system's device.
+    static func own(_ paths: DevicePaths, _ does: String) throws -> DevicePaths {
+        guard !paths.isSystem else {
+            throw Failure(.refused, "'\(paths.name)' is the system's device, which root \(does)")
         }
         return paths
     }

@@ -13,7 +13,7 @@ struct EraseCommand: ParsableCommand {
     @Flag(name: .shortAndLong, help: "Do not ask.") var force = false
 
     func run() throws {
-        let paths = try device.paths
+        let paths = try DeviceName.own(device.paths, "removes with 'touchstone system remove'")
         try DeviceDirectory.check(paths)
         if !force { try confirm(paths) }
         _ = try ShutdownCommand.shutDown(paths)

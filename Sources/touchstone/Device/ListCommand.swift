@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import TouchstoneCore
 
 /// `touchstone device list`.
@@ -16,11 +17,15 @@ struct ListCommand: ParsableCommand {
     }
 
     func run() throws {
-        let rows = DeviceDirectory.names.map { name in
+        var rows = DeviceDirectory.names.map { name in
             let paths = DevicePaths(name: name)
             return Row(
                 name: name, state: SupervisorLock.holder(paths) == nil ? "off" : "booted",
                 biometry: DeviceDirectory.biometry(paths)?.rawValue)
+        }
+        let system = DevicePaths(name: DevicePaths.systemName)
+        if FileManager.default.fileExists(atPath: system.socket.path) {
+            rows.append(Row(name: system.name, state: "booted"))
         }
         guard !json else { return try StandardOutput.json(rows) }
         guard !rows.isEmpty else {

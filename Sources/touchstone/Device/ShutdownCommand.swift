@@ -10,7 +10,7 @@ struct ShutdownCommand: ParsableCommand {
     @OptionGroup var device: DeviceArgument
 
     func run() throws {
-        let paths = try device.paths
+        let paths = try DeviceName.own(device.paths, "stops with 'systemctl stop'")
         try DeviceDirectory.check(paths)
         guard try Self.shutDown(paths) else { throw Failure(.no, "\(paths.name) is not booted") }
     }

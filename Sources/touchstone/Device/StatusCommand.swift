@@ -34,8 +34,8 @@ struct StatusCommand: ParsableCommand {
 
     func run() throws {
         let paths = try device.paths
-        try DeviceDirectory.check(paths)
-        guard SupervisorLock.holder(paths) != nil else {
+        if !paths.isSystem { try DeviceDirectory.check(paths) }
+        guard paths.isSystem || SupervisorLock.holder(paths) != nil else {
             let biometry = DeviceDirectory.biometry(paths)
             if json {
                 try StandardOutput.json(Off(name: paths.name, biometry: biometry?.rawValue))

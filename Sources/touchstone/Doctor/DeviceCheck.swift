@@ -13,6 +13,25 @@ struct DeviceCheck {
 
     init(_ paths: DevicePaths) {
         self.paths = paths
+        guard !paths.isSystem else {
+            do {
+                let status = try Self.status(paths)
+                (state, self.status) = (.booted, status)
+                add(.good, .device, "\(paths.name) answers, and is \(status.isLocked ? "locked" : "unlocked")")
+                add(
+                    .good, .daemons,
+                    "run as users of their own: no program of yours can read their memory or files, answer in their place or hold back a "
+                        + "lock, which comes with your session's and before the machine sleeps")
+                check(status)
+                checkLog(try DeviceConnection(paths))
+            } catch {
+                (state, status) = (.off, nil)
+                add(
+                    .bad, .device, "the system's device does not answer: \(Failure.of(error, paths).message)",
+                    fix: "sudo systemctl restart touchstone-enclave@\(geteuid()).socket touchstoned@\(geteuid()).socket")
+            }
+            return
+        }
         guard DeviceDirectory.exists(paths) else {
             (state, status) = (.absent, nil)
             add(.bad, .device, "there is no device '\(paths.name)'", fix: command("setup"))
@@ -249,24 +268,36 @@ struct DeviceCheck {
 
 extension DeviceInterface.Status {
     /// What no command changes on a device of this kind.
-    fileprivate var own: [String] {
-        guard isSimulated else { return [] }
+    fileprivate func own(isSystem: Bool) -> [String] {
         let hands = sensor?.kind == .simulated ? "present simulated fingers, " : ""
-        return [
-            "its daemons run as you: other programs of yours cannot read their memory (it is undumpable), but can read their files, "
-                + "\(hands)stop them and replace the programs themselves",
+        let daemons =
+            isSystem
+            ? (isSimulated ? ["it is made for tests: any program of yours can present its fingers"] : [])
+            : [
+                "its daemons run as you: other programs of yours cannot read their memory (it is undumpable), but can read their files, "
+                    + "\(hands)stop them and replace the programs themselves",
+                "it is not locked with your login session, nor before the machine sleeps: only the system's service hears of that",
+            ]
+        return daemons + [
             "an app's identity is a label: outside a sandbox it is the path of a program, and who can replace that file is that app",
+            "a program of yours can have one of your apps work for it (LD_PRELOAD, ptrace), and gets what that app gets without a proof of "
+                + "yours; what wants your finger or passcode still asks for it",
         ]
     }
 
     /// Sentences without a full stop.
-    var notPromised: [String] {
-        var sentences = own
+    ///
+    /// - Parameter isSystem: Whether its daemons are the system's service.
+    func notPromised(isSystem: Bool) -> [String] {
+        var sentences = own(isSystem: isSystem)
         if rootOfTrust == "software" {
             sentences += [
-                "whoever copies its directory can guess the passcode elsewhere, as fast as they like",
-                "an older copy of its files that is put back gives passcode tries back; it is noticed until you log out or the machine "
-                    + "restarts, unless whoever did it can write to your runtime directory too",
+                (isSystem ? "root, or whoever has the disk," : "whoever copies its directory")
+                    + " can guess the passcode elsewhere, as fast as they like",
+                "an older copy of its files that is put back gives passcode tries back; it is noticed until "
+                    + (isSystem
+                        ? "the machine restarts"
+                        : "you log out or the machine restarts, unless whoever did it can write to your runtime directory too"),
             ]
         } else {
             sentences.append(

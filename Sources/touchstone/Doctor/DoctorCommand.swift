@@ -57,7 +57,7 @@ struct DoctorReport: Encodable {
         let check = DeviceCheck(paths)
         state = check.state
         findings = check.findings + MachineCheck.findings
-        notPromised = check.status?.notPromised ?? []
+        notPromised = check.status?.notPromised(isSystem: paths.isSystem) ?? []
         isReady = state == .booted && !findings.contains { $0.state == .bad }
     }
 }

@@ -1,0 +1,125 @@
+internal import Foundation
+
+/// Hears from the login service that the owner's session was locked, or that the machine goes to sleep.
+///
+/// In the enclave's own process, so that nobody else has to pass it on. What counts comes from the connection that owns the login
+/// service's name. Where it is not known whose session it was, or nobody can be heard any more, the device locks: that costs a finger.
+/// `Unlock` is not listened to: only a finger or the passcode opens the device.
+package final class SessionWatch: Sendable {
+    private enum Name {
+        static let service = "org.freedesktop.login1"
+        static let path = "/org/freedesktop/login1"
+        static let manager = "org.freedesktop.login1.Manager"
+        static let session = "org.freedesktop.login1.Session"
+        static let properties = "org.freedesktop.DBus.Properties"
+    }
+
+    /// Seconds.
+    private enum Limits {
+        static let connecting = 3.0
+        static let answer = 2.0
+        static let pause = 2.0
+    }
+
+    private let path: String
+    private let lock: @Sendable () -> Void
+    private let report: @Sendable (String) -> Void
+
+    /// - Parameters:
+    ///   - path: The socket of the bus.
+    ///   - lock: Called whenever the device has to be locked, also where it is.
+    ///   - report: Is told when nobody can be heard, and when somebody is again.
+    package init(bus path: String, lock: @escaping @Sendable () -> Void, report: @escaping @Sendable (String) -> Void) {
+        self.path = path
+        self.lock = lock
+        self.report = report
+    }
+
+    /// Listens from now on, on a thread of its own.
+    package func start() {
+        let thread = Thread { [self] in
+            let wakeup = Wakeup()
+            var wasHeard = true
+            while true {
+                do throws(MessageBus.Failure) {
+                    try listen { wasHeard = true }
+                } catch {
+                    if wasHeard {
+                        report("the login service is not heard (\(error)): the device does not lock with the session")
+                        lock()
+                    }
+                    wasHeard = false
+                }
+                wakeup.wait(Limits.pause)
+            }
+        }
+        thread.name = "sessions"
+        thread.start()
+    }
+
+    private func listen(_ begins: () -> Void) throws(MessageBus.Failure) -> Never {
+        let bus = try MessageBus(path: path, within: Limits.connecting)
+        for rule in [
+            "type='signal',sender='\(Name.service)',interface='\(Name.manager)',member='PrepareForSleep'",
+            "type='signal',sender='\(Name.service)',interface='\(Name.session)',member='Lock'",
+            "type='signal',sender='\(Name.service)',interface='\(Name.properties)',member='PropertiesChanged',"
+                + "path_namespace='\(Name.path)/session'",
+            "type='signal',sender='\(MessageBus.driver)',member='NameOwnerChanged',arg0='\(Name.service)'",
+        ] {
+            try bus.call(
+                MessageBus.driver, "/org/freedesktop/DBus", MessageBus.driver, "AddMatch", [rule], within: Limits.answer
+            )
+        }
+        let owner = try bus.call(
+            MessageBus.driver, "/org/freedesktop/DBus", MessageBus.driver, "GetNameOwner", [Name.service],
+            within: Limits.answer)
+        guard var service = owner.first else { throw .malformed }
+        begins()
+        report("locks with the sessions of \(UserName.own)")
+        while true {
+            guard let signal = try bus.next(before: nil, or: -1) else { continue }
+            if bus.takeLoss() { lock() }
+            if signal.sender == MessageBus.driver, signal.name == "\(MessageBus.driver).NameOwnerChanged",
+                signal.texts.count == 3, signal.texts[0] == Name.service
+            {
+                guard !signal.texts[2].isEmpty else { throw .disconnected }
+                service = signal.texts[2]
+                lock()
+            } else if signal.sender == service, try isLock(signal, bus, service) {
+                lock()
+            }
+        }
+    }
+
+    private func isLock(_ signal: MessageBus.Signal, _ bus: MessageBus, _ service: String) throws(MessageBus.Failure)
+        -> Bool
+    {
+        switch signal.name {
+        case "\(Name.manager).PrepareForSleep": return signal.flag == true
+        case "\(Name.session).Lock": return try isOwners(signal.path, bus, service)
+        case "\(Name.properties).PropertiesChanged":
+            guard signal.texts.first == Name.session, try isOwners(signal.path, bus, service) else { return false }
+            return try property("LockedHint", of: signal.path, bus, service) != "false"
+        default: return false
+        }
+    }
+
+    private func isOwners(_ session: String, _ bus: MessageBus, _ service: String) throws(MessageBus.Failure) -> Bool {
+        guard let name = try property("Name", of: session, bus, service) else { return true }
+        return name == UserName.own
+    }
+
+    /// nil where it is not to be had: the session may be gone.
+    private func property(_ name: String, of session: String, _ bus: MessageBus, _ service: String)
+        throws(MessageBus.Failure) -> String?
+    {
+        do throws(MessageBus.Failure) {
+            return try bus.call(
+                service, session, Name.properties, "Get", [Name.session, name], within: Limits.answer
+            ).first
+        } catch {
+            guard case .refused = error else { throw error }
+            return nil
+        }
+    }
+}

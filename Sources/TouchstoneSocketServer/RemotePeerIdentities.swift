@@ -1,0 +1,119 @@
+import CTouchstoneSystem
+import Foundation
+import Glibc
+import Synchronization
+import TouchstoneCore
+package import TouchstoneTransport
+
+/// Has `touchstone-peers` say who is at the other end of a connection, where this process may not look at its owner's.
+package final class RemotePeerIdentities: PeerSource {
+    private let ownerID: UInt32
+    private let report: @Sendable (String) -> Void
+    /// Apart, so that reading a large executable for one peer does not keep another from connecting.
+    private let watches: PeerQuestions
+    private let identities: PeerQuestions
+
+    /// - Parameters:
+    ///   - path: The socket of `touchstone-peers`.
+    ///   - ownerID: The user whose device this is.
+    ///   - report: Is told of every peer that is refused.
+    package init(path: String, ownerID: UInt32, report: @escaping @Sendable (String) -> Void) {
+        self.ownerID = ownerID
+        self.report = report
+        watches = PeerQuestions(path: path)
+        identities = PeerQuestions(path: path)
+    }
+
+    package func peer(ofSocket socket: Int32) -> Peer? {
+        var credentials = touchstone_peer()
+        guard unsafe touchstone_peer_of(socket, &credentials) == 0 else { return nil }
+        let (processID, userID) = (credentials.pid, credentials.uid)
+        guard userID == ownerID || userID == 0 else {
+            if credentials.pidfd >= 0 { close(credentials.pidfd) }
+            report("process \(processID) of user \(userID) is refused: the device is of user \(ownerID)")
+            return Peer(processID: processID, userID: userID, isUnchanged: { false }, identify: { nil })
+        }
+        guard let process = WatchedProcess(processID, userID, ownerID, credentials.pidfd, watches) else {
+            report("process \(processID) of user \(userID) is refused: touchstone-peers does not say what it runs")
+            return Peer(processID: processID, userID: userID, isUnchanged: { false }, identify: { nil })
+        }
+        return Peer(
+            processID: processID, userID: userID, isUnchanged: { process.isUnchanged },
+            identify: { [identities] in
+                // Of the program that connected, where that runs before and after.
+                guard process.isUnchanged,
+                    let answer = identities.ask(process.question(.identify), process.descriptor)?.answer,
+                    process.isUnchanged
+                else { return nil }
+                return answer.identity?.value
+            },
+            origin: { [identities] in identities.ask(process.question(.origin), process.descriptor)?.answer.origin })
+    }
+}
+
+/// A process of which it can be told, without any right to look at it, whether it runs the program that it ran when it connected.
+private final class WatchedProcess: Sendable {
+    /// Its pidfd.
+    let descriptor: Int32
+    private let watch: Int32
+    private let processID: Int32
+    private let userID: UInt32
+    private let ownerID: UInt32
+
+    /// Takes ownership of `descriptor`.
+    init?(_ processID: Int32, _ userID: UInt32, _ ownerID: UInt32, _ descriptor: Int32, _ questions: PeerQuestions) {
+        guard descriptor >= 0 else { return nil }
+        let question = PeerQuestion(kind: .watch, processID: processID, userID: userID, ownerID: ownerID)
+        guard let watch = questions.ask(question, descriptor)?.descriptor, watch >= 0 else {
+            close(descriptor)
+            return nil
+        }
+        self.descriptor = descriptor
+        self.watch = watch
+        (self.processID, self.userID, self.ownerID) = (processID, userID, ownerID)
+    }
+
+    deinit {
+        close(descriptor)
+        close(watch)
+    }
+
+    func question(_ kind: PeerQuestion.Kind) -> PeerQuestion {
+        PeerQuestion(kind: kind, processID: processID, userID: userID, ownerID: ownerID)
+    }
+
+    /// One read, which finds nothing once the memory of that program is gone.
+    var isUnchanged: Bool {
+        var entry: UInt64 = 0
+        return unsafe pread(watch, &entry, MemoryLayout.size(ofValue: entry), 0) == MemoryLayout.size(ofValue: entry)
+    }
+}
+
+/// One connection to `touchstone-peers`, made anew where it ended; one question at a time.
+private final class PeerQuestions: Sendable {
+    private let path: String
+    private let connection = Mutex<Int32>(-1)
+
+    init(path: String) { self.path = path }
+
+    /// nil where nobody answers in time; the caller closes the descriptor.
+    func ask(_ question: PeerQuestion, _ descriptor: Int32) -> (answer: PeerAnswer, descriptor: Int32)? {
+        connection.withLock { connection in
+            for _ in 0..<2 {
+                if connection < 0 { connection = connectSequentialPacket(path, seconds: Self.seconds) }
+                guard connection >= 0 else { return nil }
+                if PeerMessage.send(question, descriptor, to: connection),
+                    let answer = PeerMessage.receive(PeerAnswer.self, from: connection)
+                {
+                    return (answer.value, answer.descriptor)
+                }
+                close(connection)
+                connection = -1
+            }
+            return nil
+        }
+    }
+
+    /// Longest wait for an answer.
+    private static let seconds = 5
+}

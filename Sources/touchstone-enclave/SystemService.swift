@@ -1,0 +1,83 @@
+import CTouchstoneSystem
+import Foundation
+import Glibc
+import TouchstoneTransport
+
+/// The two connections of the one process that the enclave answers.
+struct Client {
+    let calls: Int32
+    let events: Int32
+    let peer: Peer
+}
+
+/// What the enclave of a system device has instead of a parent with two socket pairs.
+struct SystemService {
+    let published: URL
+    fileprivate let listening: ListeningSocket
+    fileprivate let clientID: UInt32
+
+    /// Waits for touchstoned: the process of its user that connects first, for calls, and then again, for events.
+    ///
+    /// Nobody connects after that: a touchstoned that begins anew gets an enclave that begins anew.
+    func accept() throws -> Client {
+        defer { listening.close() }
+        var first: (descriptor: Int32, processID: Int32)?
+        while let (descriptor, peer) = listening.accept() {
+            guard peer.uid == clientID, first.map({ $0.processID == peer.pid }) ?? true else {
+                close(descriptor)
+                continue
+            }
+            if let first {
+                let peer = Peer(processID: peer.pid, userID: peer.uid, identify: { nil })
+                return Client(calls: first.descriptor, events: descriptor, peer: peer)
+            }
+            first = (descriptor, peer.pid)
+        }
+        throw EnclaveProgram.UsageError()
+    }
+}
+
+extension EnclaveProgram.Options {
+    /// nil where it was not started for another user.
+    ///
+    /// - Throws: `UsageError` where only a part of it was said, or no socket was passed.
+    var system: SystemService? {
+        get throws {
+            if owner == nil, client == nil, published == nil, logind == nil { return nil }
+            guard owner != nil, let client, let published, let user = unsafe getpwnam(client)?.pointee.pw_uid,
+                let socket = ServiceManager.takeSockets().first
+            else { throw EnclaveProgram.UsageError() }
+            return SystemService(published: published, listening: ListeningSocket(descriptor: socket), clientID: user)
+        }
+    }
+}
+
+/// A small file that everybody may read and only this user can have written, in a directory of which the same is so.
+struct PublicFile {
+    private let file: URL
+
+    init(_ file: URL) { self.file = file }
+
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Writes it where it has other contents; whole or not at all.
+    func write(_ bytes: Data) throws {
+        let directory = file.deletingLastPathComponent()
+        var facts = stat()
+        guard unsafe lstat(directory.path, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR, facts.st_uid == geteuid(),
+            facts.st_mode & 0o022 == 0
+        else { throw Failure(description: "\(directory.path) is not a directory that only this user can write to") }
+        guard (try? Data(contentsOf: file)) != bytes else { return }
+        let temporary = directory.appendingPathComponent(".\(file.lastPathComponent).new").path
+        unsafe unlink(temporary)
+        let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw Failure(description: "\(file.path) cannot be written (errno \(errno))") }
+        defer { close(descriptor) }
+        let count = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress!, $0.count) }
+        guard count == bytes.count, fchmod(descriptor, 0o644) == 0, fsync(descriptor) == 0,
+            unsafe rename(temporary, file.path) == 0
+        else { throw Failure(description: "\(file.path) cannot be written (errno \(errno))") }
+    }
+}
