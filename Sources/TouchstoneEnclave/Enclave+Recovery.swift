@@ -26,11 +26,9 @@ extension Enclave {
 
     /// The state of a device whose root of trust has the same secret in another TPM, as the bytes of its file.
     ///
-    /// The passcode gets a new gate around its old secret: every class key opens as before.
+    /// The passcode, as its owner types it and nil where none is set, gets a new gate around its old secret: every class key opens as
+    /// before. `revision` is where the new counter stands; it is called when all the rest is done.
     ///
-    /// - Parameters:
-    ///   - passcode: As its owner types it; nil where none is set.
-    ///   - revision: Where the new counter stands; called when all the rest is done.
     /// - Throws: `RecoveryError`, `EnclaveStateError`, and what the root of trust throws.
     package static func recovered(
         stateFile: Data, root: any RootOfTrust, recoveryKey: Curve25519.KeyAgreement.PrivateKey, passcode: SecretBytes?,

@@ -135,9 +135,8 @@ package struct Enclave {
     ///
     /// With a `sensor` its fingers are not simulated, whatever else of it is.
     ///
-    /// - Parameters:
-    ///   - revision: Where its counter begins; nil: at nothing.
-    ///   - recoveryKey: What the secrets of its passcodes are sealed to: 32 bytes, X25519.
+    /// `revision` is where its counter begins, nil: at nothing; `recoveryKey`, 32 bytes, X25519, is what the secrets of its passcodes
+    /// are sealed to.
     package static func create(
         isSimulated: Bool, biometryType: BiometryType, sensor: SensorSource? = nil, root: any RootOfTrust,
         revision: UInt64? = nil, recoveryKey: Data? = nil

@@ -132,7 +132,7 @@ struct PasscodeDerivation: Sendable {
 
     /// The key of a new passcode, and its gate where the root of trust has such.
     ///
-    /// - Parameter recoveryKey: What the gate's secret is sealed to, for another root of trust; nil: there is no other.
+    /// The gate's secret is sealed to `recoveryKey`, for another root of trust; nil: there is no other.
     func make(recoveryKey: Data?) throws -> (key: SecretBytes, gate: PasscodeGate?) {
         let ungated = try derived()
         guard root.passcodeGuard != nil else { return (ungated, nil) }

@@ -28,9 +28,7 @@ extension TPMConnection {
         return true
     }
 
-    /// The counter at `index`.
-    ///
-    /// - Parameter body: Gets what reads it and what counts one.
+    /// Gives `body` what reads the counter at `index`, and what counts one.
     func withCounter<Result>(
         _ index: UInt32, value: SecretBytes,
         _ body: (_ read: () throws -> UInt64, _ increment: () throws -> Void) throws -> Result

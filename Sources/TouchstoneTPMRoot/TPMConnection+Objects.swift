@@ -10,11 +10,9 @@ struct SealedObject: Codable, Hashable, Sendable {
 }
 
 extension TPMConnection {
-    /// Closes `secret`, at most 128 bytes.
+    /// Closes `secret`, at most 128 bytes; `value` opens it, or, where that is nil, being there does.
     ///
-    /// - Parameters:
-    ///   - value: What opens it; nil: being there does.
-    ///   - countsWrongValues: Whether wrong ones count in the TPM's dictionary-attack counter.
+    /// With `countsWrongValues` wrong ones count in the TPM's dictionary-attack counter.
     func seal(_ secret: SecretBytes, under value: SecretBytes?, countsWrongValues: Bool) throws(TPMError)
         -> SealedObject
     {
@@ -56,7 +54,7 @@ extension TPMConnection {
 
     /// What `object` keeps; nil where `value` is wrong, which then was counted.
     ///
-    /// - Parameter asking: Called right before the TPM hears of the value.
+    /// `asking` is called right before the TPM hears of the value.
     func unseal(_ object: SealedObject, with value: SecretBytes?, asking: () -> Void = {}) throws(TPMError)
         -> SecretBytes?
     {

@@ -41,7 +41,7 @@ import TouchstoneMemory
 
     /// Connects, and makes the primary key and the session.
     ///
-    /// - Parameter pinned: The Names it must have; compared before anything depends on them. nil: any.
+    /// `pinned` are the Names it must have, nil: any; they are compared before anything depends on them.
     init(_ address: TPMAddress, pinned: Names?) throws(TPMError) {
         _ = Self.isQuiet
         self.address = address

@@ -115,6 +115,19 @@ import TouchstoneMemory
         }
     }
 
+    @Test(
+        "A TPM whose owner has a password is refused; one whose endorsement has one serves, and a clear then looks like another TPM"
+    )
+    func passwords() throws {
+        try tpm.tool("tpm2_changeauth", "-c", "endorsement", "secret")
+        try BoundDevice(in: directory.url, address: tpm.address).turnOff()
+        #expect(openError() == nil)
+        try tpm.tool("tpm2_changeauth", "-c", "owner", "secret")
+        #expect(openError() == .ownerPassword)
+        try tpm.tool("tpm2_clear")
+        #expect(openError() == .replaced)
+    }
+
     @Test("A primary key with another Name is refused before anything is sent that depends on it")
     func substitutedName() throws {
         try BoundDevice(in: directory.url, address: tpm.address).turnOff()

@@ -87,7 +87,8 @@ enum DeviceDirectory {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: devices.path)) ?? [] {
             let directory = devices.appendingPathComponent(name)
             guard [".create-", ".erase-"].contains(where: name.hasPrefix),
-                let process = name.split(separator: "-").last.flatMap({ pid_t($0) }), kill(process, 0) != 0, errno == ESRCH,
+                let process = name.split(separator: "-").last.flatMap({ pid_t($0) }), kill(process, 0) != 0,
+                errno == ESRCH,
                 hasTPM(directory.appendingPathComponent("enclave"))
             else { continue }
             discard(directory)

@@ -4,7 +4,7 @@ import Glibc
 extension Program {
     /// Runs the program to its end, with this command's standard output and error.
     ///
-    /// - Parameter input: Whether it gets this command's standard input too; else it has none.
+    /// With `input` it gets this command's standard input too; else it has none.
     func run(_ arguments: [String], input: Bool = false) throws -> Child.Ending {
         try Child.start(
             try locate(), arguments,
