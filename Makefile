@@ -2,10 +2,10 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 PROGRAMS := touchstone touchstoned touchstone-enclave
-.PHONY: help build pages demo simulator screenshots test bench format docs check clean
+.PHONY: help build pages demo simulator screenshots test deb test-deb bench format docs check clean
 
 help: ## What there is to make
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## Build the three programs
 	@script/install-packages build
@@ -42,6 +42,14 @@ test: ## Run every test
 	@# fails here, not at the end of a day, and by lines it shows which.
 	@timeout --kill-after=30 1200 stdbuf --output=L swift test --experimental-maximum-parallelization-width 8
 
+deb: ## Build the Debian packages, in a release build (.build-deb/packages)
+	@script/install-packages deb
+	@script/debs
+
+test-deb: ## Install, upgrade, remove and purge them in a Debian of their own (as root, with a mirror; some minutes)
+	@script/install-packages deb
+	@script/test-debs
+
 bench: ## Measure against the budgets, in a release build
 	@script/install-packages bench
 	@Benchmarks/run
@@ -61,4 +69,4 @@ check: ## The quick checks: layers, products, format
 	@script/format --check
 
 clean: ## Remove what was built
-	@rm -rf .build .build-* Examples/.build Examples/Chores/.build Simulator/.build Benchmarks/.build
+	@rm -rf .build .build-* debian/.debhelper debian/libtouchstone-dev debian/touchstone debian/touchstone-simulator Examples/.build Examples/Chores/.build Simulator/.build Benchmarks/.build

@@ -41,6 +41,8 @@ let package = Package(
         .library(name: "CryptoKit", targets: ["CryptoKit"]),
         .library(name: "TouchstoneTesting", targets: ["TouchstoneTesting"]),
         .library(name: "TouchstoneDevice", targets: ["TouchstoneDevice"]),
+        // What libtouchstone-dev has for builds without SwiftPM: the three and all that they stand on, in one archive.
+        .library(name: "TouchstoneStatic", type: .static, targets: ["Security", "LocalAuthentication", "CryptoKit"]),
         .executable(name: "touchstone", targets: ["touchstone"]),
         .executable(name: "touchstoned", targets: ["touchstoned"]),
         .executable(name: "touchstone-enclave", targets: ["touchstone-enclave"]),

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import TouchstoneCore
 
 /// The `touchstone` command.
 @main
@@ -28,7 +29,7 @@ struct Touchstone: ParsableCommand {
             EXIT STATUS
               \(ExitStatus.table)
             """,
-        version: "0.1.0",
+        version: TouchstoneVersion.current,
         subcommands: [
             DeviceCommand.self, KeychainCommand.self, AgentCommand.self, LogCommand.self, SimulatorCommand.self,
             SetupCommand.self, SystemCommand.self, DoctorCommand.self,
