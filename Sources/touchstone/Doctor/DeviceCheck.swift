@@ -14,8 +14,8 @@ struct DeviceCheck {
     init(_ paths: DevicePaths) {
         self.paths = paths
         guard !paths.isSystem else {
-            do {
-                let status = try Self.status(paths)
+            switch Result(catching: { try Self.status(paths) }) {
+            case .success(let status):
                 (state, self.status) = (.booted, status)
                 add(.good, .device, "\(paths.name) answers, and is \(status.isLocked ? "locked" : "unlocked")")
                 add(
@@ -23,12 +23,13 @@ struct DeviceCheck {
                     "run as users of their own: no program of yours can read their memory or files, answer in their place or hold back a "
                         + "lock, which comes with your session's and before the machine sleeps")
                 check(status)
-                checkLog(try DeviceConnection(paths))
-            } catch {
+                if let connection = try? DeviceConnection(paths) { checkLog(connection) }
+            case .failure(let error):
                 (state, status) = (.off, nil)
                 add(
                     .bad, .device, "the system's device does not answer: \(Failure.of(error, paths).message)",
-                    fix: "sudo systemctl restart touchstone-enclave@\(geteuid()).socket touchstoned@\(geteuid()).socket")
+                    fix: "sudo systemctl restart touchstone-enclave@\(geteuid()).socket touchstoned@\(geteuid()).socket"
+                )
             }
             return
         }
@@ -186,7 +187,8 @@ struct DeviceCheck {
         case let kind:
             add(
                 .warning, .rootOfTrust,
-                "\(PlainText.line(kind)): a TPM that is a program, of this machine's or of what it runs on, which can be copied")
+                "\(PlainText.line(kind)): a TPM that is a program, of this machine's or of what it runs on, which can be copied"
+            )
         }
         checkPasscode(status)
         checkBiometry(status)
@@ -303,7 +305,8 @@ extension DeviceInterface.Status {
             sentences.append(
                 rootOfTrust == "tpm2"
                     ? "no PCRs are asked for, so it opens for whatever boots on this machine"
-                    : "whoever has the files of the TPM can copy it, guess the passcode elsewhere and put old copies back")
+                    : "whoever has the files of the TPM can copy it, guess the passcode elsewhere and put old copies back"
+            )
         }
         switch sensor?.kind {
         case .simulated?: sentences.append("a match is what somebody typed: a simulated finger is a name")
