@@ -287,9 +287,10 @@ extension DeviceInterface.Status {
         ]
     }
 
-    /// Sentences without a full stop.
+    /// What it is not worth.
     ///
     /// - Parameter isSystem: Whether its daemons are the system's service.
+    /// - Returns: Sentences without a full stop.
     func notPromised(isSystem: Bool) -> [String] {
         var sentences = own(isSystem: isSystem)
         if rootOfTrust == "software" {

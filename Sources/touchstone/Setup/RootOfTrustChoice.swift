@@ -6,9 +6,10 @@ enum RootOfTrustChoice: Equatable {
     /// A TPM 2.0, and where it is.
     case tpm2(tcti: String)
 
-    /// What can be had here, best first.
+    /// What can be had here.
     ///
     /// - Parameter tcti: Where a TPM is said to be; nil: where the kernel has it.
+    /// - Returns: Best first; the last is a key file.
     static func available(tcti: String?) -> [RootOfTrustChoice] {
         let found = tcti ?? (isUsable ? RootOfTrustOptions.defaultAddress : nil)
         return (found.map { [.tpm2(tcti: $0)] } ?? []) + [.software]
