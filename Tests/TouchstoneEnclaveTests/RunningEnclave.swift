@@ -108,12 +108,21 @@ final class RunningEnclave {
 
     /// A device with passcode 1234 and a finger, booted and locked.
     init(erasesData: Bool = false, kind: PasscodeKind = .alphanumeric, isSimulated: Bool = true) throws {
-        let file = try Enclave.create(isSimulated: isSimulated, biometryType: .touchID, root: root)
+        // What is not simulated has a reader of its own, or none.
+        let file = try Enclave.create(
+            isSimulated: isSimulated, biometryType: .touchID,
+            sensor: isSimulated ? nil : .fprintd(bus: "/bus", templates: "/templates"), root: root)
         var enclave = try Enclave(stateFile: file, root: root, now: 0)
         try enclave.changePasscode(from: nil, to: "1234")
         enclave.state.passcode?.erasesData = erasesData
         enclave.state.passcode?.kind = kind
-        try enclave.enroll("finger 1", sample: .finger(1))
+        if isSimulated {
+            try enclave.enroll("finger 1", sample: .finger(1))
+        } else {
+            let finger = SensorEnrolment.Finger(name: "finger 1", identity: Sample.finger(1).bytes)
+            let report = SensorReport.enrolled(.init(reader: "", fingers: [finger], areTemplatesRead: true))
+            _ = enclave.hear(report, now: 0)
+        }
         storage = UnreliableStorage(try enclave.stateFile())
         host = try Self.boot(storage, root, clock, counter, events, reported)
     }

@@ -23,16 +23,16 @@ export function showSettings(panel) {
     said.textContent = text;
   };
   const attempt = async (action, words) => {
+    let told = words;
     try {
       await action();
-      say(words);
-      return true;
     } catch (error) {
-      say(sentence(error));
-      return false;
-    } finally {
-      await refresh();
+      told = sentence(error);
     }
+    // Told last: who acts on it finds everything in its new place, and nothing busy.
+    await refresh();
+    say(told);
+    return told === words;
   };
 
   on("status", (next) => {
