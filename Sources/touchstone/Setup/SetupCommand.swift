@@ -35,7 +35,8 @@ struct SetupCommand: ParsableCommand {
             throw Failure(
                 .usage, "run it without sudo: the device is of the user who sets it up, and sudo makes that root")
         }
-        let paths = try option.paths
+        let paths = try DeviceName.own(
+            option.paths, "sets up with 'touchstone system create'; name one of yours with --device")
         // fprintd's programs are to look where the device will.
         if let bus { unsafe setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=\(URL(fileURLWithPath: bus).path)", 1) }
         mindInterruption()
