@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 PROGRAMS := touchstone touchstoned touchstone-enclave
-.PHONY: help build pages demo simulator screenshots test deb test-deb bench format docs check clean
+.PHONY: help build pages demo simulator screenshots test test-system deb test-deb bench format docs check clean
 
 help: ## What there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,12 @@ test: ## Run every test
 	@# Eight at a time: with all at once, what a test waits for stands in a queue behind a thousand others. A test that waits for ever
 	@# fails here, not at the end of a day, and by lines it shows which.
 	@timeout --kill-after=30 1200 stdbuf --output=L swift test --experimental-maximum-parallelization-width 8
+
+test-system: ## Run the tests of the system service, in a container of their own (as root)
+	@script/install-packages test system
+	@script/python-environment
+	@for program in $(PROGRAMS) touchstone-peers; do swift build --product $$program; done
+	@script/run-script-tests Tests/System/system-service Tests/System/attacks
 
 deb: ## Build the Debian packages, in a release build (.build-deb/packages)
 	@script/install-packages deb

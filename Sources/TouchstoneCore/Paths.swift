@@ -50,11 +50,16 @@ package struct DevicePaths: Sendable {
         DevicePaths(name: selectedName(environment[environmentVariable]), environment: environment)
     }
 
-    /// The one that was named, else the system's where there is one, else the user's own.
+    /// The one that was named, else the system's where root made one, else the user's own.
+    ///
+    /// By its directory and not by its socket: while that is away, nobody takes the user's own device for the system's.
     package static func selectedName(_ named: String?) -> String {
-        if let named { return named }
-        return unsafe access(socketPath(device: systemName, runtimeDirectory: nil), F_OK) == 0
-            ? systemName : defaultName
+        named ?? (systemExists() ? systemName : defaultName)
+    }
+
+    /// Whether root made a device for this user.
+    package static func systemExists(in directory: String = systemState) -> Bool {
+        unsafe access("\(directory)/\(getuid())", F_OK) == 0
     }
 
     package var isSystem: Bool { name == Self.systemName }

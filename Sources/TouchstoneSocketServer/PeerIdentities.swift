@@ -60,12 +60,12 @@ package final class PeerIdentities: PeerSource {
     package func peer(ofSocket socket: Int32) -> Peer? {
         var credentials = touchstone_peer()
         guard unsafe touchstone_peer_of(socket, &credentials) == 0 else { return nil }
-        return peer(processID: credentials.pid, userID: credentials.uid, descriptor: credentials.pidfd)
+        let process = PeerProcess(processID: credentials.pid, descriptor: credentials.pidfd)
+        return peer(process, processID: credentials.pid, userID: credentials.uid)
     }
 
-    /// A process by its number and pidfd, which it takes ownership of.
-    package func peer(processID: Int32, userID: UInt32, descriptor: Int32) -> Peer {
-        let process = PeerProcess(processID: processID, descriptor: descriptor)
+    /// A process; nil where it is gone.
+    func peer(_ process: PeerProcess?, processID: Int32, userID: UInt32) -> Peer {
         let report = Once { [report] in report("process \(processID) of user \(userID) is refused: \($0)") }
         return Peer(
             processID: processID, userID: userID,
@@ -305,10 +305,10 @@ package final class PeerIdentities: PeerSource {
 }
 
 /// A process by its directory in `/proc`, opened while it was known to be the peer: it never comes to mean another, whoever gets the number.
-private final class PeerProcess: Sendable {
+final class PeerProcess: Sendable {
     private let directory: Int32
     /// What it ran then; nil where it lets nobody look.
-    private let executable: touchstone_executable?
+    let executable: PeerExecutable?
 
     /// Closes `descriptor`, the process's pidfd.
     init?(processID: Int32, descriptor: Int32) {
@@ -324,7 +324,7 @@ private final class PeerProcess: Sendable {
             return nil
         }
         self.directory = directory
-        self.executable = code == 0 ? executable : nil
+        self.executable = code == 0 ? PeerExecutable(executable) : nil
     }
 
     deinit { close(directory) }
@@ -335,17 +335,25 @@ private final class PeerProcess: Sendable {
     var isUnchanged: Bool {
         var now = touchstone_executable()
         return switch unsafe touchstone_executable_of(directory, &now) {
-        case 0: executable.map { $0.isSame(as: now) } ?? false
+        case 0: executable == PeerExecutable(now)
         case EACCES: executable == nil
         default: false
         }
     }
 }
 
-extension touchstone_executable {
-    fileprivate func isSame(as other: Self) -> Bool {
-        device == other.device && inode == other.inode && birth_seconds == other.birth_seconds
-            && birth_nanoseconds == other.birth_nanoseconds
+/// `touchstone_executable`, to compare and to send.
+struct PeerExecutable: Equatable, Codable {
+    private let device: UInt64
+    private let inode: UInt64
+    private let birthSeconds: Int64
+    private let birthNanoseconds: UInt32
+
+    init(_ executable: touchstone_executable) {
+        device = executable.device
+        inode = executable.inode
+        birthSeconds = executable.birth_seconds
+        birthNanoseconds = executable.birth_nanoseconds
     }
 }
 

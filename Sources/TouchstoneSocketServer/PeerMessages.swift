@@ -8,7 +8,7 @@ import TouchstoneTransport
 /// the process's pidfd beside the question.
 struct PeerQuestion: Codable {
     enum Kind: String, Codable {
-        /// Answered with a descriptor that can be read for as long as the process runs the program that it runs now.
+        /// Answered with what the process runs now, and a descriptor that can be read no longer once the memory of that is gone.
         case watch
         case identify
         case origin
@@ -19,6 +19,10 @@ struct PeerQuestion: Codable {
     var userID: UInt32
     /// Whose device it is.
     var ownerID: UInt32
+    /// What `watch` was answered: of a process that runs something else, nothing is said.
+    ///
+    /// Its memory alone does not tell: a process that shares it (CLONE_VM) keeps it while this one executes another program.
+    var executable: PeerExecutable?
 }
 
 struct PeerAnswer: Codable {
@@ -46,6 +50,7 @@ struct PeerAnswer: Codable {
         }
     }
 
+    var executable: PeerExecutable?
     var identity: Identity?
     var origin: ProcessOrigin?
 }
@@ -87,22 +92,30 @@ package func answerPeerQuestions(
         var watch: Int32 = -1
         defer { if watch >= 0 { close(watch) } }
         var answer = PeerAnswer()
+        let process = PeerProcess(processID: question.processID, descriptor: descriptor)
         switch question.kind {
         case .watch:
-            // Read only for whether it can be: it ends with the program's memory, at its end or when it executes another.
-            watch = unsafe open("/proc/\(question.processID)/pagemap", O_RDONLY | O_CLOEXEC)
-            // Alive still, so that the number was its own when that was opened.
-            if watch >= 0, !touchstone_pidfd_alive(descriptor) {
+            guard let process, let executable = process.executable else { break }
+            // Read only for whether it can be: it ends with the memory of the program that is executed before and after.
+            watch = unsafe open("\(process.path)/pagemap", O_RDONLY | O_CLOEXEC)
+            if watch >= 0, !process.isUnchanged {
                 close(watch)
                 watch = -1
             }
-            close(descriptor)
+            answer.executable = executable
         case .identify, .origin:
+            // Looked at once more when that is known.
+            guard let process, let executable = process.executable, executable == question.executable else {
+                report(
+                    "process \(question.processID) of user \(question.userID) is refused: it runs another program than when it connected"
+                )
+                break
+            }
             let source =
                 sources[question.ownerID]
                 ?? PeerIdentities(ownerID: question.ownerID, manifests: manifests, report: report)
             sources = [question.ownerID: source]
-            let peer = source.peer(processID: question.processID, userID: question.userID, descriptor: descriptor)
+            let peer = source.peer(process, processID: question.processID, userID: question.userID)
             if question.kind == .identify {
                 answer.identity = peer.identify().map(PeerAnswer.Identity.init)
             } else {

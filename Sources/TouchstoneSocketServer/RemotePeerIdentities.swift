@@ -56,6 +56,7 @@ private final class WatchedProcess: Sendable {
     /// Its pidfd.
     let descriptor: Int32
     private let watch: Int32
+    private let executable: PeerExecutable
     private let processID: Int32
     private let userID: UInt32
     private let ownerID: UInt32
@@ -64,12 +65,15 @@ private final class WatchedProcess: Sendable {
     init?(_ processID: Int32, _ userID: UInt32, _ ownerID: UInt32, _ descriptor: Int32, _ questions: PeerQuestions) {
         guard descriptor >= 0 else { return nil }
         let question = PeerQuestion(kind: .watch, processID: processID, userID: userID, ownerID: ownerID)
-        guard let watch = questions.ask(question, descriptor)?.descriptor, watch >= 0 else {
+        let reply = questions.ask(question, descriptor)
+        guard let reply, reply.descriptor >= 0, let executable = reply.answer.executable else {
+            if let reply, reply.descriptor >= 0 { close(reply.descriptor) }
             close(descriptor)
             return nil
         }
         self.descriptor = descriptor
-        self.watch = watch
+        watch = reply.descriptor
+        self.executable = executable
         (self.processID, self.userID, self.ownerID) = (processID, userID, ownerID)
     }
 
@@ -79,7 +83,7 @@ private final class WatchedProcess: Sendable {
     }
 
     func question(_ kind: PeerQuestion.Kind) -> PeerQuestion {
-        PeerQuestion(kind: kind, processID: processID, userID: userID, ownerID: ownerID)
+        PeerQuestion(kind: kind, processID: processID, userID: userID, ownerID: ownerID, executable: executable)
     }
 
     /// One read, which finds nothing once the memory of that program is gone.

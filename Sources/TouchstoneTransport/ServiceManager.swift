@@ -54,6 +54,8 @@ package enum ServiceManager {
 /// A socket that this process listens on, one connection at a time.
 package struct ListeningSocket: Sendable {
     private let descriptor: Int32
+    /// Before the next try where descriptors or memory ran out, in microseconds.
+    private static let pause: UInt32 = 100_000
 
     /// Takes ownership of `descriptor`.
     package init(descriptor: Int32) { self.descriptor = descriptor }
@@ -63,8 +65,14 @@ package struct ListeningSocket: Sendable {
         while true {
             let connection = Glibc.accept(descriptor, nil, nil)
             if connection < 0 {
-                if errno == EINTR || errno == ECONNABORTED { continue }
-                return nil
+                switch errno {
+                case EINTR, ECONNABORTED: continue
+                case EMFILE, ENFILE, ENOBUFS, ENOMEM:
+                    // Whoever connects waits until something is free again.
+                    usleep(Self.pause)
+                    continue
+                default: return nil
+                }
             }
             _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
             var peer = touchstone_peer()

@@ -16,21 +16,22 @@ struct SystemService {
     fileprivate let listening: ListeningSocket
     fileprivate let clientID: UInt32
 
-    /// Waits for touchstoned: the process of its user that connects first, for calls, and then again, for events.
+    /// Waits for touchstoned: the process of its user that connects, for calls, and then again, for events.
     ///
-    /// Nobody connects after that: a touchstoned that begins anew gets an enclave that begins anew.
+    /// One that connects in between takes the place of one that came only once, and may be gone. Nobody connects after that: a touchstoned that begins anew gets an enclave that begins anew.
     func accept() throws -> Client {
         defer { listening.close() }
         var first: (descriptor: Int32, processID: Int32)?
         while let (descriptor, peer) = listening.accept() {
-            guard peer.uid == clientID, first.map({ $0.processID == peer.pid }) ?? true else {
+            guard peer.uid == clientID else {
                 close(descriptor)
                 continue
             }
-            if let first {
+            if let first, first.processID == peer.pid {
                 let peer = Peer(processID: peer.pid, userID: peer.uid, identify: { nil })
                 return Client(calls: first.descriptor, events: descriptor, peer: peer)
             }
+            if let first { close(first.descriptor) }
             first = (descriptor, peer.pid)
         }
         throw EnclaveProgram.UsageError()

@@ -21,8 +21,17 @@ import TouchstoneCore
 
     @Test("a device that is named is meant; else the system's where it is there") func selected() {
         #expect(DevicePaths.selectedName("mine") == "mine")
-        let isThere = FileManager.default.fileExists(atPath: system.socket.path)
+        let isThere = FileManager.default.fileExists(atPath: system.state.path)
         #expect(DevicePaths.selectedName(nil) == (isThere ? "system" : "default"))
+    }
+
+    @Test("it is there when its directory is, whether or not anything listens") func exists() throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        #expect(!DevicePaths.systemExists(in: directory.path))
+        try FileManager.default.createDirectory(
+            at: directory.appendingPathComponent("\(getuid())"), withIntermediateDirectories: true)
+        #expect(DevicePaths.systemExists(in: directory.path))
     }
 
     @Test("nothing that systemd passed to another process is taken") func sockets() {

@@ -23,9 +23,10 @@ struct ListCommand: ParsableCommand {
                 name: name, state: SupervisorLock.holder(paths) == nil ? "off" : "booted",
                 biometry: DeviceDirectory.biometry(paths)?.rawValue)
         }
-        let system = DevicePaths(name: DevicePaths.systemName)
-        if FileManager.default.fileExists(atPath: system.socket.path) {
-            rows.append(Row(name: system.name, state: "booted"))
+        if DevicePaths.systemExists() {
+            let system = DevicePaths(name: DevicePaths.systemName)
+            let isListening = FileManager.default.fileExists(atPath: system.socket.path)
+            rows.append(Row(name: system.name, state: isListening ? "booted" : "off"))
         }
         guard !json else { return try StandardOutput.json(rows) }
         guard !rows.isEmpty else {

@@ -34,7 +34,9 @@ struct SystemDevice {
         let enclave = try Self.identifiers(of: User.enclave)
         let daemon = try Self.identifiers(of: User.daemon)
         let program = try Program.enclave.locate()
-        if unsafe mkdir(DevicePaths.systemState, 0o711) != 0, errno != EEXIST {
+        let isNew = unsafe mkdir(DevicePaths.systemState, 0o700) == 0
+        // Whatever root's umask is: its users' programs look there for their device.
+        guard isNew ? unsafe chmod(DevicePaths.systemState, 0o711) == 0 : errno == EEXIST else {
             throw Failure.system(DevicePaths.systemState)
         }
         do {

@@ -3,6 +3,7 @@
 Its root is an overlay of this machine's whose changes are in memory; mounts, processes, network and control groups are its own."""
 
 import contextlib
+import ctypes
 import json
 import os
 import pathlib
@@ -24,16 +25,18 @@ PLACES = {
 DAEMONS = "/usr/libexec/touchstone"
 OWNER, STRANGER = "ts-owner", "ts-stranger"
 OWNER_ID, STRANGER_ID = 30001, 30002
-LONGEST_WAIT = 20
+LONGEST_WAIT, LONGEST_START = 20, 60
+# Root inside has no right to what is not the container's own: the machine's modules, clock, log and devices.
+FORBIDDEN = "--bounding-set=-sys_module,-mac_admin,-sys_time,-sys_rawio,-sys_boot,-syslog"
 
 if os.geteuid() != 0:
     sys.exit("this test makes a container: run it as root")
 for program in ("/lib/systemd/systemd", "/usr/bin/systemd-analyze", "/usr/bin/dbus-daemon"):
     if not os.access(program, os.X_OK):
-        sys.exit(f"{program} is not there: run script/install-packages test")
+        sys.exit(f"{program} is not there: run script/install-packages test system")
 for program in ("touchstone", "touchstoned", "touchstone-enclave", "touchstone-peers"):
     if not os.access(PROGRAMS / program, os.X_OK):
-        sys.exit(f"{PROGRAMS / program} is not there: run make build")
+        sys.exit(f"{PROGRAMS / program} is not there: run make test-system")
 
 # What runs as pid 1 of the container until systemd does. $1: where the new root is made.
 START = r"""
@@ -44,10 +47,9 @@ mount -t tmpfs -o size=1g tmpfs "$W"
 mkdir "$W/upper" "$W/work" "$R"
 mount -t overlay overlay -o "lowerdir=/,upperdir=$W/upper,workdir=$W/work" "$R"
 mkdir -p "$R$DAEMONS"
-for program in touchstoned touchstone-enclave touchstone-peers; do
-    touch "$R$DAEMONS/$program"; mount --bind "$PROGRAMS/$program" "$R$DAEMONS/$program"
-done
-touch "$R/usr/bin/touchstone"; mount --bind "$PROGRAMS/touchstone" "$R/usr/bin/touchstone"
+show() { touch "$2"; mount --bind "$1" "$2"; mount -o remount,bind,ro "$2"; }
+for program in touchstoned touchstone-enclave touchstone-peers; do show "$PROGRAMS/$program" "$R$DAEMONS/$program"; done
+show "$PROGRAMS/touchstone" "$R/usr/bin/touchstone"
 # Nothing of the machine's own is in reach of what systemd cleans at its start.
 for directory in tmp var/tmp run home var/lib/systemd var/log; do
     mkdir -p "$R/$directory"; mount -t tmpfs -o mode=755 tmpfs "$R/$directory"
@@ -61,9 +63,11 @@ mkdir "$R/dev/pts" "$R/dev/shm"; mount -t devpts -o newinstance,ptmxmode=0666,mo
 for node in null zero full random urandom tty; do touch "$R/dev/$node"; mount --bind "/dev/$node" "$R/dev/$node"; done
 ln -s /proc/self/fd "$R/dev/fd"
 mount -t cgroup2 cgroup2 "$R/sys/fs/cgroup"
+# What this machine does by the clock, it does itself.
+ln -s /dev/null "$R/etc/systemd/system/timers.target"
 rm -f "$R/etc/machine-id"; echo 0123456789abcdef0123456789abcdef > "$R/etc/machine-id"
 cd "$R"; mkdir -p old; pivot_root . old; cd /; umount -l /old
-exec env -i container=touchstone-test PATH=/usr/sbin:/usr/bin:/sbin:/bin /lib/systemd/systemd --system --log-target=journal --unit=basic.target
+exec env -i container=touchstone-test PATH=/usr/sbin:/usr/bin:/sbin:/bin setpriv "$FORBIDDEN" /lib/systemd/systemd --system --log-target=journal --unit=basic.target
 """
 
 
@@ -102,29 +106,43 @@ class Container:
         self.change = change or (lambda name, text: text)
 
     def __enter__(self):
-        self.work = pathlib.Path(tempfile.mkdtemp(prefix="touchstone-container."))
         self.group = unified_groups() / f"touchstone-test-{os.getpid()}"
-        self.group.mkdir()
-        # The namespace of control groups begins where its first process is.
-        join = lambda: (self.group / "cgroup.procs").write_text(str(os.getpid()))
-        self.init = subprocess.Popen(
-            ["unshare", "--mount", "--pid", "--net", "--uts", "--ipc", "--cgroup", "--fork", "--kill-child", "bash", "-c", START,
-             "start", str(self.work)],
-            env=os.environ | {"PROGRAMS": str(PROGRAMS), "DAEMONS": DAEMONS}, stdin=subprocess.DEVNULL,
-            stdout=open(f"{self.work}.log", "wb"), stderr=subprocess.STDOUT, preexec_fn=join, start_new_session=True)
+        self.work = pathlib.Path(tempfile.mkdtemp(prefix="touchstone-container."))
+        self.log = pathlib.Path(f"{self.work}.log")
+        self.init = None
         try:
+            self.log.touch()
+            self.group.mkdir()
+            self.start()
             self.boot()
         except BaseException:
-            print(pathlib.Path(f"{self.work}.log").read_text()[-2000:], flush=True)
+            with contextlib.suppress(OSError):
+                print(self.log.read_text()[-2000:], flush=True)
             self.__exit__()
             raise
         return self
 
+    def start(self):
+        libc = ctypes.CDLL(None)
+
+        def prepare():
+            # A test that is killed takes its container along: PR_SET_PDEATHSIG here, and --kill-child below.
+            libc.prctl(1, signal.SIGKILL)
+            # The namespace of control groups begins where its first process is.
+            (self.group / "cgroup.procs").write_text(str(os.getpid()))
+
+        with self.log.open("wb") as log:
+            self.init = subprocess.Popen(
+                ["unshare", "--mount", "--pid", "--net", "--uts", "--ipc", "--cgroup", "--fork", "--kill-child", "bash", "-c", START,
+                 "start", str(self.work)],
+                env=os.environ | {"PROGRAMS": str(PROGRAMS), "DAEMONS": DAEMONS, "FORBIDDEN": FORBIDDEN}, stdin=subprocess.DEVNULL,
+                stdout=log, stderr=subprocess.STDOUT, preexec_fn=prepare, start_new_session=True)
+
     def boot(self):
-        self.pid = wait_for(self.child, "the container's first process")
+        self.pid = wait_for(self.child, "the container's first process", LONGEST_START)
         wait_for(
             lambda: self.run("systemctl", "is-system-running", status=None).stdout.strip() in ("running", "degraded"),
-            "systemd to have started")
+            "systemd to have started", LONGEST_START)
         self.run("systemd-sysusers", "--inline", f'u {OWNER} {OWNER_ID} "" /home/{OWNER} /bin/bash')
         self.run("systemd-sysusers", "--inline", f'u {STRANGER} {STRANGER_ID} "" /home/{STRANGER} /bin/bash')
         for user in (OWNER, STRANGER):
@@ -146,9 +164,6 @@ class Container:
         return None
 
     def __exit__(self, *_):
-        self.init.kill()
-        self.init.wait()
-
         def is_empty():
             with contextlib.suppress(OSError):
                 for path in sorted(self.group.rglob("*/"), key=lambda path: -len(path.parts)):
@@ -156,13 +171,22 @@ class Container:
                 self.group.rmdir()
             return not self.group.exists()
 
-        wait_for(is_empty, "the container's processes to be gone")
-        os.unlink(f"{self.work}.log")
-        self.work.rmdir()
+        try:
+            with contextlib.suppress(OSError):
+                (self.group / "cgroup.kill").write_text("1")
+            if self.init is not None:
+                self.init.kill()
+                self.init.wait()
+            wait_for(is_empty, "the container's processes to be gone")
+        finally:
+            self.log.unlink(missing_ok=True)
+            self.work.rmdir()
 
     def command(self, *arguments, user=None):
         enter = ["nsenter", "-t", str(self.pid), "-m", "-p", "-n", "-u", "-i", "-C"]
-        become = ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "--inh-caps=-all"] if user else []
+        become = ["setpriv", FORBIDDEN]
+        if user:
+            become += [f"--reuid={user}", f"--regid={user}", "--init-groups", "--inh-caps=-all"]
         environment = ["env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", f"HOME=/home/{user or 'root'}"]
         return [*enter, *become, *environment, *map(str, arguments)]
 
@@ -229,6 +253,10 @@ def number(body):
 def say(value):
     print(json.dumps(value))
 """
+
+
+# Told to end, a test ends its container.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
 
 
 def main(*tests):
