@@ -133,6 +133,12 @@ extension Enclave {
         if job.current != nil, state.passcodeFailures > 0 { state.passcodeFailures -= 1 }
     }
 
+    /// After a guess that stays counted (PC-01).
+    mutating func delayNextPasscode(now: Double) {
+        let delay = policy.delay(afterFailures: state.passcodeFailures)
+        passcodeRetryAt = delay > 0 ? now + delay : nil
+    }
+
     /// Begins one guess.
     ///
     /// It is counted before it is looked at: ending the process in between gives none for free.
@@ -166,8 +172,7 @@ extension Enclave {
                 rejected.result = "wrong, the same as before"
             } else {
                 lastWrongPasscode = tag
-                let delay = policy.delay(afterFailures: state.passcodeFailures)
-                passcodeRetryAt = delay > 0 ? now + delay : nil
+                delayNextPasscode(now: now)
             }
             return nil
         }

@@ -126,8 +126,7 @@ package struct Enclave {
         isLocked = state.passcode != nil
         wasUnlockedSinceBoot = state.passcode == nil
         // The full delay starts again at boot, so that a restart or a changed clock never shortens it (PC-03).
-        let delay = policy.delay(afterFailures: state.passcodeFailures)
-        passcodeRetryAt = delay > 0 ? now + delay : nil
+        delayNextPasscode(now: now)
         environment = environment(now: now)
     }
 

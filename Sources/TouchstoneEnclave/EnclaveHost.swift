@@ -258,49 +258,55 @@ package final class EnclaveHost: Sendable {
         }
         let job = try begun.get()
         derivations.async { [self] in
+            // Then somebody may have heard the answer: what fails before the verdict gives no guess back.
+            var isAnswered = false
             do {
-                try finish(job, ticket: ticket)
+                try finish(job, ticket: ticket) { isAnswered = true }
             } catch is ErasureNotKept {
                 abandon(job, ticket: ticket, .notKept, isRefunded: false)
             } catch let error as PasscodeGuardError {
                 report("no passcode can be looked at: \(error)")
                 abandon(
                     job, ticket: ticket, error.isLockedOut ? .tpmLockedOut : .tpmUnavailable,
-                    isRefunded: !error.wasAsked)
+                    isRefunded: !error.wasAsked && !isAnswered)
+            } catch is EnclaveInterface.NotKept {
+                // A wrong one leaves nothing more to keep: this was the right one, or the same wrong one again.
+                abandon(job, ticket: ticket, .notKept, isRefunded: true)
             } catch {
-                abandon(job, ticket: ticket, error is EnclaveInterface.NotKept ? .notKept : .busy)
+                abandon(job, ticket: ticket, .busy, isRefunded: !isAnswered)
             }
         }
     }
 
     /// Ends a job that was never judged.
     ///
-    /// The guess is given back where that can be kept; otherwise it stays counted.
+    /// The guess is given back where that can be kept; otherwise it stays counted, with its delay (PC-01).
     private func abandon(
-        _ job: PasscodeJob, ticket: String, _ reason: DeviceInterface.RefusalReason, isRefunded: Bool = true
+        _ job: PasscodeJob, ticket: String, _ reason: DeviceInterface.RefusalReason, isRefunded: Bool
     ) {
         let refused = EnclaveEvent(ticket: ticket, outcome: .failed, refusal: reason)
         do {
             try change { enclave, now in
                 enclave.isPasscodeBusy = false
-                if isRefunded { enclave.refundGuess(job) }
+                if isRefunded { enclave.refundGuess(job) } else { enclave.delayNextPasscode(now: now) }
                 return ((), [refused] + enclave.progressEvent(of: ticket, now: now))
             }
         } catch {
             tell(
                 enclave.withLock { enclave in
                     enclave.isPasscodeBusy = false
+                    if job.current != nil { enclave.delayNextPasscode(now: clock.now) }
                     return [refused] + enclave.progressEvent(of: ticket, now: clock.now)
                 })
         }
     }
 
-    private func finish(_ job: PasscodeJob, ticket: String) throws {
+    private func finish(_ job: PasscodeJob, ticket: String, answered: () -> Void) throws {
         // The guess is on the disk, and an older disk would not be told: whoever keeps the counter from counting gets no guess for it.
         if job.current?.gate != nil, isCounterBehind.withLock({ $0 }) {
             throw PasscodeGuardError("the count of wrong ones would not be remembered", wasAsked: false)
         }
-        let currentKey = try job.current?.run()
+        let currentKey = try job.current?.run(answered: answered)
         switch job.purpose {
         case .evaluation(let identifier):
             guard let currentKey else { return }

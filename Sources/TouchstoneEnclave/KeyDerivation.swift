@@ -118,15 +118,18 @@ struct PasscodeDerivation: Sendable {
 
     /// Runs for as long as the cost says: not to be called while anything waits.
     ///
-    /// With a gate a wrong passcode gives a key that opens nothing, and is the same for the same passcode.
-    func run() throws -> SecretBytes {
+    /// With a gate a wrong passcode gives a key that opens nothing, and is the same for the same passcode; `answered` is called once the
+    /// gate has said which it is.
+    func run(answered: () -> Void = {}) throws -> SecretBytes {
         let ungated = try derived()
         guard let gate else { return ungated }
         if let lastWrong, Self.wrongTag(ungated).isEqual(to: lastWrong) { return ungated }
         guard let guardian = root.passcodeGuard else {
             throw PasscodeGuardError("the state is of a root of trust with a passcode guard", wasAsked: false)
         }
-        guard let secret = try guardian.open(gate.closed, with: Self.gateValue(ungated)) else { return ungated }
+        let secret = try guardian.open(gate.closed, with: Self.gateValue(ungated))
+        answered()
+        guard let secret else { return ungated }
         return ungated.joined(with: secret).derive("gated passcode key")
     }
 

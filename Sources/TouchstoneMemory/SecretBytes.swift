@@ -11,12 +11,8 @@ internal import Synchronization
         Self.prepare()
         guard let memory = unsafe sodium_malloc(max(count, 1)) else { fatalError("no guarded memory left") }
         unsafe buffer = UnsafeMutableRawBufferPointer(start: memory, count: count)
-        do {
-            try unsafe fill(buffer)
-        } catch {
-            unsafe sodium_free(memory)
-            throw error
-        }
+        // Where this throws, `deinit` runs.
+        try unsafe fill(buffer)
         unsafe sodium_mprotect_readonly(memory)
     }
 

@@ -65,20 +65,26 @@ extension TPMConnection {
 
     private func increment(_ handle: Handle) throws(TPMError) {
         try encrypt(command: false, answer: false)
-        try command { unsafe Esys_NV_Increment(context, handle, handle, session, ESYS_TR_NONE, ESYS_TR_NONE) }
+        try counting { unsafe Esys_NV_Increment(context, handle, handle, session, ESYS_TR_NONE, ESYS_TR_NONE) }
     }
 
     private func read(_ handle: Handle) throws(TPMError) -> UInt64 {
         try encrypt(command: false, answer: true)
         var read: UnsafeMutablePointer<TPM2B_MAX_NV_BUFFER>?
         defer { unsafe Esys_Free(read) }
-        try command {
+        try counting {
             unsafe Esys_NV_Read(context, handle, handle, session, ESYS_TR_NONE, ESYS_TR_NONE, 8, 0, &read)
         }
         guard unsafe read!.pointee.size == 8 else { throw fail(.tampered) }
         return unsafe withUnsafeBytes(of: &read!.pointee.buffer) { bytes in
             unsafe bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
         }
+    }
+
+    /// As `command`, for one that our value for the counter authorizes: one with another value is not ours.
+    private func counting(_ body: () -> TSS2_RC) throws(TPMError) {
+        let response = tried(body)
+        guard response.isSuccess else { throw fail(response.isBadAuthorization ? .counterGone : response.code) }
     }
 
     /// Lets our side of a handle go; the index stays.

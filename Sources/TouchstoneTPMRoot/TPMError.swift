@@ -80,6 +80,9 @@ struct TPMResponse: Hashable {
     /// AUTH_FAIL: the authorization value was wrong, and that was counted.
     var isWrongValue: Bool { kind == 0x8E }
 
+    /// BAD_AUTH: the authorization value was wrong, and that was not counted.
+    var isBadAuthorization: Bool { kind == 0xA2 }
+
     /// HANDLE: there is no such thing.
     var isAbsent: Bool { kind == 0x8B }
 
@@ -92,8 +95,7 @@ struct TPMResponse: Hashable {
         // MALFORMED_RESPONSE, INSUFFICIENT_RESPONSE, RSP_AUTH_FAILED.
         case (7...9, _) where [17, 19, 27].contains(number & 0xFFFF): .tampered
         case (_, 0x921): .lockedOut(seconds: 0)
-        case (_, 0xA2): .ownerPassword
-        default: isLater ? .busy : .refused(number)
+        default: isBadAuthorization ? .ownerPassword : isLater ? .busy : .refused(number)
         }
     }
 }

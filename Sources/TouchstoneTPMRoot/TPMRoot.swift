@@ -30,7 +30,8 @@ package final class TPMRoot: RootOfTrust {
     }
 
     private init(secret: SecretBytes, file: TPMRootFile, connection: TPMConnection) throws {
-        kind = try connection.isEmulated() ? "swtpm" : "tpm2"
+        // Whoever answers at a socket may say anything of itself.
+        kind = try connection.address.isSocket || connection.isEmulated() ? "swtpm" : "tpm2"
         self.secret = secret
         self.file = file
         self.connection = Mutex(connection)
@@ -115,14 +116,18 @@ package final class TPMRoot: RootOfTrust {
 
     /// Gives the TPM to `body`; connects again where the connection that is there does not hold any more.
     ///
-    /// What `body` does may be done twice.
-    private func use<Result: Sendable>(_ body: (TPMConnection) throws -> Result) throws -> Result {
+    /// What `body` does may be done twice, where `again` allows it.
+    private func use<Result: Sendable>(
+        again: () -> Bool = { true }, _ body: (TPMConnection) throws -> Result
+    ) throws -> Result {
         try connection.withLock { held in
             if let old = held, !old.isBroken {
                 do {
                     return try body(old)
                 } catch let error as TPMError where error.isOfConnection {
                     // The TPM or its machine restarted, or slept: nothing of the session is left.
+                    held = nil
+                    guard again() else { throw error }
                 }
             }
             held = nil
@@ -181,16 +186,20 @@ extension TPMRoot: PasscodeGuard {
         var wasAsked = false
         do {
             let object = try JSONDecoder().decode(SealedObject.self, from: closed)
-            return try use { connection in
+            // A guess is asked for once: each time may count in the TPM.
+            return try use(again: { !wasAsked }) { connection in
                 let attempts = try connection.attempts()
-                guard attempts.wrong == 0 || attempts.wrong + 1 < attempts.maximum else {
+                guard
+                    attempts.wrong == 0
+                        || attempts.maximum > attempts.wrong && attempts.maximum - attempts.wrong > 1
+                else {
                     throw TPMError(code: .lockedOut(seconds: attempts.seconds), address: self.file.address)
                 }
                 return try connection.unseal(object, with: value) { wasAsked = true }
             }
         } catch let error as TPMError {
             guard case .lockedOut = error.code else { throw PasscodeGuardError("\(error)", wasAsked: wasAsked) }
-            throw PasscodeGuardError("\(error)", wasAsked: false, isLockedOut: true)
+            throw PasscodeGuardError("\(error)", wasAsked: wasAsked, isLockedOut: true)
         } catch {
             throw PasscodeGuardError("the state holds no object of a TPM", wasAsked: wasAsked)
         }

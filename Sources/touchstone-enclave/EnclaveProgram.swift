@@ -88,6 +88,9 @@ enum EnclaveProgram {
         var published: URL?
         var logind: String?
 
+        /// Whether something was said of the system service.
+        var isOfSystem: Bool { owner != nil || client != nil || published != nil || logind != nil }
+
         init(_ arguments: ArraySlice<String>) throws {
             var rest = arguments
             while let option = rest.popFirst() {
@@ -121,6 +124,7 @@ enum EnclaveProgram {
 
     static func create(_ options: Options) throws {
         guard let state = options.state, options.runtime == nil, let biometry = options.biometry, options.owner == nil,
+            options.client == nil, options.logind == nil,
             // What is not simulated has no simulated finger.
             options.isSimulated || options.sensor != nil || biometry == .none
         else {
@@ -128,6 +132,11 @@ enum EnclaveProgram {
         }
         let sensor = try options.sensor?.source(of: biometry)
         let paths = EnclaveFiles(state)
+        let lock = try lock(state)
+        defer { close(lock) }
+        for file in [paths.state, paths.rootKey, paths.rootTPM] where try PrivateFile(file).load() != nil {
+            throw InputError(description: "\(file.path) exists already: nothing is made over a device")
+        }
         guard let address = options.tpm else {
             try FileRoot.create(paths.rootKey)
             let root = try FileRoot(paths.rootKey)
@@ -169,7 +178,7 @@ enum EnclaveProgram {
 
     static func recover(_ options: Options) throws {
         guard let directory = options.state, options.runtime == nil, !options.isSimulated, options.biometry == nil,
-            options.sensor == nil
+            options.sensor == nil, !options.isOfSystem
         else { throw UsageError() }
         let paths = EnclaveFiles(directory)
         let lock = try lock(directory)
@@ -191,7 +200,7 @@ enum EnclaveProgram {
 
     static func forget(_ options: Options) throws {
         guard let directory = options.state, options.runtime == nil, !options.isSimulated, options.biometry == nil,
-            options.sensor == nil, options.tpm == nil
+            options.sensor == nil, options.tpm == nil, !options.isOfSystem
         else { throw UsageError() }
         let lock = try lock(directory)
         defer { close(lock) }

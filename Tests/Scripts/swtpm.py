@@ -47,7 +47,12 @@ class TPM:
             ["swtpm", "socket", "--tpm2", "--tpmstate", f"dir={self.work}", "--server", f"type=unixio,path={self.socket}",
              "--ctrl", f"type=unixio,path={self.socket}.ctrl", "--flags", "not-need-init,startup-clear"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        wait_for(lambda: self.socket.exists(), "swtpm's socket")
+        wait_for(self.listens, "swtpm to listen")
+
+    def listens(self):
+        """The socket's file is there before; swtpm serves one client at a time, and this one is gone at once."""
+        with socket.socket(socket.AF_UNIX) as client:
+            return client.connect_ex(str(self.socket)) == 0
 
     def off(self):
         """As when the power fails."""

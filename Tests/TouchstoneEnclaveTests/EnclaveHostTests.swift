@@ -156,6 +156,43 @@ import TouchstoneMemory
         #expect(try await unlock("1234", ticket: "b").outcome == .succeeded)
     }
 
+    @Test(
+        "PC-04: once the root of trust has said whether a guess is right, a failure before the verdict gives none back",
+        arguments: [false, true])
+    func noMemoryAfterTheAnswer(isGated: Bool) async throws {
+        let host = try EnclaveHost(
+            storage: storage, root: TestRoot(), clock: StandingClock(),
+            // Less than there can be: no memory for the new passcode.
+            newPasscodeCost: { PasscodeCost(operations: 1, memoryBytes: 1) })
+        host.watch { [events] in events.add($0) }
+        let entry = try host.change { enclave, _ in
+            let nonce = enclave.freshNonce()
+            return (try seal("9999", "5678", to: enclave.passcodePublicKey(), nonce: nonce, for: .change), [])
+        }
+        try host.derive(ticket: "a") { (enclave, now) throws(DeviceInterface.Refused) in
+            var job = try enclave.changePasscode(entry, now: now)
+            job.current = job.current.map {
+                PasscodeDerivation(
+                    passcode: $0.passcode, salt: $0.salt, cost: $0.cost, root: AnsweringRoot(),
+                    gate: isGated ? PasscodeGate(closed: Data()) : nil)
+            }
+            return job
+        }
+        await eventually { events.all.contains { $0.ticket == "a" } }
+        #expect(events.all.last { $0.ticket == "a" }?.refusal == .busy)
+        #expect(host.read { enclave, _ in enclave.state.passcodeFailures } == (isGated ? 1 : 0))
+        #expect(host.read { enclave, _ in !enclave.isPasscodeBusy })
+    }
+
+    /// Says of every guess that it is wrong.
+    private struct AnsweringRoot: RootOfTrust, PasscodeGuard {
+        let kind = "tpm2"
+        var passcodeGuard: (any PasscodeGuard)? { self }
+        func derive(_ label: String, _ input: Data) throws -> SecretBytes { try TestRoot().derive(label, input) }
+        func close(_ secret: SecretBytes, with value: SecretBytes) throws(PasscodeGuardError) -> Data { Data() }
+        func open(_ closed: Data, with value: SecretBytes) throws(PasscodeGuardError) -> SecretBytes? { nil }
+    }
+
     private struct FillingRoot: RootOfTrust {
         let storage: TestStorage
         let kind = "software"

@@ -92,6 +92,9 @@ final class BoundDevice {
     var isPasscodeSet: Bool { get throws { try #require(host).read { enclave, _ in enclave.isPasscodeSet } } }
     var failures: Int { get throws { try #require(host).read { enclave, _ in enclave.state.passcodeFailures } } }
 
+    /// Seconds until the next passcode is looked at; nil: now.
+    var retryAfter: Double? { get throws { try #require(host).read { $0.passcodeRetryAfter(now: $1) } } }
+
     /// As the state has it.
     var passcode: EnclaveState.Passcode {
         get throws {

@@ -101,6 +101,13 @@ final class Relay: Sendable {
         return message(server) ?? []
     }
 
+    /// Whether somebody takes connections at `path`.
+    static func isListened(_ path: String) -> Bool {
+        let client = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        defer { Glibc.close(client) }
+        return withAddress(path) { connect(client, $0, $1) } == 0
+    }
+
     private static func message(_ descriptor: Int32) -> [UInt8]? {
         var bytes: [UInt8] = []
         while bytes.count < 10 || bytes.count < bytes[2..<6].reduce(0, { $0 << 8 | Int($1) }) {

@@ -50,8 +50,12 @@ final class SoftwareTPM {
         process.standardError = FileHandle.nullDevice
         try process.run()
         self.process = process
-        for _ in 0..<3000 where access(socket, F_OK) != 0 { usleep(10_000) }
-        guard access(socket, F_OK) == 0 else { throw NotThere(description: "swtpm does not answer at \(socket)") }
+        // The socket's file is there before anybody listens. It serves one client at a time: this one is gone at once.
+        for _ in 0..<3000 {
+            if Relay.isListened(socket) { return }
+            usleep(10_000)
+        }
+        throw NotThere(description: "swtpm does not answer at \(socket)")
     }
 
     /// As when the power fails.

@@ -27,6 +27,7 @@ import TouchstoneMemory
         static let unseal: UInt32 = 0x15E
         static let increment: UInt32 = 0x134
         static let read: UInt32 = 0x14E
+        static let capability: UInt32 = 0x17A
     }
 
     private var rootFile: PrivateFile { PrivateFile(EnclaveFiles(directory.url).rootTPM) }
@@ -197,6 +198,19 @@ import TouchstoneMemory
         _ = try TPMRoot(rootFile).read()
     }
 
+    @Test("A TPM behind a socket is a program, whatever it says of itself")
+    func vendor() throws {
+        let relay = try Relay(to: tpm.socket)
+        defer { relay.close() }
+        try BoundDevice(in: directory.url, address: relay.address).turnOff()
+        relay.treat { command, _ in
+            // TPM2_PT_VENDOR_STRING_1 comes after TPM2_PT_MANUFACTURER.
+            guard command.code == Code.capability, command.bytes[14..<18] == [0, 0, 0x01, 0x05] else { return .passed }
+            return .answered { Array($0[..<31] + Array("SLB9".utf8) + $0[35...]) }
+        }
+        #expect(try TPMRoot(rootFile).kind == "swtpm")
+    }
+
     // MARK: guesses
 
     @Test("PC-04: whoever has the root's secret and the whole disk still needs this TPM for every guess")
@@ -212,9 +226,15 @@ import TouchstoneMemory
         var gated = derivation
         gated.gate = passcode.gate
         #expect(ClassKeys(passcode.classKeys, under: try gated.run()) != nil)
-        // The gate of another TPM does not load in this one.
-        tpm.turnOff()
-        #expect(throws: PasscodeGuardError.self) { try gated.run() }
+        // The gate of this TPM does not load in another one.
+        let otherTPM = try SoftwareTPM()
+        let otherDirectory = try Directory()
+        let other = try BoundDevice(in: otherDirectory.url, address: otherTPM.address)
+        let object = try #require(passcode.gate).closed
+        let value = SecretBytes(Data(count: 32))
+        #expect { try other.root.passcodeGuard?.open(object, with: value) } throws: {
+            ($0 as? PasscodeGuardError)?.description.contains("refused") == true
+        }
     }
 
     @Test("Ours come first: the TPM's last try is never used, and its counter counts no more than what was wrong")
@@ -245,9 +265,73 @@ import TouchstoneMemory
         relay.treat { command, _ in command.code == Code.unseal ? .cutAfter : .passed }
         #expect(try device.unlock("0001") == .refused(.tpmUnavailable))
         #expect(try device.failures == 1)
+        #expect(relay.codes.filter { $0 == Code.unseal }.count == 1, "one guess is asked for once")
         relay.treat { _, _ in .passed }
         #expect(try device.unlock("1234") == .right)
         #expect(device.reports.contains { $0.contains("stopped answering") })
+    }
+
+    @Test("A verdict that is exchanged for 'locked out' gives no guess back")
+    func forgedLockout() throws {
+        let relay = try Relay(to: tpm.socket)
+        defer { relay.close() }
+        let device = try BoundDevice(in: directory.url, address: relay.address)
+        try device.boot()
+        #expect(try device.change(from: "", to: "1234") == .right)
+        relay.treat { command, _ in
+            command.code == Code.unseal ? .answered { _ in [0x80, 0x01, 0, 0, 0, 10, 0, 0, 0x09, 0x21] } : .passed
+        }
+        #expect(try device.unlock("0001") == .refused(.tpmLockedOut))
+        #expect(relay.codes.contains(Code.unseal))
+        #expect(try device.failures == 1)
+    }
+
+    @Test("A TPM that says it had as many wrong values as a number can hold is one that is locked")
+    func forgedAttempts() throws {
+        let relay = try Relay(to: tpm.socket)
+        defer { relay.close() }
+        let device = try BoundDevice(in: directory.url, address: relay.address)
+        try device.boot()
+        #expect(try device.change(from: "", to: "1234") == .right)
+        relay.treat { command, _ in
+            // TPM2_PT_LOCKOUT_COUNTER, whose value comes after its number.
+            guard command.code == Code.capability, command.bytes[14..<18] == [0, 0, 0x02, 0x0E] else { return .passed }
+            return .answered { Array($0[..<23] + [0xFF, 0xFF, 0xFF, 0xFF] + $0[27...]) }
+        }
+        #expect(try device.unlock("1234") == .refused(.tpmLockedOut))
+        #expect(!relay.codes.contains(Code.unseal))
+        #expect(try device.failures == 0)
+    }
+
+    @Test("PC-01: a guess that stays counted without a verdict has its delay as any other")
+    func delayWithoutVerdict() throws {
+        let relay = try Relay(to: tpm.socket)
+        defer { relay.close() }
+        let device = try BoundDevice(in: directory.url, address: relay.address)
+        try device.boot()
+        #expect(try device.change(from: "", to: "1234") == .right)
+        relay.treat { command, _ in command.code == Code.unseal ? .cutAfter : .passed }
+        for guess in 1...3 { #expect(try device.unlock("000\(guess)") == .refused(.tpmUnavailable)) }
+        #expect(try device.retryAfter == nil)
+        #expect(try device.unlock("0004") == .refused(.tpmUnavailable))
+        #expect(try device.failures == 4)
+        #expect(try device.retryAfter == 60)
+        #expect(try device.unlock("1234") == .refused(.busy))
+    }
+
+    @Test("A change whose new passcode cannot be closed gives no guess back once the TPM judged the current one")
+    func cutNewGate() throws {
+        let relay = try Relay(to: tpm.socket)
+        defer { relay.close() }
+        let device = try BoundDevice(in: directory.url, address: relay.address)
+        try device.boot()
+        #expect(try device.change(from: "", to: "1234") == .right)
+        relay.treat { command, _ in command.code == Code.create ? .cut : .passed }
+        #expect(try device.change(from: "0001", to: "5678") == .refused(.tpmUnavailable))
+        #expect(relay.codes.contains(Code.unseal) && relay.codes.contains(Code.create))
+        #expect(try device.failures == 1)
+        relay.treat { _, _ in .passed }
+        #expect(try device.unlock("1234") == .right)
     }
 
     @Test("PC-34: whoever keeps the counter from counting gets no guess for it")
@@ -357,7 +441,9 @@ import TouchstoneMemory
         try tpm.tool("tpm2_nvdefine", "-C", "o", "-a", "authread|authwrite|no_da|nt=counter", index)
         try tpm.tool("tpm2_nvincrement", index)
         let root = try TPMRoot(rootFile)
-        #expect(throws: TPMError.self) { try root.read() }
+        for use in [{ _ = try root.read() }, { try root.advance(to: 9) }] {
+            #expect { try use() } throws: { ($0 as? TPMError)?.code == .counterGone }
+        }
     }
 
     // MARK: recovery
