@@ -59,6 +59,7 @@ clean_up() {
     exit "$status"
 }
 trap clean_up EXIT
+trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
