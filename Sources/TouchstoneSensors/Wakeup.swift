@@ -7,6 +7,7 @@ struct Wakeup {
 
     init() {
         var ends: [Int32] = [-1, -1]
+        // At the start of the process, which is nothing without its sensor's thread.
         guard unsafe pipe(&ends) == 0 else { fatalError("no pipe left") }
         for end in ends {
             _ = fcntl(end, F_SETFD, FD_CLOEXEC)

@@ -9,6 +9,8 @@ import TouchstoneMemory
 ///
 /// The session is salted with the primary key, whose Name the caller compares, so that nobody between us and the TPM knows its key: what
 /// goes either way is encrypted where it is secret, and authenticated. Every wait ends. For one thread at a time.
+///
+/// > Concurrency: Unchecked, as ESYS's context is a pointer: its owner keeps it under a lock, and uses it under that alone.
 @safe final class TPMConnection: @unchecked Sendable {
     // Unchecked: whoever has it holds it under a lock.
     private enum Limits {

@@ -145,6 +145,7 @@ struct UnixAddress {
     init?(notify path: String) {
         self.init(path: path)
         if path.hasPrefix("@") { unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0[0] = 0 } }
+        // A stored field of a C structure has an offset.
         length =
             path.hasPrefix("@") ? socklen_t(MemoryLayout.offset(of: \sockaddr_un.sun_path)! + path.utf8.count) : length
     }

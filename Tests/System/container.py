@@ -14,6 +14,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Scripts"))
+from device import LONGEST_WAIT, check, equal, wait_for
+
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = pathlib.Path(os.environ.get("TOUCHSTONE_BIN", REPOSITORY / ".build/debug")).resolve()
 SYSTEM = REPOSITORY / "system"
@@ -25,7 +28,7 @@ PLACES = {
 DAEMONS = "/usr/libexec/touchstone"
 OWNER, STRANGER = "ts-owner", "ts-stranger"
 OWNER_ID, STRANGER_ID = 30001, 30002
-LONGEST_WAIT, LONGEST_START = 20, 60
+LONGEST_START = 60
 # Root inside has no right to what is not the container's own: the machine's modules, clock, log and devices.
 FORBIDDEN = "--bounding-set=-sys_module,-mac_admin,-sys_time,-sys_rawio,-sys_boot,-syslog"
 
@@ -69,25 +72,6 @@ rm -f "$R/etc/machine-id"; echo 0123456789abcdef0123456789abcdef > "$R/etc/machi
 cd "$R"; mkdir -p old; pivot_root . old; cd /; umount -l /old
 exec env -i container=touchstone-test PATH=/usr/sbin:/usr/bin:/sbin:/bin setpriv "$FORBIDDEN" /lib/systemd/systemd --system --log-target=journal --unit=basic.target
 """
-
-
-def check(condition, what):
-    if not condition:
-        raise AssertionError(what)
-
-
-def equal(found, expected, what):
-    check(found == expected, f"{what}: {found!r}, expected {expected!r}")
-
-
-def wait_for(condition, what, seconds=LONGEST_WAIT):
-    limit = time.monotonic() + seconds
-    while True:
-        value = condition()
-        if value:
-            return value
-        check(time.monotonic() < limit, f"waited {seconds} s for {what}")
-        time.sleep(0.02)
 
 
 def unified_groups():

@@ -75,16 +75,10 @@ struct FingerprintReader {
 enum Tool {
     /// Longest line, in bytes; what is longer is handed over in pieces.
     private static let maximumLine = 4096
-    private static let lowestDescriptor: Int32 = 10
 
     static func run(_ path: String, _ arguments: [String], line: (String) -> Void) throws -> Child.Ending {
-        var ends: [Int32] = [-1, -1]
-        guard unsafe pipe(&ends) == 0, fcntl(ends[0], F_SETFD, FD_CLOEXEC) == 0 else { throw Failure.system("a pipe") }
-        let reading = ends[0]
+        let (reading, writing) = try Child.pipe()
         defer { close(reading) }
-        let writing = fcntl(ends[1], F_DUPFD_CLOEXEC, lowestDescriptor)
-        close(ends[1])
-        guard writing >= 0 else { throw Failure.system("a pipe") }
         let child: Child
         do {
             defer { close(writing) }

@@ -13,6 +13,24 @@ struct Child {
         case file(String, flags: Int32)
     }
 
+    /// A pipe of which a child is handed the writing end, which is above any number that it is handed on at.
+    ///
+    /// - Throws: `Failure`.
+    static func pipe() throws -> (reading: Int32, writing: Int32) {
+        var ends: [Int32] = [-1, -1]
+        guard unsafe Glibc.pipe(&ends) == 0 else { throw Failure.system("a pipe") }
+        _ = fcntl(ends[0], F_SETFD, FD_CLOEXEC)
+        let writing = fcntl(ends[1], F_DUPFD_CLOEXEC, lowestPipe)
+        close(ends[1])
+        guard writing >= 0 else {
+            close(ends[0])
+            throw Failure.system("a pipe")
+        }
+        return (ends[0], writing)
+    }
+
+    private static let lowestPipe: Int32 = 10
+
     /// Starts `path` with exactly the descriptors of `inheriting`, default signals and this process's environment.
     ///
     /// Must be called from the main thread: daemons die with the thread that started them (`PR_SET_PDEATHSIG`).

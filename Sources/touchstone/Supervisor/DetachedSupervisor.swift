@@ -11,14 +11,8 @@ enum DetachedSupervisor {
     static func start(_ paths: DevicePaths, wait: Double, silence: Double) throws {
         let log = paths.state.appendingPathComponent("supervisor.log").path
         let logEnd = try prepare(log: log)
-        var ends: [Int32] = [-1, -1]
-        guard unsafe pipe(&ends) == 0, fcntl(ends[0], F_SETFD, FD_CLOEXEC) == 0 else { throw Failure.system("a pipe") }
-        let reading = ends[0]
+        let (reading, writing) = try Child.pipe()
         defer { close(reading) }
-        // Above the number that it is handed on at.
-        let writing = fcntl(ends[1], F_DUPFD_CLOEXEC, lowestDescriptor)
-        close(ends[1])
-        guard writing >= 0 else { throw Failure.system("a pipe") }
         let child: Child
         do {
             defer { close(writing) }
@@ -68,6 +62,5 @@ enum DetachedSupervisor {
     }
 
     private static let readyDescriptor: Int32 = 3
-    private static let lowestDescriptor: Int32 = 10
     private static let maximumLogBytes = 1 << 20
 }
