@@ -41,6 +41,8 @@ let package = Package(
         .library(name: "CryptoKit", targets: ["CryptoKit"]),
         .library(name: "TouchstoneTesting", targets: ["TouchstoneTesting"]),
         .library(name: "TouchstoneDevice", targets: ["TouchstoneDevice"]),
+        .library(name: "TouchstoneSignIn", targets: ["TouchstoneSignIn"]),
+        .library(name: "TouchstoneSignInProtocol", targets: ["TouchstoneSignInProtocol"]),
         // What libtouchstone-dev has for builds without SwiftPM: the three and all that they stand on, in one archive.
         .library(name: "TouchstoneStatic", type: .static, targets: ["Security", "LocalAuthentication", "CryptoKit"]),
         .executable(name: "touchstone", targets: ["touchstone"]),
@@ -135,6 +137,17 @@ let package = Package(
             [
                 "TouchstoneCore", "TouchstoneTransport", "TouchstoneEnclave", "TouchstoneMemory",
                 "TouchstoneKeychain", "TouchstoneAuthentication", crypto,
+            ]),
+
+        // signing in to a server: what both halves say, and the client's half, on Apple's platforms over Apple's own modules
+        library("TouchstoneSignInProtocol", [crypto]),
+        library(
+            "TouchstoneSignIn",
+            [
+                "TouchstoneSignInProtocol", crypto,
+                .target(name: "TouchstoneSecurity", condition: .when(platforms: [.linux])),
+                .target(name: "TouchstoneLocalAuthentication", condition: .when(platforms: [.linux])),
+                .target(name: "TouchstoneCoreFoundation", condition: .when(platforms: [.linux])),
             ]),
 
         // programs

@@ -1,0 +1,198 @@
+public import Foundation
+public import TouchstoneSignInProtocol
+
+/// Where a sign-in server keeps what it knows. Each method is one transaction: done for good when it returns, or not at all.
+///
+/// Several server processes share nothing but this. What must happen once happens once across all of them: taking a
+/// challenge, raising a counter, rotating a refresh token, approving a page's request.
+///
+/// Secrets come as SHA-256 of themselves, never in clear. Times are the caller's, so that a test can move them.
+///
+/// - Throws: ``StoreError`` from every method; after an error nothing was changed, or it is not known (`unavailable`).
+public protocol SignInStore: Sendable {
+    // Accounts.
+    /// - Throws: `.exists` if the name is taken.
+    func addAccount(_ account: StoredAccount) async throws
+    func account(named name: String) async throws -> StoredAccount?
+    func account(userHandle: Data) async throws -> StoredAccount?
+    func accounts() async throws -> [StoredAccount]
+    /// Revokes every key of the account and ends every session (NP-30). False if there is no such account.
+    func setPassword(hash: String, of name: String, at time: Date) async throws -> Bool
+    /// With its devices, sessions and transactions. Its key ids stay revoked for good.
+    func removeAccount(named name: String, at time: Date) async throws -> Bool
+
+    // Password sessions: for five minutes, to register a device.
+    func addPasswordSession(hash: Data, userHandle: Data, expiresAt: Date) async throws
+    func passwordSession(hash: Data, at time: Date) async throws -> Data?
+
+    // Challenges.
+    func addChallenge(_ challenge: StoredChallenge) async throws
+    /// Takes it out, expired or not: no second call finds it (NP-11).
+    func takeChallenge(hash: Data) async throws -> StoredChallenge?
+
+    // Device keys.
+    /// Adds the key, and revokes the account's earlier key of the same device in the same transaction (NP-22).
+    ///
+    /// - Throws: `.exists` if the key id was ever there, revoked or not.
+    func register(_ key: StoredKey) async throws
+    func key(id: Data) async throws -> StoredKey?
+    func keys(userHandle: Data) async throws -> [StoredKey]
+    /// Sets the counter and the time of last use if the counter is greater than the stored one and the key is active.
+    func raiseCounter(of keyID: Data, to counter: UInt64, at time: Date) async throws -> Bool
+    /// Marks the key revoked and ends its sessions. False if it was not active.
+    func revoke(keyID: Data, reason: RevocationReason, at time: Date) async throws -> Bool
+    /// Adds the new key for the old one's device, revokes the old one and ends its sessions. False if the old one is not active.
+    func rotate(from oldKeyID: Data, to key: StoredKey, at time: Date) async throws -> Bool
+    /// Revokes what was not used since `time` (NP-30); how many.
+    func revokeUnused(since time: Date, at now: Date) async throws -> Int
+
+    // Sessions.
+    /// - Throws: `.notActive` if the key is not active, looked at in the same transaction.
+    func addSession(_ session: StoredSession) async throws
+    func session(id: Data) async throws -> StoredSession?
+    /// The session whose current refresh token this is. A token that was replaced ends its session: it was copied.
+    func rotateRefresh(hash: Data, to newHash: Data, expiresAt: Date, at time: Date) async throws -> RefreshOutcome
+    func endSession(id: Data) async throws
+
+    // Transactions to confirm.
+    func addTransaction(_ transaction: StoredTransaction) async throws
+    func transaction(id: String) async throws -> StoredTransaction?
+    /// From pending to confirmed, once, by a key that is active in the same transaction.
+    func confirmTransaction(id: String, keyID: Data, at time: Date) async throws -> Bool
+
+    // Requests of pages.
+    func addWebRequest(_ request: StoredWebRequest) async throws
+    func webRequest(id: String) async throws -> StoredWebRequest?
+    func webRequest(browserHash: Data) async throws -> StoredWebRequest?
+    /// From pending to something else, once. False if it was not pending any more.
+    func settleWebRequest(id: String, as state: StoredWebRequest.State, keyID: Data?, at time: Date) async throws
+        -> Bool
+    /// From approved to collected, once: the browser that asked has its session.
+    func collectWebRequest(id: String, at time: Date) async throws -> Bool
+
+    // What several processes count together.
+    /// Counts one use of a bucket in the current window; how many there were, with this one.
+    func count(bucket: Data, window: TimeInterval, at time: Date) async throws -> Int
+    /// Remembers a DPoP proof's id; false if it was known.
+    func useOnce(hash: Data, until expiry: Date) async throws -> Bool
+
+    // The server's own keys for tokens, sealed by the caller.
+    /// Newest first.
+    func tokenKeys() async throws -> [StoredTokenKey]
+    /// Adds a key if the newest one is still `newest` (nil: there is none): two processes make one new key, not two.
+    func addTokenKey(_ key: StoredTokenKey, after newest: String?) async throws -> Bool
+    func removeTokenKeys(expiredAt time: Date) async throws
+
+    /// Deletes what expired long ago. Cheap; called every minute by each process.
+    func sweep(at time: Date) async throws
+    /// Answers if the storage does.
+    func ping() async throws
+    func close() async throws
+}
+
+public enum StoreError: Error, Sendable, Equatable {
+    case exists
+    case notActive
+    /// The storage does not answer, or lost the connection: what was asked for may or may not have happened. The text is for
+    /// a log and has no secret.
+    case unavailable(String)
+    /// A schema newer than this program, or not ours.
+    case schema(String)
+}
+
+public struct StoredAccount: Sendable, Equatable {
+    /// What the owner types, as it is compared: 1 to 128 characters, normalized by the caller.
+    public var name: String
+    /// 16 bytes.
+    public var userHandle: Data
+    /// Argon2id with its parameters, as libsodium writes it.
+    public var passwordHash: String
+    public var createdAt: Date
+}
+
+public struct StoredChallenge: Sendable, Equatable {
+    /// SHA-256 of the challenge.
+    public var hash: Data
+    public var purpose: Purpose
+    /// The key that it was made for; nil for a registration.
+    public var keyID: Data?
+    /// The hash of the password session of a registration, the id of a transaction as bytes: what else it is bound to.
+    public var binding: Data?
+    public var expiresAt: Date
+}
+
+public struct StoredKey: Sendable, Equatable {
+    public enum State: Sendable, Equatable { case active, revoked(RevocationReason, Date) }
+
+    /// SHA-256 of `publicKey`.
+    public var id: Data
+    /// SubjectPublicKeyInfo, DER.
+    public var publicKey: Data
+    public var userHandle: Data
+    public var deviceID: Data
+    public var deviceName: String
+    public var counter: UInt64
+    public var registeredAt: Date
+    public var lastUsedAt: Date?
+    public var state: State
+}
+
+public enum RevocationReason: String, Sendable, CaseIterable {
+    case owner
+    case administrator
+    case passwordChanged
+    case counter
+    case unused
+    case replaced
+    case rotated
+    case accountRemoved
+}
+
+public struct StoredSession: Sendable, Equatable {
+    /// 16 random bytes.
+    public var id: Data
+    public var keyID: Data
+    public var userHandle: Data
+    /// The session key's thumbprint; nil for a page's session, whose cookie is the refresh token.
+    public var sessionKey: String?
+    public var refreshHash: Data
+    public var expiresAt: Date
+}
+
+public enum RefreshOutcome: Sendable, Equatable {
+    case rotated(StoredSession)
+    /// Used before: the session is ended with this answer.
+    case reused
+    case unknown
+}
+
+public struct StoredTransaction: Sendable, Equatable {
+    public var id: String
+    public var userHandle: Data
+    public var text: String
+    public var expiresAt: Date
+    public var confirmedBy: Data?
+}
+
+public struct StoredWebRequest: Sendable, Equatable {
+    public enum State: String, Sendable { case pending, approved, denied, refused, collected }
+
+    public var id: String
+    public var code: String
+    /// SHA-256 of what the browser's cookie has.
+    public var browserHash: Data
+    public var expiresAt: Date
+    public var state: State
+    public var keyID: Data?
+}
+
+public struct StoredTokenKey: Sendable, Equatable {
+    public var id: String
+    /// The private key, sealed under the server's secret.
+    public var sealed: Data
+    public var createdAt: Date
+    /// From then on it signs no more.
+    public var retiresAt: Date
+    /// From then on nothing that it signed is valid.
+    public var expiresAt: Date
+}

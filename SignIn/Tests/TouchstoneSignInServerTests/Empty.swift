@@ -1,0 +1,6 @@
+import HummingbirdTesting
+import JWTKit
+import Testing
+import TouchstoneSignIn
+import TouchstoneSignInServer
+import TouchstoneTesting

@@ -1,0 +1,64 @@
+/// What a signed request is about, one type for each purpose.
+public enum Details {
+    public struct Register: Codable, Sendable, Equatable {
+        /// The new key, SubjectPublicKeyInfo as PEM.
+        public var publicKey: String
+        /// 16 bytes that the client made at its first registration, base64url.
+        public var deviceID: String
+        /// What the owner calls the device, at most 64 characters.
+        public var deviceName: String
+
+        public init(publicKey: String, deviceID: String, deviceName: String) {
+            self.publicKey = publicKey
+            self.deviceID = deviceID
+            self.deviceName = deviceName
+        }
+    }
+
+    public struct SignIn: Codable, Sendable, Equatable {
+        /// The session key's JWK thumbprint (RFC 7638), base64url.
+        public var sessionKey: String
+
+        public init(sessionKey: String) { self.sessionKey = sessionKey }
+    }
+
+    /// Of a sign-in at a page.
+    public struct WebSignIn: Codable, Sendable, Equatable {
+        public var web: String
+        /// The code as the prompt showed it.
+        public var code: String
+        /// Which page asked, by the browser's word.
+        public var origin: String
+
+        public init(web: String, code: String, origin: String) {
+            self.web = web
+            self.code = code
+            self.origin = origin
+        }
+    }
+
+    public struct ConfirmTransaction: Codable, Sendable, Equatable {
+        public var transaction: String
+        /// The text that the owner saw, at most 200 characters.
+        public var text: String
+
+        public init(transaction: String, text: String) {
+            self.transaction = transaction
+            self.text = text
+        }
+    }
+
+    public struct Rotate: Codable, Sendable, Equatable {
+        /// SubjectPublicKeyInfo as PEM.
+        public var publicKey: String
+
+        public init(publicKey: String) { self.publicKey = publicKey }
+    }
+
+    public struct Revoke: Codable, Sendable, Equatable {
+        /// Base64url.
+        public var keyID: String
+
+        public init(keyID: String) { self.keyID = keyID }
+    }
+}
