@@ -39,6 +39,8 @@ final class FprintdReader {
         static let asleep = 30.0
         /// Errors of the reader's in a row, a number.
         static let errors = 5
+        /// Readers that are looked at for the known one, a number.
+        static let readers = 8
     }
 
     /// What a reader without fault ends a touch with.
@@ -55,7 +57,7 @@ final class FprintdReader {
     private var service: String?
     /// The object path of the reader.
     private var device: String?
-    private var reader = ""
+    private var reader = SensorReader(name: "")
     private var isClaimed = false
     /// Who is enrolled may have changed.
     private var isLookDue = true
@@ -131,6 +133,8 @@ final class FprintdReader {
 
     private static let denied = Name.error + "PermissionDenied"
     private static let noDevice = Name.error + "NoSuchDevice"
+    /// No name of fprintd's: there is a reader, and not the one that the enrolled fingers are of.
+    private static let otherReader = "io.touchstone.OtherReader"
 
     private static func problem(of failure: MessageBus.Failure) -> DeviceInterface.SensorProblem {
         switch failure {
@@ -138,6 +142,7 @@ final class FprintdReader {
         case .late, .malformed: .notAnswering
         case .refused(denied), .refused("org.freedesktop.DBus.Error.AccessDenied"): .notAllowed
         case .refused(noDevice): .noReader
+        case .refused(otherReader): .otherReader
         case .refused(let name): name.hasPrefix(Name.error) ? .notAnswering : .noService
         }
     }
@@ -193,17 +198,53 @@ final class FprintdReader {
     /// The object path of the reader.
     private func resolved() throws(MessageBus.Failure) -> String {
         let (bus, service) = try connected()
-        if let device { return device }
-        let answer = try slowly { () throws(MessageBus.Failure) in
-            try bus.call(
-                service, "/net/reactivated/Fprint/Manager", Name.manager, "GetDefaultDevice", within: Limits.opening)
+        let known = owner.knownReader
+        // With nobody enrolled it is whichever is the default now.
+        if let device, isClaimed || known == reader { return device }
+        let method = known == nil ? "GetDefaultDevice" : "GetDevices"
+        let paths = try slowly { () throws(MessageBus.Failure) in
+            try bus.call(service, "/net/reactivated/Fprint/Manager", Name.manager, method, within: Limits.opening)
         }
-        guard answer.count == 1, answer[0].hasPrefix("/") else { throw .malformed }
-        let name = try bus.call(
-            service, answer[0], "org.freedesktop.DBus.Properties", "Get", [Name.device, "name"], within: Limits.answer)
-        reader = name.first.map { String($0.prefix(64)) } ?? ""
-        device = answer[0]
-        return answer[0]
+        guard paths.count <= Limits.readers, paths.allSatisfy({ $0.hasPrefix("/") }) else { throw .malformed }
+        guard !paths.isEmpty else { throw .refused(Self.noDevice) }
+        var readers: [(path: String, reader: SensorReader)] = []
+        for path in paths {
+            readers.append(
+                (
+                    path,
+                    SensorReader(name: try property("name", of: path), scanType: try property("scan-type", of: path))
+                ))
+        }
+        if let known { readers.removeAll { $0.reader != known } }
+        guard var found = readers.first else { throw .refused(Self.otherReader) }
+        // Of two of the same model it is the one that somebody is enrolled with.
+        if readers.count > 1 {
+            for candidate in readers where try !fingers(of: candidate.path).isEmpty {
+                found = candidate
+                break
+            }
+        }
+        (device, reader) = found
+        return found.path
+    }
+
+    private func property(_ name: String, of device: String) throws(MessageBus.Failure) -> String {
+        let (bus, service) = try connected()
+        let answer = try bus.call(
+            service, device, "org.freedesktop.DBus.Properties", "Get", [Name.device, name], within: Limits.answer)
+        return answer.first.map { String($0.prefix(64)) } ?? ""
+    }
+
+    /// The names of the owner's fingers that are enrolled with a reader.
+    private func fingers(of device: String) throws(MessageBus.Failure) -> [String] {
+        let (bus, service) = try connected()
+        do throws(MessageBus.Failure) {
+            return try bus.call(
+                service, device, Name.device, "ListEnrolledFingers", [UserName.claimed], within: Limits.answer)
+        } catch {
+            guard error == .refused(Name.error + "NoEnrolledPrints") else { throw error }
+            return []
+        }
     }
 
     @discardableResult
@@ -314,33 +355,33 @@ final class FprintdReader {
     {
         if !isClaimed {
             try hearAll()
-            // fprintd ends when nobody needs it, and is not started to say who is enrolled: without it nobody enrols, and whoever
-            // exchanges files is seen.
-            if bus != nil, service == nil, var known, templates.digests() == known.digests {
-                known.enrolment.isRenewed = isRenewed && !known.enrolment.areTemplatesRead
-                return known
-            }
+            if let remembered { return remembered }
         }
         do throws(MessageBus.Failure) {
             return try enrolment()
         } catch {
-            guard error == .refused("org.freedesktop.DBus.Error.UnknownObject"), !isClaimed else { throw error }
+            guard !isClaimed, case .refused = error else { throw error }
+            // It ended before it could answer.
+            try hearAll()
+            if let remembered { return remembered }
+            guard error == .refused("org.freedesktop.DBus.Error.UnknownObject") else { throw error }
             // Another reader came since, or another fprintd.
             device = nil
             return try enrolment()
         }
     }
 
+    /// Who was enrolled when fprintd ended, as it does when nobody needs it: it is not started to say so.
+    ///
+    /// Without it nobody enrols, and whoever exchanges files is seen: nil then, and where it goes on.
+    private var remembered: (enrolment: SensorEnrolment, digests: [String: Data]?)? {
+        guard bus != nil, service == nil, var known, templates.digests() == known.digests else { return nil }
+        known.enrolment.isRenewed = isRenewed && !known.enrolment.areTemplatesRead
+        return known
+    }
+
     private func enrolment() throws(MessageBus.Failure) -> (enrolment: SensorEnrolment, digests: [String: Data]?) {
-        var names: [String] = []
-        let device = try resolved()
-        let (bus, service) = try connected()
-        do throws(MessageBus.Failure) {
-            names = try bus.call(
-                service, device, Name.device, "ListEnrolledFingers", [UserName.claimed], within: Limits.answer)
-        } catch {
-            guard error == .refused(Name.error + "NoEnrolledPrints") else { throw error }
-        }
+        let names = try fingers(of: try resolved())
         guard Set(names).isSubset(of: Templates.fingers), Set(names).count == names.count else { throw .malformed }
         // An enrolment that is done is told before that answer.
         if !isClaimed { try hearAll() }

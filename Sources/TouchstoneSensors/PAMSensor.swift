@@ -67,12 +67,14 @@ package final class PAMSensor: Sensor {
         }
         return .enrolled(
             SensorEnrolment(
-                reader: service, fingers: [.init(name: service, identity: Data("pam \(service)".utf8))],
+                reader: SensorReader(name: service),
+                fingers: [.init(name: service, identity: Data("pam \(service)".utf8))],
                 areTemplatesRead: false))
     }
 
     private func serve(_ owner: any SensorOwner) {
-        guard let program, let awaited = owner.awaitedTouch, !owner.isLockScreen(awaited) else {
+        guard let program, let awaited = owner.awaitedTouch, !owner.isLockScreen(awaited)
+        else {
             wakeup.wait(nil)
             return wakeup.clear()
         }
