@@ -135,6 +135,7 @@ final class FprintdReader {
     private static let noDevice = Name.error + "NoSuchDevice"
     /// No name of fprintd's: there is a reader, and not the one that the enrolled fingers are of.
     private static let otherReader = "io.touchstone.OtherReader"
+    private static let unknownOwner = "io.touchstone.UnknownOwner"
 
     private static func problem(of failure: MessageBus.Failure) -> DeviceInterface.SensorProblem {
         switch failure {
@@ -143,6 +144,7 @@ final class FprintdReader {
         case .refused(denied), .refused("org.freedesktop.DBus.Error.AccessDenied"): .notAllowed
         case .refused(noDevice): .noReader
         case .refused(otherReader): .otherReader
+        case .refused(unknownOwner): .unknownOwner
         case .refused(let name): name.hasPrefix(Name.error) ? .notAnswering : .noService
         }
     }
@@ -198,6 +200,7 @@ final class FprintdReader {
     /// The object path of the reader.
     private func resolved() throws(MessageBus.Failure) -> String {
         let (bus, service) = try connected()
+        guard UserName.own != nil else { throw .refused(Self.unknownOwner) }
         let known = owner.knownReader
         // With nobody enrolled it is whichever is the default now.
         if let device, isClaimed || known == reader { return device }

@@ -68,7 +68,7 @@ package final class SessionWatch: Sendable {
         ] { try bus.match(rule, within: Limits.answer) }
         guard bus.owner(of: Name.service) != nil else { throw .disconnected }
         begins()
-        report("locks with the sessions of \(UserName.own)")
+        report("locks with the sessions of \(UserName.own ?? "every user: user \(UserName.id) is not in /etc/passwd")")
         while true {
             guard let signal = try bus.next(before: nil, or: -1) else { continue }
             if bus.takeLoss() { lock() }
@@ -93,8 +93,8 @@ package final class SessionWatch: Sendable {
     }
 
     private func isOwners(_ session: String, _ bus: MessageBus) throws(MessageBus.Failure) -> Bool {
-        guard let name = try property("Name", of: session, bus) else { return true }
-        return name == UserName.own
+        guard let owner = UserName.own, let name = try property("Name", of: session, bus) else { return true }
+        return name == owner
     }
 
     /// nil where it is not to be had: the session may be gone.

@@ -25,6 +25,8 @@ package enum DeviceInterface {
         case noReader
         /// Another is plugged in, and not the one that the enrolled fingers are of.
         case otherReader
+        /// The owner's name is not in /etc/passwd, so that nobody can be recognised by it.
+        case unknownOwner
         /// The service does not let this user have the reader.
         case notAllowed
         /// The service answers too late, or nothing that can be understood.
