@@ -19,6 +19,8 @@ let package = Package(
         // The sample app, here only to be built with the same web server, once.
         .package(path: "../Examples/Chores"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        // What is typed is sealed on its way from the page; touchstone has it already.
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -28,6 +30,7 @@ let package = Package(
             name: "touchstone-simulator",
             dependencies: [
                 .product(name: "TouchstoneDevice", package: "touchstone"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -21,6 +21,7 @@ let package = Package(
                 .product(name: "LocalAuthentication", package: "touchstone"),
                 .product(name: "CryptoKit", package: "touchstone"),
                 .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             resources: [

@@ -47,12 +47,11 @@ extension AuthenticationService {
         do {
             guard try isOwner(call.connection, of: request.context) else { throw Self.failed(.invalidContext) }
             let app = try call.connection.identity().identifier
-            // The lock is held over the call so that no event comes before its ticket is known. The call answers at once.
-            let isDone = try state.withLock { state in
+            let isDone = try turn.withLock { _ in
                 let reply = try enclave.call(
                     EnclaveInterface.SetCredential.self,
                     .init(context: request.context, app: app, credential: request.credential))
-                if let ticket = reply.ticket { state.credentials[ticket] = answer }
+                if let ticket = reply.ticket { state.withLock { $0.credentials[ticket] = answer } }
                 return reply.ticket == nil
             }
             if isDone { answer(.success(())) }
@@ -118,13 +117,17 @@ extension AuthenticationService {
     ///
     /// - Returns: How the evaluation ends; nil where the prompt goes on, asking for the application password.
     func askForPassword(_ identifier: String) -> Result<Void, Failed>? {
-        state.withLock { state in
+        let app = state.withLock { state in
+            state.evaluation.flatMap {
+                $0.identifier == identifier && $0.password == .afterProofs ? $0.app : nil
+            }
+        }
+        guard let app else { return .success(()) }
+        // EV-52: it may have locked since the last proof; a lock after this answer is told by an event after this one.
+        guard let facts = try? facts(app), !facts.isLocked else { return .failure(Self.failed(.systemCancel)) }
+        return state.withLock { state in
             guard var running = state.evaluation, running.identifier == identifier, running.password == .afterProofs
             else { return .success(()) }
-            // EV-52: it may have locked since the last proof.
-            guard let facts = try? facts(running.app), !facts.isLocked else {
-                return .failure(Self.failed(.systemCancel))
-            }
             running.password = .waiting
             running.prompt.phase = .applicationPassword
             running.prompt.context = running.context
@@ -150,21 +153,32 @@ extension AuthenticationService {
 
     /// Takes what the owner typed; whether it is right shows when an item is opened with it.
     func enterPassword(_ sealed: SealedPasscode, prompt: String) throws -> Empty {
-        // The lock is held over the call so that no event comes before its ticket is known. The call answers at once.
-        let isTaken = try state.withLock { state in
-            guard let running = state.evaluation, running.identifier == prompt else {
-                throw AgentInterface.NoSuchPrompt()
+        let isTaken = try turn.withLock { _ in
+            let running = try state.withLock { state in
+                guard let running = state.evaluation, running.identifier == prompt else {
+                    throw AgentInterface.NoSuchPrompt()
+                }
+                guard running.password == .waiting else { throw DeviceInterface.Refused(.busy) }
+                state.evaluation?.password = .entered
+                return running
             }
-            guard running.password == .waiting else { throw DeviceInterface.Refused(.busy) }
-            // The app has guessed wrong in the meantime.
-            guard try credential(of: running.context, running.app).retryAfterSeconds == nil else { return false }
-            let reply = try enclave.call(
-                EnclaveInterface.SetCredential.self,
-                .init(context: running.context, app: running.app.identifier, credential: sealed))
-            guard let ticket = reply.ticket else { throw DeviceInterface.Refused(.unreadablePasscode) }
-            state.evaluation?.password = .entered
-            state.credentials[ticket] = { [self] result in passwordStretched(running, result) }
-            return true
+            do {
+                // The app has guessed wrong in the meantime.
+                guard try credential(of: running.context, running.app).retryAfterSeconds == nil else { return false }
+                let reply = try enclave.call(
+                    EnclaveInterface.SetCredential.self,
+                    .init(context: running.context, app: running.app.identifier, credential: sealed))
+                guard let ticket = reply.ticket else { throw DeviceInterface.Refused(.unreadablePasscode) }
+                state.withLock {
+                    $0.credentials[ticket] = { [self] result in passwordStretched(running, result) }
+                }
+                return true
+            } catch {
+                state.withLock { state in
+                    if state.evaluation?.identifier == prompt { state.evaluation?.password = .waiting }
+                }
+                throw error
+            }
         }
         if !isTaken { cancel(prompt, .authenticationFailed) }
         return Empty()

@@ -16,6 +16,11 @@ package final class AuthenticationService: Sendable {
     private let now: @Sendable () -> Double
     let schedule: @Sendable (Double, @escaping @Sendable () -> Void) -> Void
     let state = Mutex(State())
+    /// Held over each call to the enclave whose answer names what its events will be of, and passed by each event: so that none of them
+    /// comes before that name is known.
+    ///
+    /// The state's own lock is not held over calls: one may have to wait behind another that looks at the sensor.
+    let turn = Mutex(())
 
     struct State {
         /// The contexts of each connection that made some: they end with it.
@@ -33,6 +38,19 @@ package final class AuthenticationService: Sendable {
         var environmentWatchers: [ObjectIdentifier: EnvironmentWatcher] = [:]
         /// Where the application password that a context has, or had, came from.
         var passwords: [String: PasswordSource] = [:]
+
+        /// Who would show a prompt of this app's now.
+        func agent(for app: AppIdentity) throws -> ConnectedAgent {
+            // EV-05
+            guard !backgroundApps.contains(app.identifier.spelling) else {
+                throw Failed(.notInteractive, "Caller is not running foreground.")
+            }
+            guard let agent = agents.first else {
+                throw Failed(
+                    .notInteractive, "User interaction required: start an agent with `touchstone agent`.")
+            }
+            return agent
+        }
     }
 
     typealias Failed = AuthenticationInterface.Failed
@@ -208,6 +226,7 @@ package final class AuthenticationService: Sendable {
     /// EV-50: what runs on the context ends with -9.
     private func forget(_ context: String) throws {
         contexts.remove(context)
+        waitForTurn()
         let running = state.withLock { state -> RunningEvaluation? in
             state.passwords[context] = nil
             return state.evaluation?.context == context ? state.evaluation : nil
@@ -328,38 +347,51 @@ package final class AuthenticationService: Sendable {
         reply: @escaping @Sendable (Result<Void, AuthenticationInterface.Failed>) -> Void
     ) throws -> String {
         let biometryType = try facts(app).biometryType
-        // The lock is held over the call so that no event of the new evaluation comes before it is known. The call answers at once.
-        let (new, old) = try state.withLock { state -> (RunningEvaluation, RunningEvaluation?) in
-            // EV-05
-            guard !state.backgroundApps.contains(app.identifier.spelling) else {
-                throw AuthenticationInterface.Failed(.notInteractive, "Caller is not running foreground.")
+        var abandoned: String?
+        let (new, old): (RunningEvaluation, RunningEvaluation?)
+        do {
+            (new, old) = try turn.withLock { _ in
+                let replaced = try state.withLock { state in
+                    _ = try state.agent(for: app)
+                    return state.evaluation?.identifier
+                }
+                let begun =
+                    password == .waiting
+                    ? try beginWithoutProof(endingOf: replaced)
+                    : try beginWithProofs(requirement, context: context, app: app, options: options)
+                do {
+                    return try state.withLock { state in
+                        // The app or the agent may have gone since.
+                        var new = RunningEvaluation(
+                            identifier: begun.evaluation, context: context, app: app, subject: subject, origin: origin,
+                            password: password, options: options, biometryType: biometryType,
+                            agent: try state.agent(for: app), reply: reply,
+                            prompt: AgentInterface.Prompt(
+                                begun.evaluation, app: app, subject: subject, options: options,
+                                biometryType: biometryType, progress: begun.progress),
+                            since: now())
+                        new.prompt.origin = origin
+                        if password == .waiting {
+                            new.prompt.context = context
+                            new.prompt.wrongPasscode = state.isPasswordWrong(context, for: subject.passwordControl)
+                        }
+                        let old = state.evaluation
+                        state.evaluation = new
+                        if let old { show(.dismissed, old) }
+                        show(.show, new)
+                        expectConfirmation(of: new)
+                        return (new, old)
+                    }
+                } catch {
+                    abandoned = replaced
+                    _ = try? enclave.call(EnclaveInterface.EndEvaluation.self, .init(evaluation: begun.evaluation))
+                    throw error
+                }
             }
-            guard let agent = state.agents.first else {
-                throw AuthenticationInterface.Failed(
-                    .notInteractive, "User interaction required: start an agent with `touchstone agent`.")
-            }
-            let old = state.evaluation
-            let begun =
-                password == .waiting
-                ? try beginWithoutProof(endingOf: old?.identifier)
-                : try beginWithProofs(requirement, context: context, app: app, options: options)
-            var new = RunningEvaluation(
-                identifier: begun.evaluation, context: context, app: app, subject: subject, origin: origin,
-                password: password, options: options, biometryType: biometryType, agent: agent, reply: reply,
-                prompt: AgentInterface.Prompt(
-                    begun.evaluation, app: app, subject: subject, options: options, biometryType: biometryType,
-                    progress: begun.progress),
-                since: now())
-            new.prompt.origin = origin
-            if password == .waiting {
-                new.prompt.context = context
-                new.prompt.wrongPasscode = state.isPasswordWrong(context, for: subject.passwordControl)
-            }
-            state.evaluation = new
-            if let old { show(.dismissed, old) }
-            show(.show, new)
-            expectConfirmation(of: new)
-            return (new, old)
+        } catch {
+            // The enclave has ended it for the one that came to nothing.
+            if let abandoned { cancel(abandoned, .systemCancel, "Canceled by another authentication.") }
+            throw error
         }
         old?.reply(.failure(.init(.systemCancel, "Canceled by another authentication.")))
         return new.identifier
@@ -418,6 +450,7 @@ package final class AuthenticationService: Sendable {
 
     /// Takes one event of the enclave's.
     package func handle(_ event: EnclaveInterface.WatchEvents.Reply) {
+        waitForTurn()
         if let ticket = event.ticket {
             let reply = state.withLock { $0.credentials.removeValue(forKey: ticket) }
             reply?(event.outcome == .succeeded ? .success(()) : .failure(Self.failed(.authenticationFailed)))
@@ -448,6 +481,7 @@ package final class AuthenticationService: Sendable {
 
     /// The enclave is gone: whoever waits hears of it now.
     package func enclaveLost() {
+        waitForTurn()
         let (running, credentials) = state.withLock { state in
             defer { state.credentials = [:] }
             return (state.evaluation?.identifier, state.credentials)
@@ -478,6 +512,9 @@ package final class AuthenticationService: Sendable {
             if let running = state.evaluation { show(.show, running) }
         }
     }
+
+    /// Returns once what was being begun with the enclave is known here.
+    private func waitForTurn() { turn.withLock { _ in } }
 
     /// The code with the words that Apple's framework logs beside it (A.5).
     static func failed(_ code: AuthenticationFailure) -> AuthenticationInterface.Failed {

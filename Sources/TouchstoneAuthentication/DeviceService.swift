@@ -96,6 +96,9 @@ package final class DeviceService: Sendable {
             .deferred(DeviceInterface.SetEraseData.self) { [self] request, call in
                 redeem(call) { try enclave.call(EnclaveInterface.SetEraseData.self, request) }
             },
+            .deferred(DeviceInterface.ForgetReader.self) { [self] request, call in
+                redeem(call) { try enclave.call(EnclaveInterface.ForgetReader.self, request) }
+            },
             owner(DeviceInterface.ListFaceIDPermissions.self) { [self] in
                 try enclave.call(EnclaveInterface.ListFaceIDPermissions.self, $0)
             },

@@ -15,6 +15,8 @@ extension Enclave {
         var failures = 0
         /// What the sensor asks of the owner.
         var hint: AgentInterface.SensorHint?
+        /// Whether the sensor could not be had for a time: a finger may help later, the owner need not wait for that.
+        var wasSensorMissed = false
         /// No more biometry in this evaluation: its limit is reached, or the owner chose the passcode.
         var isBiometryOver = false
         var nonce: Data
@@ -169,12 +171,12 @@ extension Enclave {
     }
 
     func progress(of evaluation: Evaluation, now: Double) -> EnclaveInterface.Progress {
-        // EV-15, EV-16: Touch ID offers the fallback after one non-match, Face ID after two.
+        // EV-15, EV-16: Touch ID offers the fallback after one non-match, Face ID after two; DEC-062: and where the sensor was missed.
         let needed = state.biometryType == .touchID ? 1 : 2
         return EnclaveInterface.Progress(
             phase: evaluation.phase, fallbackIsPasscode: fallbackIsPasscode(evaluation),
             isFallbackOffered: evaluation.phase == .fallback
-                || (evaluation.phase == .biometry && evaluation.failures >= needed),
+                || (evaluation.phase == .biometry && (evaluation.failures >= needed || evaluation.wasSensorMissed)),
             failures: evaluation.failures, nonce: evaluation.nonce,
             retryAfterSeconds: evaluation.phase == .passcode ? passcodeRetryAfter(now: now) : nil,
             wrongPasscode: evaluation.wrongPasscode, passcodeKind: passcodeKind,

@@ -12,6 +12,7 @@ struct PasscodeJob: Sendable {
         case change(PasscodeKind)
         case eraseData(Bool)
         case backup(BackupSession)
+        case forgetReader
     }
 
     var purpose: Purpose

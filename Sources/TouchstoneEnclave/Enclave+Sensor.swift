@@ -1,5 +1,6 @@
 import Foundation
 import TouchstoneCore
+import TouchstoneMemory
 
 /// What the device's own sensor tells; it says what it saw, and every rule about it is the enclave's.
 extension Enclave {
@@ -41,14 +42,21 @@ extension Enclave {
         case .hint(let hint, let awaited):
             guard let evaluation, awaited == awaitedTouch(now: now), evaluation.hint != hint else { return [] }
             self.evaluation?.hint = hint
+            // It stays offered: a button that comes and goes with the reader is pressed too late.
+            if [.readerBusy, .readerFailed].contains(hint) { self.evaluation?.wasSensorMissed = true }
             return progressEvent(now: now)
         }
     }
 
     /// DS-03, AC-50: whatever changed the set, and with whichever program.
     private mutating func take(_ enrolment: SensorEnrolment) {
+        // DEC-062: who is enrolled with another reader says nothing of who is with this one.
+        guard knownReader == nil || knownReader == enrolment.reader else {
+            sensor?.problem = .otherReader
+            return
+        }
         sensor?.problem = nil
-        sensor?.name = enrolment.reader
+        sensor?.name = enrolment.reader.name
         sensor?.areTemplatesRead = enrolment.areTemplatesRead
         // AC-53: what cannot be read just now is not another set. Where nobody is enrolled there is nothing to read.
         let isUnread = !enrolment.areTemplatesRead && !enrolment.fingers.isEmpty
@@ -62,6 +70,8 @@ extension Enclave {
         let new = enrolment.fingers
             .map { EnclaveState.Template(name: $0.name, digest: digest(of: Sample($0.identity))) }
             .sorted { $0.name < $1.name }
+        let reader = new.isEmpty ? nil : enrolment.reader
+        if state.reader != reader { state.reader = reader }
         guard new != old || enrolment.isRenewed else { return }
         if old.isEmpty { state.database.identifier = UUID() }
         state.templates = new
@@ -72,6 +82,31 @@ extension Enclave {
             note(LogFact(event: .biometryRemoved, factors: biometryFactor))
         }
         enrolmentChanged()
+    }
+
+    /// The reader that the enrolled fingers are of.
+    var knownReader: SensorReader? { isEnrolled ? state.reader : nil }
+
+    /// Takes the owner's passcode for moving to another reader: never a finger (PC-22).
+    mutating func forgetReader(_ request: EnclaveInterface.ForgetReader.Parameters, now: Double)
+        throws(DeviceInterface.Refused) -> PasscodeJob
+    {
+        guard state.sensor != nil else { throw .init(.noSensor) }
+        let secret = try Self.passcodes(in: openSetting(request.passcode, for: .forgetReader), count: 1)[0]
+        return PasscodeJob(purpose: .forgetReader, current: try begin(secret, now: now))
+    }
+
+    /// Ends that job: nobody is enrolled, and whichever reader is there next is the one.
+    mutating func finishForgettingReader(ticket: String, key: SecretBytes, now: Double) -> [EnclaveEvent] {
+        guard finish(guess: key, now: now, asked: "forget-reader") != nil else { return [rejected(ticket, now: now)] }
+        let done = EnclaveEvent(ticket: ticket, outcome: .succeeded)
+        guard isEnrolled else { return [done] }
+        (state.reader, state.areTemplatesRead, state.templates) = (nil, false, [])
+        // What was seen was of the reader that is forgotten, or that it is not there.
+        sensor?.problem = nil
+        note(LogFact(event: .biometryRemoved, asked: "forget-reader", factors: [.passcode]))
+        enrolmentChanged()
+        return [done] + biometryEnded(now: now)
     }
 
     /// Goes on without the sensor where an evaluation waits for it and it can help no more.

@@ -320,6 +320,9 @@ package final class EnclaveHost: Sendable {
         case .eraseData(let isOn):
             guard let currentKey else { return }
             try judge { $0.finishEraseData(isOn, ticket: ticket, key: currentKey, now: $1) }
+        case .forgetReader:
+            guard let currentKey else { return }
+            try judge { $0.finishForgettingReader(ticket: ticket, key: currentKey, now: $1) }
         case .change(let kind):
             var new: (key: SecretBytes, salt: Data, cost: PasscodeCost)?
             var gate: PasscodeGate?
@@ -381,6 +384,8 @@ extension EnclaveHost {
 
 extension EnclaveHost: SensorOwner {
     package var awaitedTouch: String? { read { $0.awaitedTouch(now: $1) } }
+
+    package var knownReader: SensorReader? { read { enclave, _ in enclave.knownReader } }
 
     package func isLockScreen(_ awaited: String) -> Bool { awaited == Enclave.lockScreen }
 

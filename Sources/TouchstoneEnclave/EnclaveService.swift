@@ -137,6 +137,13 @@ package struct EnclaveService: Sendable {
                 }
                 return .init(ticket: ticket)
             },
+            .method(EnclaveInterface.ForgetReader.self) { request, _ in
+                let ticket = Enclave.freshIdentifier()
+                try host.derive(ticket: ticket) { (enclave, now) throws(DeviceInterface.Refused) in
+                    try enclave.forgetReader(request, now: now)
+                }
+                return .init(ticket: ticket)
+            },
             .method(EnclaveInterface.Lock.self) { request, _ in
                 try host.change {
                     (Empty(), $0.lock(requiresPasscode: request.requiresPasscode ?? false, now: $1))

@@ -56,6 +56,8 @@ struct EnclaveState: Codable, Equatable {
     var templates: [Template] = []
     /// Whether the digests of `templates` are of a sensor's own templates, and not of their names; absent: no.
     var areTemplatesRead: Bool?
+    /// The reader that `templates` are of; absent where there are none, and in a file of before that was kept.
+    var reader: SensorReader?
     var database: EnrolmentDatabase
     /// Oldest answer first; nil in a file that was written before there were any.
     var faceIDPermissions: [DeviceInterface.FaceIDPermission]?

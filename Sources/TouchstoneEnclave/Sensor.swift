@@ -47,6 +47,8 @@ package protocol SensorOwner: AnyObject, Sendable {
     var awaitedTouch: String? { get }
     /// Whether that is the lock screen, which is there for as long as the owner is away.
     func isLockScreen(_ awaited: String) -> Bool
+    /// The reader that the enrolled fingers are of; nil where none is enrolled, or that is not known: then any reader will do.
+    var knownReader: SensorReader? { get }
     /// Returns whether it was kept: otherwise it has no effect, and who is enrolled is to be told again.
     @discardableResult
     func hear(_ report: SensorReport) -> Bool
@@ -63,6 +65,19 @@ package enum SensorReport: Hashable, Sendable {
     case hint(AgentInterface.SensorHint?, for: String)
 }
 
+/// Which reader a sensor is, as far as its service tells: two of the same model are the same.
+package struct SensorReader: Codable, Hashable, Sendable {
+    /// What it calls itself.
+    package var name: String
+    /// How a finger is laid on it: fprintd's `press` or `swipe`; empty where that is not told.
+    package var scanType: String
+
+    package init(name: String, scanType: String = "") {
+        self.name = name
+        self.scanType = scanType
+    }
+}
+
 /// Who is enrolled with a sensor.
 package struct SensorEnrolment: Hashable, Sendable {
     package struct Finger: Hashable, Sendable {
@@ -75,14 +90,13 @@ package struct SensorEnrolment: Hashable, Sendable {
         }
     }
 
-    /// What the sensor calls itself.
-    package var reader: String
+    package var reader: SensorReader
     package var fingers: [Finger]
     package var areTemplatesRead: Bool
     /// Something was enrolled that `fingers` may not show.
     package var isRenewed: Bool
 
-    package init(reader: String, fingers: [Finger], areTemplatesRead: Bool, isRenewed: Bool = false) {
+    package init(reader: SensorReader, fingers: [Finger], areTemplatesRead: Bool, isRenewed: Bool = false) {
         self.reader = reader
         self.fingers = fingers
         self.areTemplatesRead = areTemplatesRead

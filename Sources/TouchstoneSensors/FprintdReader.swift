@@ -28,7 +28,7 @@ final class FprintdReader {
         static let opening = 6.0
         /// A reader that is held by another program is asked for again.
         static let busy = 0.3
-        /// What has failed is tried again.
+        /// Between two touches that the reader could not read.
         static let failed = 0.3
         /// For so long while a finger is awaited, before the passcode is asked for instead.
         static let patience = 3.0
@@ -39,6 +39,8 @@ final class FprintdReader {
         static let asleep = 30.0
         /// Errors of the reader's in a row, a number.
         static let errors = 5
+        /// Readers that are looked at for the known one, a number.
+        static let readers = 8
     }
 
     /// What a reader without fault ends a touch with.
@@ -55,14 +57,16 @@ final class FprintdReader {
     private var service: String?
     /// The object path of the reader.
     private var device: String?
-    private var reader = ""
+    private var reader = SensorReader(name: "")
     private var isClaimed = false
     /// Who is enrolled may have changed.
     private var isLookDue = true
     private var isRenewed = false
     /// Who was enrolled when that was last told, and the templates then; nil after a fault.
     private var known: (enrolment: SensorEnrolment, digests: [String: Data]?)?
-    private var failingSince: Double?
+    private var failing = Backoff()
+    /// When this verification began to look.
+    private var lookingSince: Double?
     /// The machine is about to sleep, or did not say yet that it woke: fprintd has stopped the reader, and takes nothing back of it.
     private var asleepSince: Double?
     private var lastHint = -Double.infinity
@@ -79,7 +83,7 @@ final class FprintdReader {
         while true {
             do throws(MessageBus.Failure) {
                 try serve()
-                failingSince = nil
+                failing.reset()
             } catch {
                 recover(from: error)
             }
@@ -88,6 +92,8 @@ final class FprintdReader {
 
     /// One round: what is asked for, or the wait for it.
     private func serve() throws(MessageBus.Failure) {
+        // Who is enrolled may have been told by what was lost.
+        if bus?.takeLoss() == true { isLookDue = true }
         if isLookDue || sensor.hasLookers { try look() }
         if let awaited = owner.awaitedTouch { return try watch(for: awaited) }
         guard let bus else { return pause(nil) }
@@ -107,12 +113,16 @@ final class FprintdReader {
             // A late answer is not taken for the next one's.
             bus = nil
         }
-        let began = failingSince ?? MonotonicClock.now
-        failingSince = began
-        let isPatient = isAsleep || MonotonicClock.now - began < Limits.patience
+        let now = MonotonicClock.now
+        // One that had looked for so long worked: that it can be claimed again and again is no sign of it.
+        if let lookingSince, now - lookingSince >= Limits.patience { failing.reset() }
+        lookingSince = nil
+        let seconds = failing.fail(at: now)
+        let isPatient = isAsleep || now - (failing.since ?? now) < Limits.patience
         if let awaited = owner.awaitedTouch, isPatient, failure != .refused(Self.denied) {
             owner.hear(.hint(.readerFailed, for: awaited))
-            return pause(Limits.failed)
+            // Who waits for a look would have it fail again at once.
+            return pause(seconds, heedsLookers: false)
         }
         isLookDue = false
         sensor.takeLookers()
@@ -123,6 +133,9 @@ final class FprintdReader {
 
     private static let denied = Name.error + "PermissionDenied"
     private static let noDevice = Name.error + "NoSuchDevice"
+    /// No name of fprintd's: there is a reader, and not the one that the enrolled fingers are of.
+    private static let otherReader = "io.touchstone.OtherReader"
+    private static let unknownOwner = "io.touchstone.UnknownOwner"
 
     private static func problem(of failure: MessageBus.Failure) -> DeviceInterface.SensorProblem {
         switch failure {
@@ -130,15 +143,17 @@ final class FprintdReader {
         case .late, .malformed: .notAnswering
         case .refused(denied), .refused("org.freedesktop.DBus.Error.AccessDenied"): .notAllowed
         case .refused(noDevice): .noReader
+        case .refused(otherReader): .otherReader
+        case .refused(unknownOwner): .unknownOwner
         case .refused(let name): name.hasPrefix(Name.error) ? .notAnswering : .noService
         }
     }
 
     /// Waits so long, or until somebody wants something else: forever where nil.
-    private func pause(_ seconds: Double?) {
+    private func pause(_ seconds: Double?, heedsLookers: Bool = true) {
         let awaited = owner.awaitedTouch
         let deadline = seconds.map { MonotonicClock.now + $0 }
-        while !sensor.hasLookers, owner.awaitedTouch == awaited {
+        while !heedsLookers || !sensor.hasLookers, owner.awaitedTouch == awaited {
             let left = deadline.map { $0 - MonotonicClock.now }
             if let left, left <= 0 { return }
             wakeup.wait(left)
@@ -154,62 +169,85 @@ final class FprintdReader {
         if bus == nil {
             service = nil
             let bus = try MessageBus(path: path, within: Limits.connecting)
+            for name in [Name.service, Name.logind] { try bus.follow(name, within: Limits.answer) }
             for rule in [
                 "type='signal',sender='\(Name.service)',interface='\(Name.device)'",
-                "type='signal',sender='\(Name.bus)',member='NameOwnerChanged',arg0='\(Name.service)'",
                 "type='signal',sender='\(Name.logind)',member='PrepareForSleep'",
-            ] {
-                try bus.call(Name.bus, "/org/freedesktop/DBus", Name.bus, "AddMatch", [rule], within: Limits.answer)
-            }
+            ] { try bus.match(rule, within: Limits.answer) }
             self.bus = bus
             asleepSince = nil
         }
         guard let bus else { throw .disconnected }
-        do throws(MessageBus.Failure) {
-            service = try ownerOfName(Name.service, on: bus)
-        } catch {
-            guard error == .refused("org.freedesktop.DBus.Error.NameHasNoOwner") else { throw error }
+        service = try bus.findOwner(of: Name.service, within: Limits.answer)
+        if service == nil {
             try slowly { () throws(MessageBus.Failure) in
                 try bus.call(
                     Name.bus, "/org/freedesktop/DBus", Name.bus, "StartServiceByName", [Name.service], number: 0,
                     within: Limits.starting)
             }
-            service = try ownerOfName(Name.service, on: bus)
+            service = try bus.findOwner(of: Name.service, within: Limits.answer)
         }
         device = nil
-        guard let service else { throw .malformed }
-        // Whose name it is that answer tells; who was enrolled before it, those that had the name until then.
-        let signals = bus.takeKeptSignals()
-        let services = signals.filter(isOwnerChange).flatMap { $0.texts.dropFirst() } + [service]
-        for signal in signals {
-            if services.contains(signal.sender) { hearEnrolment(signal) }
-            try hearSleep(signal)
+        guard let service else { throw .refused("org.freedesktop.DBus.Error.NameHasNoOwner") }
+        // Whose name it is that answer tells; what was said before it is the word of those that had the name until then.
+        for signal in bus.takeKeptSignals() {
+            hearEnrolment(signal)
+            hearSleep(signal)
         }
         return (bus, service)
-    }
-
-    /// The connection that a name is of.
-    private func ownerOfName(_ name: String, on bus: MessageBus) throws(MessageBus.Failure) -> String {
-        let answer = try bus.call(
-            Name.bus, "/org/freedesktop/DBus", Name.bus, "GetNameOwner", [name], within: Limits.answer)
-        guard answer.count == 1, answer[0].hasPrefix(":") else { throw .malformed }
-        return answer[0]
     }
 
     /// The object path of the reader.
     private func resolved() throws(MessageBus.Failure) -> String {
         let (bus, service) = try connected()
-        if let device { return device }
-        let answer = try slowly { () throws(MessageBus.Failure) in
-            try bus.call(
-                service, "/net/reactivated/Fprint/Manager", Name.manager, "GetDefaultDevice", within: Limits.opening)
+        guard UserName.own != nil else { throw .refused(Self.unknownOwner) }
+        let known = owner.knownReader
+        // With nobody enrolled it is whichever is the default now.
+        if let device, isClaimed || known == reader { return device }
+        let method = known == nil ? "GetDefaultDevice" : "GetDevices"
+        let paths = try slowly { () throws(MessageBus.Failure) in
+            try bus.call(service, "/net/reactivated/Fprint/Manager", Name.manager, method, within: Limits.opening)
         }
-        guard answer.count == 1, answer[0].hasPrefix("/") else { throw .malformed }
-        let name = try bus.call(
-            service, answer[0], "org.freedesktop.DBus.Properties", "Get", [Name.device, "name"], within: Limits.answer)
-        reader = name.first.map { String($0.prefix(64)) } ?? ""
-        device = answer[0]
-        return answer[0]
+        guard paths.count <= Limits.readers, paths.allSatisfy({ $0.hasPrefix("/") }) else { throw .malformed }
+        guard !paths.isEmpty else { throw .refused(Self.noDevice) }
+        var readers: [(path: String, reader: SensorReader)] = []
+        for path in paths {
+            readers.append(
+                (
+                    path,
+                    SensorReader(name: try property("name", of: path), scanType: try property("scan-type", of: path))
+                ))
+        }
+        if let known { readers.removeAll { $0.reader != known } }
+        guard var found = readers.first else { throw .refused(Self.otherReader) }
+        // Of two of the same model it is the one that somebody is enrolled with.
+        if readers.count > 1 {
+            for candidate in readers where try !fingers(of: candidate.path).isEmpty {
+                found = candidate
+                break
+            }
+        }
+        (device, reader) = found
+        return found.path
+    }
+
+    private func property(_ name: String, of device: String) throws(MessageBus.Failure) -> String {
+        let (bus, service) = try connected()
+        let answer = try bus.call(
+            service, device, "org.freedesktop.DBus.Properties", "Get", [Name.device, name], within: Limits.answer)
+        return answer.first.map { String($0.prefix(64)) } ?? ""
+    }
+
+    /// The names of the owner's fingers that are enrolled with a reader.
+    private func fingers(of device: String) throws(MessageBus.Failure) -> [String] {
+        let (bus, service) = try connected()
+        do throws(MessageBus.Failure) {
+            return try bus.call(
+                service, device, Name.device, "ListEnrolledFingers", [UserName.claimed], within: Limits.answer)
+        } catch {
+            guard error == .refused(Name.error + "NoEnrolledPrints") else { throw error }
+            return []
+        }
     }
 
     @discardableResult
@@ -233,11 +271,6 @@ final class FprintdReader {
         return try body()
     }
 
-    private func isOwnerChange(_ signal: MessageBus.Signal) -> Bool {
-        signal.name == "\(Name.bus).NameOwnerChanged" && signal.sender == MessageBus.driver && signal.texts.count == 3
-            && signal.texts[0] == Name.service
-    }
-
     /// Hears what came until now.
     private func hearAll() throws(MessageBus.Failure) {
         for signal in try bus?.takeSignals() ?? [] { try hear(signal) }
@@ -245,7 +278,7 @@ final class FprintdReader {
 
     /// Takes note of what is no verdict.
     private func hear(_ signal: MessageBus.Signal) throws(MessageBus.Failure) {
-        if isOwnerChange(signal), signal.texts[2] != service ?? "" {
+        if signal.changedName == Name.service, signal.texts[2] != service ?? "" {
             service = signal.texts[2].isEmpty ? nil : signal.texts[2]
             device = nil
             if service != nil { isLookDue = true }
@@ -254,13 +287,15 @@ final class FprintdReader {
             isClaimed = false
             throw .refused("org.freedesktop.DBus.Error.NameHasNoOwner")
         }
-        if signal.sender == service { hearEnrolment(signal) }
-        try hearSleep(signal)
+        hearEnrolment(signal)
+        hearSleep(signal)
     }
 
     /// AC-50: takes note of an enrolment's end, as a service of fprintd's name tells it.
     private func hearEnrolment(_ signal: MessageBus.Signal) {
-        guard signal.name == "\(Name.device).EnrollStatus", signal.flag == true else { return }
+        guard signal.service == Name.service, signal.name == "\(Name.device).EnrollStatus", signal.flag == true else {
+            return
+        }
         isLookDue = true
         if signal.texts == ["enroll-completed"] { isRenewed = true }
     }
@@ -270,20 +305,13 @@ final class FprintdReader {
     private var isAsleep: Bool { asleepSince.map { MonotonicClock.now - $0 < Limits.asleep } ?? false }
 
     /// Takes logind's word, and nobody else's, that the machine will sleep or woke.
-    private func hearSleep(_ signal: MessageBus.Signal) throws(MessageBus.Failure) {
-        guard signal.name == "\(Name.logind).Manager.PrepareForSleep", let willSleep = signal.flag, let bus else {
-            return
-        }
-        do throws(MessageBus.Failure) {
-            guard try ownerOfName(Name.logind, on: bus) == signal.sender else { return }
-        } catch {
-            // There is no logind.
-            guard case .refused = error else { throw error }
-            return
-        }
+    private func hearSleep(_ signal: MessageBus.Signal) {
+        guard signal.service == Name.logind, signal.name == "\(Name.logind).Manager.PrepareForSleep",
+            let willSleep = signal.flag
+        else { return }
         asleepSince = willSleep ? MonotonicClock.now : nil
         // What failed, failed of that.
-        failingSince = nil
+        failing.reset()
     }
 
     /// Waits until the reader can be used: a verification that sleep ended begins anew, and whoever is awaited still is.
@@ -330,33 +358,33 @@ final class FprintdReader {
     {
         if !isClaimed {
             try hearAll()
-            // fprintd ends when nobody needs it, and is not started to say who is enrolled: without it nobody enrols, and whoever
-            // exchanges files is seen.
-            if bus != nil, service == nil, var known, templates.digests() == known.digests {
-                known.enrolment.isRenewed = isRenewed && !known.enrolment.areTemplatesRead
-                return known
-            }
+            if let remembered { return remembered }
         }
         do throws(MessageBus.Failure) {
             return try enrolment()
         } catch {
-            guard error == .refused("org.freedesktop.DBus.Error.UnknownObject"), !isClaimed else { throw error }
+            guard !isClaimed, case .refused = error else { throw error }
+            // It ended before it could answer.
+            try hearAll()
+            if let remembered { return remembered }
+            guard error == .refused("org.freedesktop.DBus.Error.UnknownObject") else { throw error }
             // Another reader came since, or another fprintd.
             device = nil
             return try enrolment()
         }
     }
 
+    /// Who was enrolled when fprintd ended, as it does when nobody needs it: it is not started to say so.
+    ///
+    /// Without it nobody enrols, and whoever exchanges files is seen: nil then, and where it goes on.
+    private var remembered: (enrolment: SensorEnrolment, digests: [String: Data]?)? {
+        guard bus != nil, service == nil, var known, templates.digests() == known.digests else { return nil }
+        known.enrolment.isRenewed = isRenewed && !known.enrolment.areTemplatesRead
+        return known
+    }
+
     private func enrolment() throws(MessageBus.Failure) -> (enrolment: SensorEnrolment, digests: [String: Data]?) {
-        var names: [String] = []
-        let device = try resolved()
-        let (bus, service) = try connected()
-        do throws(MessageBus.Failure) {
-            names = try bus.call(
-                service, device, Name.device, "ListEnrolledFingers", [UserName.claimed], within: Limits.answer)
-        } catch {
-            guard error == .refused(Name.error + "NoEnrolledPrints") else { throw error }
-        }
+        let names = try fingers(of: try resolved())
         guard Set(names).isSubset(of: Templates.fingers), Set(names).count == names.count else { throw .malformed }
         // An enrolment that is done is told before that answer.
         if !isClaimed { try hearAll() }
@@ -400,7 +428,7 @@ final class FprintdReader {
             // What an earlier VerifyStop was answered with is taken here, too.
             try waitUntilAwake()
             try tell("VerifyStart", ["any"], within: Limits.opening)
-            failingSince = nil
+            lookingSince = MonotonicClock.now
             let outcome = try outcome(for: awaited)
             switch outcome {
             case .match:
@@ -419,7 +447,11 @@ final class FprintdReader {
                 owner.hear(.hint(.readerFailed, for: awaited))
             case .again, .cancelled: break
             }
-            if outcome != .error { errors = 0 }
+            lookingSince = nil
+            if outcome != .error {
+                errors = 0
+                failing.reset()
+            }
             do throws(MessageBus.Failure) {
                 try tell("VerifyStop")
             } catch {
@@ -438,7 +470,7 @@ final class FprintdReader {
                 return true
             } catch {
                 guard error == .refused(Name.error + "AlreadyInUse") else { throw error }
-                failingSince = nil
+                failing.reset()
                 owner.hear(.hint(.readerBusy, for: awaited))
                 if sensor.hasLookers { try look() }
                 pause(Limits.busy)

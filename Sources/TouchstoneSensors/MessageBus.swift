@@ -4,7 +4,8 @@ internal import Glibc
 /// One connection to a D-Bus, for one thread.
 ///
 /// It waits for nothing without a deadline, believes an answer only from whom it asked, and reads nothing but text and truth values.
-/// Methods and names that other programs call here, sd-bus refuses by itself.
+/// Methods and names that other programs call here, sd-bus refuses by itself. Any program may send signals here, past every match rule:
+/// those of others than the bus and the owners of the names that are followed are nothing, and take nobody's place.
 @safe final class MessageBus {
     enum Failure: Error, Equatable {
         /// The bus is not there, or ended the connection.
@@ -21,17 +22,28 @@ internal import Glibc
     static let driver = "org.freedesktop.DBus"
 
     struct Signal {
+        /// The connection that sent it.
         var sender: String
+        /// The followed name that was its sender's when it came; the bus's own for the bus.
+        var service = ""
         var path: String
         /// Interface and member.
         var name: String
         var texts: [String]
         var flag: Bool?
+
+        /// The name that another connection has now, or nobody, where that is what the bus says.
+        var changedName: String? {
+            sender == MessageBus.driver && name == "\(MessageBus.driver).NameOwnerChanged" && texts.count == 3
+                ? texts[0] : nil
+        }
     }
 
     private enum Limits {
-        /// Signals that came while an answer was awaited; more of them are dropped.
+        /// Signals of followed names that came while an answer was awaited; more of them are dropped, and that is told.
         static let signals = 64
+        /// Seconds: what came until now is taken for no longer, whoever goes on sending.
+        static let taking = 0.2
         static let texts = 32
         static let textBytes = 256
     }
@@ -39,6 +51,8 @@ internal import Glibc
     private let bus: OpaquePointer
     private var signals: [Signal] = []
     private var isLossy = false
+    /// The connection that each followed name is of; nil where it is nobody's.
+    private var owners: [String: String?] = [:]
 
     /// Connects to the bus whose Unix socket is at `path`, within `seconds`.
     init(path: String, within seconds: Double) throws(Failure) {
@@ -149,6 +163,40 @@ internal import Glibc
         return cookie
     }
 
+    // MARK: names
+
+    /// From now on hears what the owner of this name says, whoever that is then; nobody is heard without.
+    ///
+    /// Before the match rules for its signals, so that none of them comes from somebody who is not known yet.
+    func follow(_ name: String, within seconds: Double) throws(Failure) {
+        try match("type='signal',sender='\(Self.driver)',member='NameOwnerChanged',arg0='\(name)'", within: seconds)
+        owners.updateValue(nil, forKey: name)
+        try findOwner(of: name, within: seconds)
+    }
+
+    /// The connection that a followed name is of, as far as was heard; nil where it is nobody's.
+    func owner(of name: String) -> String? { owners[name] ?? nil }
+
+    /// The same, asked anew.
+    @discardableResult
+    func findOwner(of name: String, within seconds: Double) throws(Failure) -> String? {
+        do throws(Failure) {
+            let answer = try call(
+                Self.driver, "/org/freedesktop/DBus", Self.driver, "GetNameOwner", [name], within: seconds)
+            guard answer.count == 1, answer[0].hasPrefix(":") else { throw .malformed }
+            owners.updateValue(answer[0], forKey: name)
+        } catch {
+            guard error == .refused("org.freedesktop.DBus.Error.NameHasNoOwner") else { throw error }
+            owners.updateValue(nil, forKey: name)
+        }
+        return owner(of: name)
+    }
+
+    /// Has the bus pass on the signals that fit this rule.
+    func match(_ rule: String, within seconds: Double) throws(Failure) {
+        try call(Self.driver, "/org/freedesktop/DBus", Self.driver, "AddMatch", [rule], within: seconds)
+    }
+
     // MARK: signals
 
     /// The next signal; nil once `descriptor` can be read or the time is over.
@@ -168,10 +216,14 @@ internal import Glibc
 
     /// What came until now and was not asked for yet.
     func takeSignals() throws(Failure) -> [Signal] {
-        var budget = 1000
-        while budget > 0, let message = try step() {
+        let deadline = MonotonicClock.now + Limits.taking
+        while let message = try step() {
             if let message = message.value { keep(message) }
-            budget -= 1
+            guard MonotonicClock.now < deadline else {
+                // What counts may be behind it.
+                isLossy = true
+                break
+            }
         }
         defer { signals = [] }
         return signals
@@ -190,7 +242,15 @@ internal import Glibc
     }
 
     private func keep(_ message: BusMessage) {
-        guard let signal = message.signal(bytes: Limits.textBytes) else { return }
+        let sender = message.sender
+        guard let service = sender == Self.driver ? sender : owners.first(where: { $0.value == sender })?.key,
+            var signal = message.signal(bytes: Limits.textBytes)
+        else { return }
+        signal.service = service
+        // In the order in which it came: what the old owner said before is its word, and what it says after is nobody's.
+        if let name = signal.changedName, owners.keys.contains(name) {
+            owners.updateValue(signal.texts[2].isEmpty ? nil : signal.texts[2], forKey: name)
+        }
         guard signals.count < Limits.signals else { return isLossy = true }
         signals.append(signal)
     }

@@ -58,6 +58,7 @@ package final class PAMSensor: Sensor {
 
     /// Who is enrolled is not known: somebody may be, as long as there is such a service.
     private var report: SensorReport {
+        guard UserName.own != nil else { return .unavailable(.unknownOwner) }
         let places = directory.map { [$0] } ?? ["/etc/pam.d", "/usr/lib/pam.d"]
         guard program != nil, places.contains(where: { unsafe access("\($0)/\(service)", F_OK) == 0 }) else {
             return .unavailable(.noService)
@@ -67,12 +68,14 @@ package final class PAMSensor: Sensor {
         }
         return .enrolled(
             SensorEnrolment(
-                reader: service, fingers: [.init(name: service, identity: Data("pam \(service)".utf8))],
+                reader: SensorReader(name: service),
+                fingers: [.init(name: service, identity: Data("pam \(service)".utf8))],
                 areTemplatesRead: false))
     }
 
     private func serve(_ owner: any SensorOwner) {
-        guard let program, let awaited = owner.awaitedTouch, !owner.isLockScreen(awaited) else {
+        guard let program, let user = UserName.own, let awaited = owner.awaitedTouch, !owner.isLockScreen(awaited)
+        else {
             wakeup.wait(nil)
             return wakeup.clear()
         }
@@ -80,7 +83,7 @@ package final class PAMSensor: Sensor {
         while owner.awaitedTouch == awaited {
             let began = MonotonicClock.now
             let look = PAMLook(
-                program: program, arguments: [service, UserName.own] + (directory.map { [$0] } ?? []))
+                program: program, arguments: [service, user] + (directory.map { [$0] } ?? []))
             let result = look?.result(
                 before: began + deadline, wakeup: wakeup, isAwaited: { owner.awaitedTouch == awaited },
                 retry: { owner.hear(.hint(.scanAgain, for: awaited)) })

@@ -59,60 +59,47 @@ package final class SessionWatch: Sendable {
 
     private func listen(_ begins: () -> Void) throws(MessageBus.Failure) -> Never {
         let bus = try MessageBus(path: path, within: Limits.connecting)
+        try bus.follow(Name.service, within: Limits.answer)
         for rule in [
             "type='signal',sender='\(Name.service)',interface='\(Name.manager)',member='PrepareForSleep'",
             "type='signal',sender='\(Name.service)',interface='\(Name.session)',member='Lock'",
             "type='signal',sender='\(Name.service)',interface='\(Name.properties)',member='PropertiesChanged',"
                 + "path_namespace='\(Name.path)/session'",
-            "type='signal',sender='\(MessageBus.driver)',member='NameOwnerChanged',arg0='\(Name.service)'",
-        ] {
-            try bus.call(
-                MessageBus.driver, "/org/freedesktop/DBus", MessageBus.driver, "AddMatch", [rule], within: Limits.answer
-            )
-        }
-        let owner = try bus.call(
-            MessageBus.driver, "/org/freedesktop/DBus", MessageBus.driver, "GetNameOwner", [Name.service],
-            within: Limits.answer)
-        guard var service = owner.first else { throw .malformed }
+        ] { try bus.match(rule, within: Limits.answer) }
+        guard bus.owner(of: Name.service) != nil else { throw .disconnected }
         begins()
-        report("locks with the sessions of \(UserName.own)")
+        report("locks with the sessions of \(UserName.own ?? "every user: user \(UserName.id) is not in /etc/passwd")")
         while true {
             guard let signal = try bus.next(before: nil, or: -1) else { continue }
             if bus.takeLoss() { lock() }
-            if signal.sender == MessageBus.driver, signal.name == "\(MessageBus.driver).NameOwnerChanged",
-                signal.texts.count == 3, signal.texts[0] == Name.service
-            {
+            if signal.changedName == Name.service {
                 guard !signal.texts[2].isEmpty else { throw .disconnected }
-                service = signal.texts[2]
                 lock()
-            } else if signal.sender == service, try isLock(signal, bus, service) {
+            } else if signal.service == Name.service, try isLock(signal, bus) {
                 lock()
             }
         }
     }
 
-    private func isLock(_ signal: MessageBus.Signal, _ bus: MessageBus, _ service: String) throws(MessageBus.Failure)
-        -> Bool
-    {
+    private func isLock(_ signal: MessageBus.Signal, _ bus: MessageBus) throws(MessageBus.Failure) -> Bool {
         switch signal.name {
         case "\(Name.manager).PrepareForSleep": return signal.flag == true
-        case "\(Name.session).Lock": return try isOwners(signal.path, bus, service)
+        case "\(Name.session).Lock": return try isOwners(signal.path, bus)
         case "\(Name.properties).PropertiesChanged":
-            guard signal.texts.first == Name.session, try isOwners(signal.path, bus, service) else { return false }
-            return try property("LockedHint", of: signal.path, bus, service) != "false"
+            guard signal.texts.first == Name.session, try isOwners(signal.path, bus) else { return false }
+            return try property("LockedHint", of: signal.path, bus) != "false"
         default: return false
         }
     }
 
-    private func isOwners(_ session: String, _ bus: MessageBus, _ service: String) throws(MessageBus.Failure) -> Bool {
-        guard let name = try property("Name", of: session, bus, service) else { return true }
-        return name == UserName.own
+    private func isOwners(_ session: String, _ bus: MessageBus) throws(MessageBus.Failure) -> Bool {
+        guard let owner = UserName.own, let name = try property("Name", of: session, bus) else { return true }
+        return name == owner
     }
 
     /// nil where it is not to be had: the session may be gone.
-    private func property(_ name: String, of session: String, _ bus: MessageBus, _ service: String)
-        throws(MessageBus.Failure) -> String?
-    {
+    private func property(_ name: String, of session: String, _ bus: MessageBus) throws(MessageBus.Failure) -> String? {
+        guard let service = bus.owner(of: Name.service) else { return nil }
         do throws(MessageBus.Failure) {
             return try bus.call(
                 service, session, Name.properties, "Get", [Name.session, name], within: Limits.answer

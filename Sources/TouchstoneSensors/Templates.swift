@@ -13,12 +13,13 @@ struct Templates {
     private static let largestFile = 1 << 22
     private static let mostFiles = 100
 
-    let directory: URL
+    private let path: String
 
     /// Of the device's owner.
-    init(_ path: String) {
-        directory = URL(fileURLWithPath: path).appendingPathComponent(UserName.own)
-    }
+    init(_ path: String) { self.path = path }
+
+    /// Whose name is not known has none that could be read, and no reader either.
+    var directory: URL { URL(fileURLWithPath: path).appendingPathComponent(UserName.own ?? "\(UserName.id)") }
 
     /// A digest of the templates of each finger, by its name; nil where they cannot be read.
     func digests() -> [String: Data]? {

@@ -8,11 +8,12 @@ package enum UserName {
     /// Says whose device it is, where that is not this process's user: once, before there is a sensor.
     package static func setOwner(_ id: UInt32) { owner.withLock { $0 = id } }
 
-    /// As fprintd is told it: empty for this process's own user.
-    static var claimed: String { owner.withLock { $0 } == geteuid() ? "" : own }
+    /// The owner's number.
+    package static var id: UInt32 { owner.withLock { $0 } }
 
-    static var own: String {
-        let id = owner.withLock { $0 }
-        return unsafe getpwuid(id).flatMap { unsafe String(cString: $0.pointee.pw_name) } ?? "\(id)"
-    }
+    /// As fprintd is told it: empty for this process's own user.
+    static var claimed: String { id == geteuid() ? "" : own ?? "\(id)" }
+
+    /// nil where ``PasswordFile`` does not have it.
+    package static var own: String? { PasswordFile.system.name(of: id) }
 }

@@ -14,6 +14,7 @@ package final class BootedDevice: Sendable {
     private let ownerEndpoint: LoopbackEndpoint
     private let authentication: AuthenticationService
     private let device: DeviceService
+    private let host: EnclaveHost
     private let log: DeviceLog
     let passcodeKey: Data
     /// The time in which an agent has to show the prompt: over when a test says so.
@@ -24,6 +25,7 @@ package final class BootedDevice: Sendable {
         logStorage: any LogStorage = MemoryLog(), report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {
         let host = try EnclaveHost(storage: storage, root: root, clock: clock, newPasscodeCost: { .minimum })
+        self.host = host
         passcodeKey = try host.passcodePublicKey()
         let enclaveRouter = VarlinkRouter(
             info: .init(product: "touchstone-enclave", version: TouchstoneVersion.current),
@@ -84,6 +86,9 @@ package final class BootedDevice: Sendable {
 
     /// The identifier of the prompt that is up.
     var prompt: String? { authentication.prompt?.identifier }
+
+    /// Has this sensor looked at; the fingers stay simulated, and what it reports is nothing.
+    func start(_ sensor: any Sensor) { host.start(sensor) }
 
     func client() throws -> VarlinkClient { try ownerEndpoint.client() }
     func connection() throws -> any VarlinkChannel { try ownerEndpoint.connect() }

@@ -223,6 +223,9 @@ public final class SimulatedDevice: Sendable {
         boot()
     }
 
+    /// Has the enclave look at this sensor until the next boot, where it would look at a real one.
+    func start(_ sensor: any Sensor) { booted.withLock { $0 }.start(sensor) }
+
     private func boot() {
         clock.restart()
         guard

@@ -1,6 +1,7 @@
 import CTouchstoneSystem
 import Foundation
 import Glibc
+import TouchstoneSensors
 import TouchstoneTransport
 
 /// The two connections of the one process that the enclave answers.
@@ -45,7 +46,7 @@ extension EnclaveProgram.Options {
     var system: SystemService? {
         get throws {
             if owner == nil, client == nil, published == nil, logind == nil { return nil }
-            guard owner != nil, let client, let published, let user = unsafe getpwnam(client)?.pointee.pw_uid,
+            guard owner != nil, let client, let published, let user = PasswordFile.system.id(of: client),
                 let socket = ServiceManager.takeSockets().first
             else { throw EnclaveProgram.UsageError() }
             return SystemService(published: published, listening: ListeningSocket(descriptor: socket), clientID: user)

@@ -286,8 +286,13 @@ class SimulatorPage:
         return self
 
     def __exit__(self, *_):
+        self.stop()
+
+    def stop(self):
+        """`touchstone simulator` becomes the server of the page: this ends it."""
         self.process.kill()
-        self.process.communicate()
+        self.process.wait()
+        self.process.stdout.close()
 
 
 class ChoresApp:

@@ -24,13 +24,18 @@ BUS = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration
 <allow user="*"/></policy></busconfig>
 """
 
+# libfprint's, by the variable that plugs one in.
+DRIVERS = {"FP_VIRTUAL_DEVICE": "virtual_device", "FP_VIRTUAL_DEVICE_STORAGE": "virtual_device_storage"}
+
 
 class Reader:
     """The bus, a polkit that says yes, and fprintd; all gone at the end of `with`."""
 
     def __init__(self):
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="touchstone-reader."))
-        self.bus, self.templates, self.device = (self.work / name for name in ("bus", "templates", "reader"))
+        # Of the other reader there is nothing until fprintd is started with it.
+        self.bus, self.templates, self.device, self.other = (
+            self.work / name for name in ("bus", "templates", "reader", "other"))
         self.templates.mkdir(mode=0o700)
         self.environment = {
             "PATH": os.environ["PATH"], "HOME": str(self.work), "DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={self.bus}",
@@ -67,10 +72,14 @@ class Reader:
             self.children[name] = subprocess.Popen(
                 arguments, env=self.environment | environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
-    def start_fprintd(self):
+    def start_fprintd(self, *readers):
+        """readers: "reader", "other" or both, which is of another model; none: the first."""
+        plugged = {name: value for name, value in (
+            ("FP_VIRTUAL_DEVICE", self.device), ("FP_VIRTUAL_DEVICE_STORAGE", self.other))
+            if value.name in (readers or ("reader",))}
         self.start(
-            "fprintd", FPRINTD, "-t", FP_VIRTUAL_DEVICE=str(self.device), FP_DRIVERS_WHITELIST="virtual_device",
-            STATE_DIRECTORY=str(self.templates))
+            "fprintd", FPRINTD, "-t", FP_DRIVERS_WHITELIST=":".join(DRIVERS[name] for name in plugged),
+            STATE_DIRECTORY=str(self.templates), **{name: str(value) for name, value in plugged.items()})
         wait_for(self.path, "fprintd to have the reader")
 
     def stop(self, name="fprintd"):

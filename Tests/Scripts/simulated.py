@@ -18,7 +18,7 @@ def simulated(browser, biometry="touchid", enrolled=(FINGER,)):
             for finger in enrolled:
                 device.run("device", "enroll", finger)
         with SimulatorPage(device) as simulator, browser.open(simulator.url) as page:
-            page.url = simulator.url
+            page.url, page.stop = simulator.url, simulator.stop
             page.wait_test("connection", "Connected")
             yield device, page
 

@@ -112,11 +112,13 @@ extension Enclave {
 
     /// Begins an evaluation on a context, new where none is given.
     mutating func begin(
-        _ requirement: Requirement, app: String = "app", context: String? = nil, now: Double = 0
+        _ requirement: Requirement, app: String = "app", context: String? = nil, isFallbackHidden: Bool = false,
+        now: Double = 0
     ) throws -> (evaluation: String, context: String, events: [EnclaveEvent]) {
         let context = context ?? createContext(app: app, accessGroups: [app])
         let (reply, events) = try beginEvaluation(
-            .init(context: context, app: app, requirement: requirement, isFallbackHidden: false), now: now)
+            .init(context: context, app: app, requirement: requirement, isFallbackHidden: isFallbackHidden),
+            now: now)
         return (reply.evaluation, context, events)
     }
 

@@ -120,7 +120,8 @@ final class RunningEnclave {
             try enclave.enroll("finger 1", sample: .finger(1))
         } else {
             let finger = SensorEnrolment.Finger(name: "finger 1", identity: Sample.finger(1).bytes)
-            let report = SensorReport.enrolled(.init(reader: "", fingers: [finger], areTemplatesRead: true))
+            let report = SensorReport.enrolled(
+                .init(reader: SensorReader(name: ""), fingers: [finger], areTemplatesRead: true))
             _ = enclave.hear(report, now: 0)
         }
         storage = UnreliableStorage(try enclave.stateFile())

@@ -36,7 +36,8 @@ private final class ScriptedSensor: Sensor {
 extension SensorEnrolment {
     fileprivate static func of(_ fingers: [String], isRenewed: Bool = false) -> SensorEnrolment {
         SensorEnrolment(
-            reader: "reader", fingers: fingers.map { .init(name: $0, identity: Data($0.utf8)) }, areTemplatesRead: true,
+            reader: SensorReader(name: "reader"), fingers: fingers.map { .init(name: $0, identity: Data($0.utf8)) },
+            areTemplatesRead: true,
             isRenewed: isRenewed)
     }
 }
@@ -45,7 +46,8 @@ extension SensorEnrolment {
     /// Of templates that nobody may read.
     fileprivate static func named(_ fingers: [String], isRenewed: Bool = false) -> SensorEnrolment {
         SensorEnrolment(
-            reader: "reader", fingers: fingers.map { .init(name: $0, identity: Data("name of \($0)".utf8)) },
+            reader: SensorReader(name: "reader"),
+            fingers: fingers.map { .init(name: $0, identity: Data("name of \($0)".utf8)) },
             areTemplatesRead: false, isRenewed: isRenewed)
     }
 }
@@ -61,6 +63,12 @@ extension Enclave {
         if let passcode { try enclave.changePasscode(from: nil, to: passcode) }
         _ = enclave.hear(.enrolled(.of(fingers)), now: 0)
         return enclave
+    }
+
+    fileprivate mutating func forgetReader(_ passcode: String) throws -> [EnclaveEvent] {
+        let entry = try seal(passcode, to: passcodePublicKey(), nonce: freshNonce(), for: .forgetReader)
+        let job = try forgetReader(.init(passcode: entry), now: 0)
+        return finishForgettingReader(ticket: "t", key: try #require(job.current).run(), now: 0)
     }
 
     fileprivate mutating func touched(_ isMatch: Bool, for awaited: String) -> [EnclaveEvent] {
@@ -127,7 +135,9 @@ extension Enclave {
         // One more, one less, another under the same name, and one that only its enrolment tells.
         let changes: [SensorEnrolment] = [
             .of(["a", "b"]), .of(["a"]),
-            .init(reader: "", fingers: [.init(name: "a", identity: Data([1]))], areTemplatesRead: true),
+            .init(
+                reader: SensorReader(name: "reader"), fingers: [.init(name: "a", identity: Data([1]))],
+                areTemplatesRead: true),
             .of([]), .named(["a"]), .named(["a"], isRenewed: true),
         ]
         for (count, enrolment) in changes.enumerated() {
@@ -185,6 +195,76 @@ extension Enclave {
         #expect(host.read { enclave, _ in enclave.state.database } != set)
     }
 
+    @Test("DEC-062: another reader is no other set: there is no biometry until the known one is back, or is forgotten")
+    func anotherReader() throws {
+        let other = SensorReader(name: "reader", scanType: "swipe")
+        var enclave = try Enclave.withReader("a")
+        let set = enclave.state.database
+        for fingers in [[], ["a"], ["b"]] {
+            let evaluation = try enclave.begin(.biometrics).evaluation
+            var report = SensorEnrolment.of(fingers)
+            report.reader = other
+            #expect(enclave.hear(.enrolled(report), now: 0).map(\.code) == [.biometryNotAvailable])
+            #expect(enclave.sensor?.problem == .otherReader && enclave.sensor?.name == "reader")
+            #expect(enclave.state.database == set && enclave.knownReader == SensorReader(name: "reader"))
+            #expect(enclave.touched(true, for: evaluation).isEmpty)
+            // Also after a boot.
+            enclave = try enclave.restarted()
+            _ = enclave.hear(.enrolled(report), now: 0)
+            #expect(enclave.biometryObstacle(now: 0) == .biometryNotAvailable && enclave.state.database == set)
+            _ = enclave.hear(.enrolled(.of(["a"])), now: 0)
+            try enclave.unlock("1234")
+            #expect(enclave.biometryObstacle(now: 0) == nil && enclave.state.database == set)
+        }
+        // Whose last finger is deleted has nothing to lose.
+        _ = enclave.hear(.enrolled(.of([])), now: 0)
+        #expect(enclave.knownReader == nil && enclave.state.database != set)
+        var report = SensorEnrolment.of(["a"])
+        report.reader = other
+        _ = enclave.hear(.enrolled(report), now: 0)
+        #expect(enclave.sensor?.problem == nil && enclave.knownReader == other)
+    }
+
+    @Test("DEC-062: a state of before readers were known takes the reader that has its set, and no change of it")
+    func stateWithoutReader() throws {
+        var enclave = try Enclave.withReader("a")
+        let set = enclave.state.database
+        enclave.state.reader = nil
+        enclave = try enclave.restarted()
+        _ = enclave.hear(.enrolled(.of(["a"])), now: 0)
+        #expect(enclave.knownReader == SensorReader(name: "reader") && enclave.state.database == set)
+    }
+
+    @Test("DEC-062: the passcode, and no wrong one, forgets the reader and what is of the current set")
+    func forgetReader() throws {
+        let other = SensorReader(name: "another")
+        var enclave = try Enclave.withReader("a")
+        let set = enclave.state.database
+        var report = SensorEnrolment.named(["b"])
+        report.reader = other
+        #expect(try enclave.forgetReader("4321").map(\.outcome) == [.failed])
+        #expect(enclave.knownReader != nil && enclave.state.database == set && enclave.isEnrolled)
+        let evaluation = try enclave.begin(.biometrics).evaluation
+        let events = try enclave.forgetReader("1234")
+        #expect(events.map(\.outcome) == [.succeeded, .failed] && events.map(\.code) == [nil, .biometryNotEnrolled])
+        #expect(events.last?.evaluation == evaluation)
+        #expect(enclave.knownReader == nil && enclave.state.database != set && !enclave.isEnrolled)
+        // The next one is taken as it is, also where its templates cannot be read.
+        _ = enclave.hear(.enrolled(report), now: 0)
+        #expect(enclave.sensor?.problem == nil && enclave.knownReader == other)
+        #expect(enclave.biometryObstacle(now: 0) == nil)
+    }
+
+    @Test("a device without a reader has none to forget")
+    func nothingToForget() throws {
+        var enclave = try Enclave.device()
+        #expect {
+            _ = try enclave.forgetReader("1234")
+        } throws: {
+            ($0 as? DeviceInterface.Refused)?.reason == .noSensor
+        }
+    }
+
     @Test("a sensor that goes leaves the passcode, or ends what only a finger helped")
     func unavailable() throws {
         for (problem, requirement) in [
@@ -219,6 +299,30 @@ extension Enclave {
         #expect(missed.count == 1 && missed[0].progress?.hint == nil && missed[0].progress?.failures == 1)
         #expect(enclave.hear(.hint(.readerBusy, for: evaluation), now: 0).map(\.progress?.hint) == [.readerBusy])
         #expect(enclave.hear(.hint(nil, for: evaluation), now: 0).map(\.progress?.hint) == [nil])
+    }
+
+    @Test(
+        "DEC-062: a reader that another program holds, or that fails, has the fallback offered, where the app does not hide it",
+        arguments: [AgentInterface.SensorHint.readerBusy, .readerFailed])
+    func missedReader(hint: AgentInterface.SensorHint) throws {
+        var enclave = try Enclave.withReader("a")
+        for (requirement, isHidden) in [(Requirement.deviceOwner, false), (.biometrics, false), (.deviceOwner, true)] {
+            let evaluation = try enclave.begin(requirement, isFallbackHidden: isHidden).evaluation
+            // What asks for another touch is no reason: the reader is there.
+            _ = enclave.hear(.hint(.scanAgain, for: evaluation), now: 0)
+            #expect(enclave.chooseFallback(now: 0).isEmpty)
+            let missed = enclave.hear(.hint(hint, for: evaluation), now: 0)
+            #expect(missed.map(\.progress?.isFallbackOffered) == [true] && missed[0].progress?.failures == 0)
+            #expect(enclave.hear(.hint(nil, for: evaluation), now: 0).map(\.progress?.isFallbackOffered) == [true])
+            let chosen = enclave.chooseFallback(now: 0)
+            if isHidden {
+                #expect(chosen.isEmpty && enclave.evaluation?.phase == .biometry)
+            } else if requirement == .deviceOwner {
+                #expect(chosen.map(\.progress?.phase) == [.passcode])
+            } else {
+                #expect(chosen.map(\.code) == [.userFallback])
+            }
+        }
     }
 
     @Test("PC-33: a finger opens the lock screen, which is told, until only the passcode does")

@@ -14,6 +14,7 @@ import TouchstoneEnclave
         var awaitedTouch: String? { state.withLock { $0.awaited } }
         var reports: [SensorReport] { state.withLock { $0.reports } }
         func isLockScreen(_ awaited: String) -> Bool { false }
+        var knownReader: SensorReader? { nil }
         func begin(_ evaluation: String) { state.withLock { $0.awaited = evaluation } }
 
         func hear(_ report: SensorReport) -> Bool {

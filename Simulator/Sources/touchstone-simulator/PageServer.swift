@@ -11,6 +11,7 @@ struct PageServer: HTTPResponder {
     let door: Door
     let watch: DeviceWatch
     let calls: DeviceCalls
+    let key = PageKey()
 
     func respond(to request: Request, context: Context) async throws -> Response {
         var response: Response
@@ -29,6 +30,9 @@ struct PageServer: HTTPResponder {
         let (name, query) = (path.prefix { $0 != "?" }, request.uri.queryParameters)
         switch request.method {
         case .get where name == "events": return events(request)
+        case .get where name == "key":
+            return Response(
+                status: .ok, headers: [.contentType: "application/octet-stream"], body: .init(byteBuffer: key.bytes))
         case .get:
             guard let file = PageFile.all[name.isEmpty ? "index.html" : String(name)] else { throw Refusal(.notFound) }
             return Response(status: .ok, headers: [.contentType: file.type], body: .init(byteBuffer: file.content))
@@ -39,7 +43,8 @@ struct PageServer: HTTPResponder {
             return Self.reply(reply)
         case .post where name.hasPrefix("passcode/"):
             try Self.check(request, has: "application/octet-stream")
-            var typed = try await Self.body(of: request, upTo: Self.maximumPasscodeBytes)
+            var typed = try key.open(
+                await Self.body(of: request, upTo: Self.maximumPasscodeBytes + PageKey.overhead), for: path)
             let entries = TypedPasscodes(takingFrom: &typed)
             let use = try PasscodeUse(String(name.dropFirst("passcode/".count)), query)
             return Self.reply(try await calls.enter(entries, for: use))

@@ -229,6 +229,8 @@ package struct SealedPasscode: Codable, Hashable, Sendable {
         case eraseData(Bool)
         /// To take a backup of the keychain, or to bring one back.
         case backup(BackupDirection)
+        /// To forget the fingerprint reader.
+        case forgetReader
     }
 
     /// What is authenticated with the ciphertext.
@@ -241,6 +243,7 @@ package struct SealedPasscode: Codable, Hashable, Sendable {
             case .credential(let context): "credential \(context)"
             case .eraseData(let isOn): "erase data \(isOn ? "on" : "off")"
             case .backup(let direction): direction.rawValue
+            case .forgetReader: "forget reader"
             }
         return nonce + Data(words.utf8)
     }

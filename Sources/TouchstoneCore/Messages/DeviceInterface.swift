@@ -23,6 +23,10 @@ package enum DeviceInterface {
         case noService
         /// It is not plugged in.
         case noReader
+        /// Another is plugged in, and not the one that the enrolled fingers are of.
+        case otherReader
+        /// The owner's name is not in /etc/passwd, so that nobody can be recognised by it.
+        case unknownOwner
         /// The service does not let this user have the reader.
         case notAllowed
         /// The service answers too late, or nothing that can be understood.
@@ -164,6 +168,17 @@ package enum DeviceInterface {
                 self.isOn = isOn
                 self.passcode = passcode
             }
+        }
+        package typealias Reply = Empty
+    }
+
+    /// Forgets the reader and who is enrolled with it, with the passcode: the way to another reader (PC-22, DEC-062).
+    package enum ForgetReader: VarlinkMethod {
+        package static let name = "io.touchstone.Device.ForgetReader"
+        package struct Parameters: Codable, Sendable {
+            /// Sealed for this.
+            package var passcode: SealedPasscode
+            package init(passcode: SealedPasscode) { self.passcode = passcode }
         }
         package typealias Reply = Empty
     }

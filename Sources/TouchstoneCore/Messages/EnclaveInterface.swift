@@ -389,6 +389,12 @@ package enum EnclaveInterface {
         package typealias Reply = Ticket
     }
 
+    package enum ForgetReader: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.ForgetReader"
+        package typealias Parameters = DeviceInterface.ForgetReader.Parameters
+        package typealias Reply = Ticket
+    }
+
     package enum Lock: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.Lock"
         package typealias Parameters = DeviceInterface.Lock.Parameters

@@ -119,7 +119,7 @@ struct PromptText {
         case .swipeTooFast: "Too fast. Swipe slower."
         case .fingerNotCentered: "Not centred. Move the finger to the middle of the sensor."
         case .removeAndRetry: "Take the finger off the sensor, then touch it once more."
-        case .readerBusy: "Another program is using the sensor. It will be asked again."
+        case .readerBusy: "The fingerprint reader is in use by another program. It will be asked again."
         case .readerFailed: "The sensor does not work. It is being tried again."
         }
     }

@@ -1,12 +1,13 @@
 import ArgumentParser
 import TouchstoneCore
+import TouchstoneTransport
 
 /// `touchstone device sensor`.
 struct SensorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sensor",
-        abstract: "Unplug the simulated sensor, or plug it in again.",
-        subcommands: [ConnectCommand.self, DisconnectCommand.self])
+        abstract: "Unplug the simulated sensor, or plug it in again; forget a fingerprint reader.",
+        subcommands: [ConnectCommand.self, DisconnectCommand.self, ForgetCommand.self])
 
     struct ConnectCommand: ParsableCommand {
         static let configuration = CommandConfiguration(commandName: "connect", abstract: "Plug the sensor in.")
@@ -25,6 +26,29 @@ struct SensorCommand: ParsableCommand {
         @OptionGroup var option: DeviceOption
 
         func run() throws { try option.setSensorConnected(false) }
+    }
+
+    struct ForgetCommand: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "forget",
+            abstract: "Forget the fingerprint reader that the enrolled fingers are of, to move to another one.",
+            discussion: """
+                The reader that fprintd calls its default is the device's from then on, with the fingers that are enrolled there. \
+                What is bound to the current fingers is gone for good. Wants the passcode.
+                """)
+
+        @OptionGroup var option: DeviceOption
+
+        func run() throws {
+            let paths = try option.paths
+            let device = try DeviceConnection(paths)
+            let seal = try PasscodeSeal(paths)
+            let passcode = try PasscodeEntry.current()
+            let nonce = try device.call(DeviceInterface.GetNonce.self).nonce
+            _ = try device.call(
+                DeviceInterface.ForgetReader.self,
+                .init(passcode: try seal.seal(typed: passcode, for: .forgetReader, nonce: nonce)))
+        }
     }
 }
 

@@ -90,6 +90,11 @@ extension DeviceInterface.Sensor {
                 ? "there is no such PAM service, or touchstone-pam-verify is not installed"
                 : "fprintd is not running, and nothing starts it"
         case .noReader: kind == .simulated ? "it is unplugged" : "fprintd has no reader"
+        case .otherReader:
+            "it is another reader than the one that the enrolled fingers are of: plug that one in, or move to this one with "
+                + "'touchstone device sensor forget'"
+        case .unknownOwner:
+            "its owner is not in /etc/passwd, where alone names are looked for: 'getent passwd UID' prints the line to add"
         case .notAllowed: "fprintd does not let this user have the reader"
         case .notAnswering: "\(kind.rawValue) answers too late, or nonsense"
         case .templatesUnreadable: "fprintd's templates cannot be read any more: let this user read them again"

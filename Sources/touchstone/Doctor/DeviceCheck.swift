@@ -259,6 +259,7 @@ struct DeviceCheck {
         case (.fprintd, .noBus): ("", "sudo systemctl start dbus")
         case (.fprintd, .noService): ("", "sudo apt install fprintd")
         case (.fprintd, .noReader): (": plug it in", nil)
+        case (.fprintd, .otherReader), (_, .unknownOwner): ("", nil)
         case (.fprintd, .notAllowed): (", as you are not at this machine's screen: log in there", nil)
         case (.fprintd, _): ("", "sudo systemctl restart fprintd")
         case (.pam, .noService): (": its file belongs into /etc/pam.d", nil)

@@ -1,5 +1,6 @@
 import Foundation
 import Hummingbird
+import HummingbirdCore
 import Logging
 import Synchronization
 
@@ -45,7 +46,12 @@ struct ChoresServer {
         var logger = Logger(label: "chores")
         logger.logLevel = .error
         let application = Application(
-            router: router, configuration: .init(address: .hostname("127.0.0.1", port: port)),
+            router: router,
+            // Whoever connects and says nothing takes the place of one who does.
+            server: .http1(configuration: .init(idleTimeout: .seconds(Self.idleSeconds))),
+            configuration: .init(
+                address: .hostname("127.0.0.1", port: port),
+                availableConnectionsDelegate: MaximumAvailableConnections(Self.maximumConnections)),
             onServerRunning: { channel in
                 let port = channel.localAddress?.port ?? port
                 bound.port.withLock { $0 = port }
@@ -82,6 +88,10 @@ struct ChoresServer {
         return password
     }
 
+    /// One for each page's stream, and a few for what it fetches and sends.
+    private static let maximumConnections = 64
+    /// For a connection on which nothing is asked for; a stream of states is.
+    private static let idleSeconds: Int64 = 10
     private static let passwordLengths = 6...256
 
     private struct Password: Decodable { let password: String }

@@ -20,7 +20,7 @@ const hints = {
   scanAgain: "Not read. Touch the sensor once more.", swipeTooShort: "Too short. Swipe the whole finger.",
   swipeTooFast: "Too fast. Swipe slower.", fingerNotCentered: "Not centred. Move the finger to the middle of the sensor.",
   removeAndRetry: "Take the finger off the sensor, then touch it once more.",
-  readerBusy: "Another program is using the sensor. It will be asked again.",
+  readerBusy: "The fingerprint reader is in use by another program. It will be asked again.",
   readerFailed: "The sensor does not work. It is being tried again.",
 };
 

@@ -2,14 +2,22 @@
 //
 //   on(name, listener)    listener(value) with each event of this name; at once where its state is known already
 //   call(method, values)  a method of the device's, e.g. call("Device.Lock"); its reply, or a DeviceError
-//   enter(use, typed)     what was typed, as bytes, sealed for the enclave before it reaches the device
+//   enter(use, typed)     what was typed, as bytes, sealed for the page's server, and by that for the enclave
 //
 // Events: "connection" {isConnected}, "status" (Device.Status, null while the device does not answer), "prompt" (Agent.Prompt
 // that is up, or null), "outcome" {event, prompt} when a prompt was taken down, and, for each stream of the device's that the server
-// relays (Feed.swift), its replies under its name, and "NAME-start" when they begin anew: what was shown of it before is old then.
+// relays (Feed.swift), its replies under its name, and "NAME-start" when they begin anew: what was shown of it before is old then;
+// "ended" when the page's server is gone: whoever answers at its address from then on may be anybody, so nothing is sent there again.
 
 const listeners = new Map();
 const known = new Map();
+let isEnded = false;
+
+/// The server's, from the page's beginning: who has its port later cannot open what was sealed with it.
+const pageKey = fetch("key").then(async (response) => {
+  if (!response.ok) throw new DeviceError(null);
+  return crypto.subtle.importKey("raw", await response.arrayBuffer(), "AES-GCM", false, ["encrypt"]);
+});
 
 /// Returns what ends it.
 export function on(name, listener) {
@@ -41,14 +49,25 @@ export async function enter(use, ...typed) {
     end += entry.length + 1;
     entry.fill(0);
   }
+  const path = `passcode/${use}`;
+  let sealed;
   try {
-    return await post(`passcode/${use}`, "application/octet-stream", body);
+    sealed = await seal(path, body);
   } finally {
     body.fill(0);
   }
+  return post(path, "application/octet-stream", sealed);
+}
+
+/// As PageKey.swift opens it.
+async function seal(path, bytes) {
+  const nonce = crypto.getRandomValues(new Uint8Array(12));
+  const parameters = { name: "AES-GCM", iv: nonce, additionalData: new TextEncoder().encode(path) };
+  return new Blob([nonce, await crypto.subtle.encrypt(parameters, await pageKey, bytes)]);
 }
 
 async function post(path, type, body) {
+  if (isEnded) throw new DeviceError(null);
   let response;
   try {
     response = await fetch(path, { method: "POST", headers: { "Content-Type": type }, body });
@@ -68,8 +87,13 @@ function tell(name, value, isState = false) {
   for (const listener of listeners.get(name) ?? []) listener(value);
 }
 
-/// Opens the stream of events; it opens itself again when it was lost.
-export function connect(feeds = ["log", "keys", "messages"]) {
+/// Opens the stream of events. With its end the page has ended.
+export async function connect(feeds = ["log", "keys", "messages"]) {
+  try {
+    await pageKey;
+  } catch {
+    return end();
+  }
   const source = new EventSource("events");
   const lost = () => {
     tell("connection", { isConnected: false }, true);
@@ -77,6 +101,9 @@ export function connect(feeds = ["log", "keys", "messages"]) {
   };
   const hear = (name, listener) => source.addEventListener(name, (event) => listener(JSON.parse(event.data)));
   source.addEventListener("error", () => {
+    // Before it opens itself again, at whoever has the port now.
+    source.close();
+    end();
     lost();
     showPrompt(null);
   });
@@ -88,6 +115,11 @@ export function connect(feeds = ["log", "keys", "messages"]) {
     else if (isRunning) tell(`${name}-start`);
   });
   for (const name of feeds) hear(name, (reply) => tell(name, reply));
+}
+
+function end() {
+  isEnded = true;
+  tell("ended", true, true);
 }
 
 let shown = null;

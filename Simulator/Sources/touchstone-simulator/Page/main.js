@@ -1,6 +1,6 @@
 // Puts the page together.
 import { connect, on } from "./device.js";
-import { setText } from "./elements.js";
+import { element, setText } from "./elements.js";
 import { showControls } from "./controls.js";
 import { showFace } from "./face.js";
 import { showInspector } from "./inspector.js";
@@ -37,6 +37,7 @@ select("controls");
 
 on("connection", ({ isConnected }) => {
   const pill = find("connection");
+  if (find("ended")) return;
   setText(pill, isConnected ? "Connected" : "The device does not answer: waiting for it…");
   pill.classList.toggle("is-away", !isConnected);
 });
@@ -44,5 +45,14 @@ on("status", (status) => {
   if (!status) return;
   setText(find("device-name"), status.name);
   document.title = `${status.name} – Touchstone simulator`;
+});
+on("ended", () => {
+  const words = "This page has ended: its server is gone, or it fell too far behind. Run touchstone simulator where it is gone, and open "
+    + "the address that it prints. Type nothing at this one.";
+  // What was typed and not sent goes with its fields.
+  for (const field of document.querySelectorAll("input")) field.value = "";
+  document.querySelector("main").replaceChildren(element("p", { testid: "ended", role: "alert" }, words));
+  setText(find("connection"), "Ended");
+  find("connection").classList.add("is-away");
 });
 connect();

@@ -1,4 +1,5 @@
 // Where a passcode is typed: keys for one that is digits, a field for any other.
+import { on } from "./device.js";
 import { element, replaceChildren, setText } from "./elements.js";
 import { timeLeft } from "./words.js";
 
@@ -46,6 +47,7 @@ export class PasscodeEntry {
     this.element = element("div", { class: "passcode", role: "group", "aria-label": label, onkeydown: (event) => this.#keyDown(event) },
       this.#dots, this.#message, this.#keys, this.#form);
     this.show({ kind: "fourDigit" });
+    on("ended", () => this.clear());
   }
 
   /// kind: of the passcode; null for a password that is none. message: what went wrong with the last one.

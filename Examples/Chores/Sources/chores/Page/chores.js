@@ -4,12 +4,20 @@ const element = (id) => document.getElementById(id);
 const first = { new: ["new-password"], signedOut: ["biometrics", "password"], asking: ["cancel"], signedIn: ["title"] };
 
 let shown = {};
+// Whoever answers at this address after Chores may be anybody: nothing is asked of it, and what was typed is dropped.
+let isEnded = false;
 
 const events = new EventSource("states");
 events.addEventListener("message", (event) => show(JSON.parse(event.data)));
 events.addEventListener("error", () => {
-  element("notice").textContent = "Chores does not answer.";
+  events.close();
+  isEnded = true;
+  element("notice").textContent = "Chores does not answer. Start it again, and open the address that it prints.";
   document.body.dataset.phase = "";
+  for (const form of document.forms) {
+    form.reset();
+    form.hidden = true;
+  }
 });
 
 function show(state) {
@@ -58,6 +66,7 @@ function item(chore, isOwner) {
 }
 
 async function send(action, body = {}) {
+  if (isEnded) return;
   try {
     const answer = await fetch(action, {
       method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
