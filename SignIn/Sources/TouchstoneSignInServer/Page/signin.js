@@ -95,7 +95,8 @@ async function watch(mine, deadline) {
         if (!answer.ok) throw new Error(`${answer.status}`);
         const { state, account } = await answer.json();
         if (attempt !== mine) return;
-        if (state === "approved") return endWith(mine, () => showAccount(account));
+        // Without a name where an earlier answer with it was lost: the session is there.
+        if (state === "approved") return endWith(mine, () => account ? showAccount(account) : open());
         if (state !== "pending") return end(mine, state);
       }
       failures = 0;
