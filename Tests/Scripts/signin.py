@@ -23,7 +23,7 @@ except ImportError:
 
 APPLICATION = "org.example.app"
 # What `touchstone-login` calls itself.
-LOGIN_APPLICATION = "io.touchstone.login"
+LOGIN_APPLICATION = "touchstone-login"
 PASSWORD = "correct horse battery staple"
 # The order of P-256's group.
 ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551

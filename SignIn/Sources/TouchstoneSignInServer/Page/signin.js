@@ -12,6 +12,14 @@ const ANSWER_MILLISECONDS = 10_000;
 /// How long after the code ran out the server is still asked what it says: clocks differ.
 const GRACE_MILLISECONDS = 5_000;
 
+/// Why the device did not ask, by the approver's word.
+const reasons = {
+  busy: "It asks about another page already.",
+  lockedOut: "Too many misses: unlock it with its passcode first.",
+  notRecognised: "It did not recognise you.",
+  other: "The terminal where touchstone-login approve runs says why.",
+};
+
 const byTest = (name) => document.querySelector(`[data-testid="${name}"]`);
 /// One attempt at a time; what belongs to an earlier one is void.
 let attempt = null;
@@ -76,12 +84,18 @@ async function handOver(mine) {
       headers: { "Content-Type": "application/json" }, body: JSON.stringify({ request, code }), signal: mine.ended.signal,
     });
   } catch {
-    return end(mine, "no-approver");
+    // Nothing is there, or it gives this page no leave: which of the two, a request that reads no answer tells.
+    const isThere = !mine.ended.signal.aborted && await fetch(APPROVER, { mode: "no-cors", signal: mine.ended.signal }).then(() => true, () => false);
+    return end(mine, isThere ? "unknown-site" : "no-approver");
   }
   if (answer.ok) return;
   const { error } = await answer.json().catch(() => ({}));
-  if (error === "unknownSite") end(mine, "unknown-site");
-  else if (error !== "denied" && error !== "refused") end(mine, "not-now");
+  if (error === "notRegistered" || error === "registrationNeeded") return end(mine, "unknown-site");
+  if (error === "expired") return end(mine, "expired");
+  // The server has a word on this, which comes with the next looks; where it has none, the approval was refused for another reason.
+  if (error === "refused") return setTimeout(() => end(mine, "refused"), 3 * POLL_MILLISECONDS);
+  byTest("why").textContent = reasons[error] ?? reasons.other;
+  end(mine, "not-now");
 }
 
 /// Until the request is settled, or the time is over.
