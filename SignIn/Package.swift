@@ -57,7 +57,7 @@ let package = Package(
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
-            resources: [.embedInCode("Operations/openapi.json")],
+            resources: [.embedInCode("Operations/openapi.json"), .embedInCode("Page")],
             swiftSettings: strict),
         .executableTarget(
             name: "touchstone-signin",
