@@ -6,10 +6,11 @@ import TouchstoneSignInServer
 struct DatabaseOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "A file (SQLite), or postgresql:CONNINFO for several servers on one database.",
+            "A file (SQLite), or postgresql:SETTINGS for several servers on one database.",
             discussion: """
-                CONNINFO is what libpq takes: postgresql:host=/run/postgresql dbname=signin. A password belongs in \
-                ~/.pgpass or PGPASSFILE, not in an argument that others can read.
+                Settings as libpq takes them, or its URL: "postgresql:host=/run/postgresql dbname=signin", \
+                postgresql://signin@db.example.org/signin. A password belongs in ~/.pgpass or in the file that PGPASSFILE \
+                names, not in an argument that others can read.
                 """,
             valueName: "file|postgresql:…"))
     var database: String
@@ -19,7 +20,8 @@ struct DatabaseOptions: ParsableArguments {
 
     func open() async throws -> any SignInStore {
         do {
-            guard !isShared else { throw ProgramFailure("PostgreSQL is not in this build.") }
+            if database.hasPrefix("postgresql://") { return try await SQLStore.postgreSQL(database) }
+            if isShared { return try await SQLStore.postgreSQL(String(database.dropFirst("postgresql:".count))) }
             return try SQLStore.sqlite(at: database)
         } catch StoreError.unavailable(let reason) {
             throw ProgramFailure("the database does not open: \(reason)")
