@@ -300,8 +300,8 @@ public actor SignInClient {
             do {
                 return try await body(Signer(keyID: record.keyID, userHandle: record.userHandle, tag: record.keyTag))
             } catch KeyUseFailure.invalidated {
-                try await self.keychain.invalidate(record, .enrollmentChanged)
-                throw SignInError.registrationNeeded(.enrollmentChanged)
+                try await self.keychain.invalidate(record, .invalidated)
+                throw SignInError.registrationNeeded(.invalidated)
             } catch KeyUseFailure.missing {
                 try await self.keychain.invalidate(record, .keyMissing)
                 throw SignInError.registrationNeeded(.keyMissing)
@@ -345,7 +345,7 @@ public actor SignInClient {
         switch error {
         case KeyUseFailure.other(let known): known
         // A new key that cannot be used at once: the fingers changed meanwhile.
-        case KeyUseFailure.invalidated: .registrationNeeded(.enrollmentChanged)
+        case KeyUseFailure.invalidated: .registrationNeeded(.invalidated)
         case KeyUseFailure.missing: .registrationNeeded(.keyMissing)
         default: SignInError(caught: error)
         }

@@ -6,9 +6,9 @@ public import Foundation
 public enum SignInError: Error, Sendable, Equatable {
     /// Why there has to be a new key.
     public enum RegistrationReason: String, Sendable, Codable {
-        /// Other fingers or faces are enrolled than when the key was made: it can never be used again (AC-52).
-        case enrollmentChanged
-        /// The key is not there any more: the passcode was removed, or the device restored from a backup.
+        /// It can never be used again (AC-52): other fingers or faces are enrolled than when it was made, or the passcode was removed.
+        case invalidated
+        /// It is not there any more: somebody deleted it, or the device was restored from a backup.
         case keyMissing
     }
 
@@ -59,8 +59,8 @@ extension SignInError: LocalizedError, CustomStringConvertible {
         case .notRecognised: "the owner was not recognised; try again"
         case .lockedOut: "biometry is locked out: unlock the device with the passcode, then try again"
         case .notRegistered: "this device is not registered with the server: register it with the password"
-        case .registrationNeeded(.enrollmentChanged):
-            "the enrolled fingers or faces have changed, which ends the key: register again with the password"
+        case .registrationNeeded(.invalidated):
+            "other fingers or faces are enrolled, or the passcode was removed, which ends the key: register again with the password"
         case .registrationNeeded(.keyMissing): "the key is not there any more: register again with the password"
         case .busy: "too many requests wait for the owner already"
         case .refused(let difference):
