@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 /// A name as it is compared: NFKC, lower case, without space around it.
 public enum AccountName {

@@ -3,7 +3,7 @@ import Foundation
 import NIOPosix
 
 /// Argon2id by libsodium, for few at a time: each takes 64 MiB and tens of milliseconds of a core.
-public struct PasswordHasher: Sendable {
+struct PasswordHasher: Sendable {
     /// So many run at once.
     static let running = 2
     /// So many wait; who comes after them is told to come later.
@@ -15,7 +15,7 @@ public struct PasswordHasher: Sendable {
     /// What the password of an unknown name is compared with, so that it takes as long as a known one's.
     private let dummy: String
 
-    public init(random: @Sendable (Int) -> Data) throws {
+    init(random: @Sendable (Int) -> Data) throws {
         guard sodium_init() >= 0 else { throw PasswordError.libsodium }
         dummy = try Self.hash(random(32).base64EncodedString())
     }
@@ -23,7 +23,7 @@ public struct PasswordHasher: Sendable {
     /// A new hash, in libsodium's text form.
     ///
     /// - Throws: ``PasswordError``.
-    public func hash(_ password: String) async throws -> String {
+    func hash(_ password: String) async throws -> String {
         guard !password.isEmpty, password.utf8.count <= Self.maximumLength else { throw PasswordError.length }
         return try await run { try Self.hash(password) }
     }
@@ -52,7 +52,7 @@ public struct PasswordHasher: Sendable {
         var text = [CChar](repeating: 0, count: Int(crypto_pwhash_STRBYTES))
         let bytes = Array(password.utf8CString)
         let status = crypto_pwhash_str_alg(
-            &text, bytes, UInt64(bytes.count - 1), crypto_pwhash_opslimit_interactive(),
+            &text, bytes, UInt64(bytes.count - 1), UInt64(crypto_pwhash_opslimit_interactive()),
             crypto_pwhash_memlimit_interactive(), crypto_pwhash_ALG_ARGON2ID13)
         guard status == 0 else { throw PasswordError.libsodium }
         return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)

@@ -25,8 +25,12 @@ extension SignInServer {
         }
         let token = configuration.random(32)
         let lifetime = configuration.lifetimes.passwordSession
-        try await store.addPasswordSession(
-            hash: token.hashed, userHandle: account.userHandle, expiresAt: configuration.now + lifetime)
+        do {
+            try await store.addPasswordSession(
+                hash: token.hashed, userHandle: account.userHandle, expiresAt: configuration.now + lifetime)
+        } catch StoreError.notActive {
+            throw Failure.refused(.accountUnknown)
+        }
         return try .json(
             Body.PasswordSession(
                 token: token.base64URL, userHandle: account.userHandle.base64URL, expiresIn: Int(lifetime)))

@@ -41,9 +41,11 @@ struct SubmittedMessage: Sendable {
     /// The details as one purpose's, with exactly its fields.
     ///
     /// - Throws: `refused`: it is signed, so it is no slip of the client's JSON.
-    func details<Value: Decodable>(_ type: Value.Type, _ fields: Set<String>) throws -> Value {
+    func details<Value: Decodable>(_ type: Value.Type, _ fields: Set<String>, optional: Set<String> = [])
+        throws -> Value
+    {
         guard let object = try? JSONSerialization.jsonObject(with: details) as? [String: Any],
-            Set(object.keys) == fields, let value = try? JSONDecoder().decode(type, from: details)
+            Set(object.keys).subtracting(optional) == fields, let value = try? JSONDecoder().decode(type, from: details)
         else { throw Failure.refused(.detailsForm) }
         return value
     }

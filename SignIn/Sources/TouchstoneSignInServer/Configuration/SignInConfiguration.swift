@@ -17,15 +17,18 @@ public struct SignInConfiguration: Sendable {
     public var trustedProxies: Set<String> = []
     public var clock: @Sendable () -> Date = { Date() }
     /// So many random bytes.
-    public var random: @Sendable (Int) -> Data = { count in
-        SymmetricKey(size: SymmetricKeySize(bitCount: count * 8)).withUnsafeBytes { Data($0) }
-    }
+    public var random: @Sendable (Int) -> Data = systemRandom
 
     public init(audience: String, origins: [String], applications: Set<String>, secret: SymmetricKey) {
         self.audience = audience
         self.origins = origins
         self.applications = applications
         self.secret = secret
+    }
+
+    /// The system's generator.
+    public static let systemRandom: @Sendable (Int) -> Data = { count in
+        SymmetricKey(size: SymmetricKeySize(bitCount: count * 8)).withUnsafeBytes { Data($0) }
     }
 
     var now: Date { clock() }

@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 public import Logging
 
 /// What an owner should hear of by a way that whoever did it does not control: mail, a message (NP-22).

@@ -34,6 +34,11 @@ struct Call: Sendable {
         return String(parts[1])
     }
 
+    /// Into the log. Of a key the beginning of its id: enough to find it among an account's.
+    func tell(_ message: String, key: Data) {
+        logger.info("\(message)", metadata: ["key": "\(key.base64URL.prefix(8))"])
+    }
+
     func cookie(_ name: String) -> Data? {
         guard let value = request.cookies[name]?.value, value.utf8.count <= 128 else { return nil }
         return Data(base64URL: value)

@@ -45,6 +45,7 @@ struct Failure: Error {
 enum Reason: String, Sendable, CaseIterable {
     case accountUnknown
     case applicationUnknown
+    case attestation
     case audience
     case body
     case busy

@@ -7,7 +7,8 @@ extension SignInServer {
         let methods: [HTTPRequest.Method] = [.get, .head, .post, .put, .patch, .delete, .options, .trace]
         for (path, routes) in Dictionary(grouping: routes, by: \.path) {
             let allowed = routes.map(\.method)
-            for method in methods where !allowed.contains(method) {
+            // HEAD is the router's to make of GET, where it is asked to.
+            for method in methods where !allowed.contains(method) && !(method == .head && allowed.contains(.get)) {
                 router.on(RouterPath(path), method: method) { _, _ in
                     var response = Response(Failure(answer: .methodNotAllowed, reason: .method))
                     response.headers[.allow] = allowed.map(\.rawValue).sorted().joined(separator: ", ")

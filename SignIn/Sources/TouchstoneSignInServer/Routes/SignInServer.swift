@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 import HTTPTypes
 public import Hummingbird
 public import Logging
@@ -38,7 +38,7 @@ public final class SignInServer: Sendable {
     ) async throws {
         self.configuration = configuration
         metrics = SignInMetrics()
-        self.store = MeasuredStore(store, metrics: metrics)
+        self.store = store
         self.notifier = notifier ?? LogNotifier(logger: logger)
         self.secondFactor = secondFactor
         self.attestation = attestation
@@ -88,7 +88,7 @@ public final class SignInServer: Sendable {
 
     private static func collect(_ request: Request) async throws -> Data {
         do {
-            return Data(buffer: try await request.body.collect(upTo: Call.maximumBody))
+            return Data(try await request.body.collect(upTo: Call.maximumBody).readableBytesView)
         } catch is NIOTooManyBytesError {
             throw Failure(answer: .tooLarge, reason: .body)
         } catch {

@@ -30,6 +30,8 @@ protocol SQLConnection {
 /// The words that differ.
 struct SQLDialect: Sendable {
     var bytes: String
+    /// Of 64 bits.
+    var integer: String
     /// Before `TABLE`, where a crash of the database may empty the table: challenges and counts, which live for a minute.
     var volatile: String
     /// After the closing parenthesis of a table.
@@ -39,8 +41,10 @@ struct SQLDialect: Sendable {
     var forShare: String
 
     /// One writer at a time, so that no row needs a lock. STRICT: a column has the type that it names.
-    static let sqlite = Self(bytes: "BLOB", volatile: "", tableOptions: " STRICT", forUpdate: "", forShare: "")
+    static let sqlite = Self(
+        bytes: "BLOB", integer: "INTEGER", volatile: "", tableOptions: " STRICT", forUpdate: "", forShare: "")
     /// UNLOGGED: no wait for the disk. A crash empties such a table, so that nothing that was taken comes back.
     static let postgreSQL = Self(
-        bytes: "BYTEA", volatile: "UNLOGGED ", tableOptions: "", forUpdate: " FOR UPDATE", forShare: " FOR SHARE")
+        bytes: "BYTEA", integer: "BIGINT", volatile: "UNLOGGED ", tableOptions: "", forUpdate: " FOR UPDATE",
+        forShare: " FOR SHARE")
 }

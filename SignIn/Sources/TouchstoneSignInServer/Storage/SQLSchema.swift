@@ -19,7 +19,8 @@ enum SQLSchema {
     /// - Throws: `StoreError.schema` if the database is newer than this program.
     static func migrate(_ connection: any SQLConnection, _ dialect: SQLDialect, isEmpty: Bool) throws {
         if isEmpty {
-            try connection.rows("CREATE TABLE touchstone_signin (version BIGINT NOT NULL)", [])
+            try connection.rows(
+                "CREATE TABLE touchstone_signin (version \(dialect.integer) NOT NULL)\(dialect.tableOptions)", [])
             try connection.rows("INSERT INTO touchstone_signin (version) VALUES ($1)", [.integer(0)])
         }
         guard let found = try connection.rows("SELECT version FROM touchstone_signin", []).first?.integer(0) else {
@@ -38,27 +39,27 @@ enum SQLSchema {
     }
 
     private static func first(_ dialect: SQLDialect) -> [String] {
-        let bytes = dialect.bytes
+        let (bytes, integer) = (dialect.bytes, dialect.integer)
         let end = ")" + dialect.tableOptions
         return [
             """
             CREATE TABLE accounts (
                 name TEXT PRIMARY KEY, user_handle \(bytes) NOT NULL UNIQUE, password_hash TEXT NOT NULL,
-                created_at BIGINT NOT NULL
+                created_at \(integer) NOT NULL
             \(end)
             """,
             """
             CREATE TABLE password_sessions (
                 hash \(bytes) PRIMARY KEY,
                 user_handle \(bytes) NOT NULL REFERENCES accounts (user_handle) ON DELETE CASCADE,
-                expires_at BIGINT NOT NULL
+                expires_at \(integer) NOT NULL
             \(end)
             """,
             // No key has to be there: key ids that nobody has get challenges too (NP-41).
             """
             CREATE \(dialect.volatile)TABLE challenges (
                 hash \(bytes) PRIMARY KEY, purpose TEXT NOT NULL, key_id \(bytes), binding \(bytes),
-                expires_at BIGINT NOT NULL
+                expires_at \(integer) NOT NULL
             \(end)
             """,
             // Outlives its account, revoked (NP-30).
@@ -66,7 +67,7 @@ enum SQLSchema {
             CREATE TABLE device_keys (
                 id \(bytes) PRIMARY KEY, public_key \(bytes) NOT NULL, user_handle \(bytes) NOT NULL,
                 device_id \(bytes) NOT NULL, device_name TEXT NOT NULL, counter \(bytes) NOT NULL,
-                registered_at BIGINT NOT NULL, last_used_at BIGINT, revoked_reason TEXT, revoked_at BIGINT
+                registered_at \(integer) NOT NULL, last_used_at \(integer), revoked_reason TEXT, revoked_at \(integer)
             \(end)
             """,
             // One key per device and account (NP-22).
@@ -79,7 +80,7 @@ enum SQLSchema {
             CREATE TABLE sessions (
                 id \(bytes) PRIMARY KEY, key_id \(bytes) NOT NULL REFERENCES device_keys (id),
                 user_handle \(bytes) NOT NULL, session_key TEXT, refresh_hash \(bytes) NOT NULL UNIQUE,
-                expires_at BIGINT NOT NULL
+                expires_at \(integer) NOT NULL
             \(end)
             """,
             "CREATE INDEX sessions_of_key ON sessions (key_id)",
@@ -87,27 +88,27 @@ enum SQLSchema {
             CREATE TABLE transactions (
                 id TEXT PRIMARY KEY,
                 user_handle \(bytes) NOT NULL REFERENCES accounts (user_handle) ON DELETE CASCADE,
-                content TEXT NOT NULL, expires_at BIGINT NOT NULL, confirmed_by \(bytes), confirmed_at BIGINT
+                content TEXT NOT NULL, expires_at \(integer) NOT NULL, confirmed_by \(bytes), confirmed_at \(integer)
             \(end)
             """,
             """
             CREATE TABLE web_requests (
                 id TEXT PRIMARY KEY, code TEXT NOT NULL, browser_hash \(bytes) NOT NULL UNIQUE,
-                expires_at BIGINT NOT NULL, state TEXT NOT NULL, key_id \(bytes), settled_at BIGINT,
-                collected_at BIGINT
+                expires_at \(integer) NOT NULL, state TEXT NOT NULL, key_id \(bytes), settled_at \(integer),
+                collected_at \(integer)
             \(end)
             """,
             """
             CREATE \(dialect.volatile)TABLE counts (
-                bucket \(bytes) PRIMARY KEY, window_start BIGINT NOT NULL, uses BIGINT NOT NULL,
-                expires_at BIGINT NOT NULL
+                bucket \(bytes) PRIMARY KEY, window_start \(integer) NOT NULL, uses \(integer) NOT NULL,
+                expires_at \(integer) NOT NULL
             \(end)
             """,
-            "CREATE TABLE used_proofs (hash \(bytes) PRIMARY KEY, expires_at BIGINT NOT NULL\(end)",
+            "CREATE TABLE used_proofs (hash \(bytes) PRIMARY KEY, expires_at \(integer) NOT NULL\(end)",
             """
             CREATE TABLE token_keys (
-                id TEXT PRIMARY KEY, number BIGINT NOT NULL UNIQUE, sealed \(bytes) NOT NULL,
-                created_at BIGINT NOT NULL, retires_at BIGINT NOT NULL, expires_at BIGINT NOT NULL
+                id TEXT PRIMARY KEY, number \(integer) NOT NULL UNIQUE, sealed \(bytes) NOT NULL,
+                created_at \(integer) NOT NULL, retires_at \(integer) NOT NULL, expires_at \(integer) NOT NULL
             \(end)
             """,
         ]
@@ -119,12 +120,13 @@ enum SQLSchema {
     /// A refresh token that comes twice was copied: for this the ones that were replaced are remembered until they would
     /// have expired.
     private static func replacedRefreshTokens(_ dialect: SQLDialect) -> [String] {
-        [
+        let (bytes, integer) = (dialect.bytes, dialect.integer)
+        return [
             """
             CREATE TABLE replaced_refresh_tokens (
-                hash \(dialect.bytes) PRIMARY KEY,
-                session_id \(dialect.bytes) NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
-                expires_at BIGINT NOT NULL
+                hash \(bytes) PRIMARY KEY,
+                session_id \(bytes) NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+                expires_at \(integer) NOT NULL
             )\(dialect.tableOptions)
             """,
             "CREATE INDEX replaced_tokens_of_session ON replaced_refresh_tokens (session_id)",
