@@ -26,9 +26,9 @@ enum PromptText {
     static func register(_ audience: String) -> String { "register this device at \(audience)" }
     static func signIn(_ audience: String) -> String { "sign in to \(audience)" }
 
-    /// - Parameter code: Six digits; shown in two groups, as the page shows them.
+    /// - Parameter code: As the page shows it.
     static func signIn(_ audience: String, code: String) -> String {
-        "sign in to \(audience); the page shows \(code.prefix(3)) \(code.dropFirst(3))"
+        "sign in to \(audience); the page shows \(code)"
     }
 
     static func confirm(_ audience: String, _ text: String) -> String { "confirm at \(audience): \(text)" }

@@ -202,7 +202,7 @@ public actor SignInClient {
     ///
     /// - Parameters:
     ///   - request: The id of the page's request.
-    ///   - code: The six digits that the page shows.
+    ///   - code: The six digits that the page shows, as it shows them: `417 936`.
     ///   - origin: Which page asks, by the browser's word: has to be ``origin``.
     /// - Throws: ``SignInError``.
     public func approve(request: String, code: String, origin: String) async throws(SignInError) {
@@ -405,8 +405,9 @@ public actor SignInClient {
         guard (1...128).contains(request.utf8.count), request.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw .configuration("the page's request is none")
         }
-        guard code.utf8.count == 6, code.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
-            throw .configuration("the page's code has to be six digits")
-        }
+        let digits = code.split(separator: " ", omittingEmptySubsequences: false)
+        guard digits.count == 2,
+            digits.allSatisfy({ $0.utf8.count == 3 && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } })
+        else { throw .configuration("the page's code has to be six digits, as in 417 936") }
     }
 }

@@ -7,7 +7,7 @@ import Synchronization
 final class OddServer: Sendable {
     let url: URL
     private let socket: Int32
-    private let log = Log()
+    private let log: Log
 
     private final class Log: Sendable {
         let heads = Mutex<[String]>([])
@@ -18,22 +18,24 @@ final class OddServer: Sendable {
 
     /// - Parameter answer: For each request; nil to say nothing and keep the connection.
     init(_ answer: @escaping @Sendable (_ head: String) -> Data?) throws {
-        socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let log = Log()
+        self.log = log
+        let listener = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        socket = listener
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isListening = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(socket, address, length) == 0 && listen(socket, 16) == 0 && getsockname(socket, address, &length) == 0
+                bind(listener, address, length) == 0 && listen(listener, 16) == 0 && getsockname(listener, address, &length) == 0
             }
         }
         guard isListening, let url = URL(string: "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))") else {
             throw POSIXError(.EADDRNOTAVAIL)
         }
         self.url = url
-        let listener = socket
-        Thread.detachNewThread { [log] in
+        Thread.detachNewThread {
             while true {
                 let connection = accept(listener, nil, nil)
                 guard connection >= 0 else { return }

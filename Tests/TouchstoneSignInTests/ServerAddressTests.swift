@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test func thePromptSaysWhereAndWhat() {
-        #expect(PromptText.signIn("example.org", code: "417936") == "sign in to example.org; the page shows 417 936")
+        #expect(PromptText.signIn("example.org", code: "417 936") == "sign in to example.org; the page shows 417 936")
         #expect(PromptText.confirm("example.org", "pay 1") == "confirm at example.org: pay 1")
     }
 }

@@ -53,8 +53,9 @@ final class Approver: HTTPResponder, Sendable {
                     Self.allowPrivateNetwork: "true",
                 ])
         case .post:
-            let asked = try await Self.asked(by: request)
-            return try await approve(asked, registered, until: request.body)
+            return try await whileConnected(request) { body throws(Refusal) in
+                try await self.approve(try await Self.asked(request, body), registered)
+            }
         default: throw Refusal(.methodNotAllowed, "method", "POST only")
         }
     }
@@ -103,18 +104,18 @@ final class Approver: HTTPResponder, Sendable {
         var code: String
     }
 
-    private static func asked(by request: Request) async throws(Refusal) -> Asked {
+    private static func asked(_ request: Request, _ body: RequestBody) async throws(Refusal) -> Asked {
         let type = request.headers[.contentType]?.lowercased()
         guard type == "application/json" || type?.hasPrefix("application/json;") == true else {
             throw Refusal(.unsupportedMediaType, "malformed", "the body has to be application/json")
         }
-        let body: ByteBuffer
+        let bytes: ByteBuffer
         do {
-            body = try await request.body.collect(upTo: maximumBodyLength)
+            bytes = try await body.collect(upTo: maximumBodyLength)
         } catch {
             throw Refusal(.contentTooLarge, "tooLarge", "the body has at most \(maximumBodyLength) bytes")
         }
-        guard let asked = try? JSONDecoder().decode(Asked.self, from: Data(body.readableBytesView)) else {
+        guard let asked = try? JSONDecoder().decode(Asked.self, from: Data(bytes.readableBytesView)) else {
             throw Refusal(.badRequest, "malformed", "the body is {\"request\", \"code\"}")
         }
         return asked
@@ -124,9 +125,20 @@ final class Approver: HTTPResponder, Sendable {
 
     private struct Answer: Encodable { var state: String }
 
-    private func approve(
-        _ asked: Asked, _ registered: RegisteredServer, until body: RequestBody
+    /// Cancels `answer`, and takes its prompt down, when the page goes away.
+    private func whileConnected(
+        _ request: Request, _ answer: @Sendable (RequestBody) async throws(Refusal) -> Response
     ) async throws(Refusal) -> Response {
+        do {
+            return try await request.body.consumeWithCancellationOnInboundClose { try await answer($0) }
+        } catch let refusal as Refusal {
+            throw refusal
+        } catch {
+            throw Refusal(.badRequest, "malformed", "the request did not come whole")
+        }
+    }
+
+    private func approve(_ asked: Asked, _ registered: RegisteredServer) async throws(Refusal) -> Response {
         let isFirst = isAsking.withLock { isAsking in
             defer { isAsking = true }
             return !isAsking
@@ -143,7 +155,8 @@ final class Approver: HTTPResponder, Sendable {
                 StandardOutput.say("approved \(registered.audience)")
                 return try Refusal.json(.ok, Answer(state: "approved"))
             } catch SignInError.cancelled {
-                try await client.deny(request: asked.request, code: asked.code)
+                // In a task of its own: this one may be what was cancelled.
+                try await Task { try await client.deny(request: asked.request, code: asked.code) }.value
                 StandardOutput.say("denied \(registered.audience)")
                 return try Refusal.json(.ok, Answer(state: "denied"))
             }
