@@ -219,7 +219,7 @@ class User(Client):
 
     def sign_in_request(self, challenge=None, session_key=None, **fields):
         session_key = session_key or Key()
-        challenge = challenge or self.challenge()
+        challenge = self.challenge() if challenge is None else challenge
         return self.signed("sign-in", {"sessionKey": session_key.thumbprint}, challenge, **fields)
 
     def sign_in(self, to=None):
