@@ -22,10 +22,9 @@ extension SignInServer {
     }
 
     private func pageSession(_ call: Call) async throws -> StoredSession? {
-        guard let cookie = cookie(.session, of: call), cookie.count == 48,
-            let session = try await store.session(id: Data(cookie.prefix(16))), session.sessionKey == nil,
-            session.refreshHash.hashed == WebCookie.session.hash(cookie).hashed,
-            session.expiresAt > configuration.now
+        guard let cookie = cookie(.session, of: call),
+            let session = try await store.session(refreshHash: WebCookie.session.hash(cookie)),
+            session.sessionKey == nil, session.expiresAt > configuration.now
         else { return nil }
         return session
     }
