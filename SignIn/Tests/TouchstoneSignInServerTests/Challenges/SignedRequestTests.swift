@@ -28,7 +28,7 @@ struct WrongMessage: Sendable, CustomTestStringConvertible {
 
 @Suite struct SignedRequestTests {
     @Test func np01_signatureOverAFreshChallengeSignsIn() async throws {
-        try await TestServer.with { server in
+        try await TestServer.with { server async throws in
             let device = try await server.device()
             let answer = try await server.signIn(device)
             #expect(answer.status == 200)
@@ -39,7 +39,7 @@ struct WrongMessage: Sendable, CustomTestStringConvertible {
 
     @Test(arguments: WrongMessage.all)
     func np12_messageForAnythingElseIsRefused(_ wrong: WrongMessage) async throws {
-        try await TestServer.with { server in
+        try await TestServer.with { server async throws in
             let device = try await server.device()
             let answer = try await server.signIn(device, change: wrong.change)
             #expect(answer.isRefusal)
@@ -48,7 +48,7 @@ struct WrongMessage: Sendable, CustomTestStringConvertible {
     }
 
     @Test func np11_secondSubmissionIsRefused() async throws {
-        try await TestServer.with { server in
+        try await TestServer.with { server async throws in
             let device = try await server.device()
             let challenge = try await server.challenge(for: .signIn, keyID: device.keyID)
             let request = try device.sign(.signIn, challenge, Details.SignIn(sessionKey: TestSessionKey().thumbprint))
@@ -61,7 +61,7 @@ struct WrongMessage: Sendable, CustomTestStringConvertible {
     }
 
     @Test func np11_ofConcurrentSubmissionsOneIsAccepted() async throws {
-        try await TestServer.with { server in
+        try await TestServer.with { server async throws in
             let device = try await server.device()
             let challenge = try await server.challenge(for: .signIn, keyID: device.keyID)
             let request = try device.sign(.signIn, challenge, Details.SignIn(sessionKey: TestSessionKey().thumbprint))
@@ -76,11 +76,12 @@ struct WrongMessage: Sendable, CustomTestStringConvertible {
 
     @Test(arguments: [(59.0, true), (60.0, false), (61.0, false)])
     func np11_challengeIsGoodForSixtySeconds(_ seconds: TimeInterval, _ isGood: Bool) async throws {
-        try await TestServer.with { server in
+        try await TestServer.with { server async throws in
             let device = try await server.device()
             let challenge = try await server.challenge(for: .signIn, keyID: device.keyID)
             server.clock.advance(by: seconds)
-            let answer = try await server.post("/v1/sessions",
+            let answer = try await server.post(
+                "/v1/sessions",
                 device.sign(.signIn, challenge, Details.SignIn(sessionKey: TestSessionKey().thumbprint)))
             #expect(answer.status == (isGood ? 200 : 401))
             #expect(isGood || server.log.reason == .challengeExpired)
@@ -89,7 +90,7 @@ struct WrongMessage: Sendable, CustomTestStringConvertible {
 
     @Test(arguments: ["audience", "trailing byte", "version", "signature"])
     func np11_failedCheckSpendsTheChallenge(_ wrong: String) async throws {
-        try await TestServer.with { server in
+        try await TestServer.with { server async throws in
             let device = try await server.device()
             let challenge = try await server.challenge(for: .signIn, keyID: device.keyID)
             let details = try JSONEncoder().encode(Details.SignIn(sessionKey: TestSessionKey().thumbprint))
@@ -118,7 +119,7 @@ struct WrongMessage: Sendable, CustomTestStringConvertible {
         (.purpose, { @Sendable (bytes: inout Data) in bytes[11] = 0x53 }),
     ])
     func np12_messageOfAnotherFormIsRefused(_ reason: Reason, _ change: @Sendable (inout Data) -> Void) async throws {
-        try await TestServer.with { server in
+        try await TestServer.with { server async throws in
             let device = try await server.device()
             let challenge = try await server.challenge(for: .signIn, keyID: device.keyID)
             let details = try JSONEncoder().encode(Details.SignIn(sessionKey: TestSessionKey().thumbprint))
@@ -131,7 +132,7 @@ struct WrongMessage: Sendable, CustomTestStringConvertible {
     }
 
     @Test func np10_challengeOfAnotherKeyOrPurposeIsRefused() async throws {
-        try await TestServer.with { server in
+        try await TestServer.with { server async throws in
             let device = try await server.device()
             let other = try await server.device(named: "Other")
             let details = Details.SignIn(sessionKey: TestSessionKey().thumbprint)
@@ -146,7 +147,7 @@ struct WrongMessage: Sendable, CustomTestStringConvertible {
     }
 
     @Test func signatureOfAnotherKeyIsRefused() async throws {
-        try await TestServer.with { server in
+        try await TestServer.with { server async throws in
             let device = try await server.device()
             let challenge = try await server.challenge(for: .signIn, keyID: device.keyID)
             let request = try device.sign(.signIn, challenge, Details.SignIn(sessionKey: TestSessionKey().thumbprint))
@@ -161,7 +162,7 @@ struct WrongMessage: Sendable, CustomTestStringConvertible {
 
     @Test(arguments: [0, 1, UInt64(Int64.max)])
     func np15_clientsClockRefusesNothing(_ time: UInt64) async throws {
-        try await TestServer.with { server in
+        try await TestServer.with { server async throws in
             let device = try await server.device()
             #expect(try await server.signIn(device) { $0.issuedAt = time }.status == 200)
         }
@@ -169,7 +170,7 @@ struct WrongMessage: Sendable, CustomTestStringConvertible {
 
     @Test(arguments: [5, 4, 1] as [UInt64])
     func np23_counterThatDoesNotRiseRevokesTheKey(_ counter: UInt64) async throws {
-        try await TestServer.with { server in
+        try await TestServer.with { server async throws in
             let device = try await server.device()
             #expect(try await server.signIn(device, counter: 5).status == 200)
             #expect(try await server.signIn(device, counter: counter).isRefusal)
@@ -183,7 +184,7 @@ struct WrongMessage: Sendable, CustomTestStringConvertible {
     }
 
     @Test func np23_counterThatRisesIsAccepted() async throws {
-        try await TestServer.with { server in
+        try await TestServer.with { server async throws in
             let device = try await server.device()
             for counter in [1, 2, 1000, UInt64.max] {
                 #expect(try await server.signIn(device, counter: counter).status == 200)
@@ -192,7 +193,7 @@ struct WrongMessage: Sendable, CustomTestStringConvertible {
     }
 
     @Test func np23_forgedCounterRevokesNothing() async throws {
-        try await TestServer.with { server in
+        try await TestServer.with { server async throws in
             let device = try await server.device()
             #expect(try await server.signIn(device, counter: 5).status == 200)
             let forger = TestDevice(server.userHandle)
@@ -206,7 +207,7 @@ struct WrongMessage: Sendable, CustomTestStringConvertible {
     }
 
     @Test func np12_detailsWithMoreThanTheirFieldsAreRefused() async throws {
-        try await TestServer.with { server in
+        try await TestServer.with { server async throws in
             let device = try await server.device()
             let challenge = try await server.challenge(for: .signIn, keyID: device.keyID)
             let details = ["sessionKey": TestSessionKey().thumbprint, "web": "x", "code": "1", "origin": "y"]

@@ -22,6 +22,8 @@ struct Answer: Sendable, Equatable {
         try JSONDecoder().decode(type, from: body)
     }
 
+    var retryAfter: String? { headers[.retryAfter] }
+
     /// A cookie's name and value, as a browser sends it back.
     var cookie: String? { headers[.setCookie].map { String($0.prefix { $0 != ";" }) } }
 }

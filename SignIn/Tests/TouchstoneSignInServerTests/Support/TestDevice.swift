@@ -18,7 +18,9 @@ final class TestDevice: Sendable {
         self.deviceID = deviceID
     }
 
-    var keyID: Data { key.publicKey.derRepresentation.hashed }
+    var pem: String { key.publicKey.pemRepresentation }
+    var der: Data { key.publicKey.derRepresentation }
+    var keyID: Data { der.hashed }
 
     func nextCounter() -> UInt64 {
         lastCounter.withLock { counter in
@@ -56,7 +58,7 @@ extension TestServer {
             hash: device.deviceID.hashed, userHandle: userHandle, expiresAt: clock.now + 300)
         try await store.register(
             StoredKey(
-                id: device.keyID, publicKey: device.key.publicKey.derRepresentation, userHandle: userHandle,
+                id: device.keyID, publicKey: device.der, userHandle: userHandle,
                 deviceID: device.deviceID, deviceName: name, counter: 0, registeredAt: clock.now, lastUsedAt: nil,
                 state: .active), passwordSession: device.deviceID.hashed)
         return device
@@ -68,7 +70,8 @@ extension TestServer {
         change: (inout SignedMessage) -> Void = { _ in }
     ) async throws -> Answer {
         let challenge = try await challenge(for: .signIn, keyID: device.keyID)
-        return try await post("/v1/sessions",
+        return try await post(
+            "/v1/sessions",
             device.sign(
                 .signIn, challenge, Details.SignIn(sessionKey: session.thumbprint), counter: counter, change: change))
     }
