@@ -16,12 +16,14 @@ public protocol SignInStore: Sendable {
     func account(named name: String) async throws -> StoredAccount?
     func account(userHandle: Data) async throws -> StoredAccount?
     func accounts() async throws -> [StoredAccount]
-    /// Revokes every key of the account and ends every session (NP-30). False if there is no such account.
+    /// Revokes every key of the account and ends every session (NP-30), password sessions too: who knew the old password
+    /// registers nothing any more. False if there is no such account.
     func setPassword(hash: String, of name: String, at time: Date) async throws -> Bool
     /// With its devices, sessions and transactions. Its key ids stay revoked for good.
     func removeAccount(named name: String, at time: Date) async throws -> Bool
 
     // Password sessions: for five minutes, to register a device.
+    /// - Throws: `.notActive` if there is no such account.
     func addPasswordSession(hash: Data, userHandle: Data, expiresAt: Date) async throws
     func passwordSession(hash: Data, at time: Date) async throws -> Data?
 
@@ -33,15 +35,21 @@ public protocol SignInStore: Sendable {
     // Device keys.
     /// Adds the key, and revokes the account's earlier key of the same device in the same transaction (NP-22).
     ///
-    /// - Throws: `.exists` if the key id was ever there, revoked or not.
-    func register(_ key: StoredKey) async throws
+    /// - Parameter passwordSession: The hash of the session that vouches for it, looked at in the same transaction: a password
+    ///   that was changed meanwhile registers nothing.
+    /// - Throws: `.exists` if the key id was ever there, revoked or not; `.notActive` if the account is not there, or the
+    ///   password session is not the account's or not valid at the key's `registeredAt`.
+    func register(_ key: StoredKey, passwordSession: Data) async throws
     func key(id: Data) async throws -> StoredKey?
     func keys(userHandle: Data) async throws -> [StoredKey]
     /// Sets the counter and the time of last use if the counter is greater than the stored one and the key is active.
     func raiseCounter(of keyID: Data, to counter: UInt64, at time: Date) async throws -> Bool
     /// Marks the key revoked and ends its sessions. False if it was not active.
     func revoke(keyID: Data, reason: RevocationReason, at time: Date) async throws -> Bool
-    /// Adds the new key for the old one's device, revokes the old one and ends its sessions. False if the old one is not active.
+    /// Adds the new key for the old one's device, revokes the old one and ends its sessions. False if the old one is not active,
+    /// or is of another account or device than the new one.
+    ///
+    /// - Throws: `.exists` if the new key's id was ever there; then the old one stays.
     func rotate(from oldKeyID: Data, to key: StoredKey, at time: Date) async throws -> Bool
     /// Revokes what was not used since `time` (NP-30); how many.
     func revokeUnused(since time: Date, at now: Date) async throws -> Int
@@ -50,6 +58,8 @@ public protocol SignInStore: Sendable {
     /// - Throws: `.notActive` if the key is not active, looked at in the same transaction.
     func addSession(_ session: StoredSession) async throws
     func session(id: Data) async throws -> StoredSession?
+    /// The session whose current refresh token this is, expired or not: a page's cookie.
+    func session(refreshHash: Data) async throws -> StoredSession?
     /// The session whose current refresh token this is. A token that was replaced ends its session: it was copied.
     func rotateRefresh(hash: Data, to newHash: Data, expiresAt: Date, at time: Date) async throws -> RefreshOutcome
     func endSession(id: Data) async throws
@@ -57,14 +67,14 @@ public protocol SignInStore: Sendable {
     // Transactions to confirm.
     func addTransaction(_ transaction: StoredTransaction) async throws
     func transaction(id: String) async throws -> StoredTransaction?
-    /// From pending to confirmed, once, by a key that is active in the same transaction.
+    /// From pending to confirmed, once, before it expires, by a key of the same account that is active in the same transaction.
     func confirmTransaction(id: String, keyID: Data, at time: Date) async throws -> Bool
 
     // Requests of pages.
     func addWebRequest(_ request: StoredWebRequest) async throws
     func webRequest(id: String) async throws -> StoredWebRequest?
     func webRequest(browserHash: Data) async throws -> StoredWebRequest?
-    /// From pending to something else, once. False if it was not pending any more.
+    /// From pending to something else, once. False if it was not pending any more, or had expired.
     func settleWebRequest(id: String, as state: StoredWebRequest.State, keyID: Data?, at time: Date) async throws
         -> Bool
     /// From approved to collected, once: the browser that asked has its session.

@@ -1,0 +1,169 @@
+import CPostgreSQL
+import Foundation
+import Glibc
+
+/// Why PostgreSQL did not do what was asked. Its own words are in it, no value of ours.
+enum PostgreSQLError: Error {
+    /// The statement was refused, and nothing of its transaction stays.
+    case refused(state: String, String)
+    /// The connection is gone: what was sent may or may not have happened.
+    case lost(String)
+    /// There never was a connection.
+    case notConnected(String)
+
+    var storeError: StoreError {
+        switch self {
+        case .refused("23505", _): .exists
+        case .refused("23503", _): .notActive
+        case .refused(let state, let text) where state.hasPrefix("42"): .schema("PostgreSQL: \(text) (\(state))")
+        case .refused(let state, let text): .unavailable("PostgreSQL: \(text) (\(state))")
+        case .lost(let text): .unavailable("PostgreSQL: the connection was lost: \(text)")
+        case .notConnected(let text): .unavailable("PostgreSQL: no connection: \(text)")
+        }
+    }
+
+    /// Two transactions waited for each other, and this one was undone: it may be done again.
+    var isDeadlock: Bool {
+        guard case .refused(let state, _) = self else { return false }
+        return state == "40P01" || state == "40001"
+    }
+}
+
+/// A connection by libpq, whose calls block: of one thread at a time.
+final class PostgreSQLConnection: SQLConnection {
+    /// Seconds for TCP and authentication.
+    static let connectTimeout = 5
+    /// Milliseconds that the server works on a statement, and that it waits for a lock.
+    static let statementTimeout = 5000
+    static let lockTimeout = 3000
+    /// How long an answer is waited for: longer than the server works, so that it is the one to give up.
+    static let answerLimit: Duration = .milliseconds(statementTimeout + 2000)
+    /// A migration may rewrite a table.
+    static let migrationLimit: Duration = .seconds(900)
+
+    private let handle: OpaquePointer
+    /// The names of what is prepared here. As many as `SQLStore` has statements: their texts are constants.
+    private var prepared: [String: String] = [:]
+    var limit = answerLimit
+
+    /// - Parameter target: See ``SQLStore/postgreSQL(_:connections:)``; checked.
+    init(_ target: String) throws {
+        // What comes later wins, and the caller's own settings are in `dbname`.
+        var settings = [
+            ("connect_timeout", "\(Self.connectTimeout)"), ("application_name", "touchstone-signin"),
+            ("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"),
+            ("tcp_user_timeout", "\(Self.statementTimeout)"), ("target_session_attrs", "read-write"),
+        ]
+        // A socket of this machine has no TLS, and no need of it.
+        if ProcessInfo.processInfo.environment["PGSSLMODE"] == nil { settings.append(("sslmode", "verify-full")) }
+        settings += [("dbname", target), ("client_encoding", "UTF8")]
+        let keywords = settings.map { strdup($0.0) }
+        let values = settings.map { strdup($0.1) }
+        defer { (keywords + values).forEach { free($0) } }
+        let handle = PQconnectdbParams(
+            keywords.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil], 1)
+        guard let handle else { throw PostgreSQLError.notConnected("no memory") }
+        self.handle = handle
+        guard PQstatus(handle) == CONNECTION_OK else { throw PostgreSQLError.notConnected(Self.text(handle)) }
+        do {
+            try simple(
+                """
+                SET statement_timeout = \(Self.statementTimeout); SET lock_timeout = \(Self.lockTimeout);
+                SET idle_in_transaction_session_timeout = \(2 * Self.statementTimeout);
+                SET default_transaction_isolation = 'read committed'; SET client_min_messages = error;
+                SELECT set_config('synchronous_commit', 'on', false)
+                WHERE current_setting('synchronous_commit') = 'off'
+                """)
+        } catch PostgreSQLError.lost(let text) {
+            throw PostgreSQLError.notConnected(text)
+        }
+    }
+
+    deinit { PQfinish(handle) }
+
+    /// Whether the server hung up while nobody asked it anything: a statement that is sent then is neither done nor refused.
+    var isAlive: Bool {
+        guard PQstatus(handle) == CONNECTION_OK, !isLost else { return false }
+        var descriptor = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
+        guard poll(&descriptor, 1, 0) > 0 else { return true }
+        // A notice of the server's is no end.
+        guard PQconsumeInput(handle) == 1, PQstatus(handle) == CONNECTION_OK else { return false }
+        descriptor.revents = 0
+        return poll(&descriptor, 1, 0) == 0
+    }
+
+    private var isLost = false
+
+    /// Several statements at once, without values and answers.
+    func simple(_ sql: String) throws {
+        try send { PQsendQuery(handle, sql) }
+        _ = try answer()
+    }
+
+    func rows(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow] {
+        let parameters = PostgreSQLParameters(values)
+        let name = try prepare(sql, parameters)
+        try parameters.withPointers { pointers, lengths, formats in
+            try send { PQsendQueryPrepared(handle, name, Int32(values.count), pointers, lengths, formats, 1) }
+        }
+        return try answer()
+    }
+
+    /// A statement whose value is NULL is prepared apart: its type is then the server's to tell.
+    private func prepare(_ sql: String, _ parameters: PostgreSQLParameters) throws -> String {
+        let key = parameters.types.contains(0) ? sql + parameters.types.map { $0 == 0 ? "0" : "1" }.joined() : sql
+        if let name = prepared[key] { return name }
+        let name = "s\(prepared.count)"
+        try send { PQsendPrepare(handle, name, sql, Int32(parameters.types.count), parameters.types) }
+        _ = try answer()
+        prepared[key] = name
+        return name
+    }
+
+    private func send(_ call: () -> Int32) throws {
+        guard call() == 1 else { throw lost(Self.text(handle)) }
+    }
+
+    private func lost(_ text: String) -> PostgreSQLError {
+        isLost = true
+        return .lost(text)
+    }
+
+    /// Waits for everything that belongs to what was sent; the last result's rows.
+    private func answer() throws -> [SQLRow] {
+        let deadline = ContinuousClock.now + limit
+        var rows: [SQLRow] = []
+        var refusal: PostgreSQLError?
+        while true {
+            while PQisBusy(handle) != 0 {
+                let left = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
+                var descriptor = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
+                let ready = left > 0 ? poll(&descriptor, 1, Int32(left) + 1) : 0
+                if ready < 0, errno == EINTR { continue }
+                guard ready > 0 else { throw lost("no answer within \(limit)") }
+                guard PQconsumeInput(handle) == 1 else { throw lost(Self.text(handle)) }
+            }
+            guard let result = PQgetResult(handle) else { break }
+            defer { PQclear(result) }
+            switch PQresultStatus(result) {
+            case PGRES_TUPLES_OK: rows = PostgreSQLParameters.rows(of: result)
+            case PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: rows = []
+            default:
+                let state = Self.field(result, "C") ?? ""
+                refusal = .refused(state: state, Self.field(result, "M") ?? Self.text(handle))
+            }
+        }
+        guard PQstatus(handle) == CONNECTION_OK else { throw lost(Self.text(handle)) }
+        if let refusal { throw refusal }
+        return rows
+    }
+
+    /// `PG_DIAG_…`: the primary message and the code. The detail would name values.
+    private static func field(_ result: OpaquePointer, _ code: Unicode.Scalar) -> String? {
+        PQresultErrorField(result, Int32(code.value)).map { String(cString: $0) }
+    }
+
+    private static func text(_ handle: OpaquePointer) -> String {
+        String(cString: PQerrorMessage(handle)).split(separator: "\n").joined(separator: "; ")
+    }
+}

@@ -1,0 +1,163 @@
+import CPostgreSQL
+import Foundation
+import NIOPosix
+
+extension SQLStore {
+    /// A database of PostgreSQL's, 14 or newer, encoded in UTF-8, that has nothing else in it.
+    ///
+    /// - Parameters:
+    ///   - target: A URL or a list of settings as libpq reads them, `postgresql://signin@db.example.com/signin` or
+    ///     `host=/run/postgresql dbname=signin`. Without a password: that is in the file that `passfile` or `PGPASSFILE`
+    ///     names, or in `~/.pgpass`, and that others cannot read. Over TCP `sslmode` is `verify-full` if it or `PGSSLMODE`
+    ///     says nothing else.
+    ///   - connections: At most at once, 1 to 100, of this process.
+    ///   - waitLimit: How long a call waits for one of them before it is `unavailable`.
+    /// - Throws: ``StoreError``: `schema` if a newer program made the tables or the database is not in UTF-8, `unavailable`
+    ///   if it does not answer.
+    public static func postgreSQL(
+        _ target: String, connections: Int = 8, waitLimit: Duration = .seconds(2)
+    ) async throws -> SQLStore {
+        let database = try PostgreSQLDatabase(target, connections: connections, waitLimit: waitLimit)
+        do {
+            try await database.migrate()
+        } catch {
+            try? await database.close()
+            throw error
+        }
+        return SQLStore(database: database)
+    }
+}
+
+/// PostgreSQL by libpq, whose calls block: on threads of their own, one for each connection.
+final class PostgreSQLDatabase: SQLDatabase {
+    /// Of a transaction that waited in a circle with another one and was undone.
+    static let mostAttempts = 4
+    /// Of the advisory lock that one process at a time migrates under: "TSignIn" and the kind.
+    private static let migrationLock: Int64 = 0x54_53_69_67_6E_49_6E_01
+
+    let dialect = SQLDialect.postgreSQL
+    private let target: String
+    private let pool: PostgreSQLPool
+    private let threads: NIOThreadPool
+
+    init(_ target: String, connections: Int, waitLimit: Duration) throws {
+        precondition((1...100).contains(connections), "1 to 100 connections")
+        try Self.check(target)
+        self.target = target
+        pool = PostgreSQLPool(places: connections, waitLimit: waitLimit)
+        threads = NIOThreadPool(numberOfThreads: connections)
+        threads.start()
+    }
+
+    /// A password in it would be in an argument, a unit file, an error message.
+    private static func check(_ target: String) throws {
+        // libpq's own message repeats parts of what it could not read.
+        guard let options = PQconninfoParse(target, nil) else {
+            throw StoreError.unavailable(
+                "this is no address of a PostgreSQL database: postgresql://user@host/name, or host=/run/postgresql dbname=name"
+            )
+        }
+        defer { PQconninfoFree(options) }
+        var option = options
+        while let keyword = option.pointee.keyword {
+            if String(cString: keyword) == "password", option.pointee.val != nil {
+                throw StoreError.unavailable(
+                    "the address of the database has a password in it: put that into a file that others cannot read, in the "
+                        + "form host:port:database:user:password, and say passfile=…, or set PGPASSFILE")
+            }
+            option += 1
+        }
+    }
+
+    func perform<Answer: Sendable>(
+        _ work: SQLWork, _ body: @escaping @Sendable (any SQLConnection) throws -> Answer
+    ) async throws -> Answer {
+        try await onThread { place in try self.attempt(work, place, body) }
+    }
+
+    func close() async throws {
+        pool.close()
+        try? await threads.shutdownGracefully()
+    }
+
+    func migrate() async throws {
+        let dialect = dialect
+        try await onThread { place in
+            let connection = try place.connected(to: self.target)
+            connection.limit = PostgreSQLConnection.migrationLimit
+            defer { connection.limit = PostgreSQLConnection.answerLimit }
+            try self.transaction(connection) { connection in
+                try connection.rows("SET LOCAL statement_timeout = 0", [])
+                try connection.rows("SET LOCAL lock_timeout = '60s'", [])
+                let encoding = try connection.rows("SELECT current_setting('server_encoding')", []).first?.text(0)
+                guard encoding == "UTF8" else {
+                    throw StoreError.schema("the database is in \(encoding ?? "?"): make one with ENCODING 'UTF8'")
+                }
+                try connection.rows("SELECT pg_advisory_xact_lock($1)", [.integer(Self.migrationLock)])
+                let isEmpty = try connection.rows(
+                    "SELECT 1::int8 WHERE to_regclass('touchstone_signin') IS NULL", [])
+                try SQLSchema.migrate(connection, dialect, isEmpty: !isEmpty.isEmpty)
+            }
+        }
+    }
+
+    private func attempt<Answer>(
+        _ work: SQLWork, _ place: PostgreSQLPlace, _ body: (any SQLConnection) throws -> Answer
+    ) throws -> Answer {
+        var attempt = 1
+        while true {
+            let connection = try place.connected(to: target)
+            do {
+                switch work {
+                case .read, .statement: return try body(connection)
+                case .transaction: return try transaction(connection, body)
+                }
+            } catch let error as PostgreSQLError where attempt < Self.mostAttempts {
+                switch error {
+                // Only what certainly changed nothing is done again. A statement whose answer was lost may have taken a
+                // challenge: then that is gone.
+                case .refused where error.isDeadlock: break
+                case .lost where work == .read && attempt == 1: break
+                default: throw error
+                }
+                attempt += 1
+            }
+        }
+    }
+
+    private func transaction<Answer>(
+        _ connection: PostgreSQLConnection, _ body: (any SQLConnection) throws -> Answer
+    ) throws -> Answer {
+        try connection.simple("BEGIN")
+        let answer: Answer
+        do {
+            answer = try body(connection)
+        } catch {
+            // If this does not come through, the connection is lost, and the server undoes it.
+            if connection.isAlive { try? connection.simple("ROLLBACK") }
+            throw error
+        }
+        try connection.simple("COMMIT")
+        return answer
+    }
+
+    private func onThread<Answer: Sendable>(
+        _ body: @escaping @Sendable (PostgreSQLPlace) throws -> Answer
+    ) async throws -> Answer {
+        let place = try await pool.take()
+        defer { pool.giveBack(place) }
+        do {
+            // Not `runIfActive`, which a caller's cancellation reaches.
+            return try await withCheckedThrowingContinuation { continuation in
+                threads.submit { state in
+                    guard state == .active else {
+                        return continuation.resume(throwing: StoreError.unavailable("the storage is closed"))
+                    }
+                    continuation.resume(with: Result { try body(place) })
+                }
+            }
+        } catch let error as PostgreSQLError {
+            throw error.storeError
+        }
+    }
+}

@@ -1,0 +1,50 @@
+/// What differs between the databases for `SQLStore`, which has every statement once.
+///
+/// Statements are in the SQL that SQLite and PostgreSQL share (`RETURNING`, `ON CONFLICT`), with `$1`, `$2` … for values.
+protocol SQLDatabase: Sendable {
+    var dialect: SQLDialect { get }
+
+    /// - Throws: ``StoreError``, or what `body` throws; then nothing was changed.
+    func perform<Answer: Sendable>(
+        _ work: SQLWork, _ body: @escaping @Sendable (any SQLConnection) throws -> Answer
+    ) async throws -> Answer
+
+    func close() async throws
+}
+
+/// How much is done at once; by this a lost connection is judged.
+enum SQLWork: Sendable {
+    /// Changes nothing: may be asked once more.
+    case read
+    /// One statement, a transaction of its own.
+    case statement
+    case transaction
+}
+
+protocol SQLConnection {
+    /// - Throws: ``StoreError``: `exists` if a row breaks a unique index, `notActive` if what it belongs to is not there.
+    @discardableResult
+    func rows(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow]
+}
+
+/// The words that differ.
+struct SQLDialect: Sendable {
+    var bytes: String
+    /// Of 64 bits.
+    var integer: String
+    /// Before `TABLE`, where a crash of the database may empty the table: challenges and counts, which live for a minute.
+    var volatile: String
+    /// After the closing parenthesis of a table.
+    var tableOptions: String
+    /// After a `SELECT`: nobody else changes these rows until the transaction ends.
+    var forUpdate: String
+    var forShare: String
+
+    /// One writer at a time, so that no row needs a lock. STRICT: a column has the type that it names.
+    static let sqlite = Self(
+        bytes: "BLOB", integer: "INTEGER", volatile: "", tableOptions: " STRICT", forUpdate: "", forShare: "")
+    /// UNLOGGED: no wait for the disk. A crash empties such a table, so that nothing that was taken comes back.
+    static let postgreSQL = Self(
+        bytes: "BYTEA", integer: "BIGINT", volatile: "UNLOGGED ", tableOptions: "", forUpdate: " FOR UPDATE",
+        forShare: " FOR SHARE")
+}

@@ -1,0 +1,62 @@
+public import Foundation
+
+extension SQLStore {
+    public func count(bucket: Data, window: TimeInterval, at time: Date) async throws -> Int {
+        let start = (time.timeIntervalSince1970 / window).rounded(.down) * window
+        // A process whose clock is behind counts in the newer window.
+        return try await change(
+            """
+            INSERT INTO counts (bucket, window_start, uses, expires_at) VALUES ($1, $2, 1, $3)
+            ON CONFLICT (bucket) DO UPDATE SET
+                uses = CASE WHEN counts.window_start >= excluded.window_start THEN counts.uses + 1 ELSE 1 END,
+                window_start = CASE WHEN counts.window_start >= excluded.window_start
+                    THEN counts.window_start ELSE excluded.window_start END,
+                expires_at = excluded.expires_at
+            RETURNING uses
+            """,
+            [
+                .bytes(bucket), .time(Date(timeIntervalSince1970: start)),
+                .time(Date(timeIntervalSince1970: start + window)),
+            ]
+        ) { Int(try $0.integer(0)) }.first ?? 1
+    }
+
+    public func useOnce(hash: Data, until expiry: Date) async throws -> Bool {
+        try await changes(
+            "INSERT INTO used_proofs (hash, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING expires_at",
+            [.bytes(hash), .time(expiry)])
+    }
+
+    public func tokenKeys() async throws -> [StoredTokenKey] {
+        try await read(
+            "SELECT id, sealed, created_at, retires_at, expires_at FROM token_keys ORDER BY number DESC", [],
+            StoredTokenKey.init)
+    }
+
+    public func addTokenKey(_ key: StoredTokenKey, after newest: String?) async throws -> Bool {
+        // Two at once have the same number: one of them stays.
+        try await changes(
+            """
+            INSERT INTO token_keys (id, number, sealed, created_at, retires_at, expires_at)
+            SELECT $1, COALESCE((SELECT MAX(number) FROM token_keys), 0) + 1, $2, $3, $4, $5
+            WHERE COALESCE((SELECT id FROM token_keys ORDER BY number DESC LIMIT 1), '') = $6
+            ON CONFLICT DO NOTHING RETURNING id
+            """,
+            [
+                .text(key.id), .bytes(key.sealed), .time(key.createdAt), .time(key.retiresAt), .time(key.expiresAt),
+                .text(newest ?? ""),
+            ])
+    }
+
+    public func removeTokenKeys(expiredAt time: Date) async throws {
+        _ = try await changes("DELETE FROM token_keys WHERE expires_at <= $1", [.time(time)])
+    }
+}
+
+extension StoredTokenKey {
+    init(_ row: SQLRow) throws {
+        self.init(
+            id: try row.text(0), sealed: try row.bytes(1), createdAt: try row.time(2), retiresAt: try row.time(3),
+            expiresAt: try row.time(4))
+    }
+}

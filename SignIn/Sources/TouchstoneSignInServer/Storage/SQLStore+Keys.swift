@@ -1,0 +1,135 @@
+public import Foundation
+import TouchstoneSignInProtocol
+
+extension SQLStore {
+    public func register(_ key: StoredKey, passwordSession: Data) async throws {
+        let forUpdate = forUpdate
+        try await database.perform(.transaction) { connection in
+            try Self.lockAccount(key.userHandle, connection, forUpdate)
+            let session = try connection.rows(
+                "SELECT user_handle FROM password_sessions WHERE hash = $1 AND user_handle = $2 AND expires_at > $3",
+                [.bytes(passwordSession), .bytes(key.userHandle), .time(key.registeredAt)])
+            guard !session.isEmpty else { throw StoreError.notActive }
+            let replaced = try connection.rows(
+                """
+                UPDATE device_keys SET revoked_reason = $1, revoked_at = $2
+                WHERE user_handle = $3 AND device_id = $4 AND revoked_reason IS NULL RETURNING id
+                """,
+                [
+                    .text(RevocationReason.replaced.rawValue), .time(key.registeredAt), .bytes(key.userHandle),
+                    .bytes(key.deviceID),
+                ])
+            for row in replaced { try Self.endSessions(of: try row.bytes(0), connection) }
+            try Self.insert(key, connection)
+        }
+    }
+
+    public func key(id: Data) async throws -> StoredKey? {
+        try await read("\(Self.keys) WHERE id = $1", [.bytes(id)], StoredKey.init).first
+    }
+
+    public func keys(userHandle: Data) async throws -> [StoredKey] {
+        try await read(
+            "\(Self.keys) WHERE user_handle = $1 ORDER BY registered_at, id", [.bytes(userHandle)], StoredKey.init)
+    }
+
+    public func raiseCounter(of keyID: Data, to counter: UInt64, at time: Date) async throws -> Bool {
+        try await changes(
+            """
+            UPDATE device_keys SET counter = $1, last_used_at = $2
+            WHERE id = $3 AND counter < $1 AND revoked_reason IS NULL RETURNING id
+            """, [.counter(counter), .time(time), .bytes(keyID)])
+    }
+
+    public func revoke(keyID: Data, reason: RevocationReason, at time: Date) async throws -> Bool {
+        try await database.perform(.transaction) { connection in
+            let revoked = try connection.rows(
+                """
+                UPDATE device_keys SET revoked_reason = $1, revoked_at = $2
+                WHERE id = $3 AND revoked_reason IS NULL RETURNING id
+                """, [.text(reason.rawValue), .time(time), .bytes(keyID)])
+            guard !revoked.isEmpty else { return false }
+            try Self.endSessions(of: keyID, connection)
+            return true
+        }
+    }
+
+    public func rotate(from oldKeyID: Data, to key: StoredKey, at time: Date) async throws -> Bool {
+        let forUpdate = forUpdate
+        return try await database.perform(.transaction) { connection in
+            let account = try connection.rows(
+                "SELECT user_handle FROM accounts WHERE user_handle = $1\(forUpdate)", [.bytes(key.userHandle)])
+            guard !account.isEmpty else { return false }
+            let revoked = try connection.rows(
+                """
+                UPDATE device_keys SET revoked_reason = $1, revoked_at = $2
+                WHERE id = $3 AND user_handle = $4 AND device_id = $5 AND revoked_reason IS NULL RETURNING id
+                """,
+                [
+                    .text(RevocationReason.rotated.rawValue), .time(time), .bytes(oldKeyID), .bytes(key.userHandle),
+                    .bytes(key.deviceID),
+                ])
+            guard !revoked.isEmpty else { return false }
+            try Self.endSessions(of: oldKeyID, connection)
+            try Self.insert(key, connection)
+            return true
+        }
+    }
+
+    public func revokeUnused(since time: Date, at now: Date) async throws -> Int {
+        try await database.perform(.transaction) { connection in
+            let revoked = try connection.rows(
+                """
+                UPDATE device_keys SET revoked_reason = $1, revoked_at = $2
+                WHERE revoked_reason IS NULL AND COALESCE(last_used_at, registered_at) < $3 RETURNING id
+                """, [.text(RevocationReason.unused.rawValue), .time(now), .time(time)])
+            for row in revoked { try Self.endSessions(of: try row.bytes(0), connection) }
+            return revoked.count
+        }
+    }
+
+    private static let keys = """
+        SELECT id, public_key, user_handle, device_id, device_name, counter, registered_at, last_used_at, revoked_reason,
+            revoked_at
+        FROM device_keys
+        """
+
+    /// What changes an account's keys as a whole waits: a password's change finds every key that was there before it.
+    private static func lockAccount(_ handle: Data, _ connection: any SQLConnection, _ forUpdate: String) throws {
+        let account = try connection.rows(
+            "SELECT user_handle FROM accounts WHERE user_handle = $1\(forUpdate)", [.bytes(handle)])
+        guard !account.isEmpty else { throw StoreError.notActive }
+    }
+
+    private static func endSessions(of keyID: Data, _ connection: any SQLConnection) throws {
+        try connection.rows("DELETE FROM sessions WHERE key_id = $1", [.bytes(keyID)])
+    }
+
+    private static func insert(_ key: StoredKey, _ connection: any SQLConnection) throws {
+        var revoked: (reason: RevocationReason, at: Date)?
+        if case .revoked(let reason, let time) = key.state { revoked = (reason, time) }
+        try connection.rows(
+            """
+            INSERT INTO device_keys (id, public_key, user_handle, device_id, device_name, counter, registered_at,
+                last_used_at, revoked_reason, revoked_at)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+            """,
+            [
+                .bytes(key.id), .bytes(key.publicKey), .bytes(key.userHandle), .bytes(key.deviceID),
+                .text(key.deviceName),
+                .counter(key.counter), .time(key.registeredAt), .optional(key.lastUsedAt),
+                .optional(revoked?.reason.rawValue), .optional(revoked?.at),
+            ])
+    }
+}
+
+extension StoredKey {
+    init(_ row: SQLRow) throws {
+        let reason = try row.optional(8) { try row.word($0, as: RevocationReason.self) }
+        self.init(
+            id: try row.bytes(0), publicKey: try row.bytes(1), userHandle: try row.bytes(2), deviceID: try row.bytes(3),
+            deviceName: try row.text(4), counter: try row.counter(5), registeredAt: try row.time(6),
+            lastUsedAt: try row.optional(7, row.time),
+            state: try reason.map { .revoked($0, try row.time(9)) } ?? .active)
+    }
+}

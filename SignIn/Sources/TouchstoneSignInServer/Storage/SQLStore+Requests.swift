@@ -1,0 +1,117 @@
+public import Foundation
+import TouchstoneSignInProtocol
+
+extension SQLStore {
+    public func addChallenge(_ challenge: StoredChallenge) async throws {
+        _ = try await changes(
+            "INSERT INTO challenges (hash, purpose, key_id, binding, expires_at) VALUES ($1, $2, $3, $4, $5)",
+            [
+                .bytes(challenge.hash), .text(challenge.purpose.rawValue), .optional(challenge.keyID),
+                .optional(challenge.binding), .time(challenge.expiresAt),
+            ])
+    }
+
+    public func takeChallenge(hash: Data) async throws -> StoredChallenge? {
+        try await change(
+            "DELETE FROM challenges WHERE hash = $1 RETURNING hash, purpose, key_id, binding, expires_at",
+            [.bytes(hash)],
+            StoredChallenge.init
+        ).first
+    }
+
+    public func addTransaction(_ transaction: StoredTransaction) async throws {
+        _ = try await changes(
+            "INSERT INTO transactions (id, user_handle, content, expires_at, confirmed_by) VALUES ($1, $2, $3, $4, $5)",
+            [
+                .text(transaction.id), .bytes(transaction.userHandle), .text(transaction.text),
+                .time(transaction.expiresAt),
+                .optional(transaction.confirmedBy),
+            ])
+    }
+
+    public func transaction(id: String) async throws -> StoredTransaction? {
+        try await read(
+            "SELECT id, user_handle, content, expires_at, confirmed_by FROM transactions WHERE id = $1", [.text(id)],
+            StoredTransaction.init
+        ).first
+    }
+
+    public func confirmTransaction(id: String, keyID: Data, at time: Date) async throws -> Bool {
+        let forShare = forShare
+        return try await database.perform(.transaction) { connection in
+            guard
+                let handle = try connection.rows(
+                    "SELECT user_handle FROM device_keys WHERE id = $1 AND revoked_reason IS NULL\(forShare)",
+                    [.bytes(keyID)]
+                ).first?.bytes(0)
+            else { return false }
+            return try !connection.rows(
+                """
+                UPDATE transactions SET confirmed_by = $1, confirmed_at = $2
+                WHERE id = $3 AND user_handle = $4 AND confirmed_by IS NULL AND expires_at > $2 RETURNING id
+                """, [.bytes(keyID), .time(time), .text(id), .bytes(handle)]
+            ).isEmpty
+        }
+    }
+
+    public func addWebRequest(_ request: StoredWebRequest) async throws {
+        _ = try await changes(
+            "INSERT INTO web_requests (id, code, browser_hash, expires_at, state, key_id) VALUES ($1, $2, $3, $4, $5, $6)",
+            [
+                .text(request.id), .text(request.code), .bytes(request.browserHash), .time(request.expiresAt),
+                .text(request.state.rawValue), .optional(request.keyID),
+            ])
+    }
+
+    public func webRequest(id: String) async throws -> StoredWebRequest? {
+        try await read("\(Self.webRequests) WHERE id = $1", [.text(id)], StoredWebRequest.init).first
+    }
+
+    public func webRequest(browserHash: Data) async throws -> StoredWebRequest? {
+        try await read("\(Self.webRequests) WHERE browser_hash = $1", [.bytes(browserHash)], StoredWebRequest.init)
+            .first
+    }
+
+    public func settleWebRequest(id: String, as state: StoredWebRequest.State, keyID: Data?, at time: Date) async throws
+        -> Bool
+    {
+        try await changes(
+            """
+            UPDATE web_requests SET state = $1, key_id = $2, settled_at = $3
+            WHERE id = $4 AND state = 'pending' AND expires_at > $3 RETURNING id
+            """, [.text(state.rawValue), .optional(keyID), .time(time), .text(id)])
+    }
+
+    public func collectWebRequest(id: String, at time: Date) async throws -> Bool {
+        try await changes(
+            """
+            UPDATE web_requests SET state = 'collected', collected_at = $1 WHERE id = $2 AND state = 'approved' RETURNING id
+            """, [.time(time), .text(id)])
+    }
+
+    private static let webRequests = "SELECT id, code, browser_hash, expires_at, state, key_id FROM web_requests"
+}
+
+extension StoredChallenge {
+    init(_ row: SQLRow) throws {
+        self.init(
+            hash: try row.bytes(0), purpose: try row.word(1, as: Purpose.self), keyID: try row.optional(2, row.bytes),
+            binding: try row.optional(3, row.bytes), expiresAt: try row.time(4))
+    }
+}
+
+extension StoredTransaction {
+    init(_ row: SQLRow) throws {
+        self.init(
+            id: try row.text(0), userHandle: try row.bytes(1), text: try row.text(2), expiresAt: try row.time(3),
+            confirmedBy: try row.optional(4, row.bytes))
+    }
+}
+
+extension StoredWebRequest {
+    init(_ row: SQLRow) throws {
+        self.init(
+            id: try row.text(0), code: try row.text(1), browserHash: try row.bytes(2), expiresAt: try row.time(3),
+            state: try row.word(4, as: State.self), keyID: try row.optional(5, row.bytes))
+    }
+}

@@ -1,0 +1,78 @@
+public import Foundation
+
+extension SQLStore {
+    public func addSession(_ session: StoredSession) async throws {
+        let forShare = forShare
+        try await database.perform(.transaction) { connection in
+            // A revocation waits until this session is there, and ends it.
+            let active = try connection.rows(
+                "SELECT id FROM device_keys WHERE id = $1 AND user_handle = $2 AND revoked_reason IS NULL\(forShare)",
+                [.bytes(session.keyID), .bytes(session.userHandle)])
+            guard !active.isEmpty else { throw StoreError.notActive }
+            try connection.rows(
+                """
+                INSERT INTO sessions (id, key_id, user_handle, session_key, refresh_hash, expires_at)
+                VALUES ($1, $2, $3, $4, $5, $6)
+                """,
+                [
+                    .bytes(session.id), .bytes(session.keyID), .bytes(session.userHandle),
+                    .optional(session.sessionKey),
+                    .bytes(session.refreshHash), .time(session.expiresAt),
+                ])
+        }
+    }
+
+    public func session(id: Data) async throws -> StoredSession? {
+        try await read("SELECT \(Self.session) FROM sessions WHERE id = $1", [.bytes(id)], StoredSession.init).first
+    }
+
+    public func session(refreshHash: Data) async throws -> StoredSession? {
+        try await read(
+            "SELECT \(Self.session) FROM sessions WHERE refresh_hash = $1", [.bytes(refreshHash)], StoredSession.init
+        ).first
+    }
+
+    public func rotateRefresh(hash: Data, to newHash: Data, expiresAt: Date, at time: Date) async throws
+        -> RefreshOutcome
+    {
+        let forUpdate = forUpdate
+        return try await database.perform(.transaction) { connection in
+            // Locked by the token that it has now: who comes second finds no such session, and then the token below.
+            let current = try connection.rows(
+                "SELECT \(Self.session) FROM sessions WHERE refresh_hash = $1 AND expires_at > $2\(forUpdate)",
+                [.bytes(hash), .time(time)]
+            ).first.map(StoredSession.init)
+            if var session = current {
+                try connection.rows(
+                    "INSERT INTO replaced_refresh_tokens (hash, session_id, expires_at) VALUES ($1, $2, $3)",
+                    [.bytes(hash), .bytes(session.id), .time(session.expiresAt)])
+                try connection.rows(
+                    "UPDATE sessions SET refresh_hash = $1, expires_at = $2 WHERE id = $3",
+                    [.bytes(newHash), .time(expiresAt), .bytes(session.id)])
+                session.refreshHash = newHash
+                session.expiresAt = expiresAt
+                return .rotated(session)
+            }
+            let reused = try connection.rows(
+                """
+                DELETE FROM sessions WHERE id = (SELECT session_id FROM replaced_refresh_tokens WHERE hash = $1)
+                RETURNING id
+                """, [.bytes(hash)])
+            return reused.isEmpty ? .unknown : .reused
+        }
+    }
+
+    public func endSession(id: Data) async throws {
+        _ = try await changes("DELETE FROM sessions WHERE id = $1", [.bytes(id)])
+    }
+
+    private static let session = "id, key_id, user_handle, session_key, refresh_hash, expires_at"
+}
+
+extension StoredSession {
+    init(_ row: SQLRow) throws {
+        self.init(
+            id: try row.bytes(0), keyID: try row.bytes(1), userHandle: try row.bytes(2),
+            sessionKey: try row.optional(3, row.text), refreshHash: try row.bytes(4), expiresAt: try row.time(5))
+    }
+}

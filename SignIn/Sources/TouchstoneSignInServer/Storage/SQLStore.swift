@@ -1,0 +1,53 @@
+public import Foundation
+
+/// What a server knows, in SQLite for one machine or in PostgreSQL for many: every statement once, for both.
+///
+/// In PostgreSQL the isolation is READ COMMITTED: what happens once is one statement, and where several tables change the
+/// row that decides is locked first, in the order account, key, session. Times are kept to the microsecond; U+0000 in a
+/// text becomes U+FFFD.
+public struct SQLStore: SignInStore {
+    let database: any SQLDatabase
+
+    var forUpdate: String { database.dialect.forUpdate }
+    var forShare: String { database.dialect.forShare }
+
+    func read<Answer: Sendable>(
+        _ sql: String, _ values: [SQLValue], _ map: @escaping @Sendable (SQLRow) throws -> Answer
+    )
+        async throws -> [Answer]
+    {
+        try await database.perform(.read) { try $0.rows(sql, values).map(map) }
+    }
+
+    /// One statement with `RETURNING`.
+    func change<Answer: Sendable>(
+        _ sql: String, _ values: [SQLValue], _ map: @escaping @Sendable (SQLRow) throws -> Answer
+    ) async throws -> [Answer] {
+        try await database.perform(.statement) { try $0.rows(sql, values).map(map) }
+    }
+
+    /// One statement; whether a row came back.
+    func changes(_ sql: String, _ values: [SQLValue]) async throws -> Bool {
+        try await database.perform(.statement) { try !$0.rows(sql, values).isEmpty }
+    }
+
+    public func ping() async throws {
+        _ = try await read("SELECT version FROM touchstone_signin", []) { try $0.integer(0) }
+    }
+
+    public func close() async throws { try await database.close() }
+
+    /// What expired may still be looked up for this long, so that a refusal's reason is the right one.
+    static let kept: TimeInterval = 300
+
+    public func sweep(at time: Date) async throws {
+        let before = time.addingTimeInterval(-Self.kept)
+        for table in [
+            "password_sessions", "challenges", "replaced_refresh_tokens", "sessions", "transactions", "web_requests",
+            "counts",
+            "used_proofs",
+        ] {
+            _ = try await changes("DELETE FROM \(table) WHERE expires_at < $1", [.time(before)])
+        }
+    }
+}

@@ -1,6 +1,0 @@
-import HummingbirdTesting
-import JWTKit
-import Testing
-import TouchstoneSignIn
-import TouchstoneSignInServer
-import TouchstoneTesting
