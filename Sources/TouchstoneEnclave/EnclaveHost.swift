@@ -5,15 +5,14 @@ import TouchstoneMemory
 
 /// Runs one ``Enclave``: gives it the time, keeps its state, carries out the slow derivations, and tells who waits what happened.
 ///
-/// State is on disk before anybody hears of it. No lock is held while a passcode is derived or an event is told.
+/// State is on disk before anybody hears of it. No lock is held while a passcode is derived, the counter counts or an event is told.
 package final class EnclaveHost: Sendable {
     private let enclave: Mutex<Enclave>
     private let storage: any EnclaveStorage
     let clock: AdvancedClock
-    private let counter: (any RevisionCounter)?
+    private let counter: RevisionQueue?
     private let newPasscodeCost: @Sendable () -> PasscodeCost
     private let report: @Sendable (String) -> Void
-    private let isCounterBehind = Mutex(false)
     private let derivations = DispatchQueue(label: "io.touchstone.enclave.passcode")
     let credentials = DispatchQueue(label: "io.touchstone.enclave.credentials")
     private let events = DispatchQueue(label: "io.touchstone.enclave.events")
@@ -38,20 +37,23 @@ package final class EnclaveHost: Sendable {
     ) throws {
         self.storage = storage
         self.clock = AdvancedClock(clock)
-        self.counter = counter
         self.newPasscodeCost = newPasscodeCost
         self.report = report
         let booted = try Enclave(stateFile: storage.load(), root: root, now: clock.now)
+        let revision = booted.state.revision ?? 0
         if let counter {
-            let revision = booted.state.revision ?? 0
             // PC-34. A state that is newer than what is remembered was written, and the process ended before it was remembered.
             if let seen = try counter.read(), seen > revision { throw EnclaveStateError.rolledBack }
             try counter.advance(to: revision)
         }
+        self.counter = counter.map { RevisionQueue($0, at: revision, report: report) }
         enclave = Mutex(booted)
         // An erasure that was prevented. Where the disk still does not take it no passcode is looked at, and the next boot tries again.
         try? change { ((), try $0.eraseIfDue(now: $1)) }
     }
+
+    /// Returns once the counter has tried to remember all that is kept: before the process ends.
+    package func settle() { counter?.settle() }
 
     package func watch(_ watcher: (@Sendable (EnclaveEvent) -> Void)?) {
         self.watcher.withLock { $0 = watcher }
@@ -101,11 +103,16 @@ package final class EnclaveHost: Sendable {
 
     /// Changes the enclave; keeps what must be kept; then tells the events.
     ///
+    /// The counter follows by itself. With `isRemembered` the events are told once it did or could not: not to be asked for by a call,
+    /// behind which all apps' calls wait. The log's lines never wait, as they are in their order.
+    ///
     /// - Throws: `EnclaveInterface.NotKept` where the state could not be written, after which nothing has changed; what `body` throws.
     @discardableResult
-    func change<R: Sendable>(_ body: (inout Enclave, Double) throws -> (R, [EnclaveEvent])) throws -> R {
-        let (result, happened, isCounting, isOtherAwaited) = try enclave.withLock {
-            enclave -> (R, [EnclaveEvent], Bool, Bool) in
+    func change<R: Sendable>(
+        isRemembered: Bool = false, _ body: (inout Enclave, Double) throws -> (R, [EnclaveEvent])
+    ) throws -> R {
+        let (result, happened, isCounting, isOtherAwaited, revision) = try enclave.withLock {
+            enclave -> (R, [EnclaveEvent], Bool, Bool, UInt64?) in
             var next = enclave
             var (result, happened) = try body(&next, clock.now)
             next.discardHeldKeysIfPasscodeRequired(now: clock.now)
@@ -124,7 +131,7 @@ package final class EnclaveHost: Sendable {
                     throw EnclaveInterface.NotKept()
                 }
                 // After the state: the other way round, ending the process in between would make the newest state look old.
-                advanceCounter(to: revision)
+                counter?.advance(to: revision)
             }
             // By time alone it may be another than at the last look.
             let awaited = next.awaitedTouch(now: clock.now)
@@ -132,9 +139,15 @@ package final class EnclaveHost: Sendable {
             next.lastAwaitedTouch = awaited
             enclave = next
             wakeLater(at: next.nextLimit(now: clock.now))
-            return (result, happened + changed, enclave.log.isCounting, isOtherAwaited)
+            return (result, happened + changed, enclave.log.isCounting, isOtherAwaited, next.state.revision)
         }
-        tell(happened)
+        if isRemembered, let counter, let revision {
+            tell(happened.filter { $0.log != nil })
+            counter.settle(revision)
+            tell(happened.filter { $0.log == nil })
+        } else {
+            tell(happened)
+        }
         if isCounting { tellCountsLater() }
         if isOtherAwaited { sensor.withLock { $0 }?.wake() }
         return result
@@ -164,21 +177,6 @@ package final class EnclaveHost: Sendable {
         try clock.advance(by: seconds)
         nextLimit.withLock { $0 = nil }
         try change { _, _ in ((), []) }
-    }
-
-    /// The state is kept whether this works or not: a counter that lags tells fewer old states, and refuses no new one.
-    private func advanceCounter(to revision: UInt64) {
-        guard let counter else { return }
-        let failure = Result { try counter.advance(to: revision) }.failure
-        let wasBehind = isCounterBehind.withLock { isBehind in
-            defer { isBehind = failure != nil }
-            return isBehind
-        }
-        if let failure, !wasBehind {
-            report(
-                "the revision of the state is not remembered; an older one that is put back may not be told: \(failure)"
-            )
-        }
     }
 
     /// Changes the log alone, which needs no write of the state: a line costs nobody a wait for the disk.
@@ -303,7 +301,8 @@ package final class EnclaveHost: Sendable {
 
     private func finish(_ job: PasscodeJob, ticket: String, answered: () -> Void) throws {
         // The guess is on the disk, and an older disk would not be told: whoever keeps the counter from counting gets no guess for it.
-        if job.current?.gate != nil, isCounterBehind.withLock({ $0 }) {
+        let counted = read { enclave, _ in enclave.state.revision }
+        if let counter, let counted, !counter.settle(counted), job.current?.gate != nil {
             throw PasscodeGuardError("the count of wrong ones would not be remembered", wasAsked: false)
         }
         let currentKey = try job.current?.run(answered: answered)
@@ -345,7 +344,7 @@ package final class EnclaveHost: Sendable {
     private func judge(_ verdict: (inout Enclave, Double) throws -> [EnclaveEvent]) throws {
         var isErasure = false
         do {
-            try change { enclave, now in
+            try change(isRemembered: true) { enclave, now in
                 let events = try verdict(&enclave, now)
                 isErasure = enclave.isErasureDue
                 return ((), try enclave.eraseIfDue(before: events, now: now))
@@ -388,8 +387,4 @@ extension EnclaveHost: SensorOwner {
     package func hear(_ report: SensorReport) -> Bool {
         (try? judgeTouch { enclave, now in (true, enclave.hear(report, now: now)) }) ?? false
     }
-}
-
-extension Result {
-    fileprivate var failure: Failure? { if case .failure(let failure) = self { failure } else { nil } }
 }

@@ -286,6 +286,7 @@ enum EnclaveProgram {
         events.start()
         DescriptorServer(descriptor: client.calls, router: router, peer: client.peer).run()
         // touchstoned is gone, and with it everybody who could ask for anything.
+        host.settle()
     }
 
     /// The root of trust that the device was created with, and what remembers how far its state has come.

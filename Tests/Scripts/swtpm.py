@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 from device import LONGEST_WAIT, check, wait_for
 
@@ -89,6 +90,8 @@ class Relay:
     def __init__(self, tpm):
         self.tpm, self.bytes, self.commands, self.cut_at, self.answers_last = tpm, bytearray(), 0, None, False
         self.stays_away = False
+        # Seconds before a command with this code is given to the TPM.
+        self.delays = {}
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="touchstone-relay."))
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(str(self.work / "tpm"))
@@ -126,6 +129,7 @@ class Relay:
                     return
                 if self.stays_away and self.commands > self.cut_at:
                     return
+                time.sleep(self.delays.get(int.from_bytes(command[6:10], "big"), 0))
                 tpm.sendall(command)
                 answer = self.message(tpm)
                 self.bytes += answer

@@ -66,6 +66,8 @@ final class BoundDevice {
 
     func turnOff() {
         host?.watch(nil)
+        // As the program does at its end.
+        host?.settle()
         host = nil
         held = nil
     }
@@ -103,6 +105,12 @@ final class BoundDevice {
         }
     }
 
+    /// Begins a guess that `end` waits for.
+    func beginUnlock(_ passcode: String) throws -> String {
+        let entry = try seal([passcode], for: .unlock)
+        return try begin { (enclave, now) throws(DeviceInterface.Refused) in try enclave.unlock(entry, now: now) }
+    }
+
     func unlock(_ passcode: String) throws -> Verdict {
         let entry = try seal([passcode], for: .unlock)
         return try verdict { (enclave, now) throws(DeviceInterface.Refused) in try enclave.unlock(entry, now: now) }
@@ -113,6 +121,26 @@ final class BoundDevice {
         return try verdict { (enclave, now) throws(DeviceInterface.Refused) in
             try enclave.changePasscode(entry, now: now)
         }
+    }
+
+    /// A private key that wants nobody.
+    func createKey(_ protection: Accessibility = .afterFirstUnlock) throws -> Data {
+        let host = try #require(host)
+        return try host.read { enclave, _ in
+            try enclave.createKey(
+                .init(
+                    kind: .p256, accessControl: .init(protection: protection, flags: .privateKeyUsage),
+                    accessGroup: "group", app: "app", context: nil)
+            ).key
+        }
+    }
+
+    func signature(by key: Data) throws -> Data {
+        try #require(host).sign(
+            .init(
+                use: .init(key: key, app: "app", accessGroups: ["group"], context: nil),
+                data: Data(SHA256.hash(data: Data("data".utf8))))
+        ).signature
     }
 
     private func seal(_ passcodes: [String], for purpose: SealedPasscode.Purpose) throws -> SealedPasscode {
@@ -130,13 +158,21 @@ final class BoundDevice {
     private func verdict(_ begin: (inout Enclave, Double) throws(DeviceInterface.Refused) -> PasscodeJob) throws
         -> Verdict
     {
-        tickets += 1
-        let ticket = "ticket \(tickets)"
         do {
-            try #require(host).derive(ticket: ticket, begin)
+            return try end(of: self.begin(begin))
         } catch let refused as DeviceInterface.Refused {
             return .refused(refused.reason)
         }
+    }
+
+    private func begin(_ job: (inout Enclave, Double) throws(DeviceInterface.Refused) -> PasscodeJob) throws -> String {
+        tickets += 1
+        let ticket = "ticket \(tickets)"
+        try #require(host).derive(ticket: ticket, job)
+        return ticket
+    }
+
+    func end(of ticket: String) throws -> Verdict {
         let limit = Date(timeIntervalSinceNow: 60)
         events.condition.lock()
         defer { events.condition.unlock() }

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Glibc
 import Synchronization
@@ -17,6 +18,8 @@ final class Relay: Sendable {
         case cut
         /// Done by the TPM; the line is cut before its answer.
         case cutAfter
+        /// Given to the TPM once the test says so.
+        case held(DispatchSemaphore)
         /// The answer is another.
         case answered(([UInt8]) -> [UInt8])
         /// Answered in the TPM's place, which hears nothing.
@@ -80,6 +83,7 @@ final class Relay: Sendable {
             }
             switch treatment {
             case .cut: return
+            case .held(let signal): signal.wait()
             case .refused(let answer):
                 guard Self.send(answer, client) else { return }
                 continue

@@ -350,6 +350,53 @@ import TouchstoneMemory
         #expect(try device.unlock("1234") == .right)
     }
 
+    @Test(
+        "DEC-058: what does not need a TPM that says nothing does not wait for it; a guess does, and is told once it counted"
+    )
+    func silentForOthers() throws {
+        let relay = try Relay(to: tpm.socket)
+        defer { relay.close() }
+        let device = try BoundDevice(in: directory.url, address: relay.address)
+        try device.boot()
+        #expect(try device.change(from: "", to: "1234") == .right)
+        let key = try device.createKey()
+        let host = try #require(device.host)
+        let speaks = DispatchSemaphore(value: 0)
+        // Ours alone is held: the guess after it finds the TPM as it was.
+        relay.treat { command, number in
+            command.code == Code.increment && number < 3 ? .held(speaks) : .passed
+        }
+        let took = try ContinuousClock().measure {
+            try host.change { enclave, _ in (try enclave.enroll("thumb", sample: Sample(Data("thumb".utf8))), []) }
+            for _ in 0..<10 { #expect(try device.signature(by: key).count == 64) }
+            #expect(host.answers)
+        }
+        #expect(took < .seconds(2), "a command of the TPM's is waited for up to 4 s")
+        let ticket = try device.beginUnlock("1234")
+        #expect(!relay.codes.contains(Code.unseal), "a guess that may not be remembered is not looked at")
+        speaks.signal()
+        #expect(try device.end(of: ticket) == .right)
+        #expect(relay.codes.contains(Code.unseal))
+        let kept = host.read { enclave, _ in enclave.state.revision }
+        let counter = try #require(device.root as? TPMRoot)
+        host.settle()
+        #expect(try counter.read() == kept)
+    }
+
+    @Test("DEC-058: a passcode's verdict is told once the counter has it: the state from before is refused at once")
+    func toldOnceCounted() throws {
+        let device = try BoundDevice(in: directory.url, address: tpm.address)
+        try device.boot()
+        #expect(try device.change(from: "", to: "1234") == .right)
+        let old = try #require(try stateFile.load())
+        #expect(try device.change(from: "1234", to: "5678") == .right)
+        let kept = try #require(device.host).read { enclave, _ in enclave.state.revision }
+        #expect(try (device.root as? TPMRoot)?.read() == kept)
+        device.turnOff()
+        try stateFile.replace(old)
+        #expect(throws: EnclaveStateError.rolledBack) { try device.boot() }
+    }
+
     @Test("A TPM that says nothing is given up on in time, and one that another program has is said to be busy")
     func silent() throws {
         let device = try BoundDevice(in: directory.url, address: tpm.address)
