@@ -44,6 +44,9 @@ static const TPM2B_PUBLIC TOUCHSTONE_SEALED = {
 static const TPMA_NV TOUCHSTONE_COUNTER_ATTRIBUTES =
     (TPM2_NT_COUNTER << TPMA_NV_TPM2_NT_SHIFT) | TPMA_NV_AUTHREAD | TPMA_NV_AUTHWRITE | TPMA_NV_NO_DA;
 
+// What opens with its authorization value alone; wrong ones are counted, as of objects.
+static const TPMA_NV TOUCHSTONE_GATE_ATTRIBUTES = TPMA_NV_AUTHREAD | TPMA_NV_AUTHWRITE;
+
 static const TPMT_SYM_DEF TOUCHSTONE_SESSION_CIPHER = {
     .algorithm = TPM2_ALG_AES, .keyBits.aes = 128, .mode.aes = TPM2_ALG_CFB,
 };

@@ -17,6 +17,10 @@ package final class EnclaveHost: Sendable {
     let credentials = DispatchQueue(label: "io.touchstone.enclave.credentials")
     private let events = DispatchQueue(label: "io.touchstone.enclave.events")
     private let isCountTimed = Mutex(false)
+    /// What the root of trust was last told to keep; nil: not known.
+    private let keptGate = Mutex<Data??>(nil)
+    /// Whether the file is the state's: after a write that failed nobody can say.
+    private let isOnDisk = Mutex(true)
     /// What the last timer was set for.
     private let nextLimit = Mutex<Double?>(nil)
     /// Seconds: timers may stand still while the machine sleeps, which the clock does not.
@@ -48,6 +52,7 @@ package final class EnclaveHost: Sendable {
         }
         self.counter = counter.map { RevisionQueue($0, at: revision, report: report) }
         enclave = Mutex(booted)
+        keepGate()
         // An erasure that was prevented. Where the disk still does not take it no passcode is looked at, and the next boot tries again.
         try? change { ((), try $0.eraseIfDue(now: $1)) }
     }
@@ -125,7 +130,9 @@ package final class EnclaveHost: Sendable {
                 next.state.revision = revision
                 do {
                     try storage.replace(next.stateFile())
+                    isOnDisk.withLock { $0 = true }
                 } catch {
+                    isOnDisk.withLock { $0 = false }
                     // The file may be the new one all the same: the next has another number.
                     enclave.state.revision = revision
                     throw EnclaveInterface.NotKept()
@@ -144,6 +151,7 @@ package final class EnclaveHost: Sendable {
         if isRemembered, let counter, let revision {
             tell(happened.filter { $0.log != nil })
             counter.settle(revision)
+            keepGate()
             tell(happened.filter { $0.log == nil })
         } else {
             tell(happened)
@@ -276,12 +284,29 @@ package final class EnclaveHost: Sendable {
         }
     }
 
+    /// Has the root of trust destroy every passcode's gate but the one in the state, where that is on the disk.
+    ///
+    /// Passcodes' own queue and the boot alone come here: no gate is being closed meanwhile.
+    private func keepGate() {
+        let (guardian, closed) = read { enclave, _ in (enclave.root.passcodeGuard, enclave.state.passcode?.gate?.closed)
+        }
+        guard let guardian, keptGate.withLock({ $0 != .some(closed) }), isOnDisk.withLock({ $0 }) else { return }
+        do {
+            try guardian.keep(closed)
+            keptGate.withLock { $0 = .some(closed) }
+        } catch {
+            report("what an earlier passcode opened is still in the TPM; the next boot tries again: \(error)")
+        }
+    }
+
     /// Ends a job that was never judged.
     ///
     /// The guess is given back where that can be kept; otherwise it stays counted, with its delay (PC-01).
     private func abandon(
         _ job: PasscodeJob, ticket: String, _ reason: DeviceInterface.RefusalReason, isRefunded: Bool
     ) {
+        // One that was closed for a new passcode came to nothing.
+        keepGate()
         let refused = EnclaveEvent(ticket: ticket, outcome: .failed, refusal: reason)
         do {
             try change { enclave, now in
@@ -328,6 +353,7 @@ package final class EnclaveHost: Sendable {
                 let (root, recoveryKey) = read { enclave, _ in (enclave.root, enclave.state.recoveryKey) }
                 let made = try PasscodeDerivation(passcode: passcode, salt: salt, cost: cost, root: root)
                     .make(recoveryKey: recoveryKey)
+                keptGate.withLock { $0 = nil }
                 new = (made.key, salt, cost)
                 gate = made.gate
             }

@@ -42,6 +42,8 @@ package protocol PasscodeGuard: Sendable {
     func close(_ secret: SecretBytes, with value: SecretBytes) throws(PasscodeGuardError) -> Data
     /// The secret; nil where `value` is wrong.
     func open(_ closed: Data, with value: SecretBytes) throws(PasscodeGuardError) -> SecretBytes?
+    /// Destroys all that was closed but `closed`, which the state on the disk has; nil: everything.
+    func keep(_ closed: Data?) throws(PasscodeGuardError)
 }
 
 /// The hardware did not say whether a passcode is right.

@@ -188,8 +188,12 @@ enum EnclaveProgram {
         guard let recoveryKey = RecoveryKey(text: try line("Recovery key: ")) else {
             throw InputError(description: "that is no recovery key: it has 32 letters and digits, in groups of four")
         }
-        try TPMRoot.recover(PrivateFile(paths.rootTPM), address: options.tpm, recoveryKey: recoveryKey) {
-            root, revision in
+        let recovering = PrivateFile(paths.recoveringTPM)
+        defer { if (try? recovering.load())?.isEmpty == true { unsafe unlink(paths.recoveringTPM.path) } }
+        try TPMRoot.recover(
+            PrivateFile(paths.rootTPM), recovering: recovering, address: options.tpm,
+            recoveryKey: recoveryKey
+        ) { root, revision in
             let passcode = try Enclave.hasPasscode(stateFile: state, root: root) ? line("Passcode: ") : nil
             try file.replace(
                 Enclave.recovered(
@@ -204,7 +208,10 @@ enum EnclaveProgram {
         else { throw UsageError() }
         let lock = try lock(directory)
         defer { close(lock) }
-        try TPMRoot.forget(PrivateFile(EnclaveFiles(directory).rootTPM))
+        let paths = EnclaveFiles(directory)
+        let recovering = Result { try TPMRoot.forget(PrivateFile(paths.recoveringTPM)) }
+        try TPMRoot.forget(PrivateFile(paths.rootTPM))
+        try recovering.get()
     }
 
     /// One line of standard input, byte by byte: no buffer of a library's keeps a copy.

@@ -112,6 +112,12 @@ struct DeviceCheck {
             }
         }
         add(.good, .files, "\(paths.state.path), for its owner alone")
+        if unsafe lstat(EnclaveFiles(paths.enclave).recoveringTPM.path, &facts) == 0, facts.st_size > 0 {
+            add(
+                .warning, .rootOfTrust,
+                "a recovery was cut off, and may have left a counter in the TPM; the next one takes it out",
+                fix: command("device recover"))
+        }
     }
 
     /// For a shell.
