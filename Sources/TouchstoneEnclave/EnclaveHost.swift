@@ -12,9 +12,11 @@ package final class EnclaveHost: Sendable {
     let clock: AdvancedClock
     private let counter: RevisionQueue?
     private let newPasscodeCost: @Sendable () -> PasscodeCost
-    private let report: @Sendable (String) -> Void
+    let report: @Sendable (String) -> Void
     private let derivations = DispatchQueue(label: "io.touchstone.enclave.passcode")
     let credentials = DispatchQueue(label: "io.touchstone.enclave.credentials")
+    let heldKeys = DispatchQueue(label: "io.touchstone.enclave.held-keys")
+    private let heldKeyJobs = Mutex(0)
     private let events = DispatchQueue(label: "io.touchstone.enclave.events")
     private let isCountTimed = Mutex(false)
     /// What the root of trust was last told to keep; nil: not known.
@@ -222,7 +224,21 @@ package final class EnclaveHost: Sendable {
         }
     }
 
-    private func tell(_ happened: [EnclaveEvent]) {
+    /// Whether another one may wait for the hardware.
+    func beginHeldKeyJob() -> Bool {
+        heldKeyJobs.withLock { jobs in
+            guard jobs < Self.maximumHeldKeyJobs else { return false }
+            jobs += 1
+            return true
+        }
+    }
+
+    func endHeldKeyJob() { heldKeyJobs.withLock { $0 -= 1 } }
+
+    /// Uses of keys that wait for the hardware, of all apps.
+    private static let maximumHeldKeyJobs = 256
+
+    func tell(_ happened: [EnclaveEvent]) {
         guard !happened.isEmpty, let watcher = watcher.withLock({ $0 }) else { return }
         events.async { for event in happened { watcher(event) } }
     }

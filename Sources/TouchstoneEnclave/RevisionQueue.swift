@@ -18,7 +18,7 @@ final class RevisionQueue: @unchecked Sendable {
     private var isBehind = false
     private var isRunning = false
 
-    /// - Parameter revision: Where the counter is.
+    /// Begins where the counter is: at `revision`.
     init(_ counter: any RevisionCounter, at revision: UInt64, report: @escaping @Sendable (String) -> Void) {
         self.counter = counter
         self.report = report

@@ -21,6 +21,8 @@ package struct TPMError: Error, Hashable, CustomStringConvertible {
         case counterGone
         /// What a passcode opens is not there.
         case gateGone
+        /// What was to be loaded is of another TPM, or of this one before it was cleared.
+        case foreign
         /// No room for another NV index.
         case full
         /// An answer was changed on its way.
@@ -58,6 +60,8 @@ package struct TPMError: Error, Hashable, CustomStringConvertible {
         case .gateGone:
             "the TPM at \(address) has lost what this device's passcode opens, or this is an old copy of the state, of another "
                 + "passcode: \(recover)"
+        case .foreign:
+            "the TPM at \(address) did not make this, or did before it was cleared: what was in a TPM is lost with it"
         case .full:
             "the TPM at \(address) has no room left: 'tpm2_getcap handles-nv-index' lists what programs keep in it"
         case .tampered: "what the TPM at \(address) answered was changed on its way, or is of another session"
@@ -94,6 +98,9 @@ struct TPMResponse: Hashable {
 
     /// HANDLE: there is no such thing.
     var isAbsent: Bool { kind == 0x8B }
+
+    /// INTEGRITY: another parent closed it.
+    var isForeign: Bool { kind == 0x9F }
 
     /// NV_DEFINED: there is such a thing.
     var isTaken: Bool { kind == 0x14C }

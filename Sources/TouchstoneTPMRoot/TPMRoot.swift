@@ -164,7 +164,7 @@ package final class TPMRoot: RootOfTrust {
     /// Gives the TPM to `body`; connects again where the connection that is there does not hold any more.
     ///
     /// What `body` does may be done twice, where `again` allows it.
-    private func use<Result: Sendable>(
+    func use<Result: Sendable>(
         again: () -> Bool = { true }, _ body: (TPMConnection) throws -> Result
     ) throws -> Result {
         try connection.withLock { held in
@@ -220,7 +220,9 @@ extension TPMRoot: RevisionCounter {
 /// Wrong values count in the TPM's dictionary-attack counter, which all programs share: its last try is never ours. The index goes with
 /// the passcode, so that no copy of the state brings it back (DEC-060).
 extension TPMRoot: PasscodeGuard {
-    /// Where the secret is. Before there were these it was an object, of which each copy of the state has one.
+    /// Where the secret is.
+    ///
+    /// Before there were these it was an object, of which each copy of the state has one.
     private struct Gate: Codable {
         var index: UInt32
     }

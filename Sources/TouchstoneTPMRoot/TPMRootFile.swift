@@ -62,11 +62,11 @@ struct TPMRootFile: Codable, Sendable {
 
     static func someIndex() -> UInt32 { .random(in: indices) }
 
-    /// The owner's part of the NV indices, by the TCG's registry.
     /// What tells this device's index from all others, to whoever has the root's secret.
     static func mark(_ secret: SecretBytes, _ index: UInt32) -> Data {
         unsafe secret.derive("tpm index \(index)").withUnsafeBytes { unsafe Data($0) }
     }
 
+    /// The owner's part of the NV indices, by the TCG's registry.
     static let indices: ClosedRange<UInt32> = 0x0180_0000...0x01BF_FFFF
 }

@@ -90,6 +90,8 @@ class Relay:
     def __init__(self, tpm):
         self.tpm, self.bytes, self.commands, self.cut_at, self.answers_last = tpm, bytearray(), 0, None, False
         self.stays_away = False
+        # Of the commands that came.
+        self.codes = []
         # Seconds before a command with this code is given to the TPM.
         self.delays = {}
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="touchstone-relay."))
@@ -125,11 +127,12 @@ class Relay:
             while command := self.message(client):
                 self.bytes += command
                 self.commands += 1
+                self.codes.append(int.from_bytes(command[6:10], "big"))
                 if self.cut_at == self.commands and not self.answers_last:
                     return
                 if self.stays_away and self.commands > self.cut_at:
                     return
-                time.sleep(self.delays.get(int.from_bytes(command[6:10], "big"), 0))
+                time.sleep(self.delays.get(self.codes[-1], 0))
                 tpm.sendall(command)
                 answer = self.message(tpm)
                 self.bytes += answer

@@ -373,7 +373,7 @@ import TouchstoneMemory
         let device = try BoundDevice(in: directory.url, address: relay.address)
         try device.boot()
         #expect(try device.change(from: "", to: "1234") == .right)
-        let key = try device.createKey()
+        let key = try device.createKey().key
         let host = try #require(device.host)
         let speaks = DispatchSemaphore(value: 0)
         // Ours alone is held: the guess after it finds the TPM as it was.

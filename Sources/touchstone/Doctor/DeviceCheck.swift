@@ -196,6 +196,12 @@ struct DeviceCheck {
                 "\(PlainText.line(kind)): a TPM that is a program, of this machine's or of what it runs on, which can be copied"
             )
         }
+        if status.areKeysInTPM == true {
+            add(
+                .good, .rootOfTrust,
+                "P-256 keys of apps are made in the TPM and never leave it: they are lost with it, whatever the recovery key brings back; "
+                    + "keys of ML-DSA and ML-KEM are not in it")
+        }
         checkPasscode(status)
         checkBiometry(status)
         add(
