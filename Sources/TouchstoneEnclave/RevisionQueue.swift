@@ -48,7 +48,9 @@ final class RevisionQueue: @unchecked Sendable {
     @discardableResult
     func settle(_ revision: UInt64) -> Bool {
         condition.withLock {
-            while tried < revision { condition.wait() }
+            // A revision whose write failed is asked for by nobody.
+            let due = min(revision, wanted)
+            while tried < due { condition.wait() }
             return !isBehind
         }
     }

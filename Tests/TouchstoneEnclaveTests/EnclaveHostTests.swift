@@ -215,6 +215,31 @@ import TouchstoneMemory
         #expect(root.kept.last == Data([3]) && root.kept.count == 3)
     }
 
+    @Test("A passcode is set after a write that failed, whose number the counter never hears of")
+    func passcodeAfterAFailedWrite() async throws {
+        let root = TestRoot()
+        let disk = UnreliableStorage(try Enclave.create(isSimulated: true, biometryType: .touchID, root: root))
+        let host = try EnclaveHost(
+            storage: disk, root: root, clock: StandingClock(), counter: TestCounter(), newPasscodeCost: { .minimum })
+        host.watch { [events] in events.add($0) }
+        disk.plan([.refused])
+        #expect(throws: EnclaveInterface.NotKept.self) {
+            try host.change { enclave, _ in
+                enclave.state.biometryFailures += 1
+                return ((), [])
+            }
+        }
+        let entry = try host.change { enclave, _ in
+            let nonce = enclave.freshNonce()
+            return (try seal("", "1234", to: enclave.passcodePublicKey(), nonce: nonce, for: .change), [])
+        }
+        try host.derive(ticket: "a") { (enclave, now) throws(DeviceInterface.Refused) in
+            try enclave.changePasscode(entry, now: now)
+        }
+        await eventually { events.all.contains { $0.ticket == "a" } }
+        #expect(events.all.last { $0.ticket == "a" }?.outcome == .succeeded)
+    }
+
     /// Numbers what it closes, opens all of it, and remembers what it was told to keep.
     private final class GatedRoot: RootOfTrust, PasscodeGuard {
         let kind = "tpm2"
