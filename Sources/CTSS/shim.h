@@ -40,9 +40,32 @@ static const TPM2B_PUBLIC TOUCHSTONE_SEALED = {
     },
 };
 
+// A key of an app's: P-256, signs and exchanges keys, made in the TPM and used there, with its authorization value and nothing else.
+static const TPM2B_PUBLIC TOUCHSTONE_KEY = {
+    .publicArea = {
+        .type = TPM2_ALG_ECC,
+        .nameAlg = TPM2_ALG_SHA256,
+        .objectAttributes = TPMA_OBJECT_FIXEDTPM | TPMA_OBJECT_FIXEDPARENT | TPMA_OBJECT_SENSITIVEDATAORIGIN
+            | TPMA_OBJECT_USERWITHAUTH | TPMA_OBJECT_NODA | TPMA_OBJECT_SIGN_ENCRYPT | TPMA_OBJECT_DECRYPT,
+        .parameters.eccDetail = {
+            .symmetric = { .algorithm = TPM2_ALG_NULL },
+            .scheme = { .scheme = TPM2_ALG_NULL },
+            .curveID = TPM2_ECC_NIST_P256,
+            .kdf = { .scheme = TPM2_ALG_NULL },
+        },
+    },
+};
+
+// What is signed is a digest that somebody else made.
+static const TPMT_SIG_SCHEME TOUCHSTONE_SIGNATURE = { .scheme = TPM2_ALG_ECDSA, .details.ecdsa.hashAlg = TPM2_ALG_SHA256 };
+static const TPMT_TK_HASHCHECK TOUCHSTONE_NO_TICKET = { .tag = TPM2_ST_HASHCHECK, .hierarchy = TPM2_RH_NULL };
+
 // A counter that nobody writes or reads without its authorization value; wrong ones are not counted against anybody.
 static const TPMA_NV TOUCHSTONE_COUNTER_ATTRIBUTES =
     (TPM2_NT_COUNTER << TPMA_NV_TPM2_NT_SHIFT) | TPMA_NV_AUTHREAD | TPMA_NV_AUTHWRITE | TPMA_NV_NO_DA;
+
+// What opens with its authorization value alone; wrong ones are counted, as of objects.
+static const TPMA_NV TOUCHSTONE_GATE_ATTRIBUTES = TPMA_NV_AUTHREAD | TPMA_NV_AUTHWRITE;
 
 static const TPMT_SYM_DEF TOUCHSTONE_SESSION_CIPHER = {
     .algorithm = TPM2_ALG_AES, .keyBits.aes = 128, .mode.aes = TPM2_ALG_CFB,

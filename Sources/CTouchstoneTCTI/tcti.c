@@ -113,7 +113,7 @@ static int connect_socket(const char *path) {
 }
 
 touchstone_tcti *touchstone_tcti_open(const char *path, bool is_socket, int limit_ms) {
-    int descriptor = is_socket ? connect_socket(path) : open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    int descriptor = is_socket ? connect_socket(path) : open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (descriptor < 0) return NULL;
     touchstone_tcti *tcti = calloc(1, sizeof *tcti);
     if (tcti == NULL) {

@@ -46,6 +46,8 @@ package final class DeviceService: Sendable {
     package func handle(_ event: EnclaveInterface.WatchEvents.Reply) {
         if [.erased, .unlocked, .locked].contains(event.outcome) { try? keysChanged() }
         if let lines = event.log { log.take(lines) }
+        // Of apps' keys, which change nothing of the device.
+        if event.key != nil { return }
         guard let ticket = event.ticket else {
             if event.log == nil, event.evaluation == nil { environmentChanged() }
             return
@@ -77,7 +79,8 @@ package final class DeviceService: Sendable {
                         isBiometryLockedOut: facts.isBiometryLockedOut, passcodeFailures: facts.passcodeFailures,
                         passcodeRetryAfterSeconds: facts.passcodeRetryAfterSeconds,
                         isPasscodeDisabled: facts.isPasscodeDisabled, hasAgent: authentication.hasAgent,
-                        hasPrompt: authentication.prompt != nil, sensor: facts.sensor))
+                        hasPrompt: authentication.prompt != nil, sensor: facts.sensor,
+                        areKeysInTPM: facts.areKeysInTPM))
             },
             owner(DeviceInterface.GetNonce.self) { [self] _ in
                 try enclave.call(EnclaveInterface.GetNonce.self, Empty())

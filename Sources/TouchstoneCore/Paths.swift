@@ -99,6 +99,8 @@ package struct EnclaveFiles: Sendable {
     package var rootKey: URL { directory.appendingPathComponent("root.key") }
     /// How the root key is found in a TPM; there is this or `rootKey`, never both.
     package var rootTPM: URL { directory.appendingPathComponent("root.tpm") }
+    /// What a recovery has in the new TPM before the device is there; one that is not empty was cut off.
+    package var recoveringTPM: URL { directory.appendingPathComponent("root.tpm.new") }
     package var passcodeKey: URL { directory.appendingPathComponent("passcode.pub") }
 }
 

@@ -41,6 +41,7 @@ extension Enclave {
             deviceKey: deviceKey)
         fresh.revision = state.revision
         fresh.recoveryKey = state.recoveryKey
+        fresh.areKeysHeld = state.areKeysHeld
         fresh.erasure = .pending
         var erased = try Enclave(state: fresh, deviceKey: deviceKey, root: root, now: now, policy: policy)
         erased.credentialJobs = credentialJobs

@@ -10,16 +10,24 @@ extension Enclave {
         var needed: KeyInterface.AuthenticationNeeded
     }
 
-    /// Makes a key and binds it to what is enrolled now; asks nobody (SE-15).
-    func createKey(_ request: EnclaveInterface.CreateKey.Parameters) throws -> KeyInterface.Create.Reply {
+    /// A key that is in the hardware, opened for an operation that is done there, outside of the enclave's turn.
+    struct Held: Error {
+        var key: HeldKey
+    }
+
+    /// Makes a key, or takes one that the hardware `made`, and binds it to what is enrolled now; asks nobody (SE-15).
+    func createKey(
+        _ request: EnclaveInterface.CreateKey.Parameters, made: PrivateKey? = nil
+    ) throws -> KeyInterface.Create.Reply {
         let control = request.accessControl
         do throws(Status) {
             guard request.accessGroup.utf8.count <= PrivateKeyBlob.maximumGroupBytes else { throw .param }
             try checkCanBind(control)
             let classKey = try classKey(of: control.protection)
-            let key = try PrivateKey(request.kind)
+            let key = if let made { made } else { try PrivateKey(request.kind) }
             var blob = PrivateKeyBlob(
                 kind: request.kind, control: control, accessGroup: request.accessGroup, publicKey: key.publicKey)
+            blob.isHeld = key.isHeld
             if control.requirement.proofs.contains(.biometryCurrentSet) { blob.enrolment = state.database.hash }
             var plain = key.rawRepresentation
             defer { plain.resetBytes(in: 0..<plain.count) }
@@ -127,6 +135,10 @@ extension Enclave {
             plain.resetBytes(in: 0..<plain.count)
             plain = opened.publicBytes
         }
+        if blob.isHeld {
+            guard let held = HeldKey(rawRepresentation: plain) else { throw KeyInterface.Failed(.decode) }
+            return .held(held, publicKey: blob.publicKey)
+        }
         guard let key = PrivateKey(blob.kind, rawRepresentation: plain) else {
             throw KeyInterface.Failed(.decode)
         }
@@ -135,6 +147,7 @@ extension Enclave {
 
     func sign(_ request: EnclaveInterface.Sign.Parameters) throws -> KeyInterface.Sign.Reply {
         let key = try key(request.use, for: .useKeySign)
+        if case .held(let held, _) = key { throw Held(key: held) }
         do throws(Status) {
             return .init(signature: try key.signature(for: request.data))
         } catch {
@@ -147,6 +160,7 @@ extension Enclave {
             throw KeyInterface.Failed(.param)
         }
         let key = try key(request.use, for: request.operation)
+        if case .held(let held, _) = key { throw Held(key: held) }
         do throws(Status) {
             return .init(sharedSecret: try key.sharedSecret(with: request.publicKey))
         } catch {
@@ -160,27 +174,43 @@ extension Enclave {
             return .done(try body(self))
         } catch let error as WrongPassword {
             return .wrongPassword(error.needed)
+        } catch let error as Held {
+            return .held(error.key)
         }
     }
 
     fileprivate enum Use<Reply: Sendable>: Sendable {
         case done(Reply)
         case wrongPassword(KeyInterface.AuthenticationNeeded)
+        /// All was proven; the hardware has to do it.
+        case held(HeldKey)
     }
 }
 
 extension EnclaveHost {
     func sign(_ request: EnclaveInterface.Sign.Parameters) throws -> KeyInterface.Sign.Reply {
-        try use(request.use, for: .useKeySign) { try $0.sign(request) }
+        try use(request.use, for: .useKeySign, held: { try $0.signature(of: request.data, by: $1) }) {
+            try $0.sign(request)
+        }
     }
 
     func exchangeKeys(_ request: EnclaveInterface.ExchangeKeys.Parameters) throws -> KeyInterface.ExchangeKeys.Reply {
-        try use(request.use, for: request.operation) { try $0.exchangeKeys(request) }
+        try use(
+            request.use, for: request.operation, held: { try $0.sharedSecret(with: request.publicKey, by: $1) }
+        ) { try $0.exchangeKeys(request) }
     }
 
     /// Uses a key; drops an application password that was wrong for it (AC-46).
+    ///
+    /// `held` does it with a key that is in the hardware.
+    ///
+    /// - Throws: `EnclaveInterface.Deferred` where that is asked meanwhile; the errors of `io.touchstone.Key`.
     func use<Reply: Sendable>(
-        _ use: EnclaveInterface.KeyUse, for operation: AccessControlOperation, _ body: (Enclave) throws -> Reply
+        _ use: EnclaveInterface.KeyUse, for operation: AccessControlOperation,
+        held: @escaping @Sendable (HeldKeyWork, HeldKey) throws -> EnclaveInterface.KeyResult = { _, _ in
+            throw KeyInterface.Failed(.param)
+        },
+        _ body: (Enclave) throws -> Reply
     ) throws -> Reply {
         // AC-50: what is enrolled when it is used.
         lookAtSensor(for: use.context)
@@ -188,20 +218,28 @@ extension EnclaveHost {
         do {
             outcome = try read { enclave, _ in
                 let used = try enclave.using(body)
-                let isDone = if case .done = used { true } else { false }
-                return (used, enclave.keyUsed(use, operation, result: isDone ? "ok" : "wrong-application-password"))
+                let isWrong = if case .wrongPassword = used { true } else { false }
+                return (used, enclave.keyUsed(use, operation, result: isWrong ? "wrong-application-password" : "ok"))
             }
         } catch let error as KeyInterface.Invalidated {
             note(read { enclave, _ in [enclave.keyUsed(use, operation, result: "invalidated")].compactMap { $0 } })
             throw error
         }
-        note([outcome.fact].compactMap { $0 })
+        // Of what the hardware does it is noted what came of it.
+        if case .held = outcome.use {} else { note([outcome.fact].compactMap { $0 }) }
+        func passwordWasRight() throws {
+            guard let context = use.context, outcome.fact?.factors.contains(.applicationPassword) == true else {
+                return
+            }
+            try passwordTried(context, app: use.app, isRight: true, isWrong: false)
+        }
         switch outcome.use {
         case .done(let reply):
-            if let context = use.context, outcome.fact?.factors.contains(.applicationPassword) == true {
-                try passwordTried(context, app: use.app, isRight: true, isWrong: false)
-            }
+            try passwordWasRight()
             return reply
+        case .held(let key):
+            try passwordWasRight()
+            throw try later(noting: outcome.fact) { try held($0, key) }
         case .wrongPassword(let needed):
             if let context = use.context {
                 try passwordTried(context, app: use.app, isRight: false, isWrong: true)

@@ -43,10 +43,11 @@ extension Enclave {
             guard let recovery = kept.gate?.recovery,
                 let secret = try? Sealed.open(recovery, with: recoveryKey, PasscodeGate.recoveryPurpose)
             else { throw RecoveryError.notRecoverable }
-            let made = try PasscodeDerivation(passcode: passcode, salt: kept.salt, cost: kept.cost, root: root)
-                .remake(secret, recovery: recovery)
-            guard ClassKeys(kept.classKeys, under: made.key) != nil else { throw RecoveryError.wrongPasscode }
-            state.passcode?.gate = made.gate
+            state.passcode?.gate = try PasscodeDerivation(
+                passcode: passcode, salt: kept.salt, cost: kept.cost, root: root
+            ).remake(secret, recovery: recovery) { key in
+                guard ClassKeys(kept.classKeys, under: key) != nil else { throw RecoveryError.wrongPasscode }
+            }
         }
         state.revision = try revision()
         return try EnclaveStateFile.encode(state, key: deviceKey.derive("state"))

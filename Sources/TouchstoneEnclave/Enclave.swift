@@ -135,16 +135,17 @@ package struct Enclave {
     /// With a `sensor` its fingers are not simulated, whatever else of it is.
     ///
     /// `revision` is where its counter begins, nil: at nothing; `recoveryKey`, 32 bytes, X25519, is what the secrets of its passcodes
-    /// are sealed to.
+    /// are sealed to. With `areKeysHeld` the root's hardware makes its P-256 keys.
     package static func create(
         isSimulated: Bool, biometryType: BiometryType, sensor: SensorSource? = nil, root: any RootOfTrust,
-        revision: UInt64? = nil, recoveryKey: Data? = nil
+        revision: UInt64? = nil, recoveryKey: Data? = nil, areKeysHeld: Bool = false
     ) throws -> Data {
         let deviceKey = try root.derive("device key", Data())
         var state = try EnclaveState.fresh(
             isSimulated: isSimulated, biometryType: biometryType, sensor: sensor, deviceKey: deviceKey)
         state.revision = revision
         state.recoveryKey = recoveryKey
+        state.areKeysHeld = areKeysHeld ? true : nil
         return try EnclaveStateFile.encode(state, key: deviceKey.derive("state"))
     }
 
@@ -159,7 +160,8 @@ package struct Enclave {
             wasErased: state.erasure != nil && !isPasscodeSet, isLocked: isLocked,
             wasUnlockedSinceBoot: wasUnlockedSinceBoot, isBiometryLockedOut: isBiometryLockedOut(now: now),
             passcodeFailures: state.passcodeFailures, passcodeRetryAfterSeconds: passcodeRetryAfter(now: now),
-            isPasscodeDisabled: isPasscodeDisabled, domainState: domainState(app: app), sensor: sensor)
+            isPasscodeDisabled: isPasscodeDisabled, domainState: domainState(app: app), sensor: sensor,
+            areKeysInTPM: state.areKeysHeld)
     }
 
     /// What apps may know of the device (CE-19), to see when it changes.

@@ -5,19 +5,24 @@ import TouchstoneMemory
 
 /// Runs one ``Enclave``: gives it the time, keeps its state, carries out the slow derivations, and tells who waits what happened.
 ///
-/// State is on disk before anybody hears of it. No lock is held while a passcode is derived or an event is told.
+/// State is on disk before anybody hears of it. No lock is held while a passcode is derived, the counter counts or an event is told.
 package final class EnclaveHost: Sendable {
     private let enclave: Mutex<Enclave>
     private let storage: any EnclaveStorage
     let clock: AdvancedClock
-    private let counter: (any RevisionCounter)?
+    private let counter: RevisionQueue?
     private let newPasscodeCost: @Sendable () -> PasscodeCost
-    private let report: @Sendable (String) -> Void
-    private let isCounterBehind = Mutex(false)
+    let report: @Sendable (String) -> Void
     private let derivations = DispatchQueue(label: "io.touchstone.enclave.passcode")
     let credentials = DispatchQueue(label: "io.touchstone.enclave.credentials")
+    let heldKeys = DispatchQueue(label: "io.touchstone.enclave.held-keys")
+    private let heldKeyJobs = Mutex(0)
     private let events = DispatchQueue(label: "io.touchstone.enclave.events")
     private let isCountTimed = Mutex(false)
+    /// What the root of trust was last told to keep; nil: not known.
+    private let keptGate = Mutex<Data??>(nil)
+    /// Whether the file is the state's: after a write that failed nobody can say.
+    private let isOnDisk = Mutex(true)
     /// What the last timer was set for.
     private let nextLimit = Mutex<Double?>(nil)
     /// Seconds: timers may stand still while the machine sleeps, which the clock does not.
@@ -38,20 +43,24 @@ package final class EnclaveHost: Sendable {
     ) throws {
         self.storage = storage
         self.clock = AdvancedClock(clock)
-        self.counter = counter
         self.newPasscodeCost = newPasscodeCost
         self.report = report
         let booted = try Enclave(stateFile: storage.load(), root: root, now: clock.now)
+        let revision = booted.state.revision ?? 0
         if let counter {
-            let revision = booted.state.revision ?? 0
             // PC-34. A state that is newer than what is remembered was written, and the process ended before it was remembered.
             if let seen = try counter.read(), seen > revision { throw EnclaveStateError.rolledBack }
             try counter.advance(to: revision)
         }
+        self.counter = counter.map { RevisionQueue($0, at: revision, report: report) }
         enclave = Mutex(booted)
+        keepGate()
         // An erasure that was prevented. Where the disk still does not take it no passcode is looked at, and the next boot tries again.
         try? change { ((), try $0.eraseIfDue(now: $1)) }
     }
+
+    /// Returns once the counter has tried to remember all that is kept: before the process ends.
+    package func settle() { counter?.settle() }
 
     package func watch(_ watcher: (@Sendable (EnclaveEvent) -> Void)?) {
         self.watcher.withLock { $0 = watcher }
@@ -101,11 +110,16 @@ package final class EnclaveHost: Sendable {
 
     /// Changes the enclave; keeps what must be kept; then tells the events.
     ///
+    /// The counter follows by itself. With `isRemembered` the events are told once it did or could not: not to be asked for by a call,
+    /// behind which all apps' calls wait. The log's lines never wait, as they are in their order.
+    ///
     /// - Throws: `EnclaveInterface.NotKept` where the state could not be written, after which nothing has changed; what `body` throws.
     @discardableResult
-    func change<R: Sendable>(_ body: (inout Enclave, Double) throws -> (R, [EnclaveEvent])) throws -> R {
-        let (result, happened, isCounting, isOtherAwaited) = try enclave.withLock {
-            enclave -> (R, [EnclaveEvent], Bool, Bool) in
+    func change<R: Sendable>(
+        isRemembered: Bool = false, _ body: (inout Enclave, Double) throws -> (R, [EnclaveEvent])
+    ) throws -> R {
+        let (result, happened, isCounting, isOtherAwaited, revision) = try enclave.withLock {
+            enclave -> (R, [EnclaveEvent], Bool, Bool, UInt64?) in
             var next = enclave
             var (result, happened) = try body(&next, clock.now)
             next.discardHeldKeysIfPasscodeRequired(now: clock.now)
@@ -118,13 +132,15 @@ package final class EnclaveHost: Sendable {
                 next.state.revision = revision
                 do {
                     try storage.replace(next.stateFile())
+                    isOnDisk.withLock { $0 = true }
                 } catch {
+                    isOnDisk.withLock { $0 = false }
                     // The file may be the new one all the same: the next has another number.
                     enclave.state.revision = revision
                     throw EnclaveInterface.NotKept()
                 }
                 // After the state: the other way round, ending the process in between would make the newest state look old.
-                advanceCounter(to: revision)
+                counter?.advance(to: revision)
             }
             // By time alone it may be another than at the last look.
             let awaited = next.awaitedTouch(now: clock.now)
@@ -132,9 +148,16 @@ package final class EnclaveHost: Sendable {
             next.lastAwaitedTouch = awaited
             enclave = next
             wakeLater(at: next.nextLimit(now: clock.now))
-            return (result, happened + changed, enclave.log.isCounting, isOtherAwaited)
+            return (result, happened + changed, enclave.log.isCounting, isOtherAwaited, next.state.revision)
         }
-        tell(happened)
+        if isRemembered, let counter, let revision {
+            tell(happened.filter { $0.log != nil })
+            counter.settle(revision)
+            keepGate()
+            tell(happened.filter { $0.log == nil })
+        } else {
+            tell(happened)
+        }
         if isCounting { tellCountsLater() }
         if isOtherAwaited { sensor.withLock { $0 }?.wake() }
         return result
@@ -164,21 +187,6 @@ package final class EnclaveHost: Sendable {
         try clock.advance(by: seconds)
         nextLimit.withLock { $0 = nil }
         try change { _, _ in ((), []) }
-    }
-
-    /// The state is kept whether this works or not: a counter that lags tells fewer old states, and refuses no new one.
-    private func advanceCounter(to revision: UInt64) {
-        guard let counter else { return }
-        let failure = Result { try counter.advance(to: revision) }.failure
-        let wasBehind = isCounterBehind.withLock { isBehind in
-            defer { isBehind = failure != nil }
-            return isBehind
-        }
-        if let failure, !wasBehind {
-            report(
-                "the revision of the state is not remembered; an older one that is put back may not be told: \(failure)"
-            )
-        }
     }
 
     /// Changes the log alone, which needs no write of the state: a line costs nobody a wait for the disk.
@@ -216,7 +224,21 @@ package final class EnclaveHost: Sendable {
         }
     }
 
-    private func tell(_ happened: [EnclaveEvent]) {
+    /// Whether another one may wait for the hardware.
+    func beginHeldKeyJob() -> Bool {
+        heldKeyJobs.withLock { jobs in
+            guard jobs < Self.maximumHeldKeyJobs else { return false }
+            jobs += 1
+            return true
+        }
+    }
+
+    func endHeldKeyJob() { heldKeyJobs.withLock { $0 -= 1 } }
+
+    /// Uses of keys that wait for the hardware, of all apps.
+    private static let maximumHeldKeyJobs = 256
+
+    func tell(_ happened: [EnclaveEvent]) {
         guard !happened.isEmpty, let watcher = watcher.withLock({ $0 }) else { return }
         events.async { for event in happened { watcher(event) } }
     }
@@ -278,12 +300,29 @@ package final class EnclaveHost: Sendable {
         }
     }
 
+    /// Has the root of trust destroy every passcode's gate but the one in the state, where that is on the disk.
+    ///
+    /// Passcodes' own queue and the boot alone come here: no gate is being closed meanwhile.
+    private func keepGate() {
+        let (guardian, closed) = read { enclave, _ in (enclave.root.passcodeGuard, enclave.state.passcode?.gate?.closed)
+        }
+        guard let guardian, keptGate.withLock({ $0 != .some(closed) }), isOnDisk.withLock({ $0 }) else { return }
+        do {
+            try guardian.keep(closed)
+            keptGate.withLock { $0 = .some(closed) }
+        } catch {
+            report("what an earlier passcode opened is still in the TPM; the next boot tries again: \(error)")
+        }
+    }
+
     /// Ends a job that was never judged.
     ///
     /// The guess is given back where that can be kept; otherwise it stays counted, with its delay (PC-01).
     private func abandon(
         _ job: PasscodeJob, ticket: String, _ reason: DeviceInterface.RefusalReason, isRefunded: Bool
     ) {
+        // One that was closed for a new passcode came to nothing.
+        keepGate()
         let refused = EnclaveEvent(ticket: ticket, outcome: .failed, refusal: reason)
         do {
             try change { enclave, now in
@@ -303,7 +342,8 @@ package final class EnclaveHost: Sendable {
 
     private func finish(_ job: PasscodeJob, ticket: String, answered: () -> Void) throws {
         // The guess is on the disk, and an older disk would not be told: whoever keeps the counter from counting gets no guess for it.
-        if job.current?.gate != nil, isCounterBehind.withLock({ $0 }) {
+        let counted = read { enclave, _ in enclave.state.revision }
+        if let counter, let counted, !counter.settle(counted), job.current?.gate != nil {
             throw PasscodeGuardError("the count of wrong ones would not be remembered", wasAsked: false)
         }
         let currentKey = try job.current?.run(answered: answered)
@@ -332,6 +372,7 @@ package final class EnclaveHost: Sendable {
                 let (root, recoveryKey) = read { enclave, _ in (enclave.root, enclave.state.recoveryKey) }
                 let made = try PasscodeDerivation(passcode: passcode, salt: salt, cost: cost, root: root)
                     .make(recoveryKey: recoveryKey)
+                keptGate.withLock { $0 = nil }
                 new = (made.key, salt, cost)
                 gate = made.gate
             }
@@ -348,7 +389,7 @@ package final class EnclaveHost: Sendable {
     private func judge(_ verdict: (inout Enclave, Double) throws -> [EnclaveEvent]) throws {
         var isErasure = false
         do {
-            try change { enclave, now in
+            try change(isRemembered: true) { enclave, now in
                 let events = try verdict(&enclave, now)
                 isErasure = enclave.isErasureDue
                 return ((), try enclave.eraseIfDue(before: events, now: now))
@@ -393,8 +434,4 @@ extension EnclaveHost: SensorOwner {
     package func hear(_ report: SensorReport) -> Bool {
         (try? judgeTouch { enclave, now in (true, enclave.hear(report, now: now)) }) ?? false
     }
-}
-
-extension Result {
-    fileprivate var failure: Failure? { if case .failure(let failure) = self { failure } else { nil } }
 }

@@ -233,9 +233,7 @@ package struct EnclaveService: Sendable {
         [
             .method(EnclaveInterface.CreateKey.self) { request, _ in
                 host.lookAtSensor(for: request.accessControl.requirement)
-                let reply = try host.read { enclave, _ in try enclave.createKey(request) }
-                host.note([LogFact(keyCreated: request)])
-                return reply
+                return try host.createKey(request)
             },
             .method(EnclaveInterface.InspectKey.self) { request, _ in
                 try host.read { enclave, _ in try enclave.inspectKey(request) }

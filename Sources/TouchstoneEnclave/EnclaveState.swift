@@ -80,6 +80,8 @@ struct EnclaveState: Codable, Equatable {
             classKeys: try keys.sealed(under: deviceKey.derive("class keys")),
             database: .init(identifier: UUID(), changes: 0, hash: SecretBytes.random(count: 32).publicBytes))
     }
+    /// Whether P-256 keys are made in the root of trust's hardware; absent: no.
+    var areKeysHeld: Bool?
     /// Where the log ended when this was written; absent in a file of before there was a log.
     var log: KeptLog?
 }

@@ -148,12 +148,11 @@ struct PasscodeDerivation: Sendable {
         )
     }
 
-    /// As `make`, for a passcode whose gate's secret is known.
-    func remake(_ secret: SecretBytes, recovery: Data?) throws -> (key: SecretBytes, gate: PasscodeGate?) {
+    /// A new gate around a secret that is known; `check` gets the key first, and throws where the passcode is wrong.
+    func remake(_ secret: SecretBytes, recovery: Data?, check: (SecretBytes) throws -> Void) throws -> PasscodeGate? {
         let ungated = try derived()
-        return try (
-            ungated.joined(with: secret).derive("gated passcode key"), close(secret, ungated, recovery: recovery)
-        )
+        try check(ungated.joined(with: secret).derive("gated passcode key"))
+        return try close(secret, ungated, recovery: recovery)
     }
 
     private func close(_ secret: SecretBytes, _ ungated: SecretBytes, recovery: Data?) throws -> PasscodeGate? {

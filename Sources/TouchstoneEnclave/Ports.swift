@@ -28,10 +28,39 @@ package protocol RootOfTrust: Sendable {
     func derive(_ label: String, _ input: Data) throws -> SecretBytes
     /// What else stands between a passcode and its key; nil: nothing but the derivation.
     var passcodeGuard: (any PasscodeGuard)? { get }
+    /// Hardware that has private keys of its own; nil: there is none.
+    var keyHolder: (any KeyHolder)? { get }
 }
 
 extension RootOfTrust {
     package var passcodeGuard: (any PasscodeGuard)? { nil }
+    package var keyHolder: (any KeyHolder)? { nil }
+}
+
+/// Hardware in which P-256 keys are made and used, and which no private key leaves.
+///
+/// `key` is what the hardware gives out of a key: it loads there alone, and is of use only with `value`, 32 bytes. Each call may take as
+/// long as the hardware does.
+package protocol KeyHolder: Sendable {
+    /// A new key, and its point, uncompressed (X9.63, 65 bytes).
+    func makeKey(under value: SecretBytes) throws(KeyHolderError) -> (key: Data, publicKey: Data)
+    /// r and s, 32 bytes each, for a digest of 32 bytes.
+    func signature(of digest: Data, by key: Data, with value: SecretBytes) throws(KeyHolderError) -> Data
+    /// The coordinate x of ECDH, 32 bytes, with a point of the curve like `makeKey`'s.
+    func sharedSecret(of key: Data, and point: Data, with value: SecretBytes) throws(KeyHolderError) -> SecretBytes
+}
+
+/// The hardware did not use a key.
+package struct KeyHolderError: Error, Hashable, CustomStringConvertible {
+    /// What is wrong and what to do, for the daemon's own log.
+    package let description: String
+    /// The hardware will never take this key again.
+    package let isKeyLost: Bool
+
+    package init(_ description: String, isKeyLost: Bool = false) {
+        self.description = description
+        self.isKeyLost = isKeyLost
+    }
 }
 
 /// Hardware that gives a secret away only for the right passcode, and counts the wrong ones itself.
@@ -42,6 +71,8 @@ package protocol PasscodeGuard: Sendable {
     func close(_ secret: SecretBytes, with value: SecretBytes) throws(PasscodeGuardError) -> Data
     /// The secret; nil where `value` is wrong.
     func open(_ closed: Data, with value: SecretBytes) throws(PasscodeGuardError) -> SecretBytes?
+    /// Destroys all that was closed but `closed`, which the state on the disk has; nil: everything.
+    func keep(_ closed: Data?) throws(PasscodeGuardError)
 }
 
 /// The hardware did not say whether a passcode is right.

@@ -10,6 +10,8 @@ enum PrivateKey {
     case mlkem1024(MLKEM1024.PrivateKey)
     case mldsa65(MLDSA65.PrivateKey)
     case mldsa87(MLDSA87.PrivateKey)
+    /// Of P-256: no number is here.
+    case held(HeldKey, publicKey: Data)
 
     /// Makes a key.
     init(_ kind: KeyInterface.Kind) throws(Status) {
@@ -50,8 +52,11 @@ enum PrivateKey {
         case .mlkem1024(let key): key.seedRepresentation
         case .mldsa65(let key): key.seedRepresentation
         case .mldsa87(let key): key.seedRepresentation
+        case .held(let key, _): key.rawRepresentation
         }
     }
+
+    var isHeld: Bool { if case .held = self { true } else { false } }
 
     var publicKey: Data {
         switch self {
@@ -60,7 +65,13 @@ enum PrivateKey {
         case .mlkem1024(let key): key.publicKey.rawRepresentation
         case .mldsa65(let key): key.publicKey.rawRepresentation
         case .mldsa87(let key): key.publicKey.rawRepresentation
+        case .held(_, let publicKey): publicKey
         }
+    }
+
+    /// Whether it is an uncompressed point of P-256.
+    static func isPoint(_ bytes: Data) -> Bool {
+        bytes.count == 65 && (try? P256.KeyAgreement.PublicKey(x963Representation: bytes)) != nil
     }
 
     /// - Throws: `.param` where the data is not what this kind of key signs.

@@ -11,6 +11,8 @@ import TouchstoneCore
 /// can be read while its class is locked, and a key whose class key was destroyed is told from one that is another device's.
 struct PrivateKeyBlob {
     var kind: KeyInterface.Kind
+    /// Whether the private key is in the root of trust's hardware: then what is sealed here is a ``HeldKey``.
+    var isHeld = false
     var control: AccessControl
     /// Of the enrolment that it is bound to (AC-50).
     var enrolment = Data(count: fieldBytes)
@@ -45,7 +47,8 @@ struct PrivateKeyBlob {
             guard let count = take(2) else { return nil }
             return take(Int(count[0]) | Int(count[1]) << 8)
         }
-        guard let kind = take(1).flatMap({ KeyInterface.Kind(number: $0[0]) }),
+        guard let number = take(1)?[0],
+            let kind = number == Self.heldP256 ? .p256 : KeyInterface.Kind(number: number),
             let protection = take(1).flatMap({ Accessibility(number: $0[0]) }),
             let flags = take(8)?.reversed().reduce(UInt64(0), { $0 << 8 | UInt64($1) }),
             let control = try? AccessControl(protection: protection, flags: .init(rawValue: flags)),
@@ -53,6 +56,7 @@ struct PrivateKeyBlob {
             let group = takeCounted().flatMap({ String(data: $0, encoding: .utf8) }), let publicKey = takeCounted()
         else { return nil }
         self.init(kind: kind, control: control, accessGroup: group, publicKey: publicKey)
+        isHeld = number == Self.heldP256
         self.enrolment = enrolment
         passwordSalt = salt
         sealedKey = Data(rest)
@@ -65,7 +69,7 @@ struct PrivateKeyBlob {
 
     /// All but the sealed key, which it is authenticated with.
     var description: Data {
-        var bytes = Data([kind.number, control.protection.number])
+        var bytes = Data([isHeld ? Self.heldP256 : kind.number, control.protection.number])
         for shift in stride(from: 0, to: 64, by: 8) {
             bytes.append(UInt8(truncatingIfNeeded: control.flags.rawValue >> UInt64(shift)))
         }
@@ -78,6 +82,9 @@ struct PrivateKeyBlob {
         }
         return bytes
     }
+
+    /// In the place of a kind's number.
+    private static let heldP256: UInt8 = 6
 
     /// Longest access group, in bytes.
     static let maximumGroupBytes = Int(UInt16.max)

@@ -1,5 +1,6 @@
 import Foundation
-import TouchstoneCore
+import Synchronization
+package import TouchstoneCore
 package import TouchstoneTransport
 
 /// `io.touchstone.Key`: private keys of the enclave, for apps.
@@ -8,6 +9,9 @@ package import TouchstoneTransport
 package final class KeyService: Sendable {
     private let enclave: VarlinkClient
     private let contexts: ContextOwners
+    /// Who waits for the device's hardware, by the enclave's ticket.
+    private let waiting = Mutex<[String: @Sendable (Result<EnclaveInterface.KeyResult, KeyInterface.Failed>) -> Void]>(
+        [:])
 
     package init(enclave: VarlinkClient, contexts: ContextOwners) {
         self.enclave = enclave
@@ -18,33 +22,39 @@ package final class KeyService: Sendable {
         VarlinkInterface(
             name: KeyInterface.name, description: PackageResources.io_touchstone_Key_varlink,
             handlers: [
-                .method(KeyInterface.Create.self) { [self] request, connection in
-                    let app = try connection.identity()
-                    let group = try accessGroup(request.accessGroup, of: app)
-                    return try ask(
-                        EnclaveInterface.CreateKey.self,
-                        .init(
-                            kind: request.kind, accessControl: request.accessControl, accessGroup: group,
-                            app: app.identifier, context: contexts.own(request.context, of: app)))
+                .deferred(KeyInterface.Create.self) { [self] request, call in
+                    answer(call, { .init(key: $0.key ?? Data(), publicKey: $0.publicKey ?? Data()) }) {
+                        let app = try call.connection.identity()
+                        let group = try accessGroup(request.accessGroup, of: app)
+                        return try enclave.call(
+                            EnclaveInterface.CreateKey.self,
+                            .init(
+                                kind: request.kind, accessControl: request.accessControl, accessGroup: group,
+                                app: app.identifier, context: contexts.own(request.context, of: app)))
+                    }
                 },
                 .method(KeyInterface.Inspect.self) { [self] request, connection in
                     try ask(
                         EnclaveInterface.InspectKey.self,
                         .init(key: request.key, accessGroups: try connection.identity().accessGroups))
                 },
-                .method(KeyInterface.Sign.self) { [self] request, connection in
-                    try ask(
-                        EnclaveInterface.Sign.self,
-                        .init(
-                            use: use(request.key, request.context, by: try connection.identity()),
-                            data: request.data))
+                .deferred(KeyInterface.Sign.self) { [self] request, call in
+                    answer(call, { .init(signature: $0.signature ?? Data()) }) {
+                        try enclave.call(
+                            EnclaveInterface.Sign.self,
+                            .init(
+                                use: use(request.key, request.context, by: try call.connection.identity()),
+                                data: request.data))
+                    }
                 },
-                .method(KeyInterface.ExchangeKeys.self) { [self] request, connection in
-                    try ask(
-                        EnclaveInterface.ExchangeKeys.self,
-                        .init(
-                            use: use(request.key, request.context, by: try connection.identity()),
-                            publicKey: request.publicKey, operation: request.operation))
+                .deferred(KeyInterface.ExchangeKeys.self) { [self] request, call in
+                    answer(call, { .init(sharedSecret: $0.sharedSecret ?? Data()) }) {
+                        try enclave.call(
+                            EnclaveInterface.ExchangeKeys.self,
+                            .init(
+                                use: use(request.key, request.context, by: try call.connection.identity()),
+                                publicKey: request.publicKey, operation: request.operation))
+                    }
                 },
                 .method(KeyInterface.SignMessage.self) { [self] request, connection in
                     try ask(
@@ -80,11 +90,68 @@ package final class KeyService: Sendable {
     private func ask<M: VarlinkMethod>(_ method: M.Type, _ parameters: M.Parameters) throws -> M.Reply {
         do {
             return try enclave.call(method, parameters)
-        } catch let error as RemoteError {
-            throw error.as(KeyInterface.AuthenticationNeeded.self) ?? error.as(KeyInterface.Failed.self)
+        } catch {
+            throw Self.passedOn(error)
+        }
+    }
+
+    /// Answers a call with what the enclave says at once, or with the `result` of the device's hardware once that is there.
+    private func answer<M: VarlinkMethod>(
+        _ call: VarlinkCall<M>, _ result: @escaping @Sendable (EnclaveInterface.KeyResult) -> M.Reply,
+        _ ask: () throws -> M.Reply
+    ) {
+        do {
+            // The lock is held over the call so that no event comes before its ticket is known. The call answers at once.
+            let reply = try waiting.withLock { waiting -> M.Reply? in
+                do {
+                    return try ask()
+                } catch let error as RemoteError {
+                    guard let deferred = error.as(EnclaveInterface.Deferred.self) else { throw error }
+                    waiting[deferred.ticket] = { found in
+                        switch found {
+                        case .success(let found) where found.isInvalidated == true:
+                            call.fail(KeyInterface.Invalidated())
+                        case .success(let found):
+                            if let status = found.status {
+                                call.fail(KeyInterface.Failed(Status(rawValue: status)))
+                            } else {
+                                call.reply(result(found))
+                            }
+                        case .failure(let error): call.fail(error)
+                        }
+                    }
+                    return nil
+                }
+            }
+            if let reply { call.reply(reply) }
+        } catch {
+            guard let error = Self.passedOn(error) as? any VarlinkError else { return call.drop() }
+            call.fail(error)
+        }
+    }
+
+    /// Takes one event of the enclave's.
+    package func handle(_ event: EnclaveInterface.WatchEvents.Reply) {
+        guard let ticket = event.ticket, let result = event.key else { return }
+        waiting.withLock { $0.removeValue(forKey: ticket) }?(.success(result))
+    }
+
+    /// The enclave is gone: whoever waits hears of it now.
+    package func enclaveLost() {
+        let lost = waiting.withLock { waiting in
+            defer { waiting = [:] }
+            return waiting.values
+        }
+        for answer in lost { answer(.failure(KeyInterface.Failed(.notAvailable))) }
+    }
+
+    private static func passedOn(_ error: any Error) -> any Error {
+        switch error {
+        case let error as RemoteError:
+            error.as(KeyInterface.AuthenticationNeeded.self) ?? error.as(KeyInterface.Failed.self)
                 ?? error.as(KeyInterface.Invalidated.self) ?? KeyInterface.Failed(.internalError) as any VarlinkError
-        } catch is TransportError {
-            throw KeyInterface.Failed(.notAvailable)
+        case is TransportError: KeyInterface.Failed(.notAvailable)
+        default: error
         }
     }
 }

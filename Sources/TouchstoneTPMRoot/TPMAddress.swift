@@ -5,6 +5,9 @@ struct TPMAddress: Hashable, Sendable {
     /// swtpm's Unix socket: a program, so that whoever runs it has its keys.
     let isSocket: Bool
 
+    /// Whether the kernel shares it (/dev/tpmrm0) and takes back what a program leaves in it; else it is one program's at a time.
+    var isShared: Bool { !isSocket && (path.split(separator: "/").last ?? "").hasPrefix("tpmrm") }
+
     init(_ text: String) throws(TPMError) {
         self.text = text
         let prefixes = ["device:": false, "swtpm:path=": true]

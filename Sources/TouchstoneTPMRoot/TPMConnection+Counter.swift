@@ -6,24 +6,11 @@ extension TPMConnection {
     /// Makes the counter at `index` and counts once, so that it can be read.
     ///
     /// Returns false where the index is taken.
-    func defineCounter(_ index: UInt32, value: SecretBytes) throws(TPMError) -> Bool {
-        var authorization = Self.authorization(value)
-        defer { unsafe withUnsafeMutableBytes(of: &authorization) { unsafe explicit_bzero($0.baseAddress!, $0.count) } }
-        var area = TPM2B_NV_PUBLIC()
-        area.nvPublic.nvIndex = index
-        area.nvPublic.nameAlg = TPM2_ALG_SHA256
-        area.nvPublic.attributes = TOUCHSTONE_COUNTER_ATTRIBUTES
-        area.nvPublic.dataSize = 8
-        var handle: Handle = ESYS_TR_NONE
-        try encrypt(command: true, answer: false)
-        let response = tried {
-            unsafe Esys_NV_DefineSpace(
-                context, ESYS_TR_RH_OWNER, session, ESYS_TR_NONE, ESYS_TR_NONE, &authorization, &area, &handle)
+    func defineCounter(_ index: UInt32, value: SecretBytes, mark: Data) throws(TPMError) -> Bool {
+        guard let handle = try define(index, TOUCHSTONE_COUNTER_ATTRIBUTES, bytes: 8, value: value, mark: mark) else {
+            return false
         }
-        if response.isTaken { return false }
-        guard response.isSuccess else { throw fail(response.code) }
         defer { forget(handle) }
-        try authorize(handle, value)
         try increment(handle)
         return true
     }
@@ -39,27 +26,8 @@ extension TPMConnection {
         return try body({ try self.read(handle) }, { try self.increment(handle) })
     }
 
-    /// Takes the counter away; whether there was one.
-    func undefineCounter(_ index: UInt32) throws(TPMError) -> Bool {
-        let handle: Handle
-        do {
-            handle = try counter(index)
-        } catch  where error.code == .counterGone {
-            return false
-        }
-        try encrypt(command: false, answer: false)
-        try command {
-            unsafe Esys_NV_UndefineSpace(context, ESYS_TR_RH_OWNER, handle, session, ESYS_TR_NONE, ESYS_TR_NONE)
-        }
-        return true
-    }
-
     private func counter(_ index: UInt32) throws(TPMError) -> Handle {
-        var handle: Handle = ESYS_TR_NONE
-        let response = tried {
-            unsafe Esys_TR_FromTPMPublic(context, index, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, &handle)
-        }
-        guard response.isSuccess else { throw fail(response.isAbsent ? .counterGone : response.code) }
+        guard let handle = try find(index) else { throw fail(.counterGone) }
         return handle
     }
 
@@ -85,11 +53,5 @@ extension TPMConnection {
     private func counting(_ body: () -> TSS2_RC) throws(TPMError) {
         let response = tried(body)
         guard response.isSuccess else { throw fail(response.isBadAuthorization ? .counterGone : response.code) }
-    }
-
-    /// Lets our side of a handle go; the index stays.
-    private func forget(_ handle: Handle) {
-        var ended = handle
-        _ = unsafe Esys_TR_Close(context, &ended)
     }
 }

@@ -25,6 +25,13 @@ extension TPMConnection {
         if let value { sensitive.sensitive.userAuth = Self.authorization(value) }
         var template = TOUCHSTONE_SEALED
         if !countsWrongValues { template.publicArea.objectAttributes |= TPMA_OBJECT(TPMA_OBJECT_NODA) }
+        return try create(&template, &sensitive).object
+    }
+
+    /// Makes an object under the primary key.
+    func create(_ template: inout TPM2B_PUBLIC, _ sensitive: inout TPM2B_SENSITIVE_CREATE) throws(TPMError) -> (
+        object: SealedObject, area: TPMT_PUBLIC
+    ) {
         var outside = TPM2B_DATA()
         var selection = TPML_PCR_SELECTION()
         var closed: UnsafeMutablePointer<TPM2B_PRIVATE>?
@@ -49,15 +56,13 @@ extension TPMConnection {
         guard unsafe Tss2_MU_TPM2B_PRIVATE_Marshal(closed, &bytes, bytes.count, &count) == 0 else {
             throw fail(.tampered)
         }
-        return SealedObject(publicArea: publicArea, privateArea: Data(bytes.prefix(count)))
+        return unsafe (
+            SealedObject(publicArea: publicArea, privateArea: Data(bytes.prefix(count))), area!.pointee.publicArea
+        )
     }
 
-    /// What `object` keeps; nil where `value` is wrong, which then was counted.
-    ///
-    /// `asking` is called right before the TPM hears of the value.
-    func unseal(_ object: SealedObject, with value: SecretBytes?, asking: () -> Void = {}) throws(TPMError)
-        -> SecretBytes?
-    {
+    /// Loads an object that was made here; whoever asks flushes it.
+    func load(_ object: SealedObject) throws(TPMError) -> Handle {
         var area = TPM2B_PUBLIC()
         var closed = TPM2B_PRIVATE()
         var offset = 0
@@ -70,7 +75,20 @@ extension TPMConnection {
         else { throw fail(.badFile(reason: "or the state holds something that no TPM made")) }
         var handle: Handle = ESYS_TR_NONE
         try encrypt(command: true, answer: true)
-        try command { unsafe Esys_Load(context, primary, session, ESYS_TR_NONE, ESYS_TR_NONE, &closed, &area, &handle) }
+        let response = tried {
+            unsafe Esys_Load(context, primary, session, ESYS_TR_NONE, ESYS_TR_NONE, &closed, &area, &handle)
+        }
+        guard response.isSuccess else { throw fail(response.isForeign ? .foreign : response.code) }
+        return handle
+    }
+
+    /// What `object` keeps; nil where `value` is wrong, which then was counted.
+    ///
+    /// `asking` is called right before the TPM hears of the value.
+    func unseal(_ object: SealedObject, with value: SecretBytes?, asking: () -> Void = {}) throws(TPMError)
+        -> SecretBytes?
+    {
+        let handle = try load(object)
         defer { flush(handle) }
         if let value { try authorize(handle, value) }
         var opened: UnsafeMutablePointer<TPM2B_SENSITIVE_DATA>?

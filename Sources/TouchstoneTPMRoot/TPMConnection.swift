@@ -60,7 +60,7 @@ import TouchstoneMemory
             throw TPMError(code: TPMResponse(result).code, address: address.text)
         }
         unsafe self.context = context
-        if address.isSocket { try flushLeftovers() }
+        if !address.isShared { try flushLeftovers() }
         (primary, name) = try makePrimary(ESYS_TR_RH_OWNER)
         if let pinned, pinned.name != name {
             throw fail(
@@ -151,7 +151,9 @@ import TouchstoneMemory
         return (handle, Data([0x00, 0x0B]) + SHA256.hash(data: bytes.prefix(count)))
     }
 
-    /// What a connection that was cut left in a TPM without a resource manager: it has room for three objects and sessions.
+    /// What whoever was here before left in a TPM that is not shared, as after a crash: it has room for three objects and sessions.
+    ///
+    /// Nobody else is connected: swtpm serves one at a time, and /dev/tpm0 opens for one. What the kernel's manager has is not loaded.
     private func flushLeftovers() throws(TPMError) {
         var system: OpaquePointer?
         guard unsafe Esys_GetSysContext(context, &system) == 0 else { return }

@@ -19,6 +19,12 @@ package struct TPMError: Error, Hashable, CustomStringConvertible {
         /// Its owner hierarchy has a password.
         case ownerPassword
         case counterGone
+        /// What a passcode opens is not there.
+        case gateGone
+        /// What was to be loaded is of another TPM, or of this one before it was cleared.
+        case foreign
+        /// No room for another NV index.
+        case full
         /// An answer was changed on its way.
         case tampered
         /// What is kept beside the state is not ours.
@@ -51,6 +57,13 @@ package struct TPMError: Error, Hashable, CustomStringConvertible {
         case .ownerPassword: "the TPM at \(address) has an owner password, and Touchstone needs it to have none"
         case .counterGone:
             "the TPM at \(address) has lost this device's counter, so that an old copy of its state could not be told: \(recover)"
+        case .gateGone:
+            "the TPM at \(address) has lost what this device's passcode opens, or this is an old copy of the state, of another "
+                + "passcode: \(recover)"
+        case .foreign:
+            "the TPM at \(address) did not make this, or did before it was cleared: what was in a TPM is lost with it"
+        case .full:
+            "the TPM at \(address) has no room left: 'tpm2_getcap handles-nv-index' lists what programs keep in it"
         case .tampered: "what the TPM at \(address) answered was changed on its way, or is of another session"
         case .badFile(let reason): "root.tpm \(reason)"
         case .refused(let number): "the TPM at \(address) refused: code 0x\(String(number, radix: 16))"
@@ -86,11 +99,16 @@ struct TPMResponse: Hashable {
     /// HANDLE: there is no such thing.
     var isAbsent: Bool { kind == 0x8B }
 
+    /// INTEGRITY: another parent closed it.
+    var isForeign: Bool { kind == 0x9F }
+
     /// NV_DEFINED: there is such a thing.
     var isTaken: Bool { kind == 0x14C }
 
     var code: TPMError.Code {
-        switch (number >> 16, kind) {
+        // NV_SPACE.
+        if kind == 0x14B { return .full }
+        return switch (number >> 16, kind) {
         case (10, _): .lost
         // MALFORMED_RESPONSE, INSUFFICIENT_RESPONSE, RSP_AUTH_FAILED.
         case (7...9, _) where [17, 19, 27].contains(number & 0xFFFF): .tampered

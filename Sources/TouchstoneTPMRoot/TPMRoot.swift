@@ -48,14 +48,18 @@ package final class TPMRoot: RootOfTrust {
         guard try storage.load() == nil else {
             throw TPMError(code: .badFile(reason: "exists already"), address: address)
         }
-        return try make(.random(count: length), storage, address: address, recoveryKey: recoveryKey)
+        let root = try make(.random(count: length), storage, address: address, recoveryKey: recoveryKey)
+        try root.beginCounting()
+        return root
     }
 
     /// Moves a device to the TPM at `address`, which may be the old one, cleared.
     ///
-    /// The storage is as it was until `prepared` returns, which gets the new root and its counter's value.
+    /// The storage is as it was until `prepared` returns, which gets the new root and its counter's value. That counter is made when it
+    /// is asked for: until then whoever gives up leaves nothing in the TPM. `recovering` keeps what is in the TPM before the device is
+    /// there; what a recovery that was cut off kept in it is taken out first, and it is empty again at the end.
     package static func recover(
-        _ storage: any EnclaveStorage, address: String?, recoveryKey: RecoveryKey,
+        _ storage: any EnclaveStorage, recovering: any EnclaveStorage, address: String?, recoveryKey: RecoveryKey,
         prepared: (TPMRoot, () throws -> UInt64) throws -> Void
     ) throws {
         let old = try TPMRootFile(storage)
@@ -63,35 +67,73 @@ package final class TPMRoot: RootOfTrust {
         guard let secret = try? Sealed.open(old.recovery, with: recoveryKey.privateKey, Self.recoveryPurpose) else {
             throw TPMError(code: .badFile(reason: "is of another recovery key"), address: address)
         }
-        let later = LaterStorage()
-        let root = try make(secret, later, address: address, recoveryKey: recoveryKey)
+        try endRecovery(recovering, of: old)
         do {
-            try prepared(root) { try root.value() }
-            try storage.replace(later.load() ?? Data())
+            try storage.replace(
+                prepare(secret, recovering, address: address, recoveryKey: recoveryKey, prepared).encoded())
         } catch {
-            try? root.forget()
+            try? endRecovery(recovering, of: old)
             throw error
         }
-        _ = try? TPMRootFile.forget(old)
+        try recovering.replace(Data())
+        let new = try TPMRootFile(storage)
+        // In the same TPM the next boot knows which passcode's gate is the old one.
+        _ = try? old.forget(isAll: old.name != new.name)
     }
 
+    /// The new root is let go at the end, as another connection may follow.
+    private static func prepare(
+        _ secret: SecretBytes, _ recovering: any EnclaveStorage, address: String, recoveryKey: RecoveryKey,
+        _ prepared: (TPMRoot, () throws -> UInt64) throws -> Void
+    ) throws -> TPMRootFile {
+        let root = try make(secret, recovering, address: address, recoveryKey: recoveryKey)
+        try prepared(root) {
+            try root.beginCounting()
+            return try root.value()
+        }
+        return root.file
+    }
+
+    /// Takes out of a TPM what a recovery that was cut off left there.
+    private static func endRecovery(_ recovering: any EnclaveStorage, of old: TPMRootFile) throws {
+        guard let kept = try recovering.load(), !kept.isEmpty else { return }
+        if let file = try? TPMRootFile(recovering) { try file.forget(isAll: file.name != old.name) }
+        try recovering.replace(Data())
+    }
+
+    /// A root without its counter, of which nothing is in the TPM yet; the storage has where that will be.
     private static func make(
         _ secret: SecretBytes, _ storage: any EnclaveStorage, address: String, recoveryKey: RecoveryKey
     ) throws -> TPMRoot {
         let connection = try TPMConnection(TPMAddress(address), pinned: nil)
-        var file = TPMRootFile(
+        let file = TPMRootFile(
             address: address, name: connection.name, endorsementName: connection.endorsementName(),
-            root: try connection.seal(secret, under: nil, countsWrongValues: false), counter: TPMRootFile.someIndex(),
+            root: try connection.seal(secret, under: nil, countsWrongValues: false),
+            counter: try freeIndex(connection),
             recovery: try Sealed.seal(secret, to: recoveryKey.privateKey.publicKey, recoveryPurpose))
-        for _ in 0..<indexTries {
-            try storage.replace(file.encoded())
-            if try connection.defineCounter(file.counter, value: counterValue(secret)) {
-                return try TPMRoot(secret: secret, file: file, connection: connection)
-            }
-            file.counter = TPMRootFile.someIndex()
-        }
-        throw TPMError(code: .busy, address: address)
+        try storage.replace(file.encoded())
+        return try TPMRoot(secret: secret, file: file, connection: connection)
     }
+
+    private func beginCounting() throws {
+        // Once: of a second time nobody could tell whether the first made what is there.
+        let isDefined = try use(again: { false }) { connection in
+            try connection.defineCounter(
+                self.file.counter, value: Self.counterValue(self.secret), mark: self.mark(self.file.counter))
+        }
+        guard isDefined else { throw TPMError(code: .busy, address: file.address) }
+    }
+
+    private static func freeIndex(_ connection: TPMConnection) throws -> UInt32 {
+        for _ in 0..<indexTries {
+            let index = TPMRootFile.someIndex()
+            guard let handle = try connection.find(index) else { return index }
+            connection.forget(handle)
+        }
+        throw TPMError(code: .busy, address: connection.address.text)
+    }
+
+    private func mark(_ index: UInt32) -> Data { TPMRootFile.mark(secret, index) }
 
     package func derive(_ label: String, _ input: Data) throws -> SecretBytes {
         var code = HMAC<SHA256>(key: secret.symmetricKey)
@@ -102,13 +144,18 @@ package final class TPMRoot: RootOfTrust {
 
     package var passcodeGuard: (any PasscodeGuard)? { self }
 
-    /// Takes away what this device has in the TPM: its counter.
-    package func forget() throws { try use { _ = try $0.undefineCounter(self.file.counter) } }
+    /// Takes away what this device has in the TPM: its counter, and its passcode's gate.
+    package func forget() throws {
+        try use { connection in
+            try connection.undefine(self.file.counter)
+            try connection.tidy(TPMRootFile.indices, keeping: [], mark: self.mark)
+        }
+    }
 
     /// As `forget`, for what a creation that was cut off left, and for a device that does not open.
     package static func forget(_ storage: any EnclaveStorage) throws {
-        guard try storage.load() != nil else { return }
-        try TPMRootFile.forget(TPMRootFile(storage))
+        guard let kept = try storage.load(), !kept.isEmpty else { return }
+        try TPMRootFile(storage).forget()
     }
 
     /// How the TPM's own counter of wrong values stands.
@@ -117,7 +164,7 @@ package final class TPMRoot: RootOfTrust {
     /// Gives the TPM to `body`; connects again where the connection that is there does not hold any more.
     ///
     /// What `body` does may be done twice, where `again` allows it.
-    private func use<Result: Sendable>(
+    func use<Result: Sendable>(
         again: () -> Bool = { true }, _ body: (TPMConnection) throws -> Result
     ) throws -> Result {
         try connection.withLock { held in
@@ -168,14 +215,26 @@ extension TPMRoot: RevisionCounter {
     }
 }
 
-/// A passcode's secret in an object of the TPM's, which opens with a value that is derived from the passcode (PC-04).
+/// A passcode's secret in an NV index of its own, which opens with a value that is derived from the passcode (PC-04).
 ///
-/// Wrong values count in the TPM's dictionary-attack counter, which all programs share: its last try is never ours.
+/// Wrong values count in the TPM's dictionary-attack counter, which all programs share: its last try is never ours. The index goes with
+/// the passcode, so that no copy of the state brings it back (DEC-060).
 extension TPMRoot: PasscodeGuard {
+    /// Where the secret is.
+    ///
+    /// Before there were these it was an object, of which each copy of the state has one.
+    private struct Gate: Codable {
+        var index: UInt32
+    }
+
     package func close(_ secret: SecretBytes, with value: SecretBytes) throws(PasscodeGuardError) -> Data {
         do {
             return try use { connection in
-                try JSONEncoder().encode(connection.seal(secret, under: value, countsWrongValues: true))
+                let index = try Self.freeIndex(connection)
+                guard try connection.defineGate(index, secret, value: value, mark: self.mark(index)) else {
+                    throw TPMError(code: .busy, address: self.file.address)
+                }
+                return try JSONEncoder().encode(Gate(index: index))
             }
         } catch {
             throw PasscodeGuardError("\(error)", wasAsked: false)
@@ -185,7 +244,8 @@ extension TPMRoot: PasscodeGuard {
     package func open(_ closed: Data, with value: SecretBytes) throws(PasscodeGuardError) -> SecretBytes? {
         var wasAsked = false
         do {
-            let object = try JSONDecoder().decode(SealedObject.self, from: closed)
+            let gate = try? JSONDecoder().decode(Gate.self, from: closed)
+            let object = gate == nil ? try JSONDecoder().decode(SealedObject.self, from: closed) : nil
             // A guess is asked for once: each time may count in the TPM.
             return try use(again: { !wasAsked }) { connection in
                 let attempts = try connection.attempts()
@@ -195,13 +255,29 @@ extension TPMRoot: PasscodeGuard {
                 else {
                     throw TPMError(code: .lockedOut(seconds: attempts.seconds), address: self.file.address)
                 }
+                guard let object else {
+                    return try gate.flatMap { try connection.openGate($0.index, value: value) { wasAsked = true } }
+                }
                 return try connection.unseal(object, with: value) { wasAsked = true }
             }
         } catch let error as TPMError {
             guard case .lockedOut = error.code else { throw PasscodeGuardError("\(error)", wasAsked: wasAsked) }
             throw PasscodeGuardError("\(error)", wasAsked: wasAsked, isLockedOut: true)
         } catch {
-            throw PasscodeGuardError("the state holds no object of a TPM", wasAsked: wasAsked)
+            throw PasscodeGuardError("the state holds nothing of a TPM's", wasAsked: wasAsked)
+        }
+    }
+
+    package func keep(_ closed: Data?) throws(PasscodeGuardError) {
+        let gate = closed.flatMap { try? JSONDecoder().decode(Gate.self, from: $0) }
+        do {
+            try use { connection in
+                try connection.tidy(
+                    TPMRootFile.indices, keeping: Set([self.file.counter, gate?.index].compactMap { $0 }),
+                    mark: self.mark)
+            }
+        } catch {
+            throw PasscodeGuardError("\(error)", wasAsked: false)
         }
     }
 }
@@ -214,11 +290,4 @@ extension TPMError {
         default: false
         }
     }
-}
-
-/// Keeps what is to be kept until it is sure.
-private final class LaterStorage: EnclaveStorage {
-    private let bytes = Mutex<Data?>(nil)
-    func load() throws -> Data? { bytes.withLock { $0 } }
-    func replace(_ new: Data) throws { bytes.withLock { $0 = new } }
 }

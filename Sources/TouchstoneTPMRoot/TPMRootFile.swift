@@ -1,5 +1,6 @@
 import Foundation
 import TouchstoneEnclave
+import TouchstoneMemory
 
 /// What is kept beside the state to find the root in the TPM again: no secret, and nothing that is believed without asking the TPM.
 struct TPMRootFile: Codable, Sendable {
@@ -50,13 +51,22 @@ struct TPMRootFile: Codable, Sendable {
         try TPMConnection(TPMAddress(address), pinned: .init(name: name, endorsementName: endorsementName))
     }
 
-    /// Takes the counter out of the TPM that the file tells of; of no other.
-    static func forget(_ file: TPMRootFile) throws {
-        _ = try file.connect().undefineCounter(file.counter)
+    /// Takes the device's counter out of the TPM that the file tells of, and of no other; with `isAll` its passcode's gate as well.
+    func forget(isAll: Bool = true) throws {
+        let connection = try connect()
+        try connection.undefine(counter)
+        // It is known by what only the secret tells; without that, it is left.
+        guard isAll, let secret = try? connection.unseal(root, with: nil) else { return }
+        try connection.tidy(Self.indices, keeping: []) { Self.mark(secret, $0) }
     }
 
     static func someIndex() -> UInt32 { .random(in: indices) }
 
+    /// What tells this device's index from all others, to whoever has the root's secret.
+    static func mark(_ secret: SecretBytes, _ index: UInt32) -> Data {
+        unsafe secret.derive("tpm index \(index)").withUnsafeBytes { unsafe Data($0) }
+    }
+
     /// The owner's part of the NV indices, by the TCG's registry.
-    private static let indices: ClosedRange<UInt32> = 0x0180_0000...0x01BF_FFFF
+    static let indices: ClosedRange<UInt32> = 0x0180_0000...0x01BF_FFFF
 }

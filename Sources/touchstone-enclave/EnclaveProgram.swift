@@ -19,7 +19,7 @@ enum EnclaveProgram {
         usage: touchstone-enclave create --state DIRECTORY [--simulated] --biometry touchid|faceid|none
                                         [--sensor fprintd --bus SOCKET --templates DIRECTORY]
                                         [--sensor pam:SERVICE [--services DIRECTORY] [--allow biometry-any]]
-                                        [--tpm device:PATH|swtpm:path=SOCKET] [--public DIRECTORY]
+                                        [--tpm device:PATH|swtpm:path=SOCKET [--keys tpm]] [--public DIRECTORY]
                touchstone-enclave run --state DIRECTORY [--runtime DIRECTORY]
                                       [--owner UID --client USER --public DIRECTORY [--logind SOCKET]]
                touchstone-enclave recover --state DIRECTORY [--tpm …]
@@ -29,7 +29,8 @@ enum EnclaveProgram {
         fingers are not simulated, and a device that is not simulated has such a sensor, or none: fprintd on the D-Bus at SOCKET says which is seen, and keeps them in DIRECTORY.
         A PAM service, in DIRECTORY or the system's, says whether it knows the user: weak, so that it is taken for biometry only with
         --allow biometry-any, and never for the current set.
-        With --tpm the root key is sealed in that TPM 2.0, and the recovery key is written to standard output, this once.
+        With --tpm the root key is sealed in that TPM 2.0, and the recovery key is written to standard output, this once. With --keys tpm
+        the P-256 keys of apps are made and used in it: they are lost with it.
         recover moves such a device to another TPM, or the same one after it was cleared: one line of standard input is the recovery
         key, the next the passcode, where one is set. forget takes away what the device has in its TPM.
         run serves touchstoned on file descriptors 3 (calls) and 4 (events); `touchstone device boot` starts it so.
@@ -83,6 +84,7 @@ enum EnclaveProgram {
         var biometry: BiometryType?
         var sensor: SensorOptions?
         var tpm: String?
+        var areKeysInTPM = false
         var owner: UInt32?
         var client: String?
         var published: URL?
@@ -102,6 +104,9 @@ enum EnclaveProgram {
                 case "--tpm":
                     guard let address = rest.popFirst() else { throw UsageError() }
                     tpm = address
+                case "--keys":
+                    guard rest.popFirst() == "tpm" else { throw UsageError() }
+                    areKeysInTPM = true
                 case "--owner":
                     guard let id = rest.popFirst().flatMap(UInt32.init) else { throw UsageError() }
                     owner = id
@@ -124,7 +129,7 @@ enum EnclaveProgram {
 
     static func create(_ options: Options) throws {
         guard let state = options.state, options.runtime == nil, let biometry = options.biometry, options.owner == nil,
-            options.client == nil, options.logind == nil,
+            options.client == nil, options.logind == nil, options.tpm != nil || !options.areKeysInTPM,
             // What is not simulated has no simulated finger.
             options.isSimulated || options.sensor != nil || biometry == .none
         else {
@@ -150,7 +155,8 @@ enum EnclaveProgram {
             try PrivateFile(paths.state).replace(
                 Enclave.create(
                     isSimulated: options.isSimulated, biometryType: biometry, sensor: sensor, root: root,
-                    revision: root.read(), recoveryKey: recoveryKey.privateKey.publicKey.rawRepresentation))
+                    revision: root.read(), recoveryKey: recoveryKey.privateKey.publicKey.rawRepresentation,
+                    areKeysHeld: options.areKeysInTPM))
             try publish(paths, root, in: options.published)
             // Last, and it must arrive: nobody can ask for it again.
             let text = recoveryKey.text.joined(with: SecretBytes([0x0A]))
@@ -178,7 +184,7 @@ enum EnclaveProgram {
 
     static func recover(_ options: Options) throws {
         guard let directory = options.state, options.runtime == nil, !options.isSimulated, options.biometry == nil,
-            options.sensor == nil, !options.isOfSystem
+            options.sensor == nil, !options.areKeysInTPM, !options.isOfSystem
         else { throw UsageError() }
         let paths = EnclaveFiles(directory)
         let lock = try lock(directory)
@@ -188,8 +194,12 @@ enum EnclaveProgram {
         guard let recoveryKey = RecoveryKey(text: try line("Recovery key: ")) else {
             throw InputError(description: "that is no recovery key: it has 32 letters and digits, in groups of four")
         }
-        try TPMRoot.recover(PrivateFile(paths.rootTPM), address: options.tpm, recoveryKey: recoveryKey) {
-            root, revision in
+        let recovering = PrivateFile(paths.recoveringTPM)
+        defer { if (try? recovering.load())?.isEmpty == true { unsafe unlink(paths.recoveringTPM.path) } }
+        try TPMRoot.recover(
+            PrivateFile(paths.rootTPM), recovering: recovering, address: options.tpm,
+            recoveryKey: recoveryKey
+        ) { root, revision in
             let passcode = try Enclave.hasPasscode(stateFile: state, root: root) ? line("Passcode: ") : nil
             try file.replace(
                 Enclave.recovered(
@@ -200,11 +210,14 @@ enum EnclaveProgram {
 
     static func forget(_ options: Options) throws {
         guard let directory = options.state, options.runtime == nil, !options.isSimulated, options.biometry == nil,
-            options.sensor == nil, options.tpm == nil, !options.isOfSystem
+            options.sensor == nil, options.tpm == nil, !options.areKeysInTPM, !options.isOfSystem
         else { throw UsageError() }
         let lock = try lock(directory)
         defer { close(lock) }
-        try TPMRoot.forget(PrivateFile(EnclaveFiles(directory).rootTPM))
+        let paths = EnclaveFiles(directory)
+        let recovering = Result { try TPMRoot.forget(PrivateFile(paths.recoveringTPM)) }
+        try TPMRoot.forget(PrivateFile(paths.rootTPM))
+        try recovering.get()
     }
 
     /// One line of standard input, byte by byte: no buffer of a library's keeps a copy.
@@ -243,7 +256,7 @@ enum EnclaveProgram {
     static func run(_ options: Options) throws {
         // What a device is was decided when it was created: `run` has no say in it.
         guard let directory = options.state, !options.isSimulated, options.biometry == nil, options.sensor == nil,
-            options.tpm == nil
+            options.tpm == nil, !options.areKeysInTPM
         else { throw UsageError() }
         touchstone_die_with_parent()
         let system = try options.system
@@ -286,6 +299,7 @@ enum EnclaveProgram {
         events.start()
         DescriptorServer(descriptor: client.calls, router: router, peer: client.peer).run()
         // touchstoned is gone, and with it everybody who could ask for anything.
+        host.settle()
     }
 
     /// The root of trust that the device was created with, and what remembers how far its state has come.

@@ -250,6 +250,7 @@ final class Daemon: Sendable {
                 isFirst = false
                 authentication.handle(event)
                 device.handle(event)
+                keys.handle(event)
                 return true
             }
             if isFirst { isWatching.leave() }
@@ -257,6 +258,7 @@ final class Daemon: Sendable {
             enclave.close()
             authentication.enclaveLost()
             device.enclaveLost()
+            keys.enclaveLost()
             ending.end(EX_TEMPFAIL)
         }
         thread.start()

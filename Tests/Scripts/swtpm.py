@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 from device import LONGEST_WAIT, check, wait_for
 
@@ -89,6 +90,10 @@ class Relay:
     def __init__(self, tpm):
         self.tpm, self.bytes, self.commands, self.cut_at, self.answers_last = tpm, bytearray(), 0, None, False
         self.stays_away = False
+        # Of the commands that came.
+        self.codes = []
+        # Seconds before a command with this code is given to the TPM.
+        self.delays = {}
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="touchstone-relay."))
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(str(self.work / "tpm"))
@@ -122,10 +127,12 @@ class Relay:
             while command := self.message(client):
                 self.bytes += command
                 self.commands += 1
+                self.codes.append(int.from_bytes(command[6:10], "big"))
                 if self.cut_at == self.commands and not self.answers_last:
                     return
                 if self.stays_away and self.commands > self.cut_at:
                     return
+                time.sleep(self.delays.get(self.codes[-1], 0))
                 tpm.sendall(command)
                 answer = self.message(tpm)
                 self.bytes += answer

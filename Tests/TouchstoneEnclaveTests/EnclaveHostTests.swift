@@ -184,6 +184,81 @@ import TouchstoneMemory
         #expect(host.read { enclave, _ in !enclave.isPasscodeBusy })
     }
 
+    @Test(
+        "DEC-060: an earlier passcode's gate is destroyed once the new state is on the disk, and not while nobody can say"
+    )
+    func gatesAreKept() async throws {
+        let root = GatedRoot()
+        let disk = UnreliableStorage(try Enclave.create(isSimulated: true, biometryType: .touchID, root: root))
+        let host = try EnclaveHost(
+            storage: disk, root: root, clock: StandingClock(), counter: TestCounter(), newPasscodeCost: { .minimum })
+        host.watch { [events] in events.add($0) }
+        func change(_ current: String, _ new: String, ticket: String) async throws -> EnclaveEvent? {
+            let entry = try host.change { enclave, _ in
+                let nonce = enclave.freshNonce()
+                return (try seal(current, new, to: enclave.passcodePublicKey(), nonce: nonce, for: .change), [])
+            }
+            try host.derive(ticket: ticket) { (enclave, now) throws(DeviceInterface.Refused) in
+                try enclave.changePasscode(entry, now: now)
+            }
+            await eventually { events.all.contains { $0.ticket == ticket } }
+            return events.all.last { $0.ticket == ticket }
+        }
+        #expect(root.kept.last == .some(nil))
+        #expect(try await change("", "1234", ticket: "a")?.outcome == .succeeded)
+        #expect(root.kept.last == Data([1]))
+        // The guess is kept; the verdict may be or may not; its refund is not.
+        disk.plan([.kept, .keptAndFailed, .refused])
+        #expect(try await change("1234", "5678", ticket: "b")?.refusal == .notKept)
+        #expect(root.kept.last == Data([1]) && root.kept.count == 2, "either gate may be the one on the disk")
+        #expect(try await change("1234", "5678", ticket: "c")?.outcome == .succeeded)
+        #expect(root.kept.last == Data([3]) && root.kept.count == 3)
+    }
+
+    @Test("A passcode is set after a write that failed, whose number the counter never hears of")
+    func passcodeAfterAFailedWrite() async throws {
+        let root = TestRoot()
+        let disk = UnreliableStorage(try Enclave.create(isSimulated: true, biometryType: .touchID, root: root))
+        let host = try EnclaveHost(
+            storage: disk, root: root, clock: StandingClock(), counter: TestCounter(), newPasscodeCost: { .minimum })
+        host.watch { [events] in events.add($0) }
+        disk.plan([.refused])
+        #expect(throws: EnclaveInterface.NotKept.self) {
+            try host.change { enclave, _ in
+                enclave.state.biometryFailures += 1
+                return ((), [])
+            }
+        }
+        let entry = try host.change { enclave, _ in
+            let nonce = enclave.freshNonce()
+            return (try seal("", "1234", to: enclave.passcodePublicKey(), nonce: nonce, for: .change), [])
+        }
+        try host.derive(ticket: "a") { (enclave, now) throws(DeviceInterface.Refused) in
+            try enclave.changePasscode(entry, now: now)
+        }
+        await eventually { events.all.contains { $0.ticket == "a" } }
+        #expect(events.all.last { $0.ticket == "a" }?.outcome == .succeeded)
+    }
+
+    /// Numbers what it closes, opens all of it, and remembers what it was told to keep.
+    private final class GatedRoot: RootOfTrust, PasscodeGuard {
+        let kind = "tpm2"
+        private let state = Mutex((closed: [SecretBytes](), kept: [Data?]()))
+        var kept: [Data?] { state.withLock { $0.kept } }
+        var passcodeGuard: (any PasscodeGuard)? { self }
+        func derive(_ label: String, _ input: Data) throws -> SecretBytes { try TestRoot().derive(label, input) }
+        func close(_ secret: SecretBytes, with value: SecretBytes) throws(PasscodeGuardError) -> Data {
+            state.withLock { state in
+                state.closed.append(secret)
+                return Data([UInt8(state.closed.count)])
+            }
+        }
+        func open(_ closed: Data, with value: SecretBytes) throws(PasscodeGuardError) -> SecretBytes? {
+            state.withLock { $0.closed[Int(closed[0]) - 1] }
+        }
+        func keep(_ closed: Data?) throws(PasscodeGuardError) { state.withLock { $0.kept.append(closed) } }
+    }
+
     /// Says of every guess that it is wrong.
     private struct AnsweringRoot: RootOfTrust, PasscodeGuard {
         let kind = "tpm2"
@@ -191,6 +266,7 @@ import TouchstoneMemory
         func derive(_ label: String, _ input: Data) throws -> SecretBytes { try TestRoot().derive(label, input) }
         func close(_ secret: SecretBytes, with value: SecretBytes) throws(PasscodeGuardError) -> Data { Data() }
         func open(_ closed: Data, with value: SecretBytes) throws(PasscodeGuardError) -> SecretBytes? { nil }
+        func keep(_ closed: Data?) throws(PasscodeGuardError) {}
     }
 
     private struct FillingRoot: RootOfTrust {

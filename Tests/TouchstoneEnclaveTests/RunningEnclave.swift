@@ -142,6 +142,8 @@ final class RunningEnclave {
     /// Ends the process, whatever it was doing, and starts it anew.
     func reboot() throws {
         host.watch(nil)
+        // A process that has ended counts no more.
+        host.settle()
         events = Events()
         host = try Self.boot(storage, root, clock, counter, events, reported)
     }

@@ -13,6 +13,8 @@ import TouchstoneTransport
 /// A device in a directory, on a root of trust of either kind.
 final class BoundDevice {
     enum Kind: CaseIterable { case keyFile, tpm }
+    /// Where P-256 keys of apps are.
+    enum Keys: CaseIterable { case keyFile, tpm, inTPM }
     enum Verdict: Equatable {
         case right, wrong
         case refused(DeviceInterface.RefusalReason)
@@ -40,7 +42,7 @@ final class BoundDevice {
     private var files: EnclaveFiles { EnclaveFiles(directory) }
 
     /// - address: of a TPM; nil: a key file.
-    init(in directory: URL, address: String?) throws {
+    init(in directory: URL, address: String?, areKeysHeld: Bool = false) throws {
         self.directory = directory
         let files = EnclaveFiles(directory)
         if let address {
@@ -49,7 +51,7 @@ final class BoundDevice {
             try PrivateFile(files.state).replace(
                 Enclave.create(
                     isSimulated: true, biometryType: .touchID, root: tpm, revision: tpm.read(),
-                    recoveryKey: recoveryKey.privateKey.publicKey.rawRepresentation))
+                    recoveryKey: recoveryKey.privateKey.publicKey.rawRepresentation, areKeysHeld: areKeysHeld))
         } else {
             try FileRoot.create(files.rootKey)
             let root = try FileRoot(files.rootKey)
@@ -66,6 +68,8 @@ final class BoundDevice {
 
     func turnOff() {
         host?.watch(nil)
+        // As the program does at its end.
+        host?.settle()
         host = nil
         held = nil
     }
@@ -103,6 +107,12 @@ final class BoundDevice {
         }
     }
 
+    /// Begins a guess that `end` waits for.
+    func beginUnlock(_ passcode: String) throws -> String {
+        let entry = try seal([passcode], for: .unlock)
+        return try begin { (enclave, now) throws(DeviceInterface.Refused) in try enclave.unlock(entry, now: now) }
+    }
+
     func unlock(_ passcode: String) throws -> Verdict {
         let entry = try seal([passcode], for: .unlock)
         return try verdict { (enclave, now) throws(DeviceInterface.Refused) in try enclave.unlock(entry, now: now) }
@@ -112,6 +122,63 @@ final class BoundDevice {
         let entry = try seal([current, new], for: .change)
         return try verdict { (enclave, now) throws(DeviceInterface.Refused) in
             try enclave.changePasscode(entry, now: now)
+        }
+    }
+
+    /// A private key, which wants nobody where nothing else is said.
+    func createKey(
+        _ flags: AccessControl.Flags = .privateKeyUsage, _ protection: Accessibility = .afterFirstUnlock,
+        kind: KeyInterface.Kind = .p256, group: String = "group", context: String? = nil
+    ) throws -> KeyInterface.Create.Reply {
+        let host = try #require(host)
+        let result = try keyResult {
+            let reply = try host.createKey(
+                .init(
+                    kind: kind, accessControl: .init(protection: protection, flags: flags), accessGroup: group,
+                    app: "app", context: context))
+            return .init(key: reply.key, publicKey: reply.publicKey)
+        }
+        return .init(key: try #require(result.key), publicKey: try #require(result.publicKey))
+    }
+
+    static let digest = Data(SHA256.hash(data: Data("data".utf8)))
+
+    /// Of the digest, r and s.
+    func signature(
+        by key: Data, of digest: Data = digest, groups: [String] = ["group"], context: String? = nil
+    ) throws -> Data {
+        let host = try #require(host)
+        let result = try keyResult {
+            .init(
+                signature: try host.sign(
+                    .init(use: .init(key: key, app: "app", accessGroups: groups, context: context), data: digest)
+                ).signature)
+        }
+        return try #require(result.signature)
+    }
+
+    func sharedSecret(of key: Data, and point: Data) throws -> Data {
+        let host = try #require(host)
+        let result = try keyResult {
+            .init(
+                sharedSecret: try host.exchangeKeys(
+                    .init(
+                        use: .init(key: key, app: "app", accessGroups: ["group"], context: nil), publicKey: point,
+                        operation: .useKeyKeyExchange)
+                ).sharedSecret)
+        }
+        return try #require(result.sharedSecret)
+    }
+
+    /// What is answered at once, or later, as touchstoned tells it.
+    private func keyResult(_ ask: () throws -> EnclaveInterface.KeyResult) throws -> EnclaveInterface.KeyResult {
+        do {
+            return try ask()
+        } catch let deferred as EnclaveInterface.Deferred {
+            let result = try #require(event(of: deferred.ticket).key)
+            if result.isInvalidated == true { throw KeyInterface.Invalidated() }
+            if let status = result.status { throw KeyInterface.Failed(Status(rawValue: status)) }
+            return result
         }
     }
 
@@ -130,22 +197,33 @@ final class BoundDevice {
     private func verdict(_ begin: (inout Enclave, Double) throws(DeviceInterface.Refused) -> PasscodeJob) throws
         -> Verdict
     {
-        tickets += 1
-        let ticket = "ticket \(tickets)"
         do {
-            try #require(host).derive(ticket: ticket, begin)
+            return try end(of: self.begin(begin))
         } catch let refused as DeviceInterface.Refused {
             return .refused(refused.reason)
         }
+    }
+
+    private func begin(_ job: (inout Enclave, Double) throws(DeviceInterface.Refused) -> PasscodeJob) throws -> String {
+        tickets += 1
+        let ticket = "ticket \(tickets)"
+        try #require(host).derive(ticket: ticket, job)
+        return ticket
+    }
+
+    func end(of ticket: String) throws -> Verdict {
+        let end = try event(of: ticket)
+        if let refusal = end.refusal { return .refused(refusal) }
+        return end.outcome == .succeeded ? .right : .wrong
+    }
+
+    private func event(of ticket: String) throws -> EnclaveEvent {
         let limit = Date(timeIntervalSinceNow: 60)
         events.condition.lock()
         defer { events.condition.unlock() }
         while true {
-            if let end = events.all.withLock({ $0.first { $0.ticket == ticket } }) {
-                if let refusal = end.refusal { return .refused(refusal) }
-                return end.outcome == .succeeded ? .right : .wrong
-            }
-            try #require(events.condition.wait(until: limit), "no verdict came")
+            if let end = events.all.withLock({ $0.first { $0.ticket == ticket } }) { return end }
+            try #require(events.condition.wait(until: limit), "no answer came")
         }
     }
 }

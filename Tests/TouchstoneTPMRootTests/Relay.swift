@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Glibc
 import Synchronization
@@ -8,7 +9,10 @@ final class Relay: Sendable {
     struct Command {
         let bytes: [UInt8]
         /// `TPM2_CC`.
-        var code: UInt32 { bytes[6..<10].reduce(0) { $0 << 8 | UInt32($1) } }
+        var code: UInt32 { number(6) }
+        /// The NV index that is read, written or counted.
+        var index: UInt32? { bytes.count < 18 ? nil : number(14) }
+        private func number(_ from: Int) -> UInt32 { bytes[from..<from + 4].reduce(0) { $0 << 8 | UInt32($1) } }
     }
 
     enum Treatment {
@@ -17,6 +21,8 @@ final class Relay: Sendable {
         case cut
         /// Done by the TPM; the line is cut before its answer.
         case cutAfter
+        /// Given to the TPM once the test says so.
+        case held(DispatchSemaphore)
         /// The answer is another.
         case answered(([UInt8]) -> [UInt8])
         /// Answered in the TPM's place, which hears nothing.
@@ -25,7 +31,7 @@ final class Relay: Sendable {
 
     private struct State {
         var heard: [[UInt8]] = []
-        var codes: [UInt32] = []
+        var commands: [Command] = []
         var treatment: @Sendable (Command, _ number: Int) -> Treatment = { _, _ in .passed }
     }
 
@@ -57,7 +63,8 @@ final class Relay: Sendable {
 
     /// Everything that went either way.
     var heard: Data { state.withLock { Data($0.heard.joined()) } }
-    var codes: [UInt32] { state.withLock { $0.codes } }
+    var commands: [Command] { state.withLock { $0.commands } }
+    var codes: [UInt32] { commands.map(\.code) }
 
     /// Forgets what it heard; numbers commands from 1 on.
     func treat(_ treatment: @escaping @Sendable (Command, _ number: Int) -> Treatment) {
@@ -75,11 +82,12 @@ final class Relay: Sendable {
             let command = Command(bytes: bytes)
             let treatment = state.withLock { state in
                 state.heard.append(bytes)
-                state.codes.append(command.code)
-                return state.treatment(command, state.codes.count)
+                state.commands.append(command)
+                return state.treatment(command, state.commands.count)
             }
             switch treatment {
             case .cut: return
+            case .held(let signal): signal.wait()
             case .refused(let answer):
                 guard Self.send(answer, client) else { return }
                 continue

@@ -22,7 +22,8 @@ import TouchstoneMemory
     private enum Code {
         static let createPrimary: UInt32 = 0x131
         static let startSession: UInt32 = 0x176
-        static let create: UInt32 = 0x153
+        static let define: UInt32 = 0x12A
+        static let write: UInt32 = 0x137
         static let load: UInt32 = 0x157
         static let unseal: UInt32 = 0x15E
         static let increment: UInt32 = 0x134
@@ -32,6 +33,12 @@ import TouchstoneMemory
 
     private var rootFile: PrivateFile { PrivateFile(EnclaveFiles(directory.url).rootTPM) }
     private var stateFile: PrivateFile { PrivateFile(EnclaveFiles(directory.url).state) }
+
+    /// Tells the command that has the TPM look at a passcode: it reads an index that is not the counter.
+    private func guesses() throws -> @Sendable (Relay.Command) -> Bool {
+        let counter = try TPMRootFile(rootFile).counter
+        return { $0.code == Code.read && $0.index != counter }
+    }
 
     private func openError() -> TPMError.Code? {
         do {
@@ -62,7 +69,8 @@ import TouchstoneMemory
         #expect(try device.unlock("correct horse") == .right)
         let heard = relay.heard
         for code in [
-            Code.createPrimary, Code.startSession, Code.create, Code.load, Code.unseal, Code.increment, Code.read,
+            Code.createPrimary, Code.startSession, Code.define, Code.write, Code.load, Code.unseal, Code.increment,
+            Code.read,
         ] {
             #expect(relay.codes.contains(code), "\(String(code, radix: 16)) was not heard")
         }
@@ -226,14 +234,14 @@ import TouchstoneMemory
         var gated = derivation
         gated.gate = passcode.gate
         #expect(ClassKeys(passcode.classKeys, under: try gated.run()) != nil)
-        // The gate of this TPM does not load in another one.
+        // The gate of this TPM is not in another one.
         let otherTPM = try SoftwareTPM()
         let otherDirectory = try Directory()
         let other = try BoundDevice(in: otherDirectory.url, address: otherTPM.address)
         let object = try #require(passcode.gate).closed
         let value = SecretBytes(Data(count: 32))
         #expect { try other.root.passcodeGuard?.open(object, with: value) } throws: {
-            ($0 as? PasscodeGuardError)?.description.contains("refused") == true
+            ($0 as? PasscodeGuardError)?.description.contains("has lost") == true
         }
     }
 
@@ -259,13 +267,17 @@ import TouchstoneMemory
         let device = try BoundDevice(in: directory.url, address: relay.address)
         try device.boot()
         #expect(try device.change(from: "", to: "1234") == .right)
-        relay.treat { command, _ in command.code == Code.load ? .cut : .passed }
+        let isGuess = try guesses()
+        relay.treat { command, _ in isGuess(command) ? .cut : .passed }
         #expect(try device.unlock("0001") == .refused(.tpmUnavailable))
-        #expect(try device.failures == 0)
-        relay.treat { command, _ in command.code == Code.unseal ? .cutAfter : .passed }
-        #expect(try device.unlock("0001") == .refused(.tpmUnavailable))
+        #expect(try device.failures == 1, "nobody knows whether the TPM heard it")
+        relay.treat { command, _ in command.code == Code.capability ? .cut : .passed }
+        #expect(try device.unlock("0002") == .refused(.tpmUnavailable))
         #expect(try device.failures == 1)
-        #expect(relay.codes.filter { $0 == Code.unseal }.count == 1, "one guess is asked for once")
+        relay.treat { command, _ in isGuess(command) ? .cutAfter : .passed }
+        #expect(try device.unlock("0001") == .refused(.tpmUnavailable))
+        #expect(try device.failures == 2)
+        #expect(relay.commands.filter(isGuess).count == 1, "one guess is asked for once")
         relay.treat { _, _ in .passed }
         #expect(try device.unlock("1234") == .right)
         #expect(device.reports.contains { $0.contains("stopped answering") })
@@ -278,11 +290,12 @@ import TouchstoneMemory
         let device = try BoundDevice(in: directory.url, address: relay.address)
         try device.boot()
         #expect(try device.change(from: "", to: "1234") == .right)
+        let isGuess = try guesses()
         relay.treat { command, _ in
-            command.code == Code.unseal ? .answered { _ in [0x80, 0x01, 0, 0, 0, 10, 0, 0, 0x09, 0x21] } : .passed
+            isGuess(command) ? .answered { _ in [0x80, 0x01, 0, 0, 0, 10, 0, 0, 0x09, 0x21] } : .passed
         }
         #expect(try device.unlock("0001") == .refused(.tpmLockedOut))
-        #expect(relay.codes.contains(Code.unseal))
+        #expect(relay.commands.contains(where: isGuess))
         #expect(try device.failures == 1)
     }
 
@@ -299,7 +312,7 @@ import TouchstoneMemory
             return .answered { Array($0[..<23] + [0xFF, 0xFF, 0xFF, 0xFF] + $0[27...]) }
         }
         #expect(try device.unlock("1234") == .refused(.tpmLockedOut))
-        #expect(!relay.codes.contains(Code.unseal))
+        #expect(try !relay.commands.contains(where: guesses()))
         #expect(try device.failures == 0)
     }
 
@@ -310,7 +323,8 @@ import TouchstoneMemory
         let device = try BoundDevice(in: directory.url, address: relay.address)
         try device.boot()
         #expect(try device.change(from: "", to: "1234") == .right)
-        relay.treat { command, _ in command.code == Code.unseal ? .cutAfter : .passed }
+        let isGuess = try guesses()
+        relay.treat { command, _ in isGuess(command) ? .cutAfter : .passed }
         for guess in 1...3 { #expect(try device.unlock("000\(guess)") == .refused(.tpmUnavailable)) }
         #expect(try device.retryAfter == nil)
         #expect(try device.unlock("0004") == .refused(.tpmUnavailable))
@@ -326,9 +340,9 @@ import TouchstoneMemory
         let device = try BoundDevice(in: directory.url, address: relay.address)
         try device.boot()
         #expect(try device.change(from: "", to: "1234") == .right)
-        relay.treat { command, _ in command.code == Code.create ? .cut : .passed }
+        relay.treat { command, _ in command.code == Code.define ? .cut : .passed }
         #expect(try device.change(from: "0001", to: "5678") == .refused(.tpmUnavailable))
-        #expect(relay.codes.contains(Code.unseal) && relay.codes.contains(Code.create))
+        #expect(try relay.commands.contains(where: guesses()) && relay.codes.contains(Code.define))
         #expect(try device.failures == 1)
         relay.treat { _, _ in .passed }
         #expect(try device.unlock("1234") == .right)
@@ -345,9 +359,57 @@ import TouchstoneMemory
         #expect(try device.unlock("0001") == .refused(.tpmUnavailable))
         #expect(try device.unlock("1234") == .refused(.tpmUnavailable))
         #expect(try device.failures == 0)
-        #expect(relay.codes.contains(Code.increment) && !relay.codes.contains(Code.unseal))
+        #expect(try relay.codes.contains(Code.increment) && !relay.commands.contains(where: guesses()))
         relay.treat { _, _ in .passed }
         #expect(try device.unlock("1234") == .right)
+    }
+
+    @Test(
+        "DEC-058: what does not need a TPM that says nothing does not wait for it; a guess does, and is told once it counted"
+    )
+    func silentForOthers() throws {
+        let relay = try Relay(to: tpm.socket)
+        defer { relay.close() }
+        let device = try BoundDevice(in: directory.url, address: relay.address)
+        try device.boot()
+        #expect(try device.change(from: "", to: "1234") == .right)
+        let key = try device.createKey().key
+        let host = try #require(device.host)
+        let speaks = DispatchSemaphore(value: 0)
+        // Ours alone is held: the guess after it finds the TPM as it was.
+        relay.treat { command, number in
+            command.code == Code.increment && number < 3 ? .held(speaks) : .passed
+        }
+        let took = try ContinuousClock().measure {
+            try host.change { enclave, _ in (try enclave.enroll("thumb", sample: Sample(Data("thumb".utf8))), []) }
+            for _ in 0..<10 { #expect(try device.signature(by: key).count == 64) }
+            #expect(host.answers)
+        }
+        #expect(took < .seconds(2), "a command of the TPM's is waited for up to 4 s")
+        let ticket = try device.beginUnlock("1234")
+        let isGuess = try guesses()
+        #expect(!relay.commands.contains(where: isGuess), "a guess that may not be remembered is not looked at")
+        speaks.signal()
+        #expect(try device.end(of: ticket) == .right)
+        #expect(relay.commands.contains(where: isGuess))
+        let kept = host.read { enclave, _ in enclave.state.revision }
+        let counter = try #require(device.root as? TPMRoot)
+        host.settle()
+        #expect(try counter.read() == kept)
+    }
+
+    @Test("DEC-058: a passcode's verdict is told once the counter has it: the state from before is refused at once")
+    func toldOnceCounted() throws {
+        let device = try BoundDevice(in: directory.url, address: tpm.address)
+        try device.boot()
+        #expect(try device.change(from: "", to: "1234") == .right)
+        let old = try #require(try stateFile.load())
+        #expect(try device.change(from: "1234", to: "5678") == .right)
+        let kept = try #require(device.host).read { enclave, _ in enclave.state.revision }
+        #expect(try (device.root as? TPMRoot)?.read() == kept)
+        device.turnOff()
+        try stateFile.replace(old)
+        #expect(throws: EnclaveStateError.rolledBack) { try device.boot() }
     }
 
     @Test("A TPM that says nothing is given up on in time, and one that another program has is said to be busy")
@@ -446,6 +508,122 @@ import TouchstoneMemory
         }
     }
 
+    // MARK: an earlier passcode
+
+    /// The NV indices in the TPM; the device is off.
+    private func indices() throws -> Set<String> {
+        Set(try tpm.tool("tpm2_getcap", "handles-nv-index").split(whereSeparator: \.isWhitespace).map(String.init))
+            .filter { ("0x1800000"..."0x1bfffff").contains($0.lowercased()) }
+    }
+
+    /// What an attacker with the disk, the root's secret and a passcode makes of a copy of the state.
+    private func opens(_ state: Data, _ passcode: String, _ root: any RootOfTrust) throws -> Bool {
+        let key = try root.derive("device key", Data()).derive("state")
+        let kept = try #require(try EnclaveStateFile.decode(state, key: key).passcode)
+        let derived = try? PasscodeDerivation(
+            passcode: SecretBytes(passcode.utf8), salt: kept.salt, cost: kept.cost, root: root, gate: kept.gate
+        ).run()
+        return derived.flatMap { ClassKeys(kept.classKeys, under: $0) } != nil
+    }
+
+    @Test("DEC-060: once the passcode is another, a copy of the state from before opens with the old one nowhere")
+    func earlierPasscode() throws {
+        let device = try BoundDevice(in: directory.url, address: tpm.address)
+        try device.boot()
+        #expect(try device.change(from: "", to: "1234") == .right)
+        let old = try #require(try stateFile.load())
+        #expect(try opens(old, "1234", device.root), "the twin: it would have opened")
+        #expect(try device.change(from: "1234", to: "5678") == .right)
+        #expect(try !opens(old, "1234", device.root))
+        let new = try #require(try stateFile.load())
+        #expect(try opens(new, "5678", device.root))
+        #expect(try device.change(from: "5678", to: "") == .right)
+        #expect(try !opens(new, "5678", device.root))
+        device.turnOff()
+        #expect(try indices().count == 1, "the counter alone")
+    }
+
+    @Test(
+        "DEC-060: of a change that fails, and of a guess, nothing stays in the TPM, also where the process ends in between"
+    )
+    func leftoverGates() throws {
+        let relay = try Relay(to: tpm.socket)
+        defer { relay.close() }
+        let device = try BoundDevice(in: directory.url, address: relay.address)
+        try device.boot()
+        #expect(try device.change(from: "", to: "1234") == .right)
+        for _ in 1...3 { #expect(try device.change(from: "0001", to: "5678") == .wrong) }
+        device.turnOff()
+        #expect(try indices().count == 2, "the counter and the gate")
+        try device.boot()
+        // The TPM is away right after it made the new gate, for as long as the device is on.
+        let isCut = Mutex(false)
+        relay.treat { command, _ in
+            isCut.withLock { isCut in
+                defer { isCut = isCut || command.code == Code.write }
+                return isCut ? .cut : .passed
+            }
+        }
+        #expect(try device.change(from: "1234", to: "5678") != .wrong)
+        device.turnOff()
+        #expect(try indices().count == 3, "the twin: something is left")
+        relay.treat { _, _ in .passed }
+        try device.boot()
+        #expect(try device.unlock("5678") == .right || device.unlock("1234") == .right)
+        device.turnOff()
+        #expect(try indices().count == 2)
+    }
+
+    @Test("Others' indices stay, and another device's, whatever is tidied")
+    func othersIndices() throws {
+        try tpm.tool("tpm2_nvdefine", "-C", "o", "-s", "32", "-a", "authread|authwrite", "0x1812345")
+        let otherDirectory = try Directory()
+        let other = try BoundDevice(in: otherDirectory.url, address: tpm.address)
+        try other.boot()
+        #expect(try other.change(from: "", to: "0000") == .right)
+        other.turnOff()
+        let before = try indices()
+        let device = try BoundDevice(in: directory.url, address: tpm.address)
+        try device.boot()
+        #expect(try device.change(from: "", to: "1234") == .right)
+        #expect(try device.change(from: "1234", to: "5678") == .right)
+        device.turnOff()
+        #expect(try indices().count == before.count + 2)
+        try TPMRoot.forget(rootFile)
+        #expect(try indices() == before)
+        try other.boot()
+        #expect(try other.unlock("0000") == .right)
+    }
+
+    @Test("A gate of before there were indices opens, and its passcode's change makes one of today's")
+    func objectGate() throws {
+        let device = try BoundDevice(in: directory.url, address: tpm.address)
+        try device.boot()
+        #expect(try device.change(from: "", to: "1234") == .right)
+        let passcode = try device.passcode
+        let secret = try Sealed.open(
+            try #require(passcode.gate?.recovery), with: device.recoveryKey.privateKey, PasscodeGate.recoveryPurpose)
+        let value = try PasscodeDerivation(
+            passcode: SecretBytes("1234".utf8), salt: passcode.salt, cost: passcode.cost, root: device.root
+        ).run().derive("passcode gate")
+        let key = try device.root.derive("device key", Data()).derive("state")
+        device.turnOff()
+        do {
+            let object = try TPMConnection(TPMAddress(tpm.address), pinned: nil)
+                .seal(secret, under: value, countsWrongValues: true)
+            var state = try EnclaveStateFile.decode(try #require(try stateFile.load()), key: key)
+            state.passcode?.gate?.closed = try JSONEncoder().encode(object)
+            try stateFile.replace(EnclaveStateFile.encode(state, key: key))
+        }
+        try device.boot()
+        #expect(try device.unlock("4321") == .wrong)
+        #expect(try device.unlock("1234") == .right)
+        #expect(try device.change(from: "1234", to: "5678") == .right)
+        #expect(try #require(device.passcode.gate).closed.count < 40)
+        try device.boot()
+        #expect(try device.unlock("5678") == .right)
+    }
+
     // MARK: recovery
 
     @Test("The recovery key and the passcode bring a device to another TPM; a wrong one of either changes nothing")
@@ -457,7 +635,10 @@ import TouchstoneMemory
         let other = try SoftwareTPM()
         func recover(_ key: RecoveryKey, _ passcode: String) throws {
             let state = try #require(try stateFile.load())
-            try TPMRoot.recover(rootFile, address: other.address, recoveryKey: key) { root, revision in
+            try TPMRoot.recover(
+                rootFile, recovering: PrivateFile(EnclaveFiles(directory.url).recoveringTPM), address: other.address,
+                recoveryKey: key
+            ) { root, revision in
                 try stateFile.replace(
                     Enclave.recovered(
                         stateFile: state, root: root, recoveryKey: key.privateKey, passcode: SecretBytes(passcode.utf8),
@@ -475,6 +656,82 @@ import TouchstoneMemory
         #expect(try device.root.derive("device key", Data()).bytes == before)
         #expect(try device.unlock("4321") == .wrong)
         #expect(try device.unlock("1234") == .right)
+    }
+
+    @Test("A recovery that is given up leaves nothing in the TPM; one that is cut off leaves what the next takes out")
+    func cutRecovery() throws {
+        let device = try BoundDevice(in: directory.url, address: tpm.address)
+        try device.boot()
+        #expect(try device.change(from: "", to: "1234") == .right)
+        device.turnOff()
+        try tpm.tool("tpm2_clear")
+        let relay = try Relay(to: tpm.socket)
+        defer { relay.close() }
+        let recovering = PrivateFile(EnclaveFiles(directory.url).recoveringTPM)
+        struct GivenUp: Error {}
+        func recover(_ body: () throws -> Void = {}) throws {
+            let state = try stateFile.load() ?? Data()
+            try TPMRoot.recover(
+                rootFile, recovering: recovering, address: relay.address, recoveryKey: device.recoveryKey
+            ) { root, revision in
+                try body()
+                let recovered = try Enclave.recovered(
+                    stateFile: state, root: root, recoveryKey: device.recoveryKey.privateKey,
+                    passcode: SecretBytes("1234".utf8), revision: revision)
+                try stateFile.replace(recovered)
+            }
+        }
+        // The process ends at the passcode: nothing of it could tidy up.
+        #expect(throws: GivenUp.self) {
+            try recover {
+                relay.treat { _, _ in .cut }
+                throw GivenUp()
+            }
+        }
+        #expect(try indices().isEmpty)
+        // The line goes right after the counter was made.
+        relay.treat { _, _ in .passed }
+        let isCut = Mutex(false)
+        #expect(throws: TPMError.self) {
+            try recover {
+                relay.treat { command, _ in
+                    isCut.withLock { isCut in
+                        defer { isCut = isCut || command.code == Code.increment }
+                        return isCut ? .cut : .passed
+                    }
+                }
+            }
+        }
+        #expect(try indices().count == 2, "the twin: a counter and a gate are left")
+        #expect(try recovering.load()?.isEmpty == false)
+        relay.treat { _, _ in .passed }
+        try recover()
+        #expect(try indices().count == 2)
+        #expect(try recovering.load()?.isEmpty == true)
+        try device.boot()
+        #expect(try device.unlock("1234") == .right)
+    }
+
+    @Test("What a crash left in a TPM that one program has at a time is taken out; in one that is shared it is others'")
+    func leftovers() throws {
+        try BoundDevice(in: directory.url, address: tpm.address).turnOff()
+        for (name, isShared) in [("tpm0", false), ("tpmrm0", true)] {
+            let path = directory.url.appendingPathComponent(name).path
+            let line = try CharacterDevice(at: path, to: tpm.socket)
+            defer { line.close() }
+            try move(to: "device:\(path)")
+            #expect(openError() == nil)
+            line.leaks = true
+            for _ in 1...4 { _ = openError() }
+            line.leaks = false
+            if isShared {
+                #expect(openError() == .busy)
+                #expect(!line.codes.contains(CharacterDevice.flush), "others' objects are none of our business")
+            } else {
+                #expect(openError() == nil)
+                #expect(line.codes.filter { $0 == CharacterDevice.flush }.count > 2, "more than the connection's own")
+            }
+        }
     }
 
     @Test("A recovery key's text: read back in any spelling, refused with a letter wrong, missing or too many")

@@ -18,7 +18,8 @@ import TouchstoneEnclave
         AgentInterface.NoSuchPrompt.self, AgentInterface.UnsupportedVersion.self, DeviceInterface.NotSimulated.self,
         DeviceInterface.PasscodeRejected.self, DeviceInterface.Refused.self, EnclaveInterface.NotWrapped.self,
         EnclaveInterface.InvalidContext.self, EnclaveInterface.NoSuchEvaluation.self, EnclaveInterface.NotKept.self,
-        EnclaveInterface.NoSuchBackup.self, BackupInterface.NotOwner.self, BackupInterface.NoSuchSession.self,
+        EnclaveInterface.NoSuchBackup.self, EnclaveInterface.Deferred.self, BackupInterface.NotOwner.self,
+        BackupInterface.NoSuchSession.self,
         BackupInterface.Malformed.self, BackupInterface.Failed.self, KeyInterface.Failed.self,
         KeyInterface.AuthenticationNeeded.self, KeyInterface.Invalidated.self,
     ]

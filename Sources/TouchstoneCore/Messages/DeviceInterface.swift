@@ -83,6 +83,8 @@ package enum DeviceInterface {
         package var hasPrompt: Bool
         /// nil: it has none.
         package var sensor: Sensor?
+        /// Whether P-256 keys of the enclave are made and used in the TPM; nil: in the enclave.
+        package var areKeysInTPM: Bool?
 
         package init(
             name: String, isSimulated: Bool, rootOfTrust: String, biometryType: BiometryType,
@@ -90,7 +92,7 @@ package enum DeviceInterface {
             erasesData: Bool, wasErased: Bool, isLocked: Bool,
             wasUnlockedSinceBoot: Bool, isBiometryLockedOut: Bool,
             passcodeFailures: Int, passcodeRetryAfterSeconds: Double?, isPasscodeDisabled: Bool, hasAgent: Bool,
-            hasPrompt: Bool, sensor: Sensor? = nil
+            hasPrompt: Bool, sensor: Sensor? = nil, areKeysInTPM: Bool? = nil
         ) {
             self.name = name
             self.isSimulated = isSimulated
@@ -110,6 +112,7 @@ package enum DeviceInterface {
             self.hasAgent = hasAgent
             self.hasPrompt = hasPrompt
             self.sensor = sensor
+            self.areKeysInTPM = areKeysInTPM
         }
     }
 

@@ -82,4 +82,34 @@ extension EnclaveInterface {
         }
         package typealias Reply = KeyInterface.ExchangeKeys.Reply
     }
+
+    /// The key is in the TPM, which is asked meanwhile: the answer comes as an event with this ticket.
+    package struct Deferred: VarlinkError {
+        package static let name = "io.touchstone.Enclave.Deferred"
+        package var ticket: String
+        package init(ticket: String) { self.ticket = ticket }
+    }
+
+    /// The reply of `CreateKey`, `Sign` or `ExchangeKeys`, or why there is none.
+    package struct KeyResult: Codable, Hashable, Sendable {
+        package var key: Data?
+        package var publicKey: Data?
+        package var signature: Data?
+        package var sharedSecret: Data?
+        /// Of `KeyInterface.Failed`.
+        package var status: Int32?
+        /// Whether the key can never be used again.
+        package var isInvalidated: Bool?
+        package init(
+            key: Data? = nil, publicKey: Data? = nil, signature: Data? = nil, sharedSecret: Data? = nil,
+            status: Int32? = nil, isInvalidated: Bool? = nil
+        ) {
+            self.key = key
+            self.publicKey = publicKey
+            self.signature = signature
+            self.sharedSecret = sharedSecret
+            self.status = status
+            self.isInvalidated = isInvalidated
+        }
+    }
 }

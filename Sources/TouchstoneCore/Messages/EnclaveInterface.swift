@@ -29,6 +29,8 @@ package enum EnclaveInterface {
         package var domainState: Data?
         /// nil: it has none.
         package var sensor: DeviceInterface.Sensor?
+        /// Whether P-256 keys are made and used in the TPM.
+        package var areKeysInTPM: Bool?
 
         package init(
             isSimulated: Bool, rootOfTrust: String, biometryType: BiometryType,
@@ -36,7 +38,7 @@ package enum EnclaveInterface {
             isLocked: Bool, wasUnlockedSinceBoot: Bool,
             isBiometryLockedOut: Bool, passcodeFailures: Int,
             passcodeRetryAfterSeconds: Double?, isPasscodeDisabled: Bool, domainState: Data?,
-            sensor: DeviceInterface.Sensor? = nil
+            sensor: DeviceInterface.Sensor? = nil, areKeysInTPM: Bool? = nil
         ) {
             self.isSimulated = isSimulated
             self.rootOfTrust = rootOfTrust
@@ -54,6 +56,7 @@ package enum EnclaveInterface {
             self.isPasscodeDisabled = isPasscodeDisabled
             self.domainState = domainState
             self.sensor = sensor
+            self.areKeysInTPM = areKeysInTPM
         }
     }
 
@@ -319,7 +322,7 @@ package enum EnclaveInterface {
         package typealias Parameters = Empty
         package struct Reply: Codable, Sendable {
             package var evaluation: String?
-            /// A ticket of `ChangePasscode`, `Unlock` or `SetCredential`.
+            /// A ticket of `ChangePasscode`, `Unlock`, `SetCredential` or `Deferred`.
             package var ticket: String?
             package var outcome: Outcome
             package var code: AuthenticationFailure?
@@ -328,11 +331,13 @@ package enum EnclaveInterface {
             package var retryAfterSeconds: Double?
             /// New lines of the log.
             package var log: [String]?
+            /// What came of a call that was answered with `Deferred`.
+            package var key: KeyResult?
 
             package init(
                 evaluation: String? = nil, ticket: String? = nil, outcome: Outcome, code: AuthenticationFailure? = nil,
                 progress: Progress? = nil, refusal: DeviceInterface.RefusalReason? = nil,
-                retryAfterSeconds: Double? = nil, log: [String]? = nil
+                retryAfterSeconds: Double? = nil, log: [String]? = nil, key: KeyResult? = nil
             ) {
                 self.evaluation = evaluation
                 self.ticket = ticket
@@ -342,6 +347,7 @@ package enum EnclaveInterface {
                 self.refusal = refusal
                 self.retryAfterSeconds = retryAfterSeconds
                 self.log = log
+                self.key = key
             }
         }
     }

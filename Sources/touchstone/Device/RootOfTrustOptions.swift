@@ -11,15 +11,28 @@ struct RootOfTrustOptions: ParsableArguments {
             "tpm2: where the TPM is, device:PATH or swtpm:path=SOCKET. (default: \(defaultAddress))", valueName: "tcti")
     )
     var tcti: String?
+    @Option(
+        help: ArgumentHelp(
+            "Where the P-256 keys of apps are made and used: software, by the enclave, or tpm, in the TPM, with which they are lost.",
+            valueName: "where"))
+    var keys = Keys.software
+
+    enum Keys: String, ExpressibleByArgument, CaseIterable { case software, tpm }
 
     func validate() throws {
         guard rootOfTrust == .tpm2 || tcti == nil else {
             throw ValidationError("--tcti goes with --root-of-trust tpm2")
         }
+        guard rootOfTrust == .tpm2 || keys == .software else {
+            throw ValidationError("--keys tpm goes with --root-of-trust tpm2")
+        }
     }
 
     /// For `touchstone-enclave create`.
-    var arguments: [String] { rootOfTrust == .tpm2 ? ["--tpm", tcti ?? Self.defaultAddress] : [] }
+    var arguments: [String] {
+        guard rootOfTrust == .tpm2 else { return [] }
+        return ["--tpm", tcti ?? Self.defaultAddress] + (keys == .tpm ? ["--keys", "tpm"] : [])
+    }
 
     /// The kernel's resource manager: programs share the TPM through it.
     static let defaultAddress = "device:/dev/tpmrm0"

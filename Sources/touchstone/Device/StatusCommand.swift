@@ -117,6 +117,7 @@ extension DeviceInterface.Status {
             ["Device", isSimulated ? "\(name) (simulated)" : name],
             ["State", "booted, " + (isLocked ? "locked" : "unlocked")],
             ["Root of trust", rootOfTrustLine],
+            ["Private keys", privateKeysLine],
             ["Biometry", biometryLine],
         ]
             + (sensor.map { [["Sensor", $0.line]] } ?? []) + [
@@ -135,6 +136,11 @@ extension DeviceInterface.Status {
         return "A simulated device is for development: "
             + (parts.isEmpty ? "" : parts.joined(separator: ", ") + " and ")
             + "its daemons are yours, so any program that runs as you can \(isCopied ? "copy it, " : "")drive it or stop it."
+    }
+
+    private var privateKeysLine: String {
+        areKeysInTPM == true
+            ? "P-256 made and used in the TPM, others in the enclave" : "made and used in the enclave"
     }
 
     var rootOfTrustLine: String {

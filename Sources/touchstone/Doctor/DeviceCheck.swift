@@ -112,6 +112,12 @@ struct DeviceCheck {
             }
         }
         add(.good, .files, "\(paths.state.path), for its owner alone")
+        if unsafe lstat(EnclaveFiles(paths.enclave).recoveringTPM.path, &facts) == 0, facts.st_size > 0 {
+            add(
+                .warning, .rootOfTrust,
+                "a recovery was cut off, and may have left a counter in the TPM; the next one takes it out",
+                fix: command("device recover"))
+        }
     }
 
     /// For a shell.
@@ -189,6 +195,12 @@ struct DeviceCheck {
                 .warning, .rootOfTrust,
                 "\(PlainText.line(kind)): a TPM that is a program, of this machine's or of what it runs on, which can be copied"
             )
+        }
+        if status.areKeysInTPM == true {
+            add(
+                .good, .rootOfTrust,
+                "P-256 keys of apps are made in the TPM and never leave it: they are lost with it, whatever the recovery key brings back; "
+                    + "keys of ML-DSA and ML-KEM are not in it")
         }
         checkPasscode(status)
         checkBiometry(status)

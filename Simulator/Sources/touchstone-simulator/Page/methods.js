@@ -49,7 +49,7 @@ export const methods = {
   "io.touchstone.Enclave.AnswerPermission": [["evaluation", "isAllowed"], []],
   "io.touchstone.Enclave.TryAgain": [["evaluation"], []],
   "io.touchstone.Enclave.SubmitPasscode": [["evaluation", "passcode"], []],
-  "io.touchstone.Enclave.WatchEvents": [[], ["evaluation", "ticket", "outcome", "code", "progress", "refusal", "retryAfterSeconds", "log"]],
+  "io.touchstone.Enclave.WatchEvents": [[], ["evaluation", "ticket", "outcome", "code", "progress", "refusal", "retryAfterSeconds", "log", "key"]],
   "io.touchstone.Enclave.GetNonce": [[], ["nonce"]],
   "io.touchstone.Enclave.ListFaceIDPermissions": [[], ["permissions"]],
   "io.touchstone.Enclave.SetFaceIDPermission": [["app", "isAllowed"], []],
