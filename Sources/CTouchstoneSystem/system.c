@@ -86,6 +86,35 @@ ssize_t touchstone_receive_message(int socket, void *bytes, size_t room, int *de
     return count;
 }
 
+int touchstone_pass_credentials(int socket) {
+    int on = 1;
+    return setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0 ? 0 : errno;
+}
+
+ssize_t touchstone_receive_from(int socket, void *bytes, size_t room, pid_t *sender) {
+    // The sender comes first, and there is no room for descriptors behind it: the kernel closes them.
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof(struct ucred))];
+    } control;
+    struct iovec part = {.iov_base = bytes, .iov_len = room};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room};
+    *sender = 0;
+    ssize_t count;
+    do count = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    while (count < 0 && errno == EINTR);
+    if (count < 0) return -1;
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_CREDENTIALS &&
+        header->cmsg_len == CMSG_LEN(sizeof(struct ucred))) {
+        struct ucred credentials;
+        memcpy(&credentials, CMSG_DATA(header), sizeof credentials);
+        *sender = credentials.pid;
+    }
+    return count;
+}
+
 bool touchstone_pidfd_alive(int pidfd) {
     struct pollfd entry = {.fd = pidfd, .events = POLLIN};
     return poll(&entry, 1, 0) == 0;
