@@ -343,7 +343,7 @@ final class PeerProcess: Sendable {
 }
 
 /// `touchstone_executable`, to compare and to send.
-struct PeerExecutable: Equatable, Codable {
+struct PeerExecutable: Hashable, Codable {
     private let device: UInt64
     private let inode: UInt64
     private let birthSeconds: Int64
