@@ -62,6 +62,10 @@ void touchstone_die_with_parent(void);
 /// Fills `buffer` from the kernel's random generator. Returns 0 or an errno.
 int touchstone_random(void *buffer, size_t count);
 
+/// Opens a file for reading without waiting, by an absolute path of which no part is a symbolic link or "..". Returns a descriptor, or -1
+/// with errno: ENOTDIR or ELOOP for a link.
+int touchstone_open_without_links(const char *path);
+
 /// Renames without replacing what has the new name. Returns 0 or an errno, EEXIST where there is such a file.
 int touchstone_rename_new(const char *from, const char *to);
 
