@@ -247,7 +247,12 @@ enum EnclaveProgram {
         else { throw UsageError() }
         touchstone_die_with_parent()
         let system = try options.system
-        if let owner = options.owner { UserName.setOwner(owner) }
+        if let owner = options.owner {
+            if let published = options.published {
+                try DeviceOwner.check(owner, in: published.deletingLastPathComponent())
+            }
+            UserName.setOwner(owner)
+        }
         let paths = EnclaveFiles(directory)
         _ = try lock(directory)
         let (root, counter) = try root(paths, runtime: options.runtime)
