@@ -38,7 +38,7 @@ package final class SocketServer: Sendable {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     guard connections.count.enter() else { throw TooManyConnections() }
-                    try connections.add(channel, .unknown(identities))
+                    try connections.add(channel, .unknown(identities), connections.leaveOnce())
                 }
             }
         do {
@@ -64,14 +64,15 @@ package final class SocketServer: Sendable {
             listener: descriptor, identities: identities, partialMessageTimeout: configuration.partialMessageTimeout,
             enter: { connections.count.enter() }, leave: { connections.count.leave() },
             accepted: { socket, peer, beginning in
+                let leave = connections.leaveOnce()
                 ClientBootstrap(group: connections.group)
                     .channelInitializer { channel in
                         channel.eventLoop.makeCompletedFuture {
-                            try connections.add(channel, .known(peer, beginning: beginning))
+                            try connections.add(channel, .known(peer, beginning: beginning), leave)
                         }
                     }
                     .withConnectedSocket(socket)
-                    .whenFailure { _ in connections.count.leave() }
+                    .whenFailure { _ in leave() }
             })
         stopListening = { acceptor.stop() }
     }
@@ -100,9 +101,15 @@ package final class SocketServer: Sendable {
                 maximum: configuration.maximumWaitingStreams, perProcess: configuration.maximumWaitingStreamsPerProcess)
         }
 
+        /// Takes back the count of one connection, however often it is called.
+        func leaveOnce() -> @Sendable () -> Void {
+            let hasLeft = Atomic(false)
+            return { [count] in if !hasLeft.exchange(true, ordering: .relaxed) { count.leave() } }
+        }
+
         /// Serves a connection that was counted.
-        func add(_ channel: any Channel, _ origin: PeerHandler.Origin) throws {
-            channel.closeFuture.whenComplete { _ in count.leave() }
+        func add(_ channel: any Channel, _ origin: PeerHandler.Origin, _ leave: @escaping @Sendable () -> Void) throws {
+            channel.closeFuture.whenComplete { _ in leave() }
             try channel.pipeline.syncOperations.addHandler(
                 PeerHandler(router: router, origin: origin, streams: streams, configuration: configuration))
         }
