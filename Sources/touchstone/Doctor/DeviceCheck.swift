@@ -36,6 +36,13 @@ struct DeviceCheck {
                 check(status)
                 if let connection = try? DeviceConnection(paths) { checkLog(connection) }
             case .failure(let error):
+                guard FileManager.default.fileExists(atPath: paths.state.path) else {
+                    (state, status) = (.absent, nil)
+                    add(
+                        .bad, .device, "the system keeps no device for you: root makes you one",
+                        fix: "sudo touchstone setup")
+                    return
+                }
                 (state, status) = (.off, nil)
                 add(
                     .bad, .device, "the system's device does not answer: \(Failure.of(error, paths).message)",

@@ -30,6 +30,26 @@ struct SystemDevice {
         }
     }
 
+    /// The device of the user who runs this as root, through sudo; nil where it is not run so.
+    ///
+    /// - Throws: `Failure` where sudo names nobody.
+    static func ofSudo() throws -> SystemDevice? {
+        let number = ProcessInfo.processInfo.environment["SUDO_UID"].flatMap(UInt32.init) ?? 0
+        return geteuid() == 0 && number != 0 ? try SystemDevice("\(number)") : nil
+    }
+
+    /// The owner's name.
+    ///
+    /// - Throws: `Failure` where it is gone.
+    var user: String {
+        get throws {
+            guard let entry = unsafe getpwuid(ownerID) else { throw Failure(.no, "there is no user \(ownerID)") }
+            return unsafe String(cString: entry.pointee.pw_name)
+        }
+    }
+
+    var paths: DevicePaths { DevicePaths(systemDeviceOf: ownerID) }
+
     var exists: Bool { unsafe access(directory, F_OK) == 0 }
 
     /// Makes the directories, which are root's but for those that the daemons keep their files in, and has the enclave make its own.
@@ -43,6 +63,8 @@ struct SystemDevice {
                 "there is a device in \(directory) already\(name ?? ""): 'touchstone system remove \(ownerID)' removes it"
             )
         }
+        // Ctrl-C ends the program that is started; what it leaves is cleaned up here.
+        for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_IGN) }
         let enclave = try Self.identifiers(of: User.enclave)
         let daemon = try Self.identifiers(of: User.daemon)
         let isNew = unsafe mkdir(DevicePaths.systemState, 0o700) == 0
@@ -77,6 +99,7 @@ struct SystemDevice {
     /// Its sockets listen again after that, whether it went well or not.
     ///
     /// - Parameter tcti: Where the TPM is; nil: where the old one was.
+    /// - Throws: `Failure` where it is bound to a key file, or was not recovered; it is as it was then.
     func recover(tcti: String?) throws {
         guard hasTPM else {
             throw Failure(
