@@ -87,6 +87,9 @@ class Connection:
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.connect(path)
         self.received = b""
+        # What comes before touchstoned has looked at who connects it wants again: io.touchstone.SendAgain. Any answer will do here.
+        self.socket.sendall(b'{"method": "org.varlink.service.GetInfo"}\0')
+        self.receive()
 
     def send(self, method, more=False, **parameters):
         message = {"method": f"io.touchstone.Agent.{method}", "parameters": parameters, "more": more}

@@ -270,6 +270,18 @@ package final class AuthenticationService: Sendable {
         tellsDomainState: Bool, connection: VarlinkConnection,
         answer: @escaping @Sendable (Result<Data?, any Error>) -> Void
     ) {
+        connection.performLook { [self] in
+            evaluateNow(
+                requirement, subject, context: context, options: options, tellsDomainState: tellsDomainState,
+                connection: connection, answer: answer)
+        }
+    }
+
+    private func evaluateNow(
+        _ requirement: Requirement, _ subject: Subject, context: String, options: AuthenticationInterface.Options,
+        tellsDomainState: Bool, connection: VarlinkConnection,
+        answer: @escaping @Sendable (Result<Data?, any Error>) -> Void
+    ) {
         do {
             let app = try connection.identity()
             guard try isOwner(connection, of: context) else { throw Self.failed(.invalidContext) }

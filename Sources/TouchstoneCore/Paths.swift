@@ -27,6 +27,13 @@ package struct DevicePaths: Sendable {
             fileURLWithPath: Self.runtimePath(device: name, runtimeDirectory: environment["XDG_RUNTIME_DIR"]))
     }
 
+    /// The system device of a user, for root.
+    package init(systemDeviceOf userID: UInt32) {
+        name = Self.systemName
+        state = URL(fileURLWithPath: "\(Self.systemState)/\(userID)")
+        runtime = URL(fileURLWithPath: "\(Self.systemRuntime)/\(userID)")
+    }
+
     private static func runtimePath(device: String, runtimeDirectory: String?) -> String {
         if device == systemName { return "\(systemRuntime)/\(getuid())" }
         let directory = runtimeDirectory.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/run/user/\(getuid())"

@@ -1,4 +1,5 @@
 internal import CSystemd
+internal import Glibc
 
 /// A message that came over the bus: sd-bus has checked its form, and everything in it is its sender's word but who that is.
 @safe final class BusMessage {
@@ -54,6 +55,16 @@ internal import CSystemd
             }
         }
         return found
+    }
+
+    /// A copy of the one descriptor that it is, which the caller closes; nil where it is something else.
+    func descriptor() -> Int32? {
+        var descriptor: Int32 = -1
+        guard next?.code == UInt8(ascii: "h"),
+            unsafe sd_bus_message_read_basic(message, CChar(UInt8(ascii: "h")), &descriptor) > 0
+        else { return nil }
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        return copy >= 0 ? copy : nil
     }
 
     /// nil where it is no signal, or not one of text and a truth value; what comes behind a first text may be an array, which is not read.

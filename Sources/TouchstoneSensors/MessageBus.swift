@@ -54,8 +54,8 @@ internal import Glibc
     /// The connection that each followed name is of; nil where it is nobody's.
     private var owners: [String: String?] = [:]
 
-    /// Connects to the bus whose Unix socket is at `path`, within `seconds`.
-    init(path: String, within seconds: Double) throws(Failure) {
+    /// Connects to the bus whose Unix socket is at `path`, within `seconds`; what comes may have descriptors only where it `takesDescriptors`.
+    init(path: String, takesDescriptors: Bool = false, within seconds: Double) throws(Failure) {
         let socket = try Self.connect(path)
         var made: OpaquePointer?
         guard unsafe sd_bus_new(&made) >= 0, let bus = unsafe made else {
@@ -67,7 +67,8 @@ internal import Glibc
             close(socket)
             throw .disconnected
         }
-        guard unsafe sd_bus_set_bus_client(bus, 1) >= 0, unsafe sd_bus_negotiate_fds(bus, 0) >= 0,
+        guard unsafe sd_bus_set_bus_client(bus, 1) >= 0,
+            unsafe sd_bus_negotiate_fds(bus, takesDescriptors ? 1 : 0) >= 0,
             unsafe sd_bus_start(bus) >= 0
         else { throw .disconnected }
         let deadline = MonotonicClock.now + seconds
@@ -111,6 +112,25 @@ internal import Glibc
         _ service: String, _ path: String, _ interface: String, _ method: String, _ arguments: [String] = [],
         number: UInt32? = nil, within seconds: Double
     ) throws(Failure) -> [String] {
+        let answer = try answer(service, path, interface, method, arguments, number, seconds)
+        guard let texts = answer.texts(atMost: Limits.texts, bytes: Limits.textBytes) else { throw .malformed }
+        return texts
+    }
+
+    /// As `call`, of a method that answers with a descriptor, which the caller closes.
+    func callForDescriptor(
+        _ service: String, _ path: String, _ interface: String, _ method: String, _ arguments: [String],
+        within seconds: Double
+    ) throws(Failure) -> Int32 {
+        let answer = try answer(service, path, interface, method, arguments, nil, seconds)
+        guard let descriptor = answer.descriptor() else { throw .malformed }
+        return descriptor
+    }
+
+    private func answer(
+        _ service: String, _ path: String, _ interface: String, _ method: String, _ arguments: [String],
+        _ number: UInt32?, _ seconds: Double
+    ) throws(Failure) -> BusMessage {
         let deadline = MonotonicClock.now + seconds
         let cookie = try send(service, path, interface, method, arguments, number)
         while true {
@@ -133,8 +153,7 @@ internal import Glibc
                 throw .refused(error)
             }
             guard sender == service else { continue }
-            guard let texts = message.texts(atMost: Limits.texts, bytes: Limits.textBytes) else { throw .malformed }
-            return texts
+            return message
         }
     }
 

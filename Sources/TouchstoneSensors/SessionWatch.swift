@@ -1,6 +1,9 @@
 internal import Foundation
+internal import Glibc
 
 /// Hears from the login service that the owner's session was locked, or that the machine goes to sleep.
+///
+/// It delays each sleep until the device is locked, for as long as the login service lets it.
 ///
 /// In the enclave's own process, so that nobody else has to pass it on. What counts comes from the connection that owns the login
 /// service's name. Where it is not known whose session it was, or nobody can be heard any more, the device locks: that costs a finger.
@@ -10,6 +13,7 @@ package final class SessionWatch: Sendable {
         static let service = "org.freedesktop.login1"
         static let path = "/org/freedesktop/login1"
         static let manager = "org.freedesktop.login1.Manager"
+        static let prepareForSleep = "org.freedesktop.login1.Manager.PrepareForSleep"
         static let session = "org.freedesktop.login1.Session"
         static let properties = "org.freedesktop.DBus.Properties"
     }
@@ -58,7 +62,7 @@ package final class SessionWatch: Sendable {
     }
 
     private func listen(_ begins: () -> Void) throws(MessageBus.Failure) -> Never {
-        let bus = try MessageBus(path: path, within: Limits.connecting)
+        let bus = try MessageBus(path: path, takesDescriptors: true, within: Limits.connecting)
         try bus.follow(Name.service, within: Limits.answer)
         for rule in [
             "type='signal',sender='\(Name.service)',interface='\(Name.manager)',member='PrepareForSleep'",
@@ -66,24 +70,31 @@ package final class SessionWatch: Sendable {
             "type='signal',sender='\(Name.service)',interface='\(Name.properties)',member='PropertiesChanged',"
                 + "path_namespace='\(Name.path)/session'",
         ] { try bus.match(rule, within: Limits.answer) }
-        guard bus.owner(of: Name.service) != nil else { throw .disconnected }
+        guard let service = bus.owner(of: Name.service) else { throw .disconnected }
         begins()
         report("locks with the sessions of \(UserName.own ?? "every user: user \(UserName.id) is not in /etc/passwd")")
+        let delay = SleepDelay()
+        try delay.take(bus, service, report)
         while true {
             guard let signal = try bus.next(before: nil, or: -1) else { continue }
             if bus.takeLoss() { lock() }
             if signal.changedName == Name.service {
                 guard !signal.texts[2].isEmpty else { throw .disconnected }
                 lock()
+                try delay.take(bus, signal.texts[2], report)
             } else if signal.service == Name.service, try isLock(signal, bus) {
                 lock()
+                // The machine may sleep now: no key that the lock closes is in memory.
+                if signal.name == Name.prepareForSleep { delay.release() }
+            } else if signal.service == Name.service, signal.name == Name.prepareForSleep {
+                try delay.take(bus, signal.sender, report)
             }
         }
     }
 
     private func isLock(_ signal: MessageBus.Signal, _ bus: MessageBus) throws(MessageBus.Failure) -> Bool {
         switch signal.name {
-        case "\(Name.manager).PrepareForSleep": return signal.flag == true
+        case Name.prepareForSleep: return signal.flag == true
         case "\(Name.session).Lock": return try isOwners(signal.path, bus)
         case "\(Name.properties).PropertiesChanged":
             guard signal.texts.first == Name.session, try isOwners(signal.path, bus) else { return false }
@@ -109,4 +120,30 @@ package final class SessionWatch: Sendable {
             return nil
         }
     }
+}
+
+/// What the login service waits for before the machine sleeps, 5 s at most as it is usually set: until it is released.
+private final class SleepDelay {
+    private var descriptor: Int32 = -1
+
+    /// Asks for it; where it is not granted, the lock may come only after the machine woke.
+    func take(_ bus: MessageBus, _ service: String, _ report: (String) -> Void) throws(MessageBus.Failure) {
+        release()
+        do throws(MessageBus.Failure) {
+            descriptor = try bus.callForDescriptor(
+                service, "/org/freedesktop/login1", "org.freedesktop.login1.Manager", "Inhibit",
+                ["sleep", "Touchstone", "locks the device of \(UserName.own ?? "user \(UserName.id)")", "delay"],
+                within: 2)
+        } catch {
+            guard case .refused = error else { throw error }
+            report("the login service does not let it delay a sleep (\(error)): the lock may come after it")
+        }
+    }
+
+    func release() {
+        if descriptor >= 0 { close(descriptor) }
+        descriptor = -1
+    }
+
+    deinit { release() }
 }

@@ -125,18 +125,23 @@ package final class PeerIdentities: PeerSource {
         let name = URL(fileURLWithPath: path).lastPathComponent
         // A path in another mount namespace, or one whose file was replaced since, is not the path we see.
         guard isSameFile("\(proc)/exe", path) else { return identity("\(path) (replaced)", .executable, name) }
-        return identity(path, .executable, name, faceIDUsage: faceIDUsageDescription(ofExecutable: path))
+        return identity(
+            path, .executable, name, faceIDUsage: faceIDUsageDescription(ofExecutable: path, userID: userID))
     }
 
     /// `NSFaceIDUsageDescription` of the `Info.plist` beside an executable, or in the directory `Resources` there (CE-11).
     ///
     /// It is as good as the executable: who can write there is the app already. One that speaks for another executable is not used, so that
-    /// programs in one directory, as in `/usr/bin`, do not lend each other theirs.
-    private func faceIDUsageDescription(ofExecutable path: String) -> String? {
+    /// programs in one directory, as in `/usr/bin`, do not lend each other theirs. It is the peer's own file or root's, and no part of its path
+    /// is a link: this process may read what the peer may not.
+    private func faceIDUsageDescription(ofExecutable path: String, userID: UInt32) -> String? {
         let executable = URL(fileURLWithPath: path)
         for place in ["Info.plist", "Resources/Info.plist"] {
             let file = executable.deletingLastPathComponent().appendingPathComponent(place)
-            guard let bytes = open(file.path).flatMap({ contents(of: $0, atMost: AppManifest.Limits.bytes) }),
+            guard
+                let bytes = openOwn(file.path, userID: userID).flatMap({
+                    contents(of: $0, atMost: AppManifest.Limits.bytes)
+                }),
                 let strings = InfoPropertyList(bytes)?.strings,
                 strings["CFBundleExecutable"] ?? executable.lastPathComponent == executable.lastPathComponent,
                 let description = strings["NSFaceIDUsageDescription"],
@@ -283,6 +288,17 @@ package final class PeerIdentities: PeerSource {
         open(path).flatMap(contents(of:)).map { String(decoding: $0, as: UTF8.self) }
     }
 
+    private func openOwn(_ path: String, userID: UInt32) -> FileHandle? {
+        let descriptor = unsafe touchstone_open_without_links(path)
+        guard descriptor >= 0 else { return nil }
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            [0, userID].contains(status.st_uid)
+        else { return nil }
+        return file
+    }
+
     /// Never waits: what lies in the peer's own root may be a pipe.
     private func open(_ path: String) -> FileHandle? {
         let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
@@ -343,7 +359,7 @@ final class PeerProcess: Sendable {
 }
 
 /// `touchstone_executable`, to compare and to send.
-struct PeerExecutable: Equatable, Codable {
+struct PeerExecutable: Hashable, Codable {
     private let device: UInt64
     private let inode: UInt64
     private let birthSeconds: Int64

@@ -56,6 +56,8 @@ struct PeerAnswer: Codable {
 }
 
 enum PeerMessage {
+    /// Longest wait for an answer, in seconds: whatever the file system that a program lies on does.
+    static let longestWait = 5.0
     /// Larger than any identity with its groups, and any origin.
     static let maximumBytes = 192 << 10
 
@@ -82,11 +84,8 @@ enum PeerMessage {
 }
 
 /// Answers one touchstoned, on the calling thread, until that is gone.
-package func answerPeerQuestions(
-    on socket: Int32, manifests: AppManifests, report: @escaping @Sendable (String) -> Void
-) {
+func answerPeerQuestions(on socket: Int32, turns: PeerTurns, report: @escaping @Sendable (String) -> Void) {
     defer { close(socket) }
-    var sources: [UInt32: PeerIdentities] = [:]
     while let (question, descriptor) = PeerMessage.receive(PeerQuestion.self, from: socket) {
         guard descriptor >= 0 else { return }
         var watch: Int32 = -1
@@ -111,15 +110,18 @@ package func answerPeerQuestions(
                 )
                 break
             }
-            let source =
-                sources[question.ownerID]
-                ?? PeerIdentities(ownerID: question.ownerID, manifests: manifests, report: report)
-            sources = [question.ownerID: source]
-            let peer = source.peer(process, processID: question.processID, userID: question.userID)
-            if question.kind == .identify {
-                answer.identity = peer.identify().map(PeerAnswer.Identity.init)
-            } else {
-                answer.origin = peer.origin()
+            let isAnswered: Void? = turns.run(ownerID: question.ownerID, executable) { source in
+                let peer = source.peer(process, processID: question.processID, userID: question.userID)
+                if question.kind == .identify {
+                    answer.identity = peer.identify().map(PeerAnswer.Identity.init)
+                } else {
+                    answer.origin = peer.origin()
+                }
+            }
+            if isAnswered == nil {
+                report(
+                    "process \(question.processID) of user \(question.userID) is refused: too much of that user's waits for a file system"
+                )
             }
         }
         guard PeerMessage.send(answer, watch, to: socket) else { return }

@@ -38,7 +38,7 @@ package final class RemotePeerIdentities: PeerSource {
             return Peer(processID: processID, userID: userID, isUnchanged: { false }, identify: { nil })
         }
         return Peer(
-            processID: processID, userID: userID, isUnchanged: { process.isUnchanged },
+            processID: processID, userID: userID, isAskedElsewhere: true, isUnchanged: { process.isUnchanged },
             identify: { [identities] in
                 // Of the program that connected, where that runs before and after.
                 guard process.isUnchanged,
@@ -93,31 +93,64 @@ private final class WatchedProcess: Sendable {
     }
 }
 
-/// One connection to `touchstone-peers`, made anew where it ended; one question at a time.
-private final class PeerQuestions: Sendable {
+/// Connections to `touchstone-peers`, one question at a time on each, made anew where they ended.
+///
+/// One that is not answered in time is given up: whoever asks next has another.
+private final class PeerQuestions: @unchecked Sendable {
+    // Unchecked: every access to what varies is under `condition`.
     private let path: String
-    private let connection = Mutex<Int32>(-1)
+    private let condition = NSCondition()
+    private var idle: [Int32] = []
+    private var inUse: [PeerExecutable?: Int] = [:]
+
+    /// Connections at a time: fewer than touchstone-peers answers for one owner.
+    private static let maximum = 6
+    /// Of these about one executable, so that one on a slow file system leaves some to others.
+    private static let maximumForOne = 2
 
     init(path: String) { self.path = path }
 
+    deinit { for connection in idle { close(connection) } }
+
     /// nil where nobody answers in time; the caller closes the descriptor.
     func ask(_ question: PeerQuestion, _ descriptor: Int32) -> (answer: PeerAnswer, descriptor: Int32)? {
-        connection.withLock { connection in
-            for _ in 0..<2 {
-                if connection < 0 { connection = connectSequentialPacket(path, seconds: Self.seconds) }
-                guard connection >= 0 else { return nil }
-                if PeerMessage.send(question, descriptor, to: connection),
-                    let answer = PeerMessage.receive(PeerAnswer.self, from: connection)
-                {
-                    return (answer.value, answer.descriptor)
-                }
-                close(connection)
-                connection = -1
+        guard var connection = take(for: question.executable) else { return nil }
+        defer {
+            condition.withLock {
+                inUse[question.executable] = inUse[question.executable].flatMap { $0 > 1 ? $0 - 1 : nil }
+                if connection >= 0 { idle.append(connection) }
+                // Those who wait do not all wait for the same.
+                condition.broadcast()
             }
-            return nil
         }
+        let began = ContinuousClock.now
+        // A connection that was kept may have ended since: what could not be sent is sent on another.
+        for _ in 0..<2 {
+            if connection < 0 { connection = connectSequentialPacket(path, seconds: Int(PeerMessage.longestWait)) }
+            guard connection >= 0 else { return nil }
+            let isSent = PeerMessage.send(question, descriptor, to: connection)
+            if isSent, let answer = PeerMessage.receive(PeerAnswer.self, from: connection) {
+                return (answer.value, answer.descriptor)
+            }
+            close(connection)
+            connection = -1
+            // The file system that was too slow for the first is so for the second.
+            if ContinuousClock.now - began > .seconds(PeerMessage.longestWait) / 2 { return nil }
+        }
+        return nil
     }
 
-    /// Longest wait for an answer.
-    private static let seconds = 5
+    /// A connection that nobody else uses, -1 for one that is to be made.
+    private func take(for executable: PeerExecutable?) -> Int32? {
+        condition.withLock {
+            let deadline = Date(timeIntervalSinceNow: PeerMessage.longestWait)
+            while inUse.values.reduce(0, +) >= Self.maximum
+                || executable != nil && inUse[executable, default: 0] >= Self.maximumForOne
+            {
+                guard condition.wait(until: deadline) else { return nil }
+            }
+            inUse[executable, default: 0] += 1
+            return idle.popLast() ?? -1
+        }
+    }
 }

@@ -22,65 +22,98 @@ package final class SocketServer: Sendable {
     }
 
     private let group: MultiThreadedEventLoopGroup
-    private let channel: any Channel
+    /// Ends what takes new connections.
+    private let stopListening: @Sendable () -> Void
 
     /// Listens at `path`, where nothing may be but a socket that nobody serves any more.
     ///
     /// - Throws: NIO's errors, for a path that is in use or too long.
-    package convenience init(
+    package init(
         path: String, router: VarlinkRouter, identities: any PeerSource, configuration: Configuration = .init()
     ) throws {
-        try self.init(router: router, identities: identities, configuration: configuration) {
-            $0.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true)
-        }
-    }
-
-    /// Serves on a socket that listens already, which it takes ownership of.
-    ///
-    /// - Throws: NIO's errors.
-    package convenience init(
-        listening descriptor: Int32, router: VarlinkRouter, identities: any PeerSource,
-        configuration: Configuration = .init()
-    ) throws {
-        try self.init(router: router, identities: identities, configuration: configuration) {
-            $0.withBoundSocket(descriptor)
-        }
-    }
-
-    private init(
-        router: VarlinkRouter, identities: any PeerSource, configuration: Configuration,
-        listen: (ServerBootstrap) -> EventLoopFuture<any Channel>
-    ) throws {
-        group = MultiThreadedEventLoopGroup(numberOfThreads: min(4, max(2, System.coreCount)))
-        let connections = ConnectionCount(maximum: configuration.maximumConnections)
-        let streams = WaitingStreams(
-            maximum: configuration.maximumWaitingStreams, perProcess: configuration.maximumWaitingStreamsPerProcess)
+        let connections = Connections(router, configuration)
+        group = connections.group
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1024)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    guard connections.enter() else { throw TooManyConnections() }
-                    channel.closeFuture.whenComplete { _ in connections.leave() }
-                    try channel.pipeline.syncOperations.addHandler(
-                        PeerHandler(
-                            router: router, identities: identities, streams: streams, configuration: configuration))
+                    guard connections.count.enter() else { throw TooManyConnections() }
+                    try connections.add(channel, .unknown(identities), connections.leaveOnce())
                 }
             }
         do {
-            channel = try listen(bootstrap).wait()
+            let channel = try bootstrap.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).wait()
+            stopListening = { try? channel.close().wait() }
         } catch {
             try? group.syncShutdownGracefully()
             throw error
         }
     }
 
+    /// Serves on a socket that listens already, which it takes ownership of: each connection for the one process that connected, and
+    /// only what it sent after this process knew what it runs (DEC-055).
+    ///
+    /// - Throws: `POSIXError`, for what is no listening socket.
+    package init(
+        listening descriptor: Int32, router: VarlinkRouter, identities: any PeerSource,
+        configuration: Configuration = .init()
+    ) throws {
+        let connections = Connections(router, configuration)
+        group = connections.group
+        let acceptor = try ConnectionAcceptor(
+            listener: descriptor, identities: identities, partialMessageTimeout: configuration.partialMessageTimeout,
+            enter: { connections.count.enter() }, leave: { connections.count.leave() },
+            accepted: { socket, peer, beginning in
+                let leave = connections.leaveOnce()
+                ClientBootstrap(group: connections.group)
+                    .channelInitializer { channel in
+                        channel.eventLoop.makeCompletedFuture {
+                            try connections.add(channel, .known(peer, beginning: beginning), leave)
+                        }
+                    }
+                    .withConnectedSocket(socket)
+                    .whenFailure { _ in leave() }
+            })
+        stopListening = { acceptor.stop() }
+    }
+
     /// Ends every connection once what was written to it is on its way.
     package func stop() {
-        try? channel.close().wait()
+        stopListening()
         try? group.syncShutdownGracefully()
     }
 
     private struct TooManyConnections: Error {}
+
+    /// What all connections of a server share.
+    private struct Connections {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: min(4, max(2, System.coreCount)))
+        let count: ConnectionCount
+        private let streams: WaitingStreams
+        private let router: VarlinkRouter
+        private let configuration: Configuration
+
+        init(_ router: VarlinkRouter, _ configuration: Configuration) {
+            self.router = router
+            self.configuration = configuration
+            count = ConnectionCount(maximum: configuration.maximumConnections)
+            streams = WaitingStreams(
+                maximum: configuration.maximumWaitingStreams, perProcess: configuration.maximumWaitingStreamsPerProcess)
+        }
+
+        /// Takes back the count of one connection, however often it is called.
+        func leaveOnce() -> @Sendable () -> Void {
+            let hasLeft = Atomic(false)
+            return { [count] in if !hasLeft.exchange(true, ordering: .relaxed) { count.leave() } }
+        }
+
+        /// Serves a connection that was counted.
+        func add(_ channel: any Channel, _ origin: PeerHandler.Origin, _ leave: @escaping @Sendable () -> Void) throws {
+            channel.closeFuture.whenComplete { _ in leave() }
+            try channel.pipeline.syncOperations.addHandler(
+                PeerHandler(router: router, origin: origin, streams: streams, configuration: configuration))
+        }
+    }
 }
 
 /// Counts open connections.
@@ -134,8 +167,16 @@ private final class WaitingStreams: Sendable {
 private final class PeerHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
+    /// Whose connection it is.
+    enum Origin {
+        /// To be asked when it begins.
+        case unknown(any PeerSource)
+        /// With what was sent on it so far.
+        case known(Peer, beginning: [UInt8])
+    }
+
     private let router: VarlinkRouter
-    private let identities: any PeerSource
+    private let origin: Origin
     private let streams: WaitingStreams
     private let configuration: SocketServer.Configuration
     private var connection: VarlinkConnection?
@@ -146,11 +187,10 @@ private final class PeerHandler: ChannelInboundHandler {
     private var isTakingFrames = false
 
     init(
-        router: VarlinkRouter, identities: any PeerSource, streams: WaitingStreams,
-        configuration: SocketServer.Configuration
+        router: VarlinkRouter, origin: Origin, streams: WaitingStreams, configuration: SocketServer.Configuration
     ) {
         self.router = router
-        self.identities = identities
+        self.origin = origin
         self.streams = streams
         self.configuration = configuration
     }
@@ -158,11 +198,7 @@ private final class PeerHandler: ChannelInboundHandler {
     func channelActive(context: ChannelHandlerContext) {
         let channel = context.channel
         let disconnect: @Sendable () -> Void = { channel.close(promise: nil) }
-        // Asked before the first byte is read: the answer is of whoever connected.
-        let peer = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
-            identities.peer(ofSocket: $0)
-        }
-        guard let peer = peer.flatMap({ $0 }).flatMap({ $0 }) else { return disconnect() }
+        guard let peer = peer(context) else { return disconnect() }
         let outbox = Outbox(channel: channel)
         connection = VarlinkConnection(
             peer: peer, router: router,
@@ -179,6 +215,22 @@ private final class PeerHandler: ChannelInboundHandler {
                 outbox.write(frame, promise: promise)
                 return (try? promise.futureResult.wait()) != nil
             }, reads: { channel.isWritable }, disconnect: disconnect)
+        if case .known(_, let beginning) = origin {
+            partial.writeBytes(beginning)
+            takeFrames(context)
+        }
+    }
+
+    private func peer(_ context: ChannelHandlerContext) -> Peer? {
+        switch origin {
+        case .known(let peer, _): return peer
+        case .unknown(let identities):
+            // Asked before the first byte is read: the answer is of whoever connected.
+            let peer = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+                of: NIOBSDSocket.Handle.self
+            ) { identities.peer(ofSocket: $0) }
+            return peer.flatMap { $0 }.flatMap { $0 }
+        }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {

@@ -9,6 +9,8 @@ package final class SocketChannel: VarlinkChannel {
     private let received = Mutex(Received())
     private let maximumBytes: Int
     private let isOpen = Mutex(true)
+    /// What was sent before the first answer came; nil from then on.
+    private let unanswered = Mutex<[Data]?>([])
     /// Held for a whole frame: two threads' frames must not end up in one another.
     private let sending = NSLock()
 
@@ -19,6 +21,15 @@ package final class SocketChannel: VarlinkChannel {
     }
 
     package func send(_ frame: Data) throws(TransportError) {
+        unanswered.withLock { frames in
+            // More than that a service does not take without answering.
+            if frames?.count ?? 0 > VarlinkLimits.maximumPipelinedRequests { frames = nil }
+            frames?.append(frame)
+        }
+        try write(frame)
+    }
+
+    private func write(_ frame: Data) throws(TransportError) {
         var frame = frame
         frame.append(0)
         sending.lock()
@@ -40,9 +51,21 @@ package final class SocketChannel: VarlinkChannel {
     }
 
     package func receive() throws(TransportError) -> Data {
-        // One reader at a time by contract; the lock only keeps the buffer honest.
-        let result = received.withLock { $0.nextFrame(from: descriptor, maximumBytes: maximumBytes) }
-        return try result.get()
+        while true {
+            // One reader at a time by contract; the lock only keeps the buffer honest.
+            let result = received.withLock { $0.nextFrame(from: descriptor, maximumBytes: maximumBytes) }
+            let frame = try result.get()
+            guard frame == VarlinkServiceError.SendAgain.frame, let early = nextUnanswered() else {
+                unanswered.withLock { $0 = nil }
+                return frame
+            }
+            try write(early)
+        }
+    }
+
+    /// What a service that had not yet looked at who connects did not take: each message once.
+    private func nextUnanswered() -> Data? {
+        unanswered.withLock { $0?.isEmpty == false ? $0?.removeFirst() : nil }
     }
 
     package func close() {

@@ -12,13 +12,17 @@ package struct Peer: Sendable {
     package let isUnchanged: @Sendable () -> Bool
     /// How it came to run, as it is now; nil where nobody can tell.
     package let origin: @Sendable () -> ProcessOrigin?
+    /// Whether `identify` and `origin` wait for another process: not to be called where others' requests are read.
+    package let isAskedElsewhere: Bool
 
     package init(
-        processID: Int32, userID: UInt32, isUnchanged: @escaping @Sendable () -> Bool = { true },
-        identify: @escaping @Sendable () -> AppIdentity?, origin: @escaping @Sendable () -> ProcessOrigin? = { nil }
+        processID: Int32, userID: UInt32, isAskedElsewhere: Bool = false,
+        isUnchanged: @escaping @Sendable () -> Bool = { true }, identify: @escaping @Sendable () -> AppIdentity?,
+        origin: @escaping @Sendable () -> ProcessOrigin? = { nil }
     ) {
         self.processID = processID
         self.userID = userID
+        self.isAskedElsewhere = isAskedElsewhere
         self.isUnchanged = isUnchanged
         self.identify = identify
         self.origin = origin
@@ -107,12 +111,12 @@ package final class VarlinkConnection: Sendable {
 
     /// Takes one frame from the transport.
     package func receive(_ frame: Data) {
-        enum Next { case answer, wait, drop }
-        let next: Next = state.withLock { state in
+        enum Next { case answer, look, wait, drop }
+        let next: Next = state.withLock { [peer] state in
             if state.isClosed { return .wait }
             if !state.isBusy {
                 state.isBusy = true
-                return .answer
+                return peer.isAskedElsewhere && state.identity == nil ? .look : .answer
             }
             let bytes = state.waiting.reduce(frame.count) { $0 + $1.count }
             guard state.waiting.count < VarlinkLimits.maximumPipelinedRequests,
@@ -123,6 +127,7 @@ package final class VarlinkConnection: Sendable {
         }
         switch next {
         case .answer: router.answer(frame, on: self)
+        case .look: queue.async { [self] in router.answer(frame, on: self) }
         case .wait: break
         case .drop: disconnect()
         }
@@ -149,6 +154,11 @@ package final class VarlinkConnection: Sendable {
     /// Runs `body` on the connection's own thread, for an answer that takes its time.
     package func perform(_ body: @escaping @Sendable () -> Void) {
         queue.async(execute: body)
+    }
+
+    /// Runs `body`, which asks for the peer's origin, where its waiting holds up no other connection.
+    package func performLook(_ body: @escaping @Sendable () -> Void) {
+        peer.isAskedElsewhere ? queue.async(execute: body) : body()
     }
 
     /// Waits, so that it must not be called where others' requests are read.

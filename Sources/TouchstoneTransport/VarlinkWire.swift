@@ -33,6 +33,13 @@ package enum VarlinkServiceError {
         package static let name = "org.varlink.service.PermissionDenied"
         package init() {}
     }
+    /// Sent before the service had looked at who connects, and not carried out: to be sent once more, on the same connection (DEC-055).
+    package struct SendAgain: VarlinkError {
+        package static let name = "io.touchstone.SendAgain"
+        package init() {}
+        /// The whole message, without its NUL.
+        package static let frame = Data(#"{"error":"io.touchstone.SendAgain"}"#.utf8)
+    }
     package struct ExpectedMore: VarlinkError {
         package static let name = "org.varlink.service.ExpectedMore"
         package init() {}

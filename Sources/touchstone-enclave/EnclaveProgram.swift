@@ -260,7 +260,15 @@ enum EnclaveProgram {
         else { throw UsageError() }
         touchstone_die_with_parent()
         let system = try options.system
-        if let owner = options.owner { UserName.setOwner(owner) }
+        if let owner = options.owner {
+            if let published = options.published {
+                // Whom /etc/passwd does not have a name service may (DEC-061): touchstoned asks it.
+                if let name = UserName.own {
+                    try DeviceOwner.check(owner, isCalled: name, in: published.deletingLastPathComponent())
+                }
+            }
+            UserName.setOwner(owner)
+        }
         let paths = EnclaveFiles(directory)
         _ = try lock(directory)
         let (root, counter) = try root(paths, runtime: options.runtime)

@@ -35,9 +35,8 @@ enum PeersProgram {
         let manifests = AppManifests(AppManifests.system, report: report)
         ServiceManager.notify("READY=1")
         let socket = ListeningSocket(descriptor: listener)
-        while let connection = socket.accept() {
-            Thread { answerPeerQuestions(on: connection.descriptor, manifests: manifests, report: report) }.start()
-        }
+        let turns = PeerTurns(manifests: manifests, report: report)
+        while let connection = socket.accept() { turns.serve(connection.descriptor, processID: connection.peer.pid) }
     }
 
     static func fail(_ message: String, _ status: Int32) -> Never {

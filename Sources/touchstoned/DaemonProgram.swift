@@ -46,6 +46,8 @@ enum DaemonProgram {
             fail("\(error)", EX_CONFIG)
         } catch let error as UnsafeDirectory {
             fail("\(error)", EX_CONFIG)
+        } catch let error as DeviceOwner.Changed {
+            fail("\(error)", EX_CONFIG)
         } catch {
             fail("cannot serve \(options.socket): \(error)", EX_TEMPFAIL)
         }
@@ -158,6 +160,7 @@ final class Daemon: Sendable {
             enclave = VarlinkClient(SocketChannel(descriptor: calls), trace: trace)
             self.events = VarlinkClient(SocketChannel(descriptor: events), trace: trace)
         case .system(_, let path, _):
+            try DeviceOwner.check(options.owner, in: options.state.deletingLastPathComponent())
             // The enclave takes the first connection for calls and the second for events, and then no other.
             enclave = VarlinkClient(try SocketEndpoint(path: path).connect(), trace: trace)
             events = VarlinkClient(try SocketEndpoint(path: path).connect(), trace: trace)

@@ -216,8 +216,10 @@ def connect(path=SOCKET):
     connection.connect(path)
     return connection
 
-def call(connection, method, **parameters):
+def send(connection, method, **parameters):
     connection.sendall(json.dumps({{"method": "io.touchstone." + method, "parameters": parameters}}).encode() + b"\0")
+
+def receive(connection):
     reply = b""
     while not reply.endswith(b"\0"):
         chunk = connection.recv(65536)
@@ -226,6 +228,15 @@ def call(connection, method, **parameters):
         reply += chunk
     reply = json.loads(reply[:-1])
     return reply.get("error"), reply.get("parameters", {{}})
+
+def call(connection, method, **parameters):
+    send(connection, method, **parameters)
+    answer = receive(connection)
+    # Sent before the service had looked at who connects.
+    if answer[0] == "io.touchstone.SendAgain":
+        send(connection, method, **parameters)
+        answer = receive(connection)
+    return answer
 
 def number(body):
     try:

@@ -88,7 +88,8 @@ final class ProbeServer: Sendable {
 
     init(
         ownerID: UInt32 = getuid(), manifests directories: [AppManifests.Directory] = [],
-        _ configure: (inout SocketServer.Configuration) -> Void = { _ in }
+        _ configure: (inout SocketServer.Configuration) -> Void = { _ in },
+        beforeItLooks: ((_ path: String) throws -> Void)? = nil
     ) throws {
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("ts-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(
@@ -114,11 +115,21 @@ final class ProbeServer: Sendable {
                     call.reply(.init(number: request.to))
                 },
             ])
+        let router = VarlinkRouter(info: .init(product: "probe", version: "1"), interfaces: [interface])
+        let identities = PeerIdentities(
+            ownerID: ownerID, manifests: AppManifests(directories) { [reports] in reports.append($0) },
+            report: { [reports] in reports.append($0) })
+        guard let beforeItLooks else {
+            server = try SocketServer(path: path, router: router, identities: identities, configuration: configuration)
+            return
+        }
+        // As from systemd: it listens before anybody serves.
+        let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = try #require(UnixAddress(path: path))
+        try #require(address.withSockaddr { bind(listener, $0, $1) } == 0 && listen(listener, 64) == 0)
+        try beforeItLooks(path)
         server = try SocketServer(
-            path: path, router: VarlinkRouter(info: .init(product: "probe", version: "1"), interfaces: [interface]),
-            identities: PeerIdentities(
-                ownerID: ownerID, manifests: AppManifests(directories) { [reports] in reports.append($0) },
-                report: { [reports] in reports.append($0) }), configuration: configuration)
+            listening: listener, router: router, identities: identities, configuration: configuration)
     }
 
     deinit {
@@ -183,7 +194,7 @@ final class Neighbour: Sendable {
 /// A connection that sends whatever it is told to.
 final class RawClient: @unchecked Sendable {
     // Unchecked: one thread at a time uses it.
-    private let descriptor: Int32
+    let descriptor: Int32
     private var received: [UInt8] = []
 
     enum Failure: Error { case cannotConnect(Int32), closed, silent }

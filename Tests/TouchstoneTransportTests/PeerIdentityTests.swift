@@ -154,7 +154,7 @@ import TouchstoneCore
 
     @Test(
         "CE-11: another executable's Info.plist, one too large, a link, a pipe and an empty one are not used",
-        arguments: ["other", "large", "long", "link", "pipe", "empty", "directory"])
+        arguments: ["other", "large", "long", "link", "linked directory", "pipe", "empty", "directory"])
     func usageDescriptionNotUsed(_ kind: String) throws {
         let server = try ProbeServer()
         let program = try CopiedProgram(server.path)
@@ -167,6 +167,14 @@ import TouchstoneCore
             try Self.infoPropertyList("a").write(to: file.appendingPathExtension("real"))
             try FileManager.default.createSymbolicLink(
                 at: file, withDestinationURL: file.appendingPathExtension("real"))
+        case "linked directory":
+            // AT: above the file, too.
+            let folder = file.deletingLastPathComponent()
+            let real = folder.appendingPathComponent("real")
+            try FileManager.default.createDirectory(at: real, withIntermediateDirectories: false)
+            try Self.infoPropertyList("a").write(to: real.appendingPathComponent("Info.plist"))
+            try FileManager.default.createSymbolicLink(
+                at: folder.appendingPathComponent("Resources"), withDestinationURL: real)
         case "pipe": #expect(mkfifo(file.path, 0o600) == 0)
         case "empty": try Self.infoPropertyList("").write(to: file)
         default: try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)

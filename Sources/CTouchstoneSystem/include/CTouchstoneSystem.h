@@ -25,6 +25,13 @@ int touchstone_send_message(int socket, const void *bytes, size_t count, int des
 /// Returns its length, 0 at the end, or -1 with errno; a message that is larger, or has more descriptors, is EMSGSIZE.
 ssize_t touchstone_receive_message(int socket, void *bytes, size_t room, int *descriptor);
 
+/// Has the kernel say with everything that comes from now on which process sent it. Returns 0 or an errno.
+int touchstone_pass_credentials(int socket);
+
+/// Receives what has come, of one sender, without waiting. Descriptors that came with it are closed.
+/// Returns its length, 0 at the end, or -1 with errno; `sender` is 0 where the kernel does not say.
+ssize_t touchstone_receive_from(int socket, void *bytes, size_t room, pid_t *sender);
+
 /// Whether the process behind `pidfd` still runs.
 bool touchstone_pidfd_alive(int pidfd);
 
@@ -54,6 +61,10 @@ void touchstone_die_with_parent(void);
 
 /// Fills `buffer` from the kernel's random generator. Returns 0 or an errno.
 int touchstone_random(void *buffer, size_t count);
+
+/// Opens a file for reading without waiting, by an absolute path of which no part is a symbolic link or "..". Returns a descriptor, or -1
+/// with errno: ENOTDIR or ELOOP for a link.
+int touchstone_open_without_links(const char *path);
 
 /// Renames without replacing what has the new name. Returns 0 or an errno, EEXIST where there is such a file.
 int touchstone_rename_new(const char *from, const char *to);

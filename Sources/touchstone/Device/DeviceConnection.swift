@@ -69,7 +69,7 @@ struct DeviceConnection {
         if paths.isSystem {
             return Failure(
                 .unavailable,
-                "the system's device does not answer: root makes you one with 'touchstone system create', and 'systemctl status "
+                "the system's device does not answer: root makes you one with 'sudo touchstone setup' or 'touchstone system create', and 'systemctl status "
                     + "touchstoned@\(getuid())' tells why one that is there does not start")
         }
         guard FileManager.default.fileExists(atPath: paths.state.path) else {

@@ -22,7 +22,7 @@ struct RecoverCommand: ParsableCommand {
     var tcti: String?
 
     func run() throws {
-        let paths = try device.paths
+        let paths = try DeviceName.own(device.paths, "recovers with 'touchstone system recover'")
         try DeviceDirectory.check(paths)
         guard DeviceDirectory.hasTPM(paths) else {
             throw Failure(.no, "\(paths.name) is bound to a key file, not to a TPM: there is nothing to recover")

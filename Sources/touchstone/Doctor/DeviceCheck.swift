@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 import TouchstoneCore
+import TouchstoneTransport
 
 /// What is to be said of one device, whether it is there, off or booted.
 struct DeviceCheck {
@@ -14,6 +15,16 @@ struct DeviceCheck {
     init(_ paths: DevicePaths) {
         self.paths = paths
         guard !paths.isSystem else {
+            do throws(DeviceOwner.Changed) {
+                try DeviceOwner.check(getuid(), in: paths.state)
+            } catch {
+                (state, status) = (.off, nil)
+                add(
+                    .bad, .device,
+                    "the system's device of this number was made for '\(PlainText.line(error.recorded))', who is gone: it is not yours",
+                    fix: "sudo touchstone system remove \(getuid()) && sudo touchstone setup")
+                return
+            }
             switch Result(catching: { try Self.status(paths) }) {
             case .success(let status):
                 (state, self.status) = (.booted, status)
@@ -25,6 +36,13 @@ struct DeviceCheck {
                 check(status)
                 if let connection = try? DeviceConnection(paths) { checkLog(connection) }
             case .failure(let error):
+                guard FileManager.default.fileExists(atPath: paths.state.path) else {
+                    (state, status) = (.absent, nil)
+                    add(
+                        .bad, .device, "the system keeps no device for you: root makes you one",
+                        fix: "sudo touchstone setup")
+                    return
+                }
                 (state, status) = (.off, nil)
                 add(
                     .bad, .device, "the system's device does not answer: \(Failure.of(error, paths).message)",

@@ -5,6 +5,8 @@ import Glibc
 struct FingerprintReader {
     /// What it calls itself.
     let name: String
+    /// Whose fingers.
+    let user: String
 
     /// fprintd's names of fingers, the likeliest first.
     static let fingers = [
@@ -14,7 +16,7 @@ struct FingerprintReader {
     ]
 
     /// - Throws: `Failure` that says why there is none.
-    static func find() throws -> FingerprintReader {
+    static func find(for user: String) throws -> FingerprintReader {
         let list = try tool("fprintd-list")
         var lines: [String] = []
         _ = try Tool.run(list, [user]) { lines.append($0) }
@@ -25,7 +27,7 @@ struct FingerprintReader {
             ] where line.hasPrefix(start) {
                 let rest = line.dropFirst(start.count)
                 guard let range = rest.range(of: end, options: .backwards) else { continue }
-                return FingerprintReader(name: PlainText.line(String(rest[..<range.lowerBound])))
+                return FingerprintReader(name: PlainText.line(String(rest[..<range.lowerBound])), user: user)
             }
         }
         throw Failure(
@@ -36,7 +38,7 @@ struct FingerprintReader {
     /// Enrols a finger, and tells each touch in plain words.
     func enroll(_ finger: String, tell: (String) -> Void) throws {
         var last: String?
-        let ending = try Tool.run(try Self.tool("fprintd-enroll"), ["-f", finger, Self.user]) { line in
+        let ending = try Tool.run(try Self.tool("fprintd-enroll"), ["-f", finger, user]) { line in
             guard line.hasPrefix("Enroll result: ") else { return }
             let result = String(line.dropFirst("Enroll result: ".count))
             last = result
@@ -59,8 +61,6 @@ struct FingerprintReader {
         "enroll-remove-and-retry": "Lift the finger, and touch again.",
         "enroll-duplicate": "This finger is enrolled already.",
     ]
-
-    private static var user: String { NSUserName() }
 
     private static func tool(_ name: String) throws -> String {
         let candidates = ["/usr/bin", "/usr/local/bin", "/bin"].map { "\($0)/\(name)" }

@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import TouchstoneCore
 import TouchstoneDevice
+import TouchstoneTransport
 
 /// `touchstone setup`.
 struct SetupCommand: ParsableCommand {
@@ -10,6 +11,8 @@ struct SetupCommand: ParsableCommand {
         commandName: "setup",
         abstract: "Set up a device of yours, step by step: sensor, root of trust, passcode, fingers, self-test.",
         discussion: """
+            With sudo it is the device that the system keeps for the user who calls sudo, else a device of one's own.
+
             Creates the device, or goes on with the one that is there; it destroys nothing. Ctrl-C stops at any time: each step is \
             done or not, and the next 'touchstone setup' goes on. A fingerprint reader is used through fprintd, which has to be \
             there when the device is created: a device keeps the sensor it was created with.
@@ -20,7 +23,11 @@ struct SetupCommand: ParsableCommand {
             """)
 
     static let indent = "   "
-    static let goesOn = "what is done stays: 'touchstone setup' goes on from there"
+    static var goesOn: String { "what is done stays: '\(again)' goes on from there" }
+    /// What is called again.
+    private static var again: String {
+        (try? SystemDevice.ofSudo()) == nil ? "touchstone setup" : "sudo touchstone setup"
+    }
 
     @OptionGroup var option: DeviceOption
     @Option(help: "The socket of fprintd's D-Bus.", completion: .file())
@@ -31,29 +38,43 @@ struct SetupCommand: ParsableCommand {
     var tcti: String?
 
     func run() throws {
-        guard geteuid() != 0 || ["", "0"].contains(ProcessInfo.processInfo.environment["SUDO_UID"] ?? "") else {
+        let system = try SystemDevice.ofSudo()
+        guard system == nil || [nil, DevicePaths.systemName].contains(option.device) else {
             throw Failure(
-                .usage, "run it without sudo: the device is of the user who sets it up, and sudo makes that root")
+                .usage, "with sudo it is the system's device that is set up: run it without sudo for one of your own")
         }
-        let paths = try DeviceName.own(
-            option.paths, "sets up with 'touchstone system create'; name one of yours with --device")
+        let paths =
+            try system?.paths
+            ?? DeviceName.own(option.paths, "sets up with 'sudo touchstone setup'; name one of yours with --device")
+        let user = try system?.user ?? NSUserName()
         // fprintd's programs are to look where the device will.
         if let bus { unsafe setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=\(URL(fileURLWithPath: bus).path)", 1) }
         mindInterruption()
-        say("Setting up \(paths.name). Ctrl-C stops at any time; \(Self.goesOn).")
-        try setUpDevice(paths)
+        say("Setting up \(title(paths, system, user)). Ctrl-C stops at any time; \(Self.goesOn).")
+        try setUpDevice(paths, system, user)
         let passcode = try setUpPasscode(paths)
-        try setUpFingers(paths)
-        try test(paths, passcode)
+        try setUpFingers(paths, user)
+        try test(
+            paths, passcode,
+            recovery: system == nil ? "touchstone device recover" : "sudo touchstone system recover \(user)")
         say("")
-        say("\(paths.name) is set up. Now:")
+        say("\(title(paths, system, user)) is set up. Now\(system == nil ? "" : ", as \(user)"):")
         say("  touchstone agent    shows its prompts, in this terminal or by a pinentry")
         say("  touchstone doctor   says how it is, and what it cannot promise")
     }
 
+    private func title(_ paths: DevicePaths, _ system: SystemDevice?, _ user: String) -> String {
+        system == nil ? paths.name : "the system's device of \(PlainText.line(user))"
+    }
+
     private func mindInterruption() {
-        Terminal.sayWhenInterrupted(
-            "\ntouchstone: stopped; what is done stays: 'touchstone setup' goes on from there\n")
+        if Self.again == "touchstone setup" {
+            Terminal.sayWhenInterrupted(
+                "\ntouchstone: stopped; what is done stays: 'touchstone setup' goes on from there\n")
+        } else {
+            Terminal.sayWhenInterrupted(
+                "\ntouchstone: stopped; what is done stays: 'sudo touchstone setup' goes on from there\n")
+        }
     }
 
     private func say(_ text: String) { StandardOutput.say(text) }
@@ -72,14 +93,19 @@ struct SetupCommand: ParsableCommand {
 
     // MARK: the device
 
-    private func setUpDevice(_ paths: DevicePaths) throws {
+    private func setUpDevice(_ paths: DevicePaths, _ system: SystemDevice?, _ user: String) throws {
         begin(1, "Sensor and root of trust")
-        if DeviceDirectory.exists(paths) {
-            tell("\(paths.name) is there already, and stays as it was created.")
+        if system?.exists ?? DeviceDirectory.exists(paths) {
+            tell("\(title(paths, system, user)) is there already, and stays as it was created.")
         } else {
-            try create(paths)
+            try create(paths, system, user)
         }
-        if SupervisorLock.holder(paths) == nil {
+        if let system {
+            do throws(DeviceOwner.Changed) { try DeviceOwner.check(system.ownerID, in: paths.state) } catch {
+                throw Failure(.refused, "\(error)")
+            }
+            try system.enable()
+        } else if SupervisorLock.holder(paths) == nil {
             try DetachedSupervisor.start(paths, wait: Self.longestBoot, silence: Self.longestSilence)
         }
         let status = try DeviceConnection(paths).status
@@ -91,24 +117,24 @@ struct SetupCommand: ParsableCommand {
     private static let longestBoot = 10.0
     private static let longestSilence = 30.0
 
-    private func create(_ paths: DevicePaths) throws {
+    private func create(_ paths: DevicePaths, _ system: SystemDevice?, _ user: String) throws {
         let root = try chooseRoot()
         tell("Looking for a fingerprint reader.")
         do {
-            let reader = try FingerprintReader.find()
+            let reader = try FingerprintReader.find(for: user)
             if try Question.yes("There is one: \(reader.name). Use it?", default: true) {
                 var options = SensorOptions()
                 (options.sensor, options.bus, options.templates) = ("fprintd", bus, templates)
-                return try create(paths, root, .touchid, sensor: options.arguments(.touchid))
+                return try create(paths, system, root, .touchid, sensor: options.arguments(.touchid))
             }
         } catch let failure as Failure where failure.status == .no {
             tell("There is none: \(failure.message).")
         }
         tell("Without one, prompts ask for the passcode. A reader that you get later wants another device.")
         guard try Question.yes("Go on without?", default: true) else {
-            throw Failure(.cancelled, "nothing was made; run 'touchstone setup' again with the reader in its place")
+            throw Failure(.cancelled, "nothing was made; run '\(Self.again)' again with the reader in its place")
         }
-        try create(paths, root, Biometry.none)
+        try create(paths, system, root, Biometry.none)
     }
 
     private func chooseRoot() throws -> RootOfTrustChoice {
@@ -127,14 +153,20 @@ struct SetupCommand: ParsableCommand {
     }
 
     /// The one place where a choice becomes a device.
-    private func create(_ paths: DevicePaths, _ root: RootOfTrustChoice, _ biometry: Biometry, sensor: [String] = [])
-        throws
-    {
+    private func create(
+        _ paths: DevicePaths, _ system: SystemDevice?, _ root: RootOfTrustChoice, _ biometry: Biometry,
+        sensor: [String] = []
+    ) throws {
         // It has a handler of its own, which leaves none.
         defer { mindInterruption() }
-        try CreateCommand.create(paths, biometry: biometry, sensor: sensor, rootOfTrust: root.arguments)
+        if let system {
+            try system.create(["--biometry", biometry.rawValue] + sensor + root.arguments)
+        } else {
+            try CreateCommand.create(paths, biometry: biometry, sensor: sensor, rootOfTrust: root.arguments)
+        }
         tell("\(paths.name) is made.")
         guard root != .software else { return }
+        if system != nil { tell("Above is its recovery key. It is kept nowhere: write it down.") }
         while !(try Question.yes("Is the recovery key on paper?", default: false)) {
             tell("It is shown this once; without it the device is lost when its TPM is cleared or breaks.")
         }
@@ -180,7 +212,7 @@ struct SetupCommand: ParsableCommand {
         }
     }
 
-    private func setUpFingers(_ paths: DevicePaths) throws {
+    private func setUpFingers(_ paths: DevicePaths, _ user: String) throws {
         begin(3, "Fingers")
         let status = try DeviceConnection(paths).status
         guard let sensor = status.sensor else { return tell("There is no sensor.") }
@@ -192,7 +224,7 @@ struct SetupCommand: ParsableCommand {
                 sensor.kind == .simulated
                     ? "They are simulated: 'touchstone device enroll'." : "The PAM service has its own program for it.")
         }
-        let reader = FingerprintReader(name: sensor.name ?? "")
+        let reader = FingerprintReader(name: sensor.name ?? "", user: user)
         var enrolled = try fingers(paths)
         if !enrolled.isEmpty { tell("Enrolled: \(enrolled.map(PlainText.line).joined(separator: ", ")).") }
         while enrolled.count < FingerprintReader.fingers.count,
@@ -221,12 +253,12 @@ struct SetupCommand: ParsableCommand {
 
     // MARK: the test
 
-    private func test(_ paths: DevicePaths, _ passcode: PasscodeBuffer) throws {
+    private func test(_ paths: DevicePaths, _ passcode: PasscodeBuffer, recovery: String) throws {
         begin(4, "Recovery")
         tell(
             try DeviceConnection(paths).status.rootOfTrust == "software"
                 ? "With \(RootOfTrustChoice.software.title) there is no recovery key: a forgotten passcode is the end of what it guards."
-                : "Another TPM, or this one once it was cleared, takes the recovery key: 'touchstone device recover'. A forgotten passcode "
+                : "Another TPM, or this one once it was cleared, takes the recovery key: '\(recovery)'. A forgotten passcode "
                     + "is the end of what it guards all the same."
         )
         tell("'touchstone keychain export FILE' writes an encrypted backup.")

@@ -1,0 +1,206 @@
+import CTouchstoneSystem
+import Foundation
+import Glibc
+import TouchstoneCore
+import TouchstoneTransport
+
+/// Takes connections from a listening socket, and passes each on once the program that connected has itself sent a message on it (DEC-055).
+///
+/// A program can connect, and execute another one before anybody looks at what it runs. So nothing counts that came before this process
+/// knows what runs: it is answered with `SendAgain`. Of what comes after that the kernel says who sent it, which has to be the process
+/// that connected: a copy of the socket in another process is worth nothing.
+final class ConnectionAcceptor: Sendable {
+    /// A connection whose program is known, and what it sent first: at least one message, or nil where it sent none that can be read.
+    typealias Accepted = @Sendable (_ socket: Int32, _ peer: Peer, _ beginning: [UInt8]) -> Void
+
+    private enum Limits {
+        static let chunk = 64 << 10
+        /// Before the next try where descriptors or memory ran out, in microseconds.
+        static let pause: UInt32 = 100_000
+    }
+
+    private let listener: Int32
+    private let identities: any PeerSource
+    private let partialMessageTimeout: TimeInterval
+    private let enter: @Sendable () -> Bool
+    private let leave: @Sendable () -> Void
+    private let accepted: Accepted
+    /// Closed by `stop`: the thread hears of it.
+    private let ending: (read: Int32, write: Int32)
+
+    /// Takes ownership of `listener`.
+    ///
+    /// - Parameters:
+    ///   - listener: A listening socket.
+    ///   - identities: Says who connects.
+    ///   - partialMessageTimeout: Longest wait for the rest of a message, in seconds.
+    ///   - enter: Counts a connection; false where there are too many.
+    ///   - leave: Takes back a count of a connection that was not passed on.
+    ///   - accepted: Gets a connection, and the ownership of its socket.
+    /// - Throws: Where the listener is no socket of this kind, or descriptors ran out.
+    init(
+        listener: Int32, identities: any PeerSource, partialMessageTimeout: TimeInterval,
+        enter: @escaping @Sendable () -> Bool, leave: @escaping @Sendable () -> Void, accepted: @escaping Accepted
+    ) throws(POSIXError) {
+        self.listener = listener
+        self.identities = identities
+        self.partialMessageTimeout = partialMessageTimeout
+        self.enter = enter
+        self.leave = leave
+        self.accepted = accepted
+        var ends: [Int32] = [-1, -1]
+        guard unsafe pipe(&ends) == 0, fcntl(listener, F_SETFL, O_NONBLOCK) == 0 else {
+            throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+        }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        ending = (ends[0], ends[1])
+        let code = touchstone_pass_credentials(listener)
+        guard code == 0 else { throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO) }
+        let thread = Thread { [self] in run() }
+        thread.name = "connections"
+        thread.start()
+    }
+
+    /// Accepts no more; what was not passed on is closed.
+    func stop() { close(ending.write) }
+
+    private func run() {
+        var waiting: [WaitingConnection] = []
+        var entries: [pollfd] = []
+        defer {
+            for connection in waiting { drop(connection) }
+            close(listener)
+            close(ending.read)
+        }
+        while true {
+            entries = ([ending.read, listener] + waiting.map(\.socket)).map {
+                pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+            }
+            let deadline = waiting.compactMap(\.deadline).min()
+            let milliseconds = deadline.map { Int32(max(0, ($0 - .now) / .milliseconds(1)).rounded(.up)) } ?? -1
+            guard unsafe poll(&entries, nfds_t(entries.count), milliseconds) >= 0 || errno == EINTR else { return }
+            if entries[0].revents != 0 { return }
+            let isReady = entries[2...].map { $0.revents != 0 }
+            var left: [WaitingConnection] = []
+            for (var connection, isReady) in zip(waiting, isReady) {
+                if isReady {
+                    switch connection.read(Limits.chunk, partialMessageTimeout) {
+                    case .waits: break
+                    case .ended:
+                        drop(connection)
+                        continue
+                    case .began:
+                        accepted(connection.socket, connection.peer, connection.beginning)
+                        continue
+                    }
+                }
+                if let deadline = connection.deadline, deadline <= .now {
+                    drop(connection)
+                } else {
+                    left.append(connection)
+                }
+            }
+            waiting = left
+            if entries[1].revents != 0, let connection = accept() { waiting.append(connection) }
+        }
+    }
+
+    private func accept() -> WaitingConnection? {
+        let socket = Glibc.accept(listener, nil, nil)
+        guard socket >= 0 else {
+            // Whoever connects waits until something is free again.
+            if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) { usleep(Limits.pause) }
+            return nil
+        }
+        _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(socket, F_SETFL, O_NONBLOCK)
+        guard enter() else {
+            close(socket)
+            return nil
+        }
+        var early: Int32 = 0
+        // In this order: what has come by the time that the program is known is early, and what comes later has a sender.
+        guard touchstone_pass_credentials(socket) == 0, let peer = identities.peer(ofSocket: socket),
+            unsafe ioctl(socket, UInt(FIONREAD), &early) == 0
+        else {
+            close(socket)
+            leave()
+            return nil
+        }
+        return WaitingConnection(socket: socket, peer: peer, early: Int(early))
+    }
+
+    private func drop(_ connection: WaitingConnection) {
+        close(connection.socket)
+        leave()
+    }
+}
+
+/// A connection on which the program that connected has not yet sent a message since it is known.
+struct WaitingConnection {
+    enum Step {
+        case waits
+        /// It is closed, broken, or not its program's.
+        case ended
+        /// `beginning` has a whole message.
+        case began
+    }
+
+    let socket: Int32
+    let peer: Peer
+    private(set) var beginning: [UInt8] = []
+    /// For the rest of a message that has begun.
+    private(set) var deadline: ContinuousClock.Instant?
+    /// So many bytes more came before the program was known.
+    private var early: Int
+    /// So many bytes of a message that began before came already.
+    private var earlyMessage = 0
+
+    init(socket: Int32, peer: Peer, early: Int) {
+        (self.socket, self.peer, self.early) = (socket, peer, early)
+    }
+
+    /// Takes what has come, of one sender.
+    mutating func read(_ room: Int, _ timeout: TimeInterval) -> Step {
+        var sender: pid_t = 0
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
+            let received = unsafe touchstone_receive_from(socket, buffer.baseAddress!, room, &sender)
+            count = max(0, received)
+            if received < 0, errno == EAGAIN { sender = -1 }
+        }
+        guard !bytes.isEmpty else { return sender == -1 ? .waits : .ended }
+        let earlyBytes = min(early, bytes.count)
+        early -= earlyBytes
+        guard earlyBytes == bytes.count || sender == peer.processID else {
+            answer(VarlinkServiceError.PermissionDenied.self)
+            return .ended
+        }
+        var rest = bytes[...]
+        while earlyMessage > 0 || rest.startIndex < earlyBytes {
+            guard let end = rest.firstIndex(of: 0) else {
+                earlyMessage += rest.count
+                return hasTime(earlyMessage, timeout)
+            }
+            rest = rest[(end + 1)...]
+            earlyMessage = 0
+            deadline = nil
+            guard answer(VarlinkServiceError.SendAgain.self) else { return .ended }
+        }
+        beginning += rest
+        if rest.contains(0) { return .began }
+        return beginning.isEmpty ? .waits : hasTime(beginning.count, timeout)
+    }
+
+    private mutating func hasTime(_ count: Int, _ timeout: TimeInterval) -> Step {
+        guard count <= VarlinkLimits.maximumRequestBytes else { return .ended }
+        deadline = deadline ?? .now + .seconds(timeout)
+        return .waits
+    }
+
+    /// Whoever does not take an answer of some bytes has sent many messages, and is closed.
+    @discardableResult
+    private func answer<E: VarlinkError>(_ error: E.Type) -> Bool {
+        let frame = Array(#"{"error":"\#(E.name)"}"#.utf8) + [0]
+        return unsafe send(socket, frame, frame.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL)) == frame.count
+    }
+}
