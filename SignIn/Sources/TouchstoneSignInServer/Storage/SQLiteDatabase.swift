@@ -39,12 +39,14 @@ final class SQLiteDatabase: SQLDatabase {
         configuration.foreignKeysEnabled = true
         configuration.label = "touchstone-signin"
         configuration.prepareDatabase { database in
-            try database.execute(sql: "PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF")
+            try database.execute(sql: "PRAGMA trusted_schema = OFF")
         }
         do {
             pool = try Self.openWhenFree(path, configuration)
             let dialect = dialect
             try pool.writeWithoutTransaction { database in
+                // Here, for the one writer: GRDB sets NORMAL when it opens a pool, after what the configuration says.
+                try database.execute(sql: "PRAGMA synchronous = FULL")
                 try database.inTransaction(.exclusive) {
                     let isEmpty = try Bool.fetchOne(
                         database,
