@@ -176,6 +176,15 @@ let package = Package(
         // tests of the ground
         tests("TouchstoneAgeTests", ["TouchstoneAge", "TouchstoneMemory"], resources: [.copy("Fixtures")]),
 
+        // tests of signing in; those with a server are in the package SignIn
+        tests("TouchstoneSignInProtocolTests", ["TouchstoneSignInProtocol"]),
+        tests(
+            "TouchstoneSignInTests",
+            [
+                "TouchstoneSignIn", "TouchstoneSignInProtocol", "TouchstoneTesting", "Security", "LocalAuthentication",
+                crypto,
+            ]),
+
         // tests of the transport
         tests(
             "TouchstoneTransportTests",

@@ -1,9 +1,413 @@
-import TouchstoneSignInProtocol
+import Crypto
+public import Foundation
+public import TouchstoneSignInProtocol
 
-#if canImport(TouchstoneSecurity)
-import TouchstoneLocalAuthentication
-import TouchstoneSecurity
-#else
-import LocalAuthentication
-import Security
-#endif
+/// One app's way into one server: a key in this device's Secure Enclave in place of a password.
+///
+/// The password travels once, to register; from then on a finger or a face signs what the server asks for. One source for Linux, macOS
+/// and iOS, written against Apple's API.
+///
+/// A client does one thing with its key after the other: messages reach the server in the order of their counters. Nothing is sent twice:
+/// a call that fails is over, and the next one asks for a challenge of its own.
+@available(macOS 14, iOS 17, *)
+public actor SignInClient {
+    /// Calls that may wait for the owner at once.
+    public static let maximumWaitingCalls = 16
+
+    /// The server's name, in signed messages and in prompts.
+    public nonisolated let audience: String
+    /// The app's identifier in signed messages.
+    public nonisolated let application: String
+    /// Scheme, host and port as a browser spells them.
+    public nonisolated var origin: String { server.origin }
+
+    private let server: ServerAddress
+    private let transport: HTTPTransport
+    private let keychain = DeviceKeychain()
+    private var clock = ServerClock()
+    private var waitingCalls = 0
+    private var last: Task<Void, Never>?
+    private var registering: Task<[Body.Device], any Error>?
+
+    /// - Parameters:
+    ///   - server: `https://host` or `https://host:port`; `http://` for this machine alone.
+    ///   - audience: What the server calls itself in its configuration; its host, with a port other than 443, where none is given.
+    ///   - application: The app's identifier, one of those that the server takes.
+    /// - Throws: `.configuration`.
+    public init(server: URL, audience: String? = nil, application: String) throws(SignInError) {
+        let address = try ServerAddress(server)
+        let audience = audience ?? address.defaultAudience
+        for (name, value) in [("audience", audience), ("application", application)] {
+            guard (1...255).contains(value.utf8.count) else { throw .configuration("the \(name) has to have 1 to 255 bytes") }
+            try PromptText.check(String(value.prefix(PromptText.maximumLength)))
+        }
+        self.server = address
+        self.audience = audience
+        self.application = application
+        transport = HTTPTransport(address)
+    }
+
+    // MARK: what this device knows
+
+    /// The servers that this app has registered with on this device, by their audiences.
+    ///
+    /// - Throws: ``SignInError``.
+    public static func registeredServers() async throws(SignInError) -> [RegisteredServer] {
+        try await DeviceKeychain().records()
+    }
+
+    /// What this device knows of the server; nil before it was registered.
+    ///
+    /// - Throws: ``SignInError``.
+    public func registration() async throws(SignInError) -> RegisteredServer? { try await keychain.record(audience) }
+
+    /// Deletes the key and everything else about the server, here alone. To end the key there, ``revoke(_:)`` it first.
+    ///
+    /// - Throws: ``SignInError``.
+    public func forget() async throws(SignInError) { try await keychain.forget(audience) }
+
+    /// Deletes what an earlier installation of the app has left in the keychain, which outlives the app (KC-45, NP-32). To be called at
+    /// each launch, before anything else.
+    ///
+    /// - Parameter marker: Random bytes from a file that goes with the app, made at its first launch.
+    /// - Returns: Whether there was something.
+    /// - Throws: ``SignInError``.
+    @discardableResult
+    public static func adopt(installation marker: Data) async throws(SignInError) -> Bool {
+        try await DeviceKeychain().adopt(installation: marker)
+    }
+
+    // MARK: registering
+
+    /// Makes a key and registers it, in place of this device's earlier one (NP-20, NP-22).
+    ///
+    /// Asks the owner. The only call that a password goes with. Calls at the same time join one registration (NP-31). Where it fails, the
+    /// earlier key is what it was; if the answer was lost, it may have been replaced at the server.
+    ///
+    /// - Parameters:
+    ///   - name: The account's.
+    ///   - password: The account's.
+    ///   - deviceName: What the device is called in the account's list: one line of at most 64 characters.
+    /// - Returns: The account's devices, for the owner to look through.
+    /// - Throws: ``SignInError``.
+    public func register(
+        name: String, password: String, deviceName: String
+    ) async throws(SignInError) -> [Body.Device] {
+        // Who joins and is cancelled ends only his own waiting.
+        if let registering { return try await Self.value(of: Task { try await registering.value }) }
+        try PromptText.check(deviceName)
+        guard deviceName.count <= Self.maximumDeviceNameLength else {
+            throw .configuration("a device's name has at most \(Self.maximumDeviceNameLength) characters")
+        }
+        let task = try inOrder {
+            try await self.keychain.checkBiometry()
+            return try await self.registerNow(name: name, password: password, deviceName: deviceName)
+        }
+        registering = task
+        defer { registering = nil }
+        return try await Self.value(of: task)
+    }
+
+    private static let maximumDeviceNameLength = 64
+
+    private func registerNow(name: String, password: String, deviceName: String) async throws -> [Body.Device] {
+        let session = try await transport.call(
+            "/v1/password-sessions", Body.Password(name: name, password: password),
+            returning: Body.PasswordSession.self)
+        let deviceID = try await keychain.deviceID(audience)
+        let key = try await made(audience)
+        let registered: Body.Registered
+        do {
+            registered = try await register(key, session, deviceID, deviceName)
+            let record = RegisteredServer(
+                server: server.url, audience: audience, application: application, account: name,
+                deviceName: deviceName, keyID: key.id, userHandle: try Self.bytes(session.userHandle, 16),
+                keyTag: key.tag)
+            try await keychain.store(record)
+        } catch {
+            // The record still names the earlier key, if there is one.
+            try? await keychain.deleteKey(tag: key.tag)
+            throw Self.failure(error)
+        }
+        // What cannot be deleted now goes with the next registration.
+        try? await keychain.deleteKeys(audience, except: key.tag)
+        return registered.devices
+    }
+
+    private func register(
+        _ key: NewKey, _ session: Body.PasswordSession, _ deviceID: Data, _ deviceName: String
+    ) async throws -> Body.Registered {
+        try await keychain.startCounter(tag: key.tag, at: 0)
+        let asked = ContinuousClock.now
+        let answer = try await transport.call(
+            "/v1/registrations/challenge", Empty(), .bearer(session.token), returning: Body.Challenge.self)
+        clock.heard(answer.serverTime)
+        let details = Details.Register(
+            publicKey: key.publicKey.pemRepresentation, deviceID: deviceID.base64URL, deviceName: deviceName)
+        let signer = Signer(keyID: key.id, userHandle: try Self.bytes(session.userHandle, 16), tag: key.tag)
+        let request = try await signed(
+            .register, details, answer.challenge, until: asked + .seconds(answer.expiresIn), by: signer,
+            Prompt(reason: PromptText.register(audience)))
+        let registered = try await transport.call(
+            "/v1/registrations", request, .bearer(session.token), returning: Body.Registered.self)
+        guard registered.keyID == key.id.base64URL else { throw SignInError.badAnswer("it registered another key") }
+        return registered
+    }
+
+    // MARK: what the key is for
+
+    /// Signs in. Asks the owner.
+    ///
+    /// - Parameter reason: What the prompt adds to the server's name, after a comma; for example `to see your orders`.
+    /// - Returns: The session.
+    /// - Throws: ``SignInError``.
+    public func signIn(reason: String = "") async throws(SignInError) -> Session {
+        if !reason.isEmpty { try PromptText.check(reason) }
+        let text = PromptText.signIn(audience) + (reason.isEmpty ? "" : ", \(reason)")
+        return try await usingKey { signer in
+            let key = SessionKey()
+            let request = try await self.answer(
+                .signIn, Details.SignIn(sessionKey: try key.thumbprint), signer, Prompt(reason: text))
+            let tokens = try await self.transport.call("/v1/sessions", request, returning: Body.Session.self)
+            guard tokens.keyID == signer.keyID.base64URL else {
+                throw SignInError.badAnswer("the session is another key's")
+            }
+            return Session(tokens, key: key, clock: await self.clock, transport: self.transport)
+        }
+    }
+
+    /// Has the owner confirm a transaction: its text is in the prompt and in what is signed.
+    ///
+    /// - Throws: ``SignInError``.
+    public func confirm(_ transaction: Transaction) async throws(SignInError) {
+        try PromptText.check(transaction.text)
+        try await usingKey { signer in
+            let request = try await self.signed(
+                .confirmTransaction,
+                Details.ConfirmTransaction(transaction: transaction.id, text: transaction.text),
+                transaction.challenge, until: transaction.expires, by: signer,
+                Prompt(reason: PromptText.confirm(self.audience, transaction.text)))
+            let answer = try await self.transport.call(
+                "/v1/transactions/confirm", request, returning: Body.TransactionState.self)
+            guard answer.transaction == transaction.id, answer.state == "confirmed" else {
+                throw SignInError.badAnswer("it did not confirm")
+            }
+        }
+    }
+
+    /// Signs a page in, whose request came through the browser on this machine.
+    ///
+    /// Asks the owner, with the code that the page shows. The approval goes to the server of this client's configuration, whatever page
+    /// asked.
+    ///
+    /// - Parameters:
+    ///   - request: The id of the page's request.
+    ///   - code: The six digits that the page shows, as it shows them: `417 936`.
+    ///   - origin: Which page asks, by the browser's word: has to be ``origin``.
+    /// - Throws: ``SignInError``.
+    public func approve(request: String, code: String, origin: String) async throws(SignInError) {
+        guard origin == server.origin else { throw .configuration("the page is not one of \(audience)") }
+        try Self.check(request: request, code: code)
+        try await usingKey { signer in
+            let signed = try await self.answer(
+                .signIn, Details.WebSignIn(web: request, code: code, origin: origin), signer,
+                Prompt(reason: PromptText.signIn(self.audience, code: code)))
+            try await self.transport.tell("/v1/web/requests/approve", signed)
+        }
+    }
+
+    /// Tells the server that the owner does not want a page's request. Asks for nobody.
+    ///
+    /// - Throws: ``SignInError``.
+    public func deny(request: String, code: String) async throws(SignInError) {
+        try Self.check(request: request, code: code)
+        try await transport.tell("/v1/web/requests/deny", Body.WebDenial(request: request, code: code))
+    }
+
+    /// Replaces the key by a new one. Asks the owner; no password is needed.
+    ///
+    /// - Throws: ``SignInError``; if the answer was lost the server may have either key, and where it refuses the kept one the device
+    ///   has to be registered again.
+    public func rotate() async throws(SignInError) {
+        try await usingKey { signer in
+            let key = try await self.made(self.audience)
+            do {
+                try await self.rotate(from: signer, to: key)
+            } catch {
+                try? await self.keychain.deleteKey(tag: key.tag)
+                throw error
+            }
+            try? await self.keychain.deleteKeys(self.audience, except: key.tag)
+        }
+    }
+
+    private func rotate(from signer: Signer, to key: NewKey) async throws {
+        // One question for both signatures: the two keys ask for the same fingers.
+        let prompt = Prompt(reason: PromptText.rotate(audience))
+        var request = try await answer(
+            .rotate, Details.Rotate(publicKey: key.publicKey.pemRepresentation), signer, prompt)
+        guard let message = Data(base64URL: request.message) else { throw SignInError.badAnswer("no message") }
+        request.newSignature = try await sign(message, tag: key.tag, prompt).base64URL
+        // The new key goes on from the number that the server has seen with its first message.
+        try await keychain.startCounter(tag: key.tag, at: try SignedMessage(bytes: message).counter)
+        let rotated = try await transport.call("/v1/keys/rotate", request, returning: Body.KeyID.self)
+        guard rotated.keyID == key.id.base64URL, let old = try await keychain.record(audience) else {
+            throw SignInError.badAnswer("it has another key")
+        }
+        try await keychain.store(
+            RegisteredServer(
+                server: old.server, audience: old.audience, application: old.application, account: old.account,
+                deviceName: old.deviceName, keyID: key.id, userHandle: old.userHandle, keyTag: key.tag))
+    }
+
+    /// Revokes a key of the account: another device's that was lost, or this one's, which is then deleted here too. Asks the owner.
+    ///
+    /// - Parameter keyID: As in the list of devices.
+    /// - Throws: ``SignInError``.
+    public func revoke(_ keyID: String) async throws(SignInError) {
+        guard Data(base64URL: keyID)?.count == 32 else { throw .configuration("a key id has 43 letters and digits") }
+        try await usingKey { signer in
+            let request = try await self.answer(
+                .revoke, Details.Revoke(keyID: keyID), signer,
+                Prompt(reason: PromptText.revoke(self.audience, keyID: keyID)))
+            try await self.transport.tell("/v1/keys/revoke", request)
+            if keyID == signer.keyID.base64URL { try await self.keychain.forget(self.audience) }
+        }
+    }
+
+    // MARK: inside
+
+    /// Which key signs, for whom.
+    private struct Signer: Sendable {
+        var keyID: Data
+        var userHandle: Data
+        var tag: String
+    }
+
+    private struct Empty: Encodable {}
+
+    /// Does something with the key, after what came before. Where the key turns out to be lost, deletes it and says so, every time the same
+    /// until there is a new one (NP-31).
+    private func usingKey<Result: Sendable>(
+        _ body: @escaping @Sendable (Signer) async throws -> Result
+    ) async throws(SignInError) -> Result {
+        let task = try inOrder {
+            guard let record = try await self.keychain.record(self.audience) else { throw SignInError.notRegistered }
+            if let reason = record.registrationNeeded { throw SignInError.registrationNeeded(reason) }
+            guard record.server == self.server.url, record.application == self.application else {
+                throw SignInError.configuration("this device registered \(self.audience) with another address or app")
+            }
+            do {
+                return try await body(Signer(keyID: record.keyID, userHandle: record.userHandle, tag: record.keyTag))
+            } catch KeyUseFailure.invalidated {
+                try await self.keychain.invalidate(record, .invalidated)
+                throw SignInError.registrationNeeded(.invalidated)
+            } catch KeyUseFailure.missing {
+                try await self.keychain.invalidate(record, .keyMissing)
+                throw SignInError.registrationNeeded(.keyMissing)
+            } catch SignInError.refused {
+                // Deletes nothing: it may be a wrong address or a server that was set up anew, and the answer does not say.
+                throw SignInError.refused(clockDifference: await self.clock.difference)
+            }
+        }
+        return try await Self.value(of: task)
+    }
+
+    /// Begins `body` once every earlier one is done.
+    private func inOrder<Result: Sendable>(
+        _ body: @escaping @Sendable () async throws -> Result
+    ) throws(SignInError) -> Task<Result, any Error> {
+        guard waitingCalls < Self.maximumWaitingCalls else { throw .busy }
+        waitingCalls += 1
+        let previous = last
+        let task = Task {
+            defer { waitingCalls -= 1 }
+            await previous?.value
+            try Task.checkCancellation()
+            return try await body()
+        }
+        last = Task { _ = try? await task.value }
+        return task
+    }
+
+    /// The task's result; cancelling the caller cancels it.
+    private static func value<Result: Sendable>(
+        of task: Task<Result, any Error>
+    ) async throws(SignInError) -> Result {
+        do {
+            return try await withTaskCancellationHandler { try await task.value } onCancel: { task.cancel() }
+        } catch {
+            throw failure(error)
+        }
+    }
+
+    private static func failure(_ error: any Error) -> SignInError {
+        switch error {
+        case KeyUseFailure.other(let known): known
+        // A new key that cannot be used at once: the fingers changed meanwhile.
+        case KeyUseFailure.invalidated: .registrationNeeded(.invalidated)
+        case KeyUseFailure.missing: .registrationNeeded(.keyMissing)
+        default: SignInError(caught: error)
+        }
+    }
+
+    private func made(_ audience: String) async throws -> NewKey { try await keychain.makeKey(audience) }
+
+    /// Gets a challenge for the key and answers it.
+    private func answer(
+        _ purpose: Purpose, _ details: some Encodable & Sendable, _ signer: Signer, _ prompt: Prompt
+    ) async throws -> SignedRequest {
+        let asked = ContinuousClock.now
+        let answer = try await transport.call(
+            "/v1/challenges", Body.ChallengeRequest(keyID: signer.keyID.base64URL, purpose: purpose),
+            returning: Body.Challenge.self)
+        clock.heard(answer.serverTime)
+        return try await signed(
+            purpose, details, answer.challenge, until: asked + .seconds(answer.expiresIn), by: signer, prompt)
+    }
+
+    private func signed(
+        _ purpose: Purpose, _ details: some Encodable & Sendable, _ challenge: String,
+        until expires: ContinuousClock.Instant, by signer: Signer, _ prompt: Prompt
+    ) async throws -> SignedRequest {
+        let details = try HTTPTransport.encoded(details)
+        var generator = SystemRandomNumberGenerator()
+        let nonce = Data((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+        let message = SignedMessage(
+            purpose: purpose, audience: audience, application: application, keyID: signer.keyID,
+            userHandle: signer.userHandle, challenge: try Self.bytes(challenge, 32), clientNonce: nonce,
+            counter: try await keychain.nextCounter(tag: signer.tag), issuedAt: UInt64(max(0, ServerClock.local)),
+            detailsHash: Data(SHA256.hash(data: details))
+        ).bytes
+        let signature = try await sign(message, tag: signer.tag, prompt)
+        guard ContinuousClock.now < expires else {
+            throw SignInError.notAvailable("the owner took longer than the server waits; try again")
+        }
+        return SignedRequest(message: message, signature: signature, details: details)
+    }
+
+    private func sign(_ message: Data, tag: String, _ prompt: Prompt) async throws -> Data {
+        try await withTaskCancellationHandler {
+            try await keychain.sign(message, tag: tag, prompt: prompt)
+        } onCancel: {
+            prompt.cancel()
+        }
+    }
+
+    private static func bytes(_ text: String, _ count: Int) throws(SignInError) -> Data {
+        guard let bytes = Data(base64URL: text), bytes.count == count else {
+            throw .badAnswer("\(count) bytes of it are none")
+        }
+        return bytes
+    }
+
+    private static func check(request: String, code: String) throws(SignInError) {
+        guard (1...128).contains(request.utf8.count), request.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw .configuration("the page's request is none")
+        }
+        let digits = code.split(separator: " ", omittingEmptySubsequences: false)
+        guard digits.count == 2,
+            digits.allSatisfy({ $0.utf8.count == 3 && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } })
+        else { throw .configuration("the page's code has to be six digits, as in 417 936") }
+    }
+}

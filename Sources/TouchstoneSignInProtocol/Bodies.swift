@@ -3,10 +3,13 @@ public enum Body {
     public struct Password: Codable, Sendable {
         public var name: String
         public var password: String
+        /// What else the server asks for, a one-time code for example (NP-20).
+        public var secondFactor: String?
 
-        public init(name: String, password: String) {
+        public init(name: String, password: String, secondFactor: String? = nil) {
             self.name = name
             self.password = password
+            self.secondFactor = secondFactor
         }
     }
 

@@ -7,11 +7,14 @@ public enum Details {
         public var deviceID: String
         /// What the owner calls the device, at most 64 characters.
         public var deviceName: String
+        /// Proof of where the key lives, in a form that this server knows, base64url (NP-21).
+        public var attestation: String?
 
-        public init(publicKey: String, deviceID: String, deviceName: String) {
+        public init(publicKey: String, deviceID: String, deviceName: String, attestation: String? = nil) {
             self.publicKey = publicKey
             self.deviceID = deviceID
             self.deviceName = deviceName
+            self.attestation = attestation
         }
     }
 

@@ -23,16 +23,7 @@ final class SQLiteDatabase: SQLDatabase {
     private let waiting = Mutex(0)
 
     init(path: String) throws {
-        // Before SQLite makes it, by the umask: its other files get the mode of this one.
-        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard file >= 0 else {
-            throw StoreError.unavailable("\(path) does not open: \(String(cString: strerror(errno)))")
-        }
-        defer { Glibc.close(file) }
-        guard fchmod(file, 0o600) == 0 else {
-            throw StoreError.unavailable("\(path) cannot be made private: \(String(cString: strerror(errno)))")
-        }
-
+        try Self.makePrivate(path)
         var configuration = Configuration()
         configuration.busyMode = .timeout(Self.busyTimeout)
         configuration.maximumReaderCount = Self.readers
@@ -60,6 +51,21 @@ final class SQLiteDatabase: SQLDatabase {
             }
         } catch let error as DatabaseError {
             throw SQLiteConnection.storeError(error)
+        }
+    }
+
+    /// Before SQLite makes it, by the umask: its other files get the mode of this one.
+    ///
+    /// And closed before SQLite opens it: closing any descriptor of a file ends this process's locks on it. Another process
+    /// that came and went would then take itself for the last one and delete the log that this one still writes to.
+    private static func makePrivate(_ path: String) throws {
+        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard file >= 0 else {
+            throw StoreError.unavailable("\(path) does not open: \(String(cString: strerror(errno)))")
+        }
+        defer { Glibc.close(file) }
+        guard fchmod(file, 0o600) == 0 else {
+            throw StoreError.unavailable("\(path) cannot be made private: \(String(cString: strerror(errno)))")
         }
     }
 

@@ -1,0 +1,63 @@
+import Crypto
+import Foundation
+import Hummingbird
+import TouchstoneSignInProtocol
+
+extension SignInServer {
+    /// `POST /v1/password-sessions`: the only route that takes a password (NP-01, NP-20).
+    func addPasswordSession(_ call: Call) async throws -> Response {
+        let body = try call.decode(Body.Password.self)
+        let limits = configuration.limits
+        try await limit(limits.addressPasswords, "password address", Data(call.address.utf8), .limitAddress)
+        let name = AccountName.normalized(body.name)
+        // The name's own text if it is none: what cannot exist costs and counts as what does not.
+        try await limit(limits.accountPasswords, "password", Data((name ?? body.name).utf8), .limitAccount)
+        var account: StoredAccount?
+        if let name { account = try await store.account(named: name) }
+        guard try await matches(body.password, account) else {
+            throw Failure.refused(account == nil ? .accountUnknown : .password)
+        }
+        guard let account else { throw Failure.refused(.accountUnknown) }
+        if let secondFactor {
+            let accepted = try await secondFactor.accepts(
+                body.secondFactor, account: account.name, userHandle: account.userHandle)
+            guard accepted else { throw Failure.refused(.secondFactor) }
+        }
+        let token = configuration.random(32)
+        let lifetime = configuration.lifetimes.passwordSession
+        do {
+            try await store.addPasswordSession(
+                hash: token.hashed, userHandle: account.userHandle, expiresAt: configuration.now + lifetime)
+        } catch StoreError.notActive {
+            throw Failure.refused(.accountUnknown)
+        }
+        return try .json(
+            Body.PasswordSession(
+                token: token.base64URL, userHandle: account.userHandle.base64URL, expiresIn: Int(lifetime)))
+    }
+
+    private func matches(_ password: String, _ account: StoredAccount?) async throws -> Bool {
+        do {
+            return try await passwords.verify(password, against: account?.passwordHash)
+        } catch PasswordError.busy {
+            throw Failure(answer: .unavailable, reason: .busy, retryAfter: 1)
+        }
+    }
+
+    /// The account and the session's hash by `Authorization: Bearer`.
+    func passwordSession(_ call: Call) async throws -> (userHandle: Data, hash: Data) {
+        guard let text = call.credentials("Bearer"), let token = Data(base64URL: text), token.count == 32 else {
+            throw Failure.refused(.noToken)
+        }
+        let hash = token.hashed
+        guard let userHandle = try await store.passwordSession(hash: hash, at: configuration.now) else {
+            throw Failure.refused(.passwordSession)
+        }
+        return (userHandle, hash)
+    }
+}
+
+extension Data {
+    /// As secrets are kept.
+    var hashed: Data { Data(SHA256.hash(data: self)) }
+}

@@ -1,0 +1,32 @@
+public import Foundation
+
+/// How often something may be asked for (NP-41), counted in the store for all processes together.
+public struct RateLimits: Sendable {
+    public struct Limit: Sendable {
+        public var count: Int
+        /// Seconds.
+        public var window: TimeInterval
+
+        public init(_ count: Int, per window: TimeInterval) {
+            self.count = count
+            self.window = window
+        }
+    }
+
+    /// Anything at all, from one address.
+    public var address = Limit(300, per: 60)
+    /// Password attempts from one address.
+    public var addressPasswords = Limit(20, per: 60)
+    /// Password attempts for one name, whoever makes them.
+    public var accountPasswords = Limit(20, per: 300)
+    /// Challenges for one key.
+    public var key = Limit(20, per: 60)
+    /// Challenges for all keys of one account.
+    public var account = Limit(60, per: 60)
+    /// Web requests, and answers to them, from one address.
+    public var addressWebRequests = Limit(60, per: 60)
+    /// Wrong codes and denials of one web request.
+    public var webRequest = Limit(5, per: 600)
+
+    public init() {}
+}

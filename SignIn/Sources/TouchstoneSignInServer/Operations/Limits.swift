@@ -1,0 +1,17 @@
+import Crypto
+import Foundation
+
+extension SignInServer {
+    /// - Throws: `tooManyRequests` if this was more than the limit allows.
+    func limit(_ limit: RateLimits.Limit, _ kind: String, _ subject: Data, _ reason: Reason) async throws {
+        let bucket = Data(SHA256.hash(data: Data("\(kind)\u{0}".utf8) + subject))
+        let now = configuration.now
+        guard try await store.count(bucket: bucket, window: limit.window, at: now) > limit.count else { return }
+        let rest = limit.window - now.timeIntervalSince1970.truncatingRemainder(dividingBy: limit.window)
+        throw Failure(answer: .tooManyRequests, reason: reason, retryAfter: max(1, Int(rest.rounded(.up))))
+    }
+
+    func limitAddress(_ call: Call) async throws {
+        try await limit(configuration.limits.address, "address", Data(call.address.utf8), .limitAddress)
+    }
+}

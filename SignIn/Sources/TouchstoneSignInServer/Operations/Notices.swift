@@ -1,0 +1,37 @@
+import Foundation
+public import Logging
+
+/// What an owner should hear of by a way that whoever did it does not control: mail, a message (NP-22).
+public enum SignInNotice: Sendable, Equatable {
+    /// A device was registered; `replaced` if it had a key before. All active devices by name.
+    case registered(device: String, replaced: Bool, devices: [String])
+    case rotated(device: String)
+    case revoked(device: String, RevocationReason)
+    case passwordChanged
+    /// A refresh token came twice: somebody has a copy of it. The session is ended.
+    case sessionCopied
+}
+
+/// Takes notices to the owners of accounts.
+public protocol SignInNotifier: Sendable {
+    /// Called once the thing is done; what it does may not undo it, and its time is the request's.
+    func notify(_ notice: SignInNotice, account: String) async
+}
+
+/// Says notices in the log alone: a deployment brings a notifier that reaches people.
+public struct LogNotifier: SignInNotifier {
+    let logger: Logger
+
+    public init(logger: Logger) { self.logger = logger }
+
+    public func notify(_ notice: SignInNotice, account: String) async {
+        logger.notice("the owner should know", metadata: ["account": "\(account)", "notice": "\(notice)"])
+    }
+}
+
+extension SignInServer {
+    func notify(_ notice: SignInNotice, userHandle: Data) async throws {
+        guard let account = try await store.account(userHandle: userHandle) else { return }
+        await notifier.notify(notice, account: account.name)
+    }
+}

@@ -1,0 +1,45 @@
+import ArgumentParser
+import Foundation
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import TouchstoneSignIn
+
+struct ApproveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "approve",
+        abstract: "Let pages in this machine's browser sign in with a finger.",
+        discussion: """
+            Serves this machine alone, until it is ended. A page of a server that this device is registered with may ask; the prompt shows the server's name and the code that the page shows, and the approval goes to the server's own address. A page of any other address is refused, and its address printed. Cancelling denies the page's request.
+            """)
+
+    @Option(help: "Where pages find it, on 127.0.0.1; 0 for any free port.") var port: UInt16 = 47813
+
+    func run() async throws {
+        let approver = Approver()
+        var log = Logger(label: "touchstone-login")
+        log.logLevel = .critical
+        let server = Application(
+            responder: approver,
+            // Whoever connects and says nothing takes the place of one who does.
+            server: .http1(configuration: .init(idleTimeout: .seconds(10))),
+            configuration: .init(
+                address: .hostname("127.0.0.1", port: Int(port)), reuseAddress: true,
+                availableConnectionsDelegate: MaximumAvailableConnections(Self.maximumConnections)),
+            onServerRunning: { channel in
+                guard let port = channel.localAddress?.port else { return }
+                approver.open(port: port)
+                StandardOutput.say("ready at http://127.0.0.1:\(port)/approve")
+            },
+            logger: log)
+        do {
+            try await server.run()
+        } catch let error as IOError where error.errnoCode == EADDRINUSE {
+            throw Failure(
+                status: .unavailable, message: "port \(port) is in use: is another 'touchstone-login approve' running?")
+        }
+    }
+
+    private static let maximumConnections = 16
+}

@@ -1,3 +1,0 @@
-import ArgumentParser
-import Hummingbird
-import TouchstoneSignIn

@@ -1,0 +1,16 @@
+import Hummingbird
+import HTTPTypes
+import TouchstoneSignInServer
+
+/// Answers what no route takes as the routes answer: `{"error": …}`.
+struct NotFound: RouterMiddleware {
+    func handle(
+        _ request: Request, context: ServeContext, next: (Request, ServeContext) async throws -> Response
+    ) async throws -> Response {
+        do {
+            return try await next(request, context)
+        } catch let error as HTTPError where error.status == .notFound {
+            return SignInServer.notFound
+        }
+    }
+}

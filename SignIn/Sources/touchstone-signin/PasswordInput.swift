@@ -1,0 +1,37 @@
+import Foundation
+import Glibc
+
+/// Reads a password from the terminal, without showing it and twice, or one line of standard input.
+enum PasswordInput {
+    static func read(for name: String) throws -> String {
+        guard isatty(STDIN_FILENO) == 1 else {
+            guard let line = readLine(), !line.isEmpty else {
+                throw ProgramFailure("there is no password on standard input.")
+            }
+            return line
+        }
+        let first = try ask("Password for \(name): ")
+        guard try ask("Once more: ") == first else { throw ProgramFailure("that was not the same; nothing was changed.") }
+        return first
+    }
+
+    private static func ask(_ prompt: String) throws -> String {
+        var before = termios()
+        guard tcgetattr(STDIN_FILENO, &before) == 0 else { throw ProgramFailure("the terminal cannot be read.") }
+        var silent = before
+        silent.c_lflag &= ~tcflag_t(ECHO)
+        FileHandle.standardError.write(Data(prompt.utf8))
+        // Ctrl-C and the like wait for the line's end, or they would leave a terminal that does not show what is typed.
+        var blocked = sigset_t()
+        var mask = sigset_t()
+        for number in [SIGINT, SIGTERM, SIGQUIT, SIGTSTP, SIGHUP] { sigaddset(&blocked, number) }
+        pthread_sigmask(SIG_BLOCK, &blocked, &mask)
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+        let line = readLine()
+        tcsetattr(STDIN_FILENO, TCSANOW, &before)
+        pthread_sigmask(SIG_SETMASK, &mask, nil)
+        FileHandle.standardError.write(Data("\n".utf8))
+        guard let line, !line.isEmpty else { throw ProgramFailure("a password has at least one character.") }
+        return line
+    }
+}

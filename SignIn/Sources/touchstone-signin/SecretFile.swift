@@ -1,0 +1,44 @@
+import Crypto
+import Foundation
+import Glibc
+
+/// 32 bytes that seal the keys of the access tokens in the database.
+enum SecretFile {
+    static let length = 32
+
+    /// - Parameter mayCreate: makes the file where there is none; not where several servers have to share it.
+    static func read(_ path: String, mayCreate: Bool) throws -> SymmetricKey {
+        if mayCreate { try create(path) }
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard file >= 0 else {
+            throw ProgramFailure(
+                "the secret file \(path) does not open: \(String(cString: strerror(errno))). Make one with "
+                    + "`(umask 077; head -c 32 /dev/urandom > \(path))`, the same on each server of this database.")
+        }
+        defer { close(file) }
+        var status = stat()
+        guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 == 0 else {
+            throw ProgramFailure("the secret file \(path) can be read by others: `chmod 600 \(path)`.")
+        }
+        var bytes = [UInt8](repeating: 0, count: length + 1)
+        guard Glibc.read(file, &bytes, length + 1) == length else {
+            throw ProgramFailure("the secret file \(path) has to have \(length) bytes, and has not.")
+        }
+        return SymmetricKey(data: bytes.prefix(length))
+    }
+
+    private static func create(_ path: String) throws {
+        let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard file >= 0 else {
+            guard errno != EEXIST else { return }
+            throw ProgramFailure("the secret file \(path) cannot be made: \(String(cString: strerror(errno)))")
+        }
+        defer { close(file) }
+        let key = SymmetricKey(size: .bits256)
+        let written = key.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
+        guard written == length, fsync(file) == 0 else {
+            unlink(path)
+            throw ProgramFailure("the secret file \(path) cannot be written: \(String(cString: strerror(errno)))")
+        }
+    }
+}

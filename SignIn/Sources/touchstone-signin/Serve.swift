@@ -1,0 +1,95 @@
+public import ArgumentParser
+import Foundation
+import Hummingbird
+import HummingbirdCore
+public import Logging
+import NIOCore
+import ServiceLifecycle
+import TouchstoneSignInServer
+import UnixSignals
+
+struct Serve: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Answer requests, until SIGTERM.",
+        discussion: """
+            Speaks plain HTTP: a proxy that ends TLS has to stand in front of it, and should pass neither /metrics nor \
+            /readyz to the outside. SIGTERM lets requests that run come to their end, for at most ten seconds.
+            """)
+
+    enum LogFormat: String, ExpressibleByArgument, CaseIterable { case text, json }
+
+    @OptionGroup var database: DatabaseOptions
+    @Option(help: "Where to listen.") var address = "127.0.0.1"
+    @Option(help: "0 takes a free one, and says which.") var port = 8480
+    @Option(
+        help: "The server's name as clients have it in their configuration: host name, with :port if it is not 443.")
+    var audience: String
+    @Option(
+        help: ArgumentHelp(
+            "Where the page is, as a browser writes it: https://signin.example.org. May be given again.",
+            discussion: "By default https:// and the audience; http:// if that is this machine."))
+    var origin: [String] = []
+    @Option(help: "An identifier of an app that may register and sign in. May be given again.")
+    var application: [String]
+    @Option(
+        help: "32 bytes that seal what the database has of the server's own keys. Made beside a SQLite database.")
+    var secretFile: String?
+    @Option(help: "text or json, to standard error.") var logFormat = LogFormat.text
+    @Option(help: "trace, debug, info, notice, warning, error or critical.") var logLevel = Logger.Level.info
+    @Flag(help: "A proxy that ends TLS stands in front: allows another address than this machine's own.")
+    var behindTLSProxy = false
+    @Option(
+        help: ArgumentHelp(
+            "An address of a proxy whose X-Forwarded-For is believed. May be given again.",
+            discussion: "Without it all who come through a proxy share one limit."))
+    var trustedProxy: [String] = []
+    @Option(help: "Requests from one address in a minute.") var limitPerAddress = RateLimits().address.count
+    @Option(help: "Challenges for one key in a minute.") var limitPerKey = RateLimits().key.count
+    @Option(help: "Challenges for one account in a minute.") var limitPerAccount = RateLimits().account.count
+    @Option(help: "Seconds that a challenge is good for, 1 to 300.") var challengeSeconds = Int(Lifetimes().challenge)
+    @Option(help: "Seconds that a page's code is good for, 1 to 600.") var webRequestSeconds = Int(Lifetimes().webRequest)
+    @Option(help: "Seconds that a key signs access tokens, at least 4; a quarter of it, an hour at most, it is shown before.")
+    var tokenKeySeconds = Int(Lifetimes().tokenKey)
+    @Option(help: "Connections at once; more wait.") var connections = 1024
+
+    func run() async throws {
+        let server = try await server()
+        let router = Router(context: ServeContext.self, options: .autoGenerateHeadEndpoints)
+        router.add(middleware: NotFound())
+        server.addRoutes(to: router)
+        let logger = logger
+        let port = port
+        let address = address
+        let http = HTTP1Channel.Configuration(
+            additionalChannelHandlers: [RequestDeadline(.seconds(15))], idleTimeout: .seconds(30),
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: 8192, maxHeaderListSize: 16384, maxHeaderFieldCount: 64))
+        let application = Application(
+            router: router, server: .http1(configuration: http),
+            configuration: .init(
+                address: .hostname(address, port: port), backlog: 512,
+                availableConnectionsDelegate: MaximumAvailableConnections(connections)),
+            services: [server.upkeep],
+            onServerRunning: { channel in
+                logger.notice("serving", metadata: ["address": "\(address)", "port": "\(channel.localAddress?.port ?? port)"])
+            },
+            logger: logger)
+        var services = ServiceGroupConfiguration(
+            services: [application], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        services.maximumGracefulShutdownDuration = .seconds(10)
+        try await ServiceGroup(configuration: services).run()
+        try await server.store.close()
+    }
+}
+
+struct ServeContext: RequestContext, RemoteAddressRequestContext {
+    var coreContext: CoreRequestContextStorage
+    let remoteAddress: SocketAddress?
+
+    init(source: ApplicationRequestContextSource) {
+        coreContext = .init(source: source)
+        remoteAddress = source.channel.remoteAddress
+    }
+}
+
+extension Logger.Level: @retroactive ExpressibleByArgument {}

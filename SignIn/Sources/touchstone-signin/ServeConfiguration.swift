@@ -1,0 +1,82 @@
+import ArgumentParser
+import Foundation
+import Logging
+import TouchstoneSignInServer
+
+extension Serve {
+    func validate() throws {
+        guard behindTLSProxy || ["127.0.0.1", "::1", "localhost"].contains(address) else {
+            throw ValidationError(
+                "passwords and tokens would go over the network in the clear: put a proxy that ends TLS in front, and say "
+                    + "so with --behind-tls-proxy.")
+        }
+        guard (1...255).contains(audience.utf8.count), !audience.contains("/") else {
+            throw ValidationError("an audience is a host name, with :port if it is not 443: signin.example.org")
+        }
+        guard (1...300).contains(challengeSeconds), (1...600).contains(webRequestSeconds), tokenKeySeconds >= 4 else {
+            throw ValidationError(
+                "--challenge-seconds is 1 to 300, --web-request-seconds 1 to 600, --token-key-seconds at least 4.")
+        }
+        for origin in origin {
+            guard let url = URL(string: origin), ["http", "https"].contains(url.scheme), url.host() != nil,
+                url.path().isEmpty, url.query() == nil
+            else { throw ValidationError("\(origin) is no origin; one is https://signin.example.org, with no slash at its end") }
+        }
+    }
+
+    func server() async throws -> SignInServer {
+        let store = try await database.open()
+        let logger = logger
+        let secret = try SecretFile.read(try secretPath, mayCreate: !database.isShared)
+        var configuration = SignInConfiguration(
+            audience: audience, origins: origin.isEmpty ? [defaultOrigin] : origin, applications: Set(application),
+            secret: secret)
+        configuration.trustedProxies = Set(trustedProxy)
+        configuration.lifetimes.challenge = TimeInterval(challengeSeconds)
+        configuration.lifetimes.webRequest = TimeInterval(webRequestSeconds)
+        configuration.lifetimes.tokenKey = TimeInterval(tokenKeySeconds)
+        configuration.lifetimes.tokenKeyOverlap = min(Lifetimes().tokenKeyOverlap, TimeInterval(tokenKeySeconds) / 4)
+        configuration.limits.address.count = limitPerAddress
+        configuration.limits.key.count = limitPerKey
+        configuration.limits.account.count = limitPerAccount
+        if behindTLSProxy, trustedProxy.isEmpty {
+            logger.warning("everybody behind the proxy shares one limit: --trusted-proxy tells them apart")
+        }
+        do {
+            return try await SignInServer(configuration: configuration, store: store, logger: logger)
+        } catch TokenKeyError.otherSecret {
+            throw ProgramFailure(
+                "the database's keys were sealed with another secret than \(try secretPath) has: give the file of the other "
+                    + "servers, or of before.")
+        } catch StoreError.unavailable(let reason) {
+            throw ProgramFailure("the database does not answer: \(reason)")
+        }
+    }
+
+    var logger: Logger {
+        let format = logFormat
+        var logger = Logger(label: "touchstone-signin") { label in
+            switch format {
+            case .json: JSONLog(label: label)
+            case .text: StreamLogHandler.standardError(label: label)
+            }
+        }
+        logger.logLevel = logLevel
+        return logger
+    }
+
+    private var secretPath: String {
+        get throws {
+            if let secretFile { return secretFile }
+            guard !database.isShared else {
+                throw ProgramFailure("servers that share a database share a secret: give its --secret-file.")
+            }
+            return database.database + ".secret"
+        }
+    }
+
+    private var defaultOrigin: String {
+        let host = audience.split(separator: ":").first.map(String.init) ?? audience
+        return (["127.0.0.1", "localhost"].contains(host) ? "http://" : "https://") + audience
+    }
+}

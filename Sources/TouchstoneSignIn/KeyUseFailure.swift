@@ -1,0 +1,62 @@
+import Foundation
+
+/// What it means for the key that its use failed: the one place where errors of the keychain and of LocalAuthentication are read.
+enum KeyUseFailure: Error, Equatable {
+    /// The key can never be used again (AC-52); only this deletes it.
+    case invalidated
+    /// There is no such key.
+    case missing
+    /// Anything else, which says nothing about the key (AC-53, EV-55).
+    case other(SignInError)
+
+    /// - Parameter error: Of `SecKeyCreateSignature` or `SecKeyCreateRandomKey`, with what is underneath.
+    init(_ error: NSError) {
+        var chain: [NSError] = []
+        var next: NSError? = error
+        while let current = next, chain.count < Self.maximumDepth {
+            chain.append(current)
+            next = current.userInfo[NSUnderlyingErrorKey] as? NSError
+        }
+        // Apple's keystore says so with CryptoTokenKit's -3, sometimes at the top, sometimes underneath -25293 or -50; Touchstone too.
+        if chain.contains(where: { $0.domain == "CryptoTokenKit" && $0.code == -3 }) {
+            self = .invalidated
+        } else if let authentication = chain.last(where: { $0.domain == "com.apple.LocalAuthentication" }) {
+            self = .other(Self.failure(authentication: authentication.code))
+        } else if chain.contains(where: { $0.domain == "CryptoTokenKit" && $0.code == -4 }) {
+            self = .other(.cancelled)
+        } else {
+            self.init(status: Int32(truncatingIfNeeded: error.code))
+        }
+    }
+
+    /// - Parameter status: An `OSStatus` that comes with nothing more.
+    init(status: Int32) {
+        switch status {
+        case -25300: self = .missing
+        case -128: self = .other(.cancelled)
+        case -25308: self = .other(.notAvailable(Self.nobodyToAsk))
+        case -25291: self = .other(.notAvailable("the device is off or not there: see what 'touchstone doctor' says"))
+        case -25293:
+            self = .other(.notAvailable("the owner's proof was not had: a passcode has to be set and a finger enrolled"))
+        default: self = .other(.keychain(status))
+        }
+    }
+
+    /// - Parameter code: Of an `LAError`.
+    static func failure(authentication code: Int) -> SignInError {
+        switch code {
+        case -1: .notRecognised
+        // user, fallback, system, app, an invalidated context
+        case -2, -3, -4, -9, -10: .cancelled
+        case -8: .lockedOut
+        case -5: .notAvailable("no passcode is set on this device: set one, and enrol a finger or a face")
+        case -6: .notAvailable("there is no sensor for fingers or faces, or it does not work")
+        case -7: .notAvailable("no finger or face is enrolled on this device")
+        case -1004: .notAvailable(nobodyToAsk)
+        default: .notAvailable("the device cannot ask its owner now (\(code))")
+        }
+    }
+
+    private static let nobodyToAsk = "nobody can be asked now: unlock the device, and have its prompts shown"
+    private static let maximumDepth = 4
+}

@@ -1,0 +1,21 @@
+import TouchstoneSignInProtocol
+
+/// Something that the server wants confirmed by the owner's finger.
+@available(macOS 14, iOS 17, *)
+public struct Transaction: Sendable {
+    public let id: String
+    /// What the prompt shows and what is signed.
+    public let text: String
+    let challenge: String
+    let serverTime: Int
+    /// From then on the challenge is void.
+    let expires: ContinuousClock.Instant
+
+    init(_ answer: Body.Transaction, expires: ContinuousClock.Instant) {
+        id = answer.transaction
+        text = answer.text
+        challenge = answer.challenge
+        serverTime = answer.serverTime
+        self.expires = expires
+    }
+}
