@@ -86,7 +86,9 @@ let package = Package(
                 .product(name: "TouchstoneTesting", package: "touchstone"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
+            exclude: ["Storage/Fixtures"],
             swiftSettings: strict),
     ]
 )
