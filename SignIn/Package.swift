@@ -57,7 +57,7 @@ let package = Package(
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
-            resources: [.embedInCode("Operations/openapi.json")],
+            resources: [.embedInCode("Operations/openapi.json"), .embedInCode("Page")],
             swiftSettings: strict),
         .executableTarget(
             name: "touchstone-signin",
@@ -80,6 +80,8 @@ let package = Package(
             name: "TouchstoneSignInServerTests",
             dependencies: [
                 "TouchstoneSignInServer", signInProtocol, hummingbird, log, crypto,
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "TouchstoneSignIn", package: "touchstone"),
                 .product(name: "TouchstoneTesting", package: "touchstone"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),

@@ -38,6 +38,7 @@ public final class SignInServer: Sendable {
     ) async throws {
         self.configuration = configuration
         metrics = SignInMetrics()
+        let store = MeasuredStore(store: store, metrics: metrics)
         self.store = store
         self.notifier = notifier ?? LogNotifier(logger: logger)
         self.secondFactor = secondFactor
