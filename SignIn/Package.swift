@@ -72,7 +72,6 @@ let package = Package(
             dependencies: [
                 .product(name: "TouchstoneSignIn", package: "touchstone"), signInProtocol, hummingbird, log, arguments,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: strict),
@@ -94,11 +93,14 @@ let package = Package(
                 "TouchstoneSignInServer", signInProtocol, hummingbird, log, crypto,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "TouchstoneSignIn", package: "touchstone"),
                 .product(name: "TouchstoneTesting", package: "touchstone"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
+            exclude: ["Storage/Fixtures"],
             swiftSettings: strict),
     ]
 )

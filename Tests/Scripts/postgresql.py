@@ -1,4 +1,4 @@
-"""A throw-away PostgreSQL for the tests, on a free port of 127.0.0.1; no test itself."""
+"""A throw-away PostgreSQL for the tests, on a Unix socket in a directory of its own; no test itself."""
 
 import secrets
 import subprocess
@@ -10,12 +10,6 @@ if not PROGRAMS_OF_POSTGRESQL:
     sys.exit("PostgreSQL is not there: run script/install-packages signin")
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 class PostgreSQL:
     """A cluster of its own, removed at the end of `with`. `new_database` makes a database in it."""
 
@@ -24,7 +18,7 @@ class PostgreSQL:
     def __init__(self, *settings):
         """settings: such as "fsync=off", which is right where only programs are killed, not the machine."""
         self.settings = settings
-        self.port, self.password = free_port(), secrets.token_hex(16)
+        self.password = secrets.token_hex(16)
         self.databases = 0
 
     def __enter__(self):
@@ -54,7 +48,7 @@ class PostgreSQL:
 
     def start(self):
         options = [
-            "listen_addresses=127.0.0.1", f"port={self.port}", f"unix_socket_directories={self.work}",
+            "listen_addresses=''", f"unix_socket_directories={self.work}",
             "max_connections=50", *self.settings]
         self.run(
             "pg_ctl", "-D", self.work / "data", "-o", " ".join(f"-c {option}" for option in options),
@@ -68,8 +62,8 @@ class PostgreSQL:
         """Another, empty database, as `touchstone-signin` is told of it; its password is in `environment`."""
         self.databases += 1
         name = f"signin{self.databases}"
-        self.run("createdb", "-h", self.work, "-p", self.port, "-U", self.USER, name)
-        return f"postgresql:host=127.0.0.1 port={self.port} user={self.USER} dbname={name}"
+        self.run("createdb", "-h", self.work, "-U", self.USER, name)
+        return f"postgresql:host={self.work} user={self.USER} dbname={name}"
 
     @property
     def environment(self):

@@ -184,7 +184,7 @@ class User(Client):
         key = key or self.key
         bearer = bearer or self.password_session()
         challenge = expect(self.post("/v1/registrations/challenge", {}, bearer), 200).json["challenge"]
-        details = {"publicKey": pem or key.pem, "deviceID": b64(self.device), "deviceName": "Test"}
+        details = {"publicKey": key.pem if pem is None else pem, "deviceID": b64(self.device), "deviceName": "Test"}
         request = self.signed("register", details, challenge, key=key, signer=signer, **fields)
         return self.post("/v1/registrations", request, bearer)
 
@@ -192,11 +192,11 @@ class User(Client):
         answer = expect(self.post("/v1/challenges", {"keyID": b64((key or self.key).id), "purpose": purpose}, to=to), 200)
         return answer.json["challenge"]
 
-    def message(self, purpose, details, challenge, key=None, **fields):
+    def message(self, what, details, challenge, key=None, **fields):
         key = key or self.key
         fields = {
-            "purpose": purpose, "audience": self.server.audience, "application": APPLICATION, "key_id": key.id,
-            "user_handle": self.user_handle, "challenge": unb64(challenge), "client_nonce": secrets.token_bytes(32),
+            "purpose": what, "audience": self.server.audience, "application": APPLICATION, "key_id": key.id,
+            "user_handle": self.user_handle, "challenge": challenge if isinstance(challenge, bytes) else unb64(challenge), "client_nonce": secrets.token_bytes(32),
             "issued_at": int(time.time()), "details_hash": hashlib.sha256(details).digest(), **fields}
         # A counter is spent only where the test gives none.
         fields.setdefault("counter", None)
@@ -204,10 +204,10 @@ class User(Client):
             fields["counter"] = key.next()
         return Message(**fields)
 
-    def signed(self, purpose, details, challenge, key=None, signer=None, signature=None, new_key=None, **fields):
-        """A signed request; signature: the bytes, or what makes them of the message's."""
+    def signed(self, what, details, challenge, key=None, signer=None, signature=None, new_key=None, **fields):
+        """A signed request for a purpose; signature: the bytes, or what makes them of the message's."""
         details = details if isinstance(details, bytes) else json.dumps(details).encode()
-        message = self.message(purpose, details, challenge, key, **fields).bytes
+        message = self.message(what, details, challenge, key, **fields).bytes
         if callable(signature):
             signature = signature(message)
         request = {
@@ -219,7 +219,7 @@ class User(Client):
 
     def sign_in_request(self, challenge=None, session_key=None, **fields):
         session_key = session_key or Key()
-        challenge = challenge or self.challenge()
+        challenge = self.challenge() if challenge is None else challenge
         return self.signed("sign-in", {"sessionKey": session_key.thumbprint}, challenge, **fields)
 
     def sign_in(self, to=None):

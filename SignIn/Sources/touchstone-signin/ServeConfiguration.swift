@@ -13,6 +13,10 @@ extension Serve {
         guard (1...255).contains(audience.utf8.count), !audience.contains("/") else {
             throw ValidationError("an audience is a host name, with :port if it is not 443: signin.example.org")
         }
+        guard (1...300).contains(challengeSeconds), (1...600).contains(webRequestSeconds), tokenKeySeconds >= 4 else {
+            throw ValidationError(
+                "--challenge-seconds is 1 to 300, --web-request-seconds 1 to 600, --token-key-seconds at least 4.")
+        }
         for origin in origin {
             guard let url = URL(string: origin), ["http", "https"].contains(url.scheme), url.host() != nil,
                 url.path().isEmpty, url.query() == nil
@@ -28,6 +32,10 @@ extension Serve {
             audience: audience, origins: origin.isEmpty ? [defaultOrigin] : origin, applications: Set(application),
             secret: secret)
         configuration.trustedProxies = Set(trustedProxy)
+        configuration.lifetimes.challenge = TimeInterval(challengeSeconds)
+        configuration.lifetimes.webRequest = TimeInterval(webRequestSeconds)
+        configuration.lifetimes.tokenKey = TimeInterval(tokenKeySeconds)
+        configuration.lifetimes.tokenKeyOverlap = min(Lifetimes().tokenKeyOverlap, TimeInterval(tokenKeySeconds) / 4)
         configuration.limits.address.count = limitPerAddress
         configuration.limits.key.count = limitPerKey
         configuration.limits.account.count = limitPerAccount

@@ -16,7 +16,7 @@ public struct SignInAdministration: Sendable {
         self.store = store
         self.clock = clock
         self.random = random
-        passwords = try PasswordHasher(random: random)
+        passwords = try PasswordHasher()
     }
 
     /// - Parameter name: as its owner types it; kept as ``AccountName`` compares it.

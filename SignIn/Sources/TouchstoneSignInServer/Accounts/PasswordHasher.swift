@@ -12,12 +12,16 @@ struct PasswordHasher: Sendable {
     static let maximumLength = 1024
 
     private let turnstile = Turnstile(running: running, waiting: waiting)
-    /// What the password of an unknown name is compared with, so that it takes as long as a known one's.
-    private let dummy: String
+    /// What the password of an unknown name is compared with, so that it takes as long as a known one's. Of a text that is
+    /// forgotten, once a process.
+    private static let dummy = Result {
+        try hash(Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64EncodedString())
+    }
 
-    init(random: @Sendable (Int) -> Data) throws {
+    /// - Throws: ``PasswordError/libsodium``.
+    init() throws {
         guard sodium_init() >= 0 else { throw PasswordError.libsodium }
-        dummy = try Self.hash(random(32).base64EncodedString())
+        _ = try Self.dummy.get()
     }
 
     /// A new hash, in libsodium's text form.
@@ -32,7 +36,7 @@ struct PasswordHasher: Sendable {
     ///
     /// - Throws: ``PasswordError/busy``.
     func verify(_ password: String, against hash: String?) async throws -> Bool {
-        let matches = try await run { [dummy] in Self.matches(password, hash ?? dummy) }
+        let matches = try await run { Self.matches(password, try hash ?? Self.dummy.get()) }
         return matches && hash != nil
     }
 

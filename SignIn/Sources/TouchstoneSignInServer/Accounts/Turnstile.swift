@@ -9,6 +9,8 @@ actor Turnstile {
         maximumWaiting = waiting
     }
 
+    var waiting: Int { queue.count }
+
     /// False if too many wait. Whoever gets true calls ``leave()`` once.
     func enter() async -> Bool {
         if free > 0 {

@@ -44,7 +44,7 @@ public final class SignInServer: Sendable {
         self.secondFactor = secondFactor
         self.attestation = attestation
         self.logger = logger
-        passwords = try PasswordHasher(random: configuration.random)
+        passwords = try PasswordHasher()
         tokenKeys = TokenKeys(configuration: configuration, store: store)
         _ = try await tokenKeys.signing()
     }

@@ -1,0 +1,138 @@
+import Foundation
+import Testing
+import TouchstoneSignInProtocol
+
+@testable import TouchstoneSignInServer
+
+@Suite struct PasswordSessionTests {
+    @Test(arguments: ["anna", "ANNA", " Anna ", "ａｎｎａ"])
+    func np20_passwordOpensASession(_ name: String) async throws {
+        try await TestServer.with { server async throws in
+            let answer = try await server.post(
+                "/v1/password-sessions", Body.Password(name: name, password: TestServer.password))
+            let session = try answer.decode(Body.PasswordSession.self)
+            #expect(session.userHandle == server.userHandle.base64URL)
+            #expect(session.expiresIn == 300)
+            let headers = ["Authorization": "Bearer \(session.token)"]
+            #expect(try await server.get("/v1/devices", headers: headers).status == 200)
+            server.clock.advance(by: 300)
+            #expect(try await server.get("/v1/devices", headers: headers).isRefusal)
+        }
+    }
+
+    /// No account enumeration: to the byte.
+    @Test func np41_unknownNameAndWrongPasswordHaveOneAnswer() async throws {
+        try await TestServer.with { server async throws in
+            let wrong = try await server.post("/v1/password-sessions", Body.Password(name: "anna", password: "x"))
+            #expect(server.log.reason == .password)
+            let unknown = try await server.post("/v1/password-sessions", Body.Password(name: "otto", password: "x"))
+            #expect(server.log.reason == .accountUnknown)
+            let noName = try await server.post("/v1/password-sessions", Body.Password(name: "\u{0}", password: "x"))
+            let empty = try await server.post("/v1/password-sessions", Body.Password(name: "anna", password: ""))
+            #expect(wrong.isRefusal)
+            #expect([unknown, noName, empty].allSatisfy { $0 == wrong })
+        }
+    }
+
+    /// An Argon2id for each: no name is told by how long its refusal takes.
+    @Test func np41_unknownNameTakesAsLong() async throws {
+        try await TestServer.with { server async throws in
+            func time(_ name: String) async throws -> Duration {
+                try await ContinuousClock().measure {
+                    _ = try await server.post("/v1/password-sessions", Body.Password(name: name, password: "x"))
+                }
+            }
+            _ = try await time("otto")
+            var known: [Duration] = []
+            var unknown: [Duration] = []
+            for _ in 0..<5 {
+                known.append(try await time("anna"))
+                unknown.append(try await time("otto"))
+            }
+            // The least of each is what the work takes: without its Argon2id it would be a hundredth.
+            #expect(unknown.min()! > known.min()! / 2)
+            #expect(known.min()! > unknown.min()! / 2)
+        }
+    }
+
+    @Test func np42_passwordsAndTokensAreNotInTheLog() async throws {
+        try await TestServer.with { server async throws in
+            _ = try await server.post(
+                "/v1/password-sessions", Body.Password(name: "anna", password: "wrong-password-9153"))
+            let session = try await server.passwordSession()
+            _ = try await server.post("/v1/registrations/challenge", headers: session)
+            let device = try await server.device()
+            let challenge = try await server.challenge(for: .signIn, keyID: device.keyID)
+            let details = Details.SignIn(sessionKey: TestSessionKey().thumbprint)
+            let answer = try await server.post("/v1/sessions", device.sign(.signIn, challenge, details))
+            let tokens = try answer.decode(Body.Session.self)
+            let log = server.log.text
+            #expect(log.contains("signed in"))
+            for secret in [
+                "wrong-password-9153", TestServer.password, String(session["Authorization"]!.dropFirst(7)),
+                challenge.base64URL, tokens.accessToken, tokens.refreshToken, device.keyID.base64URL,
+            ] { #expect(!log.contains(secret)) }
+        }
+    }
+
+    @Test func np41_guessesAreLimitedForANameThatNobodyHasToo() async throws {
+        try await TestServer.with(change: { $0.limits.accountPasswords = .init(3, per: 300) }) { server async throws in
+            for name in ["anna", "otto"] {
+                for _ in 0..<3 {
+                    let body = Body.Password(name: name, password: "x")
+                    #expect(try await server.post("/v1/password-sessions", body).isRefusal)
+                }
+                // The right password is not looked at any more either.
+                let body = Body.Password(name: name, password: TestServer.password)
+                let answer = try await server.post("/v1/password-sessions", body)
+                #expect(answer.status == 429)
+                #expect(answer.retryAfter == "300")
+            }
+            server.clock.advance(by: 300)
+            #expect(try await server.passwordSession().isEmpty == false)
+        }
+    }
+
+    struct Code: SecondFactor {
+        func accepts(_ answer: String?, account: String, userHandle: Data) async throws -> Bool {
+            answer == "123456" && account == "anna"
+        }
+    }
+
+    @Test(arguments: [("123456", 200), ("000000", 401), (nil, 401)])
+    func np20_secondFactorIsAskedFor(_ code: String?, _ status: Int) async throws {
+        try await TestServer.with(secondFactor: Code()) { server async throws in
+            let body = Body.Password(name: "anna", password: TestServer.password, secondFactor: code)
+            let answer = try await server.post("/v1/password-sessions", body)
+            #expect(answer.status == status)
+            #expect(status == 200 || (answer.isRefusal && server.log.reason == .secondFactor))
+        }
+    }
+
+    @Test func np30_newPasswordRevokesEveryDeviceAndSession() async throws {
+        try await TestServer.with { server async throws in
+            let device = try await server.device()
+            let key = TestSessionKey()
+            let token = try await server.signIn(device, key).decode(Body.Session.self).accessToken
+            let session = try await server.passwordSession()
+            try await server.administration.setPassword("another", of: "Anna")
+            let request = Body.ChallengeRequest(keyID: device.keyID.base64URL, purpose: .signIn)
+            #expect(try await server.post("/v1/challenges", request).isRefusal)
+            let headers = try key.headers("GET", "/v1/devices", token: token)
+            #expect(try await server.get("/v1/devices", headers: headers).isRefusal)
+            #expect(try await server.get("/v1/devices", headers: session).isRefusal)
+        }
+    }
+
+    @Test func turnstileTurnsAwayWhoeverIsTooMany() async throws {
+        let turnstile = Turnstile(running: 1, waiting: 1)
+        #expect(await turnstile.enter())
+        async let second = turnstile.enter()
+        while await turnstile.waiting == 0 { await Task.yield() }
+        #expect(await turnstile.enter() == false)
+        await turnstile.leave()
+        #expect(await second)
+        await turnstile.leave()
+        #expect(await turnstile.enter())
+    }
+}
