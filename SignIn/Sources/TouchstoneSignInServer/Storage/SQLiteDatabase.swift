@@ -67,11 +67,12 @@ final class SQLiteDatabase: SQLDatabase {
         guard errno == EEXIST else {
             throw StoreError.unavailable("\(path) does not open: \(String(cString: strerror(errno)))")
         }
-        var status = stat()
-        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+        // Not stat, whose members belong to another module from build to build.
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        guard attributes?[.type] as? FileAttributeType == .typeRegular else {
             throw StoreError.unavailable("\(path) is no file")
         }
-        guard status.st_mode & 0o777 == 0o600 || chmod(path, 0o600) == 0 else {
+        guard (attributes?[.posixPermissions] as? NSNumber)?.intValue == 0o600 || chmod(path, 0o600) == 0 else {
             throw StoreError.unavailable("\(path) cannot be made private: \(String(cString: strerror(errno)))")
         }
     }
