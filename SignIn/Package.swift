@@ -75,6 +75,18 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: strict),
+        // the client with the real server, in one process
+        .testTarget(
+            name: "SignInClientTests",
+            dependencies: [
+                "TouchstoneSignInServer", signInProtocol, hummingbird, log, crypto,
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "TouchstoneSignIn", package: "touchstone"),
+                .product(name: "TouchstoneTesting", package: "touchstone"),
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "TouchstoneSignInServerTests",
             dependencies: [
