@@ -67,12 +67,11 @@ final class SQLiteDatabase: SQLDatabase {
         guard errno == EEXIST else {
             throw StoreError.unavailable("\(path) does not open: \(String(cString: strerror(errno)))")
         }
-        // Not stat, whose members belong to another module from build to build.
-        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
-        guard attributes?[.type] as? FileAttributeType == .typeRegular else {
-            throw StoreError.unavailable("\(path) is no file")
-        }
-        guard (attributes?[.posixPermissions] as? NSNumber)?.intValue == 0o600 || chmod(path, 0o600) == 0 else {
+        // Of a link itself, not of what it points to.
+        guard let found = try? FileManager.default.attributesOfItem(atPath: path),
+            found[.type] as? FileAttributeType == .typeRegular
+        else { throw StoreError.unavailable("\(path) is no file") }
+        guard found[.posixPermissions] as? Int == 0o600 || chmod(path, 0o600) == 0 else {
             throw StoreError.unavailable("\(path) cannot be made private: \(String(cString: strerror(errno)))")
         }
     }
