@@ -1,5 +1,5 @@
-import HTTPTypes
 import Hummingbird
+import HTTPTypes
 import TouchstoneSignInServer
 
 /// Answers what no route takes as the routes answer: `{"error": …}`.

@@ -11,9 +11,7 @@ enum PasswordInput {
             return line
         }
         let first = try ask("Password for \(name): ")
-        guard try ask("Once more: ") == first else {
-            throw ProgramFailure("that was not the same; nothing was changed.")
-        }
+        guard try ask("Once more: ") == first else { throw ProgramFailure("that was not the same; nothing was changed.") }
         return first
     }
 
