@@ -82,7 +82,7 @@ import TouchstoneSignInProtocol
                 try await server.signIn(device) { $0.audience = "other" },
                 try await server.signIn(device) { $0.keyID = Data(count: 32) },
                 try await server.signIn(device) { $0.counter = 0 },
-                try await server.get("/v1/devices"), try await server.get("/v1/web/session"),
+                try await server.get("/v1/devices"), try await server.get("/v1/web/requests/state"),
                 try await server.post("/v1/password-sessions", Body.Password(name: "x", password: "y")),
             ]
             #expect(answers.allSatisfy { $0 == answers[0] && $0.isRefusal })
