@@ -12,7 +12,8 @@ enum PromptText {
             throw .configuration("the text has to have 1 to \(maximumLength) characters")
         }
         guard text.unicodeScalars.allSatisfy(isShown) else {
-            throw .configuration("the text has characters that do not show: it is one line of letters, digits and signs")
+            throw .configuration(
+                "the text has characters that do not show: it is one line of letters, digits and signs")
         }
     }
 

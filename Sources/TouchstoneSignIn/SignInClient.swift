@@ -38,7 +38,9 @@ public actor SignInClient {
         let address = try ServerAddress(server)
         let audience = audience ?? address.defaultAudience
         for (name, value) in [("audience", audience), ("application", application)] {
-            guard (1...255).contains(value.utf8.count) else { throw .configuration("the \(name) has to have 1 to 255 bytes") }
+            guard (1...255).contains(value.utf8.count) else {
+                throw .configuration("the \(name) has to have 1 to 255 bytes")
+            }
             try PromptText.check(String(value.prefix(PromptText.maximumLength)))
         }
         self.server = address
@@ -335,7 +337,11 @@ public actor SignInClient {
         of task: Task<Result, any Error>
     ) async throws(SignInError) -> Result {
         do {
-            return try await withTaskCancellationHandler { try await task.value } onCancel: { task.cancel() }
+            return try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
+            }
         } catch {
             throw failure(error)
         }
