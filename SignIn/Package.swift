@@ -76,6 +76,9 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: strict),
+        // Measures servers, with software keys: Benchmarks/run. No product.
+        .executableTarget(
+            name: "signin-load", dependencies: [signInProtocol, crypto, arguments], swiftSettings: strict),
         .testTarget(
             name: "TouchstoneSignInServerTests",
             dependencies: [
