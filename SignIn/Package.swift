@@ -72,8 +72,19 @@ let package = Package(
             dependencies: [
                 .product(name: "TouchstoneSignIn", package: "touchstone"), signInProtocol, hummingbird, log, arguments,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict),
+        // the client with the real server, in one process
+        .testTarget(
+            name: "SignInClientTests",
+            dependencies: [
+                "TouchstoneSignInServer", signInProtocol, hummingbird, log, crypto,
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "TouchstoneSignIn", package: "touchstone"),
+                .product(name: "TouchstoneTesting", package: "touchstone"),
             ],
             swiftSettings: strict),
         // Measures servers, with software keys: Benchmarks/run. No product.
@@ -85,6 +96,7 @@ let package = Package(
                 "TouchstoneSignInServer", signInProtocol, hummingbird, log, crypto,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "TouchstoneSignIn", package: "touchstone"),
                 .product(name: "TouchstoneTesting", package: "touchstone"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),

@@ -56,13 +56,19 @@ public enum Body {
         public var registeredAt: Int
         public var lastUsedAt: Int?
         public var state: State
+        /// What an attestation proved of where the key lives; without one the server knows of no hardware (NP-21).
+        public var attestation: String?
 
-        public init(keyID: String, deviceName: String, registeredAt: Int, lastUsedAt: Int?, state: State) {
+        public init(
+            keyID: String, deviceName: String, registeredAt: Int, lastUsedAt: Int?, state: State,
+            attestation: String? = nil
+        ) {
             self.keyID = keyID
             self.deviceName = deviceName
             self.registeredAt = registeredAt
             self.lastUsedAt = lastUsedAt
             self.state = state
+            self.attestation = attestation
         }
     }
 

@@ -22,8 +22,10 @@ extension SignInServer {
     static func network(of address: String) -> String {
         guard let parsed = try? SocketAddress(ipAddress: address, port: 0) else { return "unknown" }
         guard case .v6(let v6) = parsed else { return address }
-        return withUnsafeBytes(of: v6.address.sin6_addr) { bytes in
-            let mapped = bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
+        // Bytes 8 to 23 of a sockaddr_in6 (RFC 3493): which module its members belong to differs from build to build.
+        return withUnsafeBytes(of: v6.address) { address in
+            let bytes = address[8..<24]
+            let mapped = bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[18] == 0xFF && bytes[19] == 0xFF
             return bytes.prefix(mapped ? 16 : 8).map { String($0, radix: 16) }.joined(separator: ":")
         }
     }

@@ -67,11 +67,11 @@ final class SQLiteDatabase: SQLDatabase {
         guard errno == EEXIST else {
             throw StoreError.unavailable("\(path) does not open: \(String(cString: strerror(errno)))")
         }
-        var status = stat()
-        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw StoreError.unavailable("\(path) is no file")
-        }
-        guard status.st_mode & 0o777 == 0o600 || chmod(path, 0o600) == 0 else {
+        // Of a link itself, not of what it points to.
+        guard let found = try? FileManager.default.attributesOfItem(atPath: path),
+            found[.type] as? FileAttributeType == .typeRegular
+        else { throw StoreError.unavailable("\(path) is no file") }
+        guard found[.posixPermissions] as? Int == 0o600 || chmod(path, 0o600) == 0 else {
             throw StoreError.unavailable("\(path) cannot be made private: \(String(cString: strerror(errno)))")
         }
     }
