@@ -1,7 +1,9 @@
 import Foundation
 import Glibc
 
-/// One connection to a server on 127.0.0.1 that is kept, and blocks: of one thread. As little HTTP as that server speaks, so
+/// One connection to a server on 127.0.0.1 that is kept, and blocks: of one thread.
+///
+/// As little HTTP as that server speaks, so
 /// that the load costs little beside what it measures.
 final class HTTPConnection {
     struct Answer {
@@ -66,7 +68,7 @@ final class HTTPConnection {
         try data.withUnsafeBytes { bytes in
             var sent = 0
             while sent < bytes.count {
-                let count = Glibc.send(socket, bytes.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL.rawValue))
+                let count = Glibc.send(socket, bytes.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
                 guard count > 0 else { throw Broken() }
                 sent += count
             }

@@ -49,7 +49,9 @@ extension SignInLoad {
     }
 }
 
-/// One connection with its device. Of one thread: the one that runs it, after the one that made it.
+/// One connection with its device.
+///
+/// Of one thread: the one that runs it, after the one that made it.
 final class LoadClient: @unchecked Sendable {
     struct Outcome: Sendable {
         var milliseconds: [Double] = []
@@ -65,7 +67,8 @@ final class LoadClient: @unchecked Sendable {
     }
 
     func run(
-        _ number: Int, of count: Int, from start: ContinuousClock.Instant, to end: ContinuousClock.Instant, rate: Double?
+        _ number: Int, of count: Int, from start: ContinuousClock.Instant, to end: ContinuousClock.Instant,
+        rate: Double?
     ) -> Outcome {
         var outcome = Outcome()
         var turn = 0

@@ -2,7 +2,9 @@ import ArgumentParser
 import Crypto
 import Foundation
 
-/// A load generator for `touchstone-signin` on this machine. Its keys are software keys that it makes and forgets, and no
+/// A load generator for `touchstone-signin` on this machine.
+///
+/// Its keys are software keys that it makes and forgets, and no
 /// finger is asked: it measures servers, and is no client.
 @main
 struct SignInLoad: ParsableCommand {
@@ -21,7 +23,8 @@ struct Target: ParsableArguments {
     @Option(help: "Of a server on 127.0.0.1. May be given again.") var port: [UInt16]
     @Option var audience: String
     @Option var application: String
-    @Option(help: "An account that is there. May be given again. The password of all is the first line of standard input.")
+    @Option(
+        help: "An account that is there. May be given again. The password of all is the first line of standard input.")
     var account: [String]
     @Option(help: "At once, each with a device of its own, 1 to 256.") var connections = 32
     @Option(help: "0.1 to 120.") var seconds = 5.0

@@ -2,7 +2,9 @@ import Crypto
 import Foundation
 import TouchstoneSignInProtocol
 
-/// A device with a software key, which the server cannot tell from a real one (NP-21). Of one thread.
+/// A device with a software key, which the server cannot tell from a real one (NP-21).
+///
+/// Of one thread.
 final class SoftwareDevice {
     let key = P256.Signing.PrivateKey()
     let id: Data
@@ -50,7 +52,8 @@ final class SoftwareDevice {
     private func signed(_ purpose: Purpose, _ details: Data, _ challenge: String) throws -> Data {
         counter += 1
         let message = SignedMessage(
-            purpose: purpose, audience: target.audience, application: target.application, keyID: id, userHandle: userHandle,
+            purpose: purpose, audience: target.audience, application: target.application, keyID: id,
+            userHandle: userHandle,
             challenge: Data(base64URL: challenge) ?? Data(), clientNonce: Self.random(32), counter: counter,
             issuedAt: UInt64(Date().timeIntervalSince1970), detailsHash: Data(SHA256.hash(data: details))
         ).bytes
