@@ -65,6 +65,7 @@ test-deb: ## Install, upgrade, remove and purge them in a Debian of their own (a
 bench: ## Measure against the budgets, in a release build
 	@script/install-packages bench
 	@Benchmarks/run
+	@SignIn/Benchmarks/run
 
 format: ## Format the sources
 	@script/format
