@@ -43,7 +43,7 @@ enum KeyUseFailure: Error, Equatable {
         }
     }
 
-    /// - Parameter code: Of an `LAError`.
+    /// What an `LAError` of this code is to whoever wants to sign in.
     static func failure(authentication code: Int) -> SignInError {
         switch code {
         case -1: .notRecognised

@@ -2,7 +2,9 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Listens on this machine and answers every connection with the bytes it was given, after one request. For answers that no server of ours
+/// Listens on this machine and answers every connection with the bytes it was given, after one request.
+///
+/// For answers that no server of ours
 /// would give; what a server does give is tested with the real one, in the package SignIn.
 final class OddServer: Sendable {
     let url: URL
@@ -16,7 +18,7 @@ final class OddServer: Sendable {
     /// The heads of the requests so far.
     var requests: [String] { log.heads.withLock { $0 } }
 
-    /// - Parameter answer: For each request; nil to say nothing and keep the connection.
+    /// Answers each request by its head; nil to say nothing and keep the connection.
     init(_ answer: @escaping @Sendable (_ head: String) -> Data?) throws {
         let log = Log()
         self.log = log

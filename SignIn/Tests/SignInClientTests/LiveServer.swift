@@ -27,9 +27,7 @@ final class LiveServer: Sendable {
         self.store = store
     }
 
-    /// Runs `body` while the server answers.
-    ///
-    /// - Parameter clockOffset: Seconds that the server's clock is ahead.
+    /// Runs `body` while the server answers, with its clock so many seconds ahead.
     static func run(
         clockOffset: TimeInterval = 0, _ body: @escaping @Sendable (LiveServer) async throws -> Void
     ) async throws {
