@@ -27,6 +27,7 @@ simulator: build pages ## Show a simulated device in a browser, with Chores besi
 
 screenshots: build pages ## Take the pictures of docs/images anew
 	@script/install-packages test
+	@for program in $(SIGNIN_PROGRAMS); do swift build --package-path SignIn --product $$program; done
 	@script/python-environment
 	@script/screenshots
 
@@ -64,6 +65,7 @@ test-deb: ## Install, upgrade, remove and purge them in a Debian of their own (a
 bench: ## Measure against the budgets, in a release build
 	@script/install-packages bench
 	@Benchmarks/run
+	@SignIn/Benchmarks/run
 
 format: ## Format the sources
 	@script/format

@@ -88,6 +88,9 @@ let package = Package(
                 .product(name: "TouchstoneTesting", package: "touchstone"),
             ],
             swiftSettings: strict),
+        // Measures servers, with software keys: Benchmarks/run. No product.
+        .executableTarget(
+            name: "signin-load", dependencies: [signInProtocol, crypto, arguments], swiftSettings: strict),
         .testTarget(
             name: "TouchstoneSignInServerTests",
             dependencies: [
