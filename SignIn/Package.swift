@@ -9,7 +9,8 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
+    // Not MemberImportVisibility: beside SwiftNIO's C modules, which one of them the members of `stat` or `sockaddr_in6` are of depends on
+    // what the compiler met first, and with it whether a build passes.
 ]
 
 let signInProtocol: Target.Dependency = .product(name: "TouchstoneSignInProtocol", package: "touchstone")
@@ -72,21 +73,38 @@ let package = Package(
             dependencies: [
                 .product(name: "TouchstoneSignIn", package: "touchstone"), signInProtocol, hummingbird, log, arguments,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: strict),
+        // the client with the real server, in one process
+        .testTarget(
+            name: "SignInClientTests",
+            dependencies: [
+                "TouchstoneSignInServer", signInProtocol, hummingbird, log, crypto,
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "TouchstoneSignIn", package: "touchstone"),
+                .product(name: "TouchstoneTesting", package: "touchstone"),
+            ],
+            swiftSettings: strict),
+        // Measures servers, with software keys: Benchmarks/run. No product.
+        .executableTarget(
+            name: "signin-load", dependencies: [signInProtocol, crypto, arguments], swiftSettings: strict),
         .testTarget(
             name: "TouchstoneSignInServerTests",
             dependencies: [
                 "TouchstoneSignInServer", signInProtocol, hummingbird, log, crypto,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "TouchstoneSignIn", package: "touchstone"),
                 .product(name: "TouchstoneTesting", package: "touchstone"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
+            exclude: ["Storage/Fixtures"],
             swiftSettings: strict),
     ]
 )

@@ -22,10 +22,9 @@ def before_call(context, case, kwargs):
     case.headers["X-Forwarded-For"] = ".".join(str(addresses.randrange(1, 255)) for _ in range(4))
     if "SIGNIN_ACCOUNT" in os.environ and case.path.startswith(("/v1/transactions", "/v1/devices", "/v1/web/")):
         session = signed_in()
-        case.headers.update(session.headers(case.method.upper(), case.formatted_path))
-        # Where it is left out, that is what is tried.
-        if "Origin" in case.headers:
-            case.headers["Origin"] = session.user.server.origin
+        good = session.headers(case.method.upper(), case.formatted_path) | {"Origin": session.user.server.origin}
+        # What is left out stays so: that is what is tried.
+        case.headers.update({name: value for name, value in good.items() if name in case.headers})
 
 
 def signed_in():

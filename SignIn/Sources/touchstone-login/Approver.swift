@@ -173,7 +173,8 @@ final class Approver: HTTPResponder, Sendable {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await body() }
             group.addTask {
-                try await Task.sleep(for: longestPrompt)
+                // The page may also have gone away, which ends the sleep.
+                try? await Task.sleep(for: longestPrompt)
                 throw SignInError.cancelled
             }
             defer { group.cancelAll() }
@@ -232,6 +233,7 @@ struct Refusal: Error {
     static func json(_ status: HTTPResponse.Status, _ value: some Encodable) throws -> Response {
         let data = try JSONEncoder().encode(value)
         return Response(
-            status: status, headers: [.contentType: "application/json"], body: .init(byteBuffer: ByteBuffer(bytes: data)))
+            status: status, headers: [.contentType: "application/json"],
+            body: .init(byteBuffer: ByteBuffer(bytes: data)))
     }
 }

@@ -16,8 +16,8 @@ enum SecretFile {
                     + "`(umask 077; head -c 32 /dev/urandom > \(path))`, the same on each server of this database.")
         }
         defer { close(file) }
-        var status = stat()
-        guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 == 0 else {
+        let found = try? FileManager.default.attributesOfItem(atPath: path)
+        guard let mode = (found?[.posixPermissions] as? NSNumber)?.intValue, mode & 0o077 == 0 else {
             throw ProgramFailure("the secret file \(path) can be read by others: `chmod 600 \(path)`.")
         }
         var bytes = [UInt8](repeating: 0, count: length + 1)

@@ -16,7 +16,9 @@ extension SignInServer {
         let id = message.keyID
         let details = try submitted.details(
             Details.Register.self, ["publicKey", "deviceID", "deviceName"], optional: ["attestation"])
-        guard let key = DeviceKey(pem: details.publicKey), key.id == id else { throw Failure.refused(.keyForm, key: id) }
+        guard let key = DeviceKey(pem: details.publicKey), key.id == id else {
+            throw Failure.refused(.keyForm, key: id)
+        }
         guard message.userHandle == userHandle else { throw Failure.refused(.userHandle, key: id) }
         let challenge = try check(taken, of: message)
         guard challenge.binding == session else { throw Failure.refused(.challengeForAnother, key: id) }
@@ -33,7 +35,7 @@ extension SignInServer {
                 StoredKey(
                     id: id, publicKey: key.der, userHandle: userHandle, deviceID: deviceID,
                     deviceName: details.deviceName, counter: message.counter, registeredAt: configuration.now,
-                    lastUsedAt: nil, state: .active), passwordSession: session)
+                    lastUsedAt: nil, state: .active, attestation: attestation), passwordSession: session)
         } catch StoreError.notActive {
             throw Failure.refused(.passwordSession, key: id)
         } catch StoreError.exists {
@@ -49,7 +51,8 @@ extension SignInServer {
     }
 
     /// What an attestation proves; nil without one, or without anybody who could judge it: less assurance (NP-21).
-    private func attest(_ details: Details.Register, _ key: DeviceKey, _ message: SignedMessage) async throws -> String? {
+    private func attest(_ details: Details.Register, _ key: DeviceKey, _ message: SignedMessage) async throws -> String?
+    {
         guard let text = details.attestation else { return nil }
         guard let statement = Data(base64URL: text) else { throw Failure.refused(.detailsForm, key: key.id) }
         guard let attestation else { return nil }
@@ -65,7 +68,7 @@ extension Body.Device {
             keyID: key.id.base64URL, deviceName: key.deviceName,
             registeredAt: Int(key.registeredAt.timeIntervalSince1970),
             lastUsedAt: key.lastUsedAt.map { Int($0.timeIntervalSince1970) },
-            state: key.state == .active ? .active : .revoked)
+            state: key.state == .active ? .active : .revoked, attestation: key.attestation)
     }
 }
 

@@ -1,5 +1,6 @@
 import CPostgreSQL
 import Foundation
+import Glibc
 import NIOPosix
 
 extension SQLStore {
@@ -120,6 +121,8 @@ final class PostgreSQLDatabase: SQLDatabase {
                 case .lost where work == .read && attempt == 1: break
                 default: throw error
                 }
+                // Both would meet again if both came back at once.
+                usleep(useconds_t.random(in: 1000...10_000) * useconds_t(attempt))
                 attempt += 1
             }
         }

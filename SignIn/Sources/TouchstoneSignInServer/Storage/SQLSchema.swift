@@ -2,13 +2,14 @@
 /// the next one.
 enum SQLSchema {
     /// Of this program. It opens every older one, and refuses newer ones.
-    static let version: Int64 = 2
+    static let version: Int64 = 3
 
     /// - Returns: The statements that make version `number` of the one before it; 1 begins with nothing.
     static func step(_ number: Int64, _ dialect: SQLDialect) -> [String] {
         switch number {
         case 1: first(dialect)
         case 2: replacedRefreshTokens(dialect)
+        case 3: ["ALTER TABLE device_keys ADD COLUMN attestation TEXT"]
         default: []
         }
     }

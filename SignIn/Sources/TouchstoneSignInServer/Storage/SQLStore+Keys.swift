@@ -90,7 +90,7 @@ extension SQLStore {
 
     private static let keys = """
         SELECT id, public_key, user_handle, device_id, device_name, counter, registered_at, last_used_at, revoked_reason,
-            revoked_at
+            revoked_at, attestation
         FROM device_keys
         """
 
@@ -111,14 +111,14 @@ extension SQLStore {
         try connection.rows(
             """
             INSERT INTO device_keys (id, public_key, user_handle, device_id, device_name, counter, registered_at,
-                last_used_at, revoked_reason, revoked_at)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+                last_used_at, revoked_reason, revoked_at, attestation)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
             """,
             [
                 .bytes(key.id), .bytes(key.publicKey), .bytes(key.userHandle), .bytes(key.deviceID),
                 .text(key.deviceName),
                 .counter(key.counter), .time(key.registeredAt), .optional(key.lastUsedAt),
-                .optional(revoked?.reason.rawValue), .optional(revoked?.at),
+                .optional(revoked?.reason.rawValue), .optional(revoked?.at), .optional(key.attestation),
             ])
     }
 }
@@ -130,6 +130,7 @@ extension StoredKey {
             id: try row.bytes(0), publicKey: try row.bytes(1), userHandle: try row.bytes(2), deviceID: try row.bytes(3),
             deviceName: try row.text(4), counter: try row.counter(5), registeredAt: try row.time(6),
             lastUsedAt: try row.optional(7, row.time),
-            state: try reason.map { .revoked($0, try row.time(9)) } ?? .active)
+            state: try reason.map { .revoked($0, try row.time(9)) } ?? .active,
+            attestation: try row.optional(10, row.text))
     }
 }

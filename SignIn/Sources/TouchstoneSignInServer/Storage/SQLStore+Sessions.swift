@@ -2,24 +2,19 @@ public import Foundation
 
 extension SQLStore {
     public func addSession(_ session: StoredSession) async throws {
-        let forShare = forShare
-        try await database.perform(.transaction) { connection in
-            // A revocation waits until this session is there, and ends it.
-            let active = try connection.rows(
-                "SELECT id FROM device_keys WHERE id = $1 AND user_handle = $2 AND revoked_reason IS NULL\(forShare)",
-                [.bytes(session.keyID), .bytes(session.userHandle)])
-            guard !active.isEmpty else { throw StoreError.notActive }
-            try connection.rows(
-                """
-                INSERT INTO sessions (id, key_id, user_handle, session_key, refresh_hash, expires_at)
-                VALUES ($1, $2, $3, $4, $5, $6)
-                """,
-                [
-                    .bytes(session.id), .bytes(session.keyID), .bytes(session.userHandle),
-                    .optional(session.sessionKey),
-                    .bytes(session.refreshHash), .time(session.expiresAt),
-                ])
-        }
+        // A revocation waits until this session is there, and ends it. One statement: each sign-in waits for it.
+        let isAdded = try await changes(
+            """
+            INSERT INTO sessions (id, key_id, user_handle, session_key, refresh_hash, expires_at)
+            SELECT $1, id, user_handle, $2, $3, $4 FROM device_keys
+            WHERE id = $5 AND user_handle = $6 AND revoked_reason IS NULL\(forShare) RETURNING id
+            """,
+            [
+                .bytes(session.id), .optional(session.sessionKey), .bytes(session.refreshHash),
+                .time(session.expiresAt),
+                .bytes(session.keyID), .bytes(session.userHandle),
+            ])
+        guard isAdded else { throw StoreError.notActive }
     }
 
     public func session(id: Data) async throws -> StoredSession? {

@@ -30,12 +30,14 @@ final class SQLiteDatabase: SQLDatabase {
         configuration.foreignKeysEnabled = true
         configuration.label = "touchstone-signin"
         configuration.prepareDatabase { database in
-            try database.execute(sql: "PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF")
+            try database.execute(sql: "PRAGMA trusted_schema = OFF")
         }
         do {
             pool = try Self.openWhenFree(path, configuration)
             let dialect = dialect
             try pool.writeWithoutTransaction { database in
+                // Here, for the one writer: GRDB sets NORMAL when it opens a pool, after what the configuration says.
+                try database.execute(sql: "PRAGMA synchronous = FULL")
                 try database.inTransaction(.exclusive) {
                     let isEmpty = try Bool.fetchOne(
                         database,
@@ -54,15 +56,22 @@ final class SQLiteDatabase: SQLDatabase {
 
     /// Before SQLite makes it, by the umask: its other files get the mode of this one.
     ///
-    /// And closed before SQLite opens it: closing any descriptor of a file ends this process's locks on it. Another process
-    /// that came and went would then take itself for the last one and delete the log that this one still writes to.
+    /// A file that is there is not opened for it: closing any descriptor of a file ends this process's locks on it. Another
+    /// process that came and went would then take itself for the last one and delete the log that this one still writes to.
     private static func makePrivate(_ path: String) throws {
-        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard file >= 0 else {
+        let made = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        if made >= 0 {
+            Glibc.close(made)
+            return
+        }
+        guard errno == EEXIST else {
             throw StoreError.unavailable("\(path) does not open: \(String(cString: strerror(errno)))")
         }
-        defer { Glibc.close(file) }
-        guard fchmod(file, 0o600) == 0 else {
+        // Of a link itself, not of what it points to.
+        guard let found = try? FileManager.default.attributesOfItem(atPath: path),
+            found[.type] as? FileAttributeType == .typeRegular
+        else { throw StoreError.unavailable("\(path) is no file") }
+        guard found[.posixPermissions] as? Int == 0o600 || chmod(path, 0o600) == 0 else {
             throw StoreError.unavailable("\(path) cannot be made private: \(String(cString: strerror(errno)))")
         }
     }

@@ -145,6 +145,8 @@ public struct StoredKey: Sendable, Equatable {
     public var registeredAt: Date
     public var lastUsedAt: Date?
     public var state: State
+    /// What an attestation proved at its registration; nil: nothing did, and it may be any key (NP-21).
+    public var attestation: String?
 }
 
 public enum RevocationReason: String, Sendable, CaseIterable {

@@ -80,7 +80,7 @@ import TouchstoneSignInProtocol
     @Test func np41_anAddressIsLimited() async throws {
         try await TestServer.with(change: { $0.limits.address = .init(2, per: 60) }) { server async throws in
             let statuses = [
-                try await server.get("/v1/web/session").status, try await server.get("/v1/devices").status,
+                try await server.get("/v1/web/requests/state").status, try await server.get("/v1/devices").status,
                 try await server.get("/v1/devices").status, try await server.get("/healthz").status,
             ]
             #expect(statuses == [401, 401, 429, 200])

@@ -136,12 +136,22 @@ import TouchstoneSignInProtocol
         try await TestServer.with(attestation: Attestor()) { server async throws in
             let session = try await server.passwordSession()
             #expect(try await Self.register(server, TestDevice(server.userHandle), session: session).status == 201)
-            #expect(server.log.text.contains("attestation: none"))
+            #expect(try await server.store.keys(userHandle: server.userHandle).map(\.attestation) == [nil])
             let answer = try await Self.register(
                 server, TestDevice(server.userHandle), session: session,
                 details: { $0.attestation = Data("another".utf8).base64URL })
             #expect(answer.isRefusal)
             #expect(server.log.reason == .attestation)
+            let device = TestDevice(server.userHandle)
+            let challenge = try await server.post("/v1/registrations/challenge", headers: session)
+                .decode(Body.Challenge.self).challenge
+            let details = Details.Register(
+                publicKey: device.pem, deviceID: device.deviceID.base64URL, deviceName: "Laptop",
+                attestation: (Data("hardware".utf8) + Data(base64URL: challenge)!).base64URL)
+            let attested = try await server.post(
+                "/v1/registrations", device.sign(.register, Data(base64URL: challenge)!, details), headers: session)
+            let listed = try attested.decode(Body.Registered.self).devices.first { $0.keyID == device.keyID.base64URL }
+            #expect(listed?.attestation == "test hardware")
         }
     }
 }

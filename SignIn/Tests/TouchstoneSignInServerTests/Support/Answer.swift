@@ -24,6 +24,8 @@ struct Answer: Sendable, Equatable {
 
     var retryAfter: String? { headers[.retryAfter] }
 
+    func header(_ name: String) -> String? { headers[HTTPField.Name(name)!] }
+
     /// A cookie's name and value, as a browser sends it back.
     var cookie: String? { headers[.setCookie].map { String($0.prefix { $0 != ";" }) } }
 }

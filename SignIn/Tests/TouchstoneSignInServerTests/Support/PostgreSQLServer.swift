@@ -15,6 +15,7 @@ final class PostgreSQLServer: Sendable {
     private let programs: String
     /// The shell's input: open for as long as this process lives.
     private let lifeline: Pipe
+    private let answers: Pipe
     private let shell: Process
     private let databases = Mutex(0)
 
@@ -49,7 +50,9 @@ final class PostgreSQLServer: Sendable {
             cd "$2"
             $as "$1/initdb" -D data -A scram-sha-256 -U touchstone --pwfile=password -E UTF8 --locale=C --no-sync \\
                 >log 2>&1 && $as "$1/pg_ctl" -D data -l server.log -w -o "$3" start >>log 2>&1 && echo ready || echo failed
-            read -r _
+            while read -r _; do
+                $as "$1/pg_ctl" -D data -l server.log -w -m immediate restart >>log 2>&1 && echo ready || echo failed
+            done
             $as "$1/pg_ctl" -D data -m immediate stop >>log 2>&1
             rm -rf "$2"
             """
@@ -57,32 +60,25 @@ final class PostgreSQLServer: Sendable {
             "-c", script, "sh", programs, folder,
             "-c listen_addresses= -c unix_socket_directories=\(folder) -c max_connections=300",
         ]
-        let answer = Pipe()
+        answers = Pipe()
         shell.standardInput = lifeline
-        shell.standardOutput = answer
+        shell.standardOutput = answers
         try shell.run()
-        let line = String(decoding: answer.fileHandleForReading.availableData, as: UTF8.self)
-        guard line.hasPrefix("ready") else {
-            let log = (try? String(contentsOfFile: "\(folder)/log", encoding: .utf8)) ?? ""
-            throw Failure(description: "PostgreSQL does not start:\n\(log)")
-        }
+        try waitUntilReady()
     }
 
     /// As if the machine had lost power, and came back.
     func restart() throws {
-        let process = Process()
-        let asOwner = getuid() == 0 ? ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"] : []
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments =
-            asOwner + [
-                "\(programs)/pg_ctl", "-D", "\(folder)/data", "-l", "\(folder)/server.log", "-w", "-m", "immediate",
-                "restart",
-            ]
-        process.standardOutput = FileHandle.nullDevice
-        process.currentDirectoryURL = URL(filePath: folder)
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw Failure(description: "pg_ctl restart failed") }
+        // By the shell: Foundation would wait for the new server, which has what it waits on.
+        try lifeline.fileHandleForWriting.write(contentsOf: Data("restart\n".utf8))
+        try waitUntilReady()
+    }
+
+    private func waitUntilReady() throws {
+        guard String(decoding: answers.fileHandleForReading.availableData, as: UTF8.self).hasPrefix("ready") else {
+            let log = (try? String(contentsOfFile: "\(folder)/log", encoding: .utf8)) ?? ""
+            throw Failure(description: "PostgreSQL does not start:\n\(log)")
+        }
     }
 
     func target(_ database: String, passfile: String = "passfile") -> String {
