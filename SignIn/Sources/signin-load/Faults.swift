@@ -90,8 +90,9 @@ struct FaultWorker {
     }
 
     mutating func turn() throws {
+        let session = account.session
         let device = SoftwareDevice(userHandle: account.userHandle, target: target)
-        guard try status({ try device.register($0, session: account.session) }) == 201 else { return }
+        guard try status({ try device.register($0, session: session) }) == 201 else { return }
         sum.registered.insert(device.id.base64URL)
 
         var challenge: String?
