@@ -90,8 +90,8 @@ struct FaultWorker {
     }
 
     mutating func turn() throws {
-        let device = SoftwareDevice(userHandle: account.userHandle, target: target)
         let session = account.session
+        let device = SoftwareDevice(userHandle: account.userHandle, target: target)
         guard try status({ try device.register($0, session: session) }) == 201 else { return }
         sum.registered.insert(device.id.base64URL)
 
