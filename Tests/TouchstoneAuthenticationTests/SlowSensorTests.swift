@@ -39,7 +39,8 @@ import TouchstoneTransport
         func come() { state.withLock { $0 = true } }
     }
 
-    @Test("an agent is answered while a prompt that begins waits for the sensor, at each of its looks", arguments: [0, 1])
+    @Test(
+        "an agent is answered while a prompt that begins waits for the sensor, at each of its looks", arguments: [0, 1])
     func agentIsAnswered(looks: Int) async throws {
         let device = try SimulatedDevice(passcode: "1234", fingers: 1)
         let sensor = SlowSensor()
