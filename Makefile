@@ -2,6 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 PROGRAMS := touchstone touchstoned touchstone-enclave
+SIGNIN_PROGRAMS := touchstone-signin touchstone-login
 .PHONY: help build pages demo simulator screenshots test test-system deb test-deb bench format docs check clean
 
 help: ## What there is to make
@@ -16,7 +17,9 @@ pages: ## Build what has a page: the simulator and Chores, the sample app
 	@swift build --package-path Simulator
 
 demo: build ## Walk through the examples on a throw-away simulated device (DEMO=interactive: you are the finger)
+	@script/install-packages demo
 	@swift build --package-path Examples
+	@for program in $(SIGNIN_PROGRAMS); do swift build --package-path SignIn --product $$program; done
 	@DEMO='$(DEMO)' Examples/demo
 
 simulator: build pages ## Show a simulated device in a browser, with Chores beside it (DEVICE=name: one of yours; BIOMETRY=faceid)
@@ -24,6 +27,7 @@ simulator: build pages ## Show a simulated device in a browser, with Chores besi
 
 screenshots: build pages ## Take the pictures of docs/images anew
 	@script/install-packages test
+	@for program in $(SIGNIN_PROGRAMS); do swift build --package-path SignIn --product $$program; done
 	@script/python-environment
 	@script/screenshots
 
@@ -35,9 +39,11 @@ test: ## Run every test
 	@for program in $(PROGRAMS); do swift build --product $$program; done
 	@swift build --package-path Examples
 	@swift build --package-path Simulator --build-tests
+	@swift build --package-path SignIn --build-tests
 	@swift build --build-tests
 	@script/run-script-tests
 	@timeout --kill-after=30 600 swift test --package-path Simulator --quiet
+	@timeout --kill-after=30 900 swift test --package-path SignIn --quiet
 	@# Eight at a time: with all at once, what a test waits for stands in a queue behind a thousand others. A test that waits for ever
 	@# fails here, not at the end of a day, and by lines it shows which.
 	@timeout --kill-after=30 1200 stdbuf --output=L swift test --experimental-maximum-parallelization-width 8
@@ -76,4 +82,4 @@ check: ## The quick checks: layers, products, format
 	@script/format --check
 
 clean: ## Remove what was built
-	@rm -rf .build .build-* debian/.debhelper debian/libtouchstone-dev debian/touchstone debian/touchstone-simulator Examples/.build Examples/Chores/.build Simulator/.build Benchmarks/.build
+	@rm -rf .build .build-* debian/.debhelper debian/libtouchstone-dev debian/touchstone debian/touchstone-simulator Examples/.build Examples/Chores/.build Simulator/.build SignIn/.build Benchmarks/.build

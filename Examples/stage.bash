@@ -1,6 +1,6 @@
 # The stage on which `demo` walks: a throw-away device, the owner's hands, and steps that know what must come back.
 #
-# Sourced. Expects `mode`, `touchstone` and `programs`.
+# Sourced. Expects `mode`, `touchstone`, `programs` and `signin`.
 
 readonly longest_step_seconds=20
 
@@ -44,13 +44,14 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/touchstone-demo.XXXXXX")
 mkdir -m 0700 "$work/state" "$work/run" "$work/config"
 export XDG_STATE_HOME=$work/state XDG_RUNTIME_DIR=$work/run XDG_CONFIG_HOME=$work/config
 export TOUCHSTONE_DEVICE=demo
-devices=()
+devices=() in_background=()
 agent_process='' fingers_process=''
 
 clean_up() {
     local status=$? device
     trap - EXIT
     stop_hands
+    ((${#in_background[@]} == 0)) || kill "${in_background[@]}" 2>/dev/null || true
     for device in "${devices[@]}"; do
         "$touchstone" device shutdown "$device" || true
         "$touchstone" device erase "$device" --force || true
@@ -72,6 +73,33 @@ device() {
         fail "$narration (touchstone device $*)"
     }
     show "$narration" "touchstone device $*"
+}
+
+# background NARRATION WORD PROGRAM…: runs a program until the demonstration ends, and goes on once it has said WORD.
+background() {
+    local narration=$1 word=$2 said=$work/background.${#in_background[@]} tries
+    shift 2
+    "$@" >"$said" 2>&1 &
+    in_background+=($!)
+    for ((tries = 0; tries < 500; tries++)); do
+        if grep -q -- "$word" "$said"; then
+            show "$narration" "${1##*/}"
+            return
+        fi
+        kill -0 "${in_background[-1]}" 2>/dev/null || break
+        sleep 0.02
+    done
+    sed 's/^/  /' "$said" >&2
+    fail "$narration (${1##*/})"
+}
+
+# free_port: a port of this machine where nothing listens.
+free_port() {
+    local port
+    while port=$((20000 + RANDOM % 10000)); do
+        (: </dev/tcp/127.0.0.1/"$port") 2>/dev/null || break
+    done
+    echo "$port"
 }
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -154,7 +182,10 @@ step() {
     show "$narration" "$(sed -E 's/^[^:]*: //; s/ \(.*\)$//' <<<"$got" | paste -sd, | sed 's/,/, /g')"
 }
 
-command -v openssl >/dev/null || fail 'openssl is not there: install it (script/install-packages test does)'
-for program in "$touchstone" "$programs"/{gate,owner-check,credentials,re-registration,enclave-note,nonce}; do
-    [[ -x $program ]] || fail "$program is not there: build both packages first (make demo does)"
+for program in curl openssl python3; do
+    command -v "$program" >/dev/null || fail "$program is not there: install it (script/install-packages demo does)"
+done
+for program in "$touchstone" "$programs"/{gate,owner-check,credentials,re-registration,enclave-note,nonce} \
+    "$signin"/touchstone-{signin,login}; do
+    [[ -x $program ]] || fail "$program is not there: build the packages first (make demo does)"
 done

@@ -9,7 +9,8 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
+    // Not MemberImportVisibility: beside SwiftNIO's C modules, which one of them the members of `stat` or `sockaddr_in6` are of depends on
+    // what the compiler met first, and with it whether a build passes.
 ]
 
 let signInProtocol: Target.Dependency = .product(name: "TouchstoneSignInProtocol", package: "touchstone")

@@ -7,14 +7,16 @@ import TouchstoneSecurity
 import Security
 #endif
 
-/// How many messages a key has signed, in an item of its own. The number is an attribute, so that the keychain itself compares it: of two
+/// How many messages a key has signed, in an item of its own.
+///
+/// The number is an attribute, so that the keychain itself compares it: of two
 /// processes that count at once each gets a number that the other has not.
 struct Counter {
     private let item: Item
 
     init(tag: String) { item = Item(.counter, account: tag) }
 
-    /// - Parameter value: The number before the first.
+    /// The number after `value` will be the first.
     func start(at value: UInt64) throws(SignInError) {
         try item.delete()
         var added = item.query

@@ -43,7 +43,9 @@ actor DeviceKeychain {
         return record
     }
 
-    /// Notes that the record's key is lost, and deletes what is left of it (NP-31). A record of another key stays as it is.
+    /// Notes that the record's key is lost, and deletes what is left of it (NP-31).
+    ///
+    /// A record of another key stays as it is.
     func invalidate(_ lost: RegisteredServer, _ reason: SignInError.RegistrationReason) throws(SignInError) {
         guard var record = try record(lost.audience), record.keyTag == lost.keyTag else { return }
         record.registrationNeeded = record.registrationNeeded ?? reason

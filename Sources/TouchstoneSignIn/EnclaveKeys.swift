@@ -12,7 +12,7 @@ import Security
 /// (NP-02, AC-20).
 @available(macOS 14, iOS 17, *)
 enum EnclaveKeys {
-    /// - Parameter label: What the prompt calls the key, and what finds all keys for one server.
+    /// Makes a key; `label` is what the prompt calls it, and what finds all keys for one server.
     static func make(label: String) throws -> NewKey {
         let tag = "io.touchstone.sign-in." + UUID().uuidString
         var error: Unmanaged<CFError>?

@@ -39,7 +39,7 @@ final class HTTPTransport: Sendable {
 
     deinit { session.finishTasksAndInvalidate() }
 
-    /// - Parameter path: Begins with a slash.
+    /// The address of a path, which begins with a slash.
     func url(_ path: String) -> URL { server.url.appending(path: path) }
 
     /// - Throws: `.unreachable`, `.cancelled`, `.badAnswer` for one that is too long.

@@ -7,7 +7,9 @@ import TouchstoneSecurity
 import Security
 #endif
 
-/// A generic password of this library's: no secret, but nothing that another app may change. For this device only, while it is unlocked.
+/// A generic password of this library's: no secret, but nothing that another app may change.
+///
+/// For this device only, while it is unlocked.
 struct Item {
     enum Kind: String {
         case record = "io.touchstone.sign-in.server"

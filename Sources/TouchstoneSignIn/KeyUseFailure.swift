@@ -37,12 +37,13 @@ enum KeyUseFailure: Error, Equatable {
         case -25308: self = .other(.notAvailable(Self.nobodyToAsk))
         case -25291: self = .other(.notAvailable("the device is off or not there: see what 'touchstone doctor' says"))
         case -25293:
-            self = .other(.notAvailable("the owner's proof was not had: a passcode has to be set and a finger enrolled"))
+            self = .other(
+                .notAvailable("the owner's proof was not had: a passcode has to be set and a finger enrolled"))
         default: self = .other(.keychain(status))
         }
     }
 
-    /// - Parameter code: Of an `LAError`.
+    /// What an `LAError` of this code is to whoever wants to sign in.
     static func failure(authentication code: Int) -> SignInError {
         switch code {
         case -1: .notRecognised

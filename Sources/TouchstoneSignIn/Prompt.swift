@@ -6,7 +6,9 @@ import TouchstoneLocalAuthentication
 import LocalAuthentication
 #endif
 
-/// One question to the owner. Whoever holds it can take it back, from any thread.
+/// One question to the owner.
+///
+/// Whoever holds it can take it back, from any thread.
 ///
 /// Unchecked: nothing but `invalidate` is called from elsewhere than the keychain's queue, and that may be called at any time.
 @available(macOS 14, iOS 17, *)
@@ -22,7 +24,9 @@ final class Prompt: @unchecked Sendable {
 
     func cancel() { context.invalidate() }
 
-    /// Fails where the owner could not be asked for a finger or a face now. Asks for nobody.
+    /// Fails where the owner could not be asked for a finger or a face now.
+    ///
+    /// Asks for nobody.
     static func checkBiometry() throws(SignInError) {
         var error: NSError?
         guard unsafe LAContext().canEvaluatePolicy(.deviceOwnerAuthenticationWithBiometrics, error: &error) else {

@@ -12,7 +12,8 @@ enum PromptText {
             throw .configuration("the text has to have 1 to \(maximumLength) characters")
         }
         guard text.unicodeScalars.allSatisfy(isShown) else {
-            throw .configuration("the text has characters that do not show: it is one line of letters, digits and signs")
+            throw .configuration(
+                "the text has characters that do not show: it is one line of letters, digits and signs")
         }
     }
 
@@ -26,7 +27,7 @@ enum PromptText {
     static func register(_ audience: String) -> String { "register this device at \(audience)" }
     static func signIn(_ audience: String) -> String { "sign in to \(audience)" }
 
-    /// - Parameter code: As the page shows it.
+    /// With the code as the page shows it.
     static func signIn(_ audience: String, code: String) -> String {
         "sign in to \(audience); the page shows \(code)"
     }
@@ -34,7 +35,7 @@ enum PromptText {
     static func confirm(_ audience: String, _ text: String) -> String { "confirm at \(audience): \(text)" }
     static func rotate(_ audience: String) -> String { "replace this device's key at \(audience)" }
 
-    /// - Parameter keyID: Base64url; its beginning is enough to tell the devices of an account apart.
+    /// The key id is base64url; its beginning is enough to tell the devices of an account apart.
     static func revoke(_ audience: String, keyID: String) -> String {
         "revoke the key \(keyID.prefix(8))… at \(audience)"
     }

@@ -1,6 +1,8 @@
 public import Foundation
 
-/// What this device knows of a server that it has a key for. Kept in the keychain, nowhere else.
+/// What this device knows of a server that it has a key for.
+///
+/// Kept in the keychain, nowhere else.
 public struct RegisteredServer: Codable, Sendable, Equatable {
     /// Where requests go: the address in the app's configuration when it registered.
     public let server: URL

@@ -73,6 +73,7 @@ public actor Session {
     /// Asks the server for a transaction, which ``SignInClient/confirm(_:)`` has the owner confirm.
     ///
     /// - Parameter text: What is to be confirmed, as the owner will read it: one line of at most 200 characters.
+    /// - Returns: The transaction.
     /// - Throws: ``SignInError``.
     public func transaction(_ text: String) async throws(SignInError) -> Transaction {
         try PromptText.check(text)
@@ -84,7 +85,9 @@ public actor Session {
         return Transaction(answer, expires: asked + .seconds(answer.expiresIn))
     }
 
-    /// Renews the access token. Calls at the same time share one renewal: each refresh token works once.
+    /// Renews the access token.
+    ///
+    /// Calls at the same time share one renewal: each refresh token works once.
     ///
     /// - Throws: ``SignInError``; after `.unreachable` it is not known which token is the current one, and the next renewal may end the
     ///   session.

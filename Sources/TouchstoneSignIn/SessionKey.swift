@@ -18,10 +18,8 @@ struct SessionKey: Sendable {
 
     /// A proof for one request (RFC 9449).
     ///
-    /// - Parameters:
-    ///   - url: What is asked; its query is no part of the proof.
-    ///   - accessToken: The token that goes with it; nil where none does.
-    ///   - time: Seconds since 1970 by the server's clock.
+    /// The address's query is no part of it. `accessToken` is the token that goes with the request, if one does; `time` is in seconds since
+    /// 1970 by the server's clock.
     func proof(method: String, url: URL, accessToken: String?, time: Int) throws -> String {
         guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else {
             throw SignInError.configuration("the address of the request is none")

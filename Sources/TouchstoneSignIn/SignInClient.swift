@@ -38,7 +38,9 @@ public actor SignInClient {
         let address = try ServerAddress(server)
         let audience = audience ?? address.defaultAudience
         for (name, value) in [("audience", audience), ("application", application)] {
-            guard (1...255).contains(value.utf8.count) else { throw .configuration("the \(name) has to have 1 to 255 bytes") }
+            guard (1...255).contains(value.utf8.count) else {
+                throw .configuration("the \(name) has to have 1 to 255 bytes")
+            }
             try PromptText.check(String(value.prefix(PromptText.maximumLength)))
         }
         self.server = address
@@ -61,12 +63,16 @@ public actor SignInClient {
     /// - Throws: ``SignInError``.
     public func registration() async throws(SignInError) -> RegisteredServer? { try await keychain.record(audience) }
 
-    /// Deletes the key and everything else about the server, here alone. To end the key there, ``revoke(_:)`` it first.
+    /// Deletes the key and everything else about the server, here alone.
+    ///
+    /// To end the key there, ``revoke(_:)`` it first.
     ///
     /// - Throws: ``SignInError``.
     public func forget() async throws(SignInError) { try await keychain.forget(audience) }
 
-    /// Deletes what an earlier installation of the app has left in the keychain, which outlives the app (KC-45, NP-32). To be called at
+    /// Deletes what an earlier installation of the app has left in the keychain, which outlives the app (KC-45, NP-32).
+    ///
+    /// To be called at
     /// each launch, before anything else.
     ///
     /// - Parameter marker: Random bytes from a file that goes with the app, made at its first launch.
@@ -88,10 +94,11 @@ public actor SignInClient {
     ///   - name: The account's.
     ///   - password: The account's.
     ///   - deviceName: What the device is called in the account's list: one line of at most 64 characters.
+    ///   - secondFactor: What else the server asks for, a one-time code for example.
     /// - Returns: The account's devices, for the owner to look through.
     /// - Throws: ``SignInError``.
     public func register(
-        name: String, password: String, deviceName: String
+        name: String, password: String, deviceName: String, secondFactor: String? = nil
     ) async throws(SignInError) -> [Body.Device] {
         // Who joins and is cancelled ends only his own waiting.
         if let registering { return try await Self.value(of: Task { try await registering.value }) }
@@ -101,7 +108,8 @@ public actor SignInClient {
         }
         let task = try inOrder {
             try await self.keychain.checkBiometry()
-            return try await self.registerNow(name: name, password: password, deviceName: deviceName)
+            return try await self.registerNow(
+                Body.Password(name: name, password: password, secondFactor: secondFactor), deviceName: deviceName)
         }
         registering = task
         defer { registering = nil }
@@ -110,17 +118,16 @@ public actor SignInClient {
 
     private static let maximumDeviceNameLength = 64
 
-    private func registerNow(name: String, password: String, deviceName: String) async throws -> [Body.Device] {
+    private func registerNow(_ password: Body.Password, deviceName: String) async throws -> [Body.Device] {
         let session = try await transport.call(
-            "/v1/password-sessions", Body.Password(name: name, password: password),
-            returning: Body.PasswordSession.self)
+            "/v1/password-sessions", password, returning: Body.PasswordSession.self)
         let deviceID = try await keychain.deviceID(audience)
         let key = try await made(audience)
         let registered: Body.Registered
         do {
             registered = try await register(key, session, deviceID, deviceName)
             let record = RegisteredServer(
-                server: server.url, audience: audience, application: application, account: name,
+                server: server.url, audience: audience, application: application, account: password.name,
                 deviceName: deviceName, keyID: key.id, userHandle: try Self.bytes(session.userHandle, 16),
                 keyTag: key.tag)
             try await keychain.store(record)
@@ -156,7 +163,9 @@ public actor SignInClient {
 
     // MARK: what the key is for
 
-    /// Signs in. Asks the owner.
+    /// Signs in.
+    ///
+    /// Asks the owner.
     ///
     /// - Parameter reason: What the prompt adds to the server's name, after a comma; for example `to see your orders`.
     /// - Returns: The session.
@@ -216,7 +225,9 @@ public actor SignInClient {
         }
     }
 
-    /// Tells the server that the owner does not want a page's request. Asks for nobody.
+    /// Tells the server that the owner does not want a page's request.
+    ///
+    /// Asks for nobody.
     ///
     /// - Throws: ``SignInError``.
     public func deny(request: String, code: String) async throws(SignInError) {
@@ -224,7 +235,9 @@ public actor SignInClient {
         try await transport.tell("/v1/web/requests/deny", Body.WebDenial(request: request, code: code))
     }
 
-    /// Replaces the key by a new one. Asks the owner; no password is needed.
+    /// Replaces the key by a new one.
+    ///
+    /// Asks the owner; no password is needed.
     ///
     /// - Throws: ``SignInError``; if the answer was lost the server may have either key, and where it refuses the kept one the device
     ///   has to be registered again.
@@ -260,7 +273,9 @@ public actor SignInClient {
                 deviceName: old.deviceName, keyID: key.id, userHandle: old.userHandle, keyTag: key.tag))
     }
 
-    /// Revokes a key of the account: another device's that was lost, or this one's, which is then deleted here too. Asks the owner.
+    /// Revokes a key of the account: another device's that was lost, or this one's, which is then deleted here too.
+    ///
+    /// Asks the owner.
     ///
     /// - Parameter keyID: As in the list of devices.
     /// - Throws: ``SignInError``.
@@ -286,7 +301,9 @@ public actor SignInClient {
 
     private struct Empty: Encodable {}
 
-    /// Does something with the key, after what came before. Where the key turns out to be lost, deletes it and says so, every time the same
+    /// Does something with the key, after what came before.
+    ///
+    /// Where the key turns out to be lost, deletes it and says so, every time the same
     /// until there is a new one (NP-31).
     private func usingKey<Result: Sendable>(
         _ body: @escaping @Sendable (Signer) async throws -> Result
@@ -335,7 +352,11 @@ public actor SignInClient {
         of task: Task<Result, any Error>
     ) async throws(SignInError) -> Result {
         do {
-            return try await withTaskCancellationHandler { try await task.value } onCancel: { task.cancel() }
+            return try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
+            }
         } catch {
             throw failure(error)
         }

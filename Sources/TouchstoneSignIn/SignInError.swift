@@ -81,6 +81,7 @@ extension SignInError: LocalizedError, CustomStringConvertible {
         }
     }
 
+    /// As ``description``.
     public var errorDescription: String? { description }
 
     /// Two clocks that differ by more seconds are worth a word (NP-15).

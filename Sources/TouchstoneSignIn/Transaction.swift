@@ -3,6 +3,7 @@ import TouchstoneSignInProtocol
 /// Something that the server wants confirmed by the owner's finger.
 @available(macOS 14, iOS 17, *)
 public struct Transaction: Sendable {
+    /// What the server calls it.
     public let id: String
     /// What the prompt shows and what is signed.
     public let text: String

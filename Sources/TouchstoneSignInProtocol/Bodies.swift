@@ -1,11 +1,17 @@
-/// The JSON bodies of requests and answers; docs/sign-in.md has the routes. Bytes are base64url, times seconds.
+/// The JSON bodies of requests and answers; docs/sign-in.md has the routes.
+///
+/// Bytes are base64url, times seconds.
 public enum Body {
+    /// What registers a device.
     public struct Password: Codable, Sendable {
+        /// The account's name.
         public var name: String
+        /// In clear, over TLS.
         public var password: String
         /// What else the server asks for, a one-time code for example (NP-20).
         public var secondFactor: String?
 
+        /// As its fields say.
         public init(name: String, password: String, secondFactor: String? = nil) {
             self.name = name
             self.password = password
@@ -13,11 +19,16 @@ public enum Body {
         }
     }
 
+    /// What a password was taken for.
     public struct PasswordSession: Codable, Sendable {
+        /// A bearer token.
         public var token: String
+        /// 16 bytes, base64url.
         public var userHandle: String
+        /// Seconds.
         public var expiresIn: Int
 
+        /// As its fields say.
         public init(token: String, userHandle: String, expiresIn: Int) {
             self.token = token
             self.userHandle = userHandle
@@ -25,22 +36,30 @@ public enum Body {
         }
     }
 
+    /// Asks for a challenge.
     public struct ChallengeRequest: Codable, Sendable {
+        /// SHA-256 of the SubjectPublicKeyInfo, base64url.
         public var keyID: String
+        /// What the challenge is for.
         public var purpose: Purpose
 
+        /// As its fields say.
         public init(keyID: String, purpose: Purpose) {
             self.keyID = keyID
             self.purpose = purpose
         }
     }
 
+    /// Something to sign.
     public struct Challenge: Codable, Sendable {
+        /// 32 bytes, base64url.
         public var challenge: String
+        /// Seconds.
         public var expiresIn: Int
         /// Seconds since 1970 by the server's clock.
         public var serverTime: Int
 
+        /// As its fields say.
         public init(challenge: String, expiresIn: Int, serverTime: Int) {
             self.challenge = challenge
             self.expiresIn = expiresIn
@@ -48,17 +67,25 @@ public enum Body {
         }
     }
 
+    /// A key of the account.
     public struct Device: Codable, Sendable, Equatable {
+        /// How it can stand.
         public enum State: String, Codable, Sendable { case active, revoked }
 
+        /// SHA-256 of the SubjectPublicKeyInfo, base64url.
         public var keyID: String
+        /// What the owner calls the device.
         public var deviceName: String
+        /// Seconds since 1970.
         public var registeredAt: Int
+        /// Seconds since 1970; nil before the first sign-in.
         public var lastUsedAt: Int?
+        /// How it stands.
         public var state: State
         /// What an attestation proved of where the key lives; without one the server knows of no hardware (NP-21).
         public var attestation: String?
 
+        /// As its fields say.
         public init(
             keyID: String, deviceName: String, registeredAt: Int, lastUsedAt: Int?, state: State,
             attestation: String? = nil
@@ -72,28 +99,41 @@ public enum Body {
         }
     }
 
+    /// The account's devices.
     public struct Devices: Codable, Sendable {
+        /// In the order of their registration.
         public var devices: [Device]
 
+        /// As its fields say.
         public init(devices: [Device]) { self.devices = devices }
     }
 
+    /// A registration that was taken.
     public struct Registered: Codable, Sendable {
+        /// SHA-256 of the SubjectPublicKeyInfo, base64url.
         public var keyID: String
+        /// In the order of their registration.
         public var devices: [Device]
 
+        /// As its fields say.
         public init(keyID: String, devices: [Device]) {
             self.keyID = keyID
             self.devices = devices
         }
     }
 
+    /// A session, or its renewal.
     public struct Session: Codable, Sendable {
+        /// A JWT.
         public var accessToken: String
+        /// Works once.
         public var refreshToken: String
+        /// Seconds.
         public var expiresIn: Int
+        /// SHA-256 of the SubjectPublicKeyInfo, base64url.
         public var keyID: String
 
+        /// As its fields say.
         public init(accessToken: String, refreshToken: String, expiresIn: Int, keyID: String) {
             self.accessToken = accessToken
             self.refreshToken = refreshToken
@@ -102,25 +142,38 @@ public enum Body {
         }
     }
 
+    /// Asks for a renewal.
     public struct Refresh: Codable, Sendable {
+        /// Works once.
         public var refreshToken: String
 
+        /// As its fields say.
         public init(refreshToken: String) { self.refreshToken = refreshToken }
     }
 
+    /// Asks for a transaction.
     public struct TransactionText: Codable, Sendable {
+        /// What the owner is shown.
         public var text: String
 
+        /// As its fields say.
         public init(text: String) { self.text = text }
     }
 
+    /// A transaction to confirm.
     public struct Transaction: Codable, Sendable {
+        /// Its id.
         public var transaction: String
+        /// What the owner is shown.
         public var text: String
+        /// 32 bytes, base64url.
         public var challenge: String
+        /// Seconds.
         public var expiresIn: Int
+        /// Seconds since 1970 by the server's clock.
         public var serverTime: Int
 
+        /// As its fields say.
         public init(transaction: String, text: String, challenge: String, expiresIn: Int, serverTime: Int) {
             self.transaction = transaction
             self.text = text
@@ -130,27 +183,39 @@ public enum Body {
         }
     }
 
+    /// What became of a transaction.
     public struct TransactionState: Codable, Sendable {
+        /// Its id.
         public var transaction: String
+        /// How it stands.
         public var state: String
 
+        /// As its fields say.
         public init(transaction: String, state: String) {
             self.transaction = transaction
             self.state = state
         }
     }
 
+    /// A key.
     public struct KeyID: Codable, Sendable {
+        /// SHA-256 of the SubjectPublicKeyInfo, base64url.
         public var keyID: String
 
+        /// As its fields say.
         public init(keyID: String) { self.keyID = keyID }
     }
 
+    /// A page's request.
     public struct WebRequest: Codable, Sendable {
+        /// Its id.
         public var request: String
+        /// As the page shows it.
         public var code: String
+        /// Seconds.
         public var expiresIn: Int
 
+        /// As its fields say.
         public init(request: String, code: String, expiresIn: Int) {
             self.request = request
             self.code = code
@@ -158,37 +223,52 @@ public enum Body {
         }
     }
 
+    /// Denies a page's request.
     public struct WebDenial: Codable, Sendable {
+        /// Its id.
         public var request: String
+        /// As the page shows it.
         public var code: String
 
+        /// As its fields say.
         public init(request: String, code: String) {
             self.request = request
             self.code = code
         }
     }
 
+    /// What became of a page's request.
     public struct WebState: Codable, Sendable {
+        /// How it can stand.
         public enum State: String, Codable, Sendable { case pending, approved, denied, expired, refused }
 
+        /// How it stands.
         public var state: State
+        /// The account's name.
         public var account: String?
 
+        /// As its fields say.
         public init(state: State, account: String? = nil) {
             self.state = state
             self.account = account
         }
     }
 
+    /// Who is signed in at a page.
     public struct Account: Codable, Sendable {
+        /// The account's name.
         public var account: String
 
+        /// As its fields say.
         public init(account: String) { self.account = account }
     }
 
+    /// Why there is no other answer.
     public struct Failure: Codable, Sendable {
+        /// One of the words in docs/sign-in.md.
         public var error: String
 
+        /// As its fields say.
         public init(error: String) { self.error = error }
     }
 }

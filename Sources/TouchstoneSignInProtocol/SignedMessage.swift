@@ -5,10 +5,12 @@ public import Foundation
 /// Never a server's bare nonce, which would let whoever sends nonces choose what is signed. The bytes are `"LASIGN"`, a
 /// version and ten fields with their lengths; docs/sign-in.md has the table.
 public struct SignedMessage: Sendable, Equatable {
+    /// Of this layout.
     public static let version: UInt8 = 1
     /// No message is longer, in bytes.
     public static let maximumLength = 1024
 
+    /// What the signature is for (NP-13).
     public var purpose: Purpose
     /// The server's name from the client's own configuration (NP-14), 1 to 255 bytes of UTF-8.
     public var audience: String
@@ -29,6 +31,7 @@ public struct SignedMessage: Sendable, Equatable {
     /// SHA-256 of the request's details, 32 bytes.
     public var detailsHash: Data
 
+    /// As its fields say.
     public init(
         purpose: Purpose, audience: String, application: String, keyID: Data, userHandle: Data, challenge: Data,
         clientNonce: Data, counter: UInt64, issuedAt: UInt64, detailsHash: Data
@@ -45,7 +48,9 @@ public struct SignedMessage: Sendable, Equatable {
         self.detailsHash = detailsHash
     }
 
-    /// The bytes that are signed. Reads back as the same message if the fields have the lengths that they say.
+    /// The bytes that are signed.
+    ///
+    /// Reads back as the same message if the fields have the lengths that they say.
     public var bytes: Data {
         var bytes = Data(Self.magic)
         bytes.append(Self.version)

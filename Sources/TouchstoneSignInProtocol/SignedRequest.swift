@@ -11,6 +11,7 @@ public struct SignedRequest: Codable, Sendable {
     /// For `rotate`: the same message signed by the new key, base64url.
     public var newSignature: String?
 
+    /// As its fields say.
     public init(message: Data, signature: Data, details: Data, newSignature: Data? = nil) {
         self.message = message.base64URL
         self.signature = signature.base64URL

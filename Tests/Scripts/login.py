@@ -31,21 +31,21 @@ class Login:
         output, _ = process.communicate(timeout=LONGEST_WAIT)
         check(process.returncode == 0, f"touchstone-login register: exit {process.returncode}\n{output}")
 
-    def approve(self):
-        return Approver(self)
+    def approve(self, *options):
+        return Approver(self, *options)
 
 
 class Approver:
     """`touchstone-login approve`, with what its terminal shows."""
 
-    def __init__(self, login):
-        self.login = login
+    def __init__(self, login, *options):
+        self.login, self.options = login, options
 
     def __enter__(self):
         self.file = tempfile.NamedTemporaryFile("r", prefix="touchstone-approver.")
         with open(self.file.name, "ab") as output:
             self.process = subprocess.Popen(
-                [self.login.PROGRAM, "approve"], env=self.login.device.environment, stdin=subprocess.DEVNULL,
+                [self.login.PROGRAM, "approve", *self.options], env=self.login.device.environment, stdin=subprocess.DEVNULL,
                 stdout=output, stderr=output)
         try:
             wait_for(lambda: self.process.poll() is not None or "ready" in self.output, "the approver")

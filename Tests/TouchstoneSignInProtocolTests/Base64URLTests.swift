@@ -18,9 +18,11 @@ import TouchstoneSignInProtocol
         #expect(Data(base64URL: text) == Data(clear.utf8))
     }
 
-    @Test("padding, the other alphabet, spaces, a length that is none and bits that are nobody's are refused", arguments: [
-        "Zg==", "Zm8=", "PDw/Pz8+Pg", "Zm9v\n", " Zm9v", "Z", "Zm9vY", "Zh", "Zm9", "Zm\u{E9}v", "Zm9v\0",
-    ])
+    @Test(
+        "padding, the other alphabet, spaces, a length that is none and bits that are nobody's are refused",
+        arguments: [
+            "Zg==", "Zm8=", "PDw/Pz8+Pg", "Zm9v\n", " Zm9v", "Z", "Zm9vY", "Zh", "Zm9", "Zm\u{E9}v", "Zm9v\0",
+        ])
     func refused(text: String) {
         #expect(Data(base64URL: text) == nil)
     }

@@ -6,7 +6,8 @@ import TouchstoneSignInProtocol
     private let message = SignedMessage(
         purpose: .confirmTransaction, audience: "example.org:8443", application: "touchstone-login",
         keyID: Data(repeating: 1, count: 32), userHandle: Data(repeating: 2, count: 16),
-        challenge: Data(repeating: 3, count: 32), clientNonce: Data(repeating: 4, count: 32), counter: 0x0102_0304_0506_0708,
+        challenge: Data(repeating: 3, count: 32), clientNonce: Data(repeating: 4, count: 32),
+        counter: 0x0102_0304_0506_0708,
         issuedAt: 1_795_000_000, detailsHash: Data(repeating: 5, count: 32))
 
     private func failure(_ bytes: Data) -> SignInFormatError? {

@@ -17,7 +17,8 @@ import TouchstoneTesting
     private func record(_ key: NewKey, _ audience: String = "example.org") throws -> RegisteredServer {
         RegisteredServer(
             server: try #require(URL(string: "https://\(audience)")), audience: audience, application: "test",
-            account: "alice", deviceName: "laptop", keyID: key.id, userHandle: Data(repeating: 1, count: 16), keyTag: key.tag)
+            account: "alice", deviceName: "laptop", keyID: key.id, userHandle: Data(repeating: 1, count: 16),
+            keyTag: key.tag)
     }
 
     private func sign(_ tag: String) async throws -> Data {
@@ -125,7 +126,9 @@ import TouchstoneTesting
     @Test("NP-23: a key whose counter is gone is not used, and a counter at its end does not start over")
     func counterEnds() async throws {
         try await device.run {
-            await #expect(throws: SignInError.keychain(errSecItemNotFound)) { _ = try await keychain.nextCounter(tag: "k") }
+            await #expect(throws: SignInError.keychain(errSecItemNotFound)) {
+                _ = try await keychain.nextCounter(tag: "k")
+            }
             try await keychain.startCounter(tag: "k", at: .max)
             await #expect(throws: SignInError.self) { _ = try await keychain.nextCounter(tag: "k") }
         }

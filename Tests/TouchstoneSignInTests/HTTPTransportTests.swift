@@ -32,9 +32,11 @@ import TouchstoneSignInProtocol
         #expect(!request.contains("Cookie"))
     }
 
-    @Test("a redirect is not followed: nothing signed, and no password, goes where an answer says", arguments: [
-        "301 Moved Permanently", "302 Found", "303 See Other", "307 Temporary Redirect", "308 Permanent Redirect",
-    ])
+    @Test(
+        "a redirect is not followed: nothing signed, and no password, goes where an answer says",
+        arguments: [
+            "301 Moved Permanently", "302 Found", "303 See Other", "307 Temporary Redirect", "308 Permanent Redirect",
+        ])
     func redirects(status: String) async throws {
         let elsewhere = try OddServer { _ in OddServer.answer("200 OK", #"{"keyID":"k"}"#) }
         let answer = OddServer.answer(status, "", "Location: \(elsewhere.url.absoluteString)/v1/challenges\r\n")
@@ -49,7 +51,8 @@ import TouchstoneSignInProtocol
     func statuses() async throws {
         let table: [(String, String, SignInError)] = [
             ("401 Unauthorized", "", .refused(clockDifference: nil)), ("404 Not Found", "", .notFound),
-            ("409 Conflict", "", .conflict), ("429 Too Many Requests", "Retry-After: 17\r\n", .tooManyRequests(retryAfter: 17)),
+            ("409 Conflict", "", .conflict),
+            ("429 Too Many Requests", "Retry-After: 17\r\n", .tooManyRequests(retryAfter: 17)),
             ("429 Too Many Requests", "Retry-After: soon\r\n", .tooManyRequests(retryAfter: nil)),
             ("503 Service Unavailable", "", .unavailable),
         ]
@@ -58,11 +61,14 @@ import TouchstoneSignInProtocol
         }
     }
 
-    @Test("an answer that is none is said to be none", arguments: [
-        OddServer.answer("200 OK", "<html>"), OddServer.answer("200 OK", ""), OddServer.answer("200 OK", #"{"keyID":1}"#),
-        OddServer.answer("500 Internal Server Error", "secret-in-a-stack-trace"),
-        OddServer.answer("200 OK", String(repeating: " ", count: HTTPTransport.maximumAnswerLength + 1)),
-    ])
+    @Test(
+        "an answer that is none is said to be none",
+        arguments: [
+            OddServer.answer("200 OK", "<html>"), OddServer.answer("200 OK", ""),
+            OddServer.answer("200 OK", #"{"keyID":1}"#),
+            OddServer.answer("500 Internal Server Error", "secret-in-a-stack-trace"),
+            OddServer.answer("200 OK", String(repeating: " ", count: HTTPTransport.maximumAnswerLength + 1)),
+        ])
     func badAnswers(answer: Data) async throws {
         guard case .badAnswer(let text)? = try await failure(answer) else {
             Issue.record("it was taken")

@@ -13,12 +13,16 @@ import Testing
     func invalidated() {
         let lost = error("CryptoTokenKit", -3, error("AKSError", -536_362_999))
         #expect(KeyUseFailure(lost) == .invalidated)
-        for status in [-25293, -50] { #expect(KeyUseFailure(error(NSOSStatusErrorDomain, status, lost)) == .invalidated) }
+        for status in [-25293, -50] {
+            #expect(KeyUseFailure(error(NSOSStatusErrorDomain, status, lost)) == .invalidated)
+        }
     }
 
-    @Test("AC-53, EV-55: nothing else is", arguments: [
-        -1, -2, -3, -4, -5, -6, -7, -8, -9, -10, -1004, -4711,
-    ])
+    @Test(
+        "AC-53, EV-55: nothing else is",
+        arguments: [
+            -1, -2, -3, -4, -5, -6, -7, -8, -9, -10, -1004, -4711,
+        ])
     func authentication(code: Int) {
         let known = KeyUseFailure(error(NSOSStatusErrorDomain, -25293, error("com.apple.LocalAuthentication", code)))
         #expect(known == .other(KeyUseFailure.failure(authentication: code)))

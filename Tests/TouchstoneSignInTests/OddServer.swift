@@ -2,7 +2,9 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Listens on this machine and answers every connection with the bytes it was given, after one request. For answers that no server of ours
+/// Listens on this machine and answers every connection with the bytes it was given, after one request.
+///
+/// For answers that no server of ours
 /// would give; what a server does give is tested with the real one, in the package SignIn.
 final class OddServer: Sendable {
     let url: URL
@@ -16,7 +18,7 @@ final class OddServer: Sendable {
     /// The heads of the requests so far.
     var requests: [String] { log.heads.withLock { $0 } }
 
-    /// - Parameter answer: For each request; nil to say nothing and keep the connection.
+    /// Answers each request by its head; nil to say nothing and keep the connection.
     init(_ answer: @escaping @Sendable (_ head: String) -> Data?) throws {
         let log = Log()
         self.log = log
@@ -28,7 +30,8 @@ final class OddServer: Sendable {
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isListening = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(listener, address, length) == 0 && listen(listener, 16) == 0 && getsockname(listener, address, &length) == 0
+                bind(listener, address, length) == 0 && listen(listener, 16) == 0
+                    && getsockname(listener, address, &length) == 0
             }
         }
         guard isListening, let url = URL(string: "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))") else {
@@ -55,7 +58,9 @@ final class OddServer: Sendable {
 
     /// A whole answer.
     static func answer(_ status: String, _ body: String = "", _ headers: String = "") -> Data {
-        Data("HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\n\(headers)Connection: close\r\n\r\n\(body)".utf8)
+        Data(
+            "HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\n\(headers)Connection: close\r\n\r\n\(body)"
+                .utf8)
     }
 
     private static func head(_ connection: Int32) -> String {

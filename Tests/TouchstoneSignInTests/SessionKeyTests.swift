@@ -7,7 +7,9 @@ import TouchstoneSignInProtocol
 
 /// NP-40: proofs as RFC 9449 has them.
 @Suite struct SessionKeyTests {
-    private func parts(_ proof: String) throws -> (header: [String: Any], claims: [String: Any], signed: Data, signature: Data) {
+    private func parts(_ proof: String) throws -> (
+        header: [String: Any], claims: [String: Any], signed: Data, signature: Data
+    ) {
         let parts = proof.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         #expect(parts.count == 3)
         let decoded = try parts.map { try #require(Data(base64URL: $0)) }

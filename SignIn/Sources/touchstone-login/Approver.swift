@@ -233,6 +233,7 @@ struct Refusal: Error {
     static func json(_ status: HTTPResponse.Status, _ value: some Encodable) throws -> Response {
         let data = try JSONEncoder().encode(value)
         return Response(
-            status: status, headers: [.contentType: "application/json"], body: .init(byteBuffer: ByteBuffer(bytes: data)))
+            status: status, headers: [.contentType: "application/json"],
+            body: .init(byteBuffer: ByteBuffer(bytes: data)))
     }
 }

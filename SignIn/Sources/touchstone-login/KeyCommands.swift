@@ -52,7 +52,9 @@ struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract: "List the servers that this device is registered with.",
-        discussion: "Exit status: 0 there is one, 1 there is none, 4 there is one whose key is lost. Asks nobody, and no server.")
+        discussion:
+            "Exit status: 0 there is one, 1 there is none, 4 there is one whose key is lost. Asks nobody, and no server."
+    )
 
     @Flag(help: "As JSON.") var json = false
 
@@ -78,7 +80,8 @@ struct StatusCommand: AsyncParsableCommand {
         } else {
             for server in known {
                 StandardOutput.say(
-                    "\(server.audience)  \(server.server)  \(server.account), \(server.deviceName), key \(server.keyID), \(server.state)")
+                    "\(server.audience)  \(server.server)  \(server.account), \(server.deviceName), key \(server.keyID), \(server.state)"
+                )
             }
         }
         if servers.isEmpty { throw Failure(status: .no, message: "this device is registered nowhere") }

@@ -10,7 +10,8 @@ struct RegisterCommand: AsyncParsableCommand {
             Makes a key for the fingers or faces that are enrolled now, in place of this device's earlier one. The password is asked for, or read as one line from standard input, and is sent this once.
             """)
 
-    @Argument(help: "Its address: https://HOST or https://HOST:PORT; http:// for this machine alone.") var server: String
+    @Argument(help: "Its address: https://HOST or https://HOST:PORT; http:// for this machine alone.") var server:
+        String
     @Option(help: "The account's name.") var name: String
     @Option(help: "What the server calls itself. Default: its host, with a port other than 443.") var audience: String?
     @Option(help: "What this device is called in the account's list. Default: the machine's name.")

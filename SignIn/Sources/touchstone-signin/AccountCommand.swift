@@ -14,7 +14,9 @@ struct AccountCommand: AsyncParsableCommand {
         @Argument var name: String
 
         func run() async throws {
-            try await administer(database) { try await $0.addAccount(name, password: try PasswordInput.read(for: name)) }
+            try await administer(database) {
+                try await $0.addAccount(name, password: try PasswordInput.read(for: name))
+            }
         }
     }
 

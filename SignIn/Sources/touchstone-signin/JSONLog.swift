@@ -15,7 +15,9 @@ struct JSONLog: LogHandler {
 
     func log(event: LogEvent) {
         var fields: [String: String] = [:]
-        for (key, value) in metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 }) { fields[key] = "\(value)" }
+        for (key, value) in metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 }) {
+            fields[key] = "\(value)"
+        }
         fields["time"] = Date().formatted(.iso8601.time(includingFractionalSeconds: true))
         fields["level"] = "\(event.level)"
         fields["label"] = label

@@ -1,5 +1,5 @@
-import Hummingbird
 import HTTPTypes
+import Hummingbird
 import TouchstoneSignInServer
 
 /// Answers what no route takes as the routes answer: `{"error": …}`.

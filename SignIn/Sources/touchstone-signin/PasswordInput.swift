@@ -11,7 +11,9 @@ enum PasswordInput {
             return line
         }
         let first = try ask("Password for \(name): ")
-        guard try ask("Once more: ") == first else { throw ProgramFailure("that was not the same; nothing was changed.") }
+        guard try ask("Once more: ") == first else {
+            throw ProgramFailure("that was not the same; nothing was changed.")
+        }
         return first
     }
 
@@ -20,13 +22,14 @@ enum PasswordInput {
         guard tcgetattr(STDIN_FILENO, &before) == 0 else { throw ProgramFailure("the terminal cannot be read.") }
         var silent = before
         silent.c_lflag &= ~tcflag_t(ECHO)
-        FileHandle.standardError.write(Data(prompt.utf8))
         // Ctrl-C and the like wait for the line's end, or they would leave a terminal that does not show what is typed.
         var blocked = sigset_t()
         var mask = sigset_t()
         for number in [SIGINT, SIGTERM, SIGQUIT, SIGTSTP, SIGHUP] { sigaddset(&blocked, number) }
         pthread_sigmask(SIG_BLOCK, &blocked, &mask)
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+        // Only now: what is typed at the prompt neither shows nor is thrown away.
+        FileHandle.standardError.write(Data(prompt.utf8))
         let line = readLine()
         tcsetattr(STDIN_FILENO, TCSANOW, &before)
         pthread_sigmask(SIG_SETMASK, &mask, nil)

@@ -47,8 +47,11 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "Challenges for one key in a minute.") var limitPerKey = RateLimits().key.count
     @Option(help: "Challenges for one account in a minute.") var limitPerAccount = RateLimits().account.count
     @Option(help: "Seconds that a challenge is good for, 1 to 300.") var challengeSeconds = Int(Lifetimes().challenge)
-    @Option(help: "Seconds that a page's code is good for, 1 to 600.") var webRequestSeconds = Int(Lifetimes().webRequest)
-    @Option(help: "Seconds that a key signs access tokens, at least 4; a quarter of it, an hour at most, it is shown before.")
+    @Option(help: "Seconds that a page's code is good for, 1 to 600.") var webRequestSeconds = Int(
+        Lifetimes().webRequest)
+    @Option(
+        help:
+            "Seconds that a key signs access tokens, at least 4; a quarter of it, an hour at most, it is shown before.")
     var tokenKeySeconds = Int(Lifetimes().tokenKey)
     @Option(help: "Connections at once; more wait.") var connections = 1024
 
@@ -71,7 +74,8 @@ struct Serve: AsyncParsableCommand {
                 availableConnectionsDelegate: MaximumAvailableConnections(connections)),
             services: [server.upkeep],
             onServerRunning: { channel in
-                logger.notice("serving", metadata: ["address": "\(address)", "port": "\(channel.localAddress?.port ?? port)"])
+                logger.notice(
+                    "serving", metadata: ["address": "\(address)", "port": "\(channel.localAddress?.port ?? port)"])
             },
             logger: logger)
         var services = ServiceGroupConfiguration(

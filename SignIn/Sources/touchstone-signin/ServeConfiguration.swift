@@ -20,7 +20,10 @@ extension Serve {
         for origin in origin {
             guard let url = URL(string: origin), ["http", "https"].contains(url.scheme), url.host() != nil,
                 url.path().isEmpty, url.query() == nil
-            else { throw ValidationError("\(origin) is no origin; one is https://signin.example.org, with no slash at its end") }
+            else {
+                throw ValidationError(
+                    "\(origin) is no origin; one is https://signin.example.org, with no slash at its end")
+            }
         }
     }
 

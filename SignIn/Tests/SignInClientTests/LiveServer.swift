@@ -27,15 +27,15 @@ final class LiveServer: Sendable {
         self.store = store
     }
 
-    /// Runs `body` while the server answers.
-    ///
-    /// - Parameter clockOffset: Seconds that the server's clock is ahead.
+    /// Runs `body` while the server answers, with its clock so many seconds ahead.
     static func run(
         clockOffset: TimeInterval = 0, _ body: @escaping @Sendable (LiveServer) async throws -> Void
     ) async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "signin-\(UUID().uuidString).db")
         let store = try SQLStore.sqlite(at: file.path)
-        defer { for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: file.path + suffix) } }
+        defer {
+            for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: file.path + suffix) }
+        }
         try await SignInAdministration(store: store).addAccount("alice", password: password)
         let port = try freePort()
         let origin = "http://127.0.0.1:\(port)"
@@ -132,7 +132,8 @@ final class Traffic: RouterMiddleware, Sendable {
         log.withLock { $0.append(Sent(path: path, body: body, status: Int(response.status.code))) }
         if lost.withLock({ $0.contains(path) }) {
             // Breaks the connection after the head.
-            return Response(status: .ok, headers: [.contentLength: "100"], body: .init { _ in throw CancellationError() })
+            return Response(
+                status: .ok, headers: [.contentLength: "100"], body: .init { _ in throw CancellationError() })
         }
         return response
     }

@@ -16,7 +16,8 @@ import TouchstoneTesting
                 #expect(try await client.registration() == nil)
                 await #expect(throws: SignInError.notRegistered) { _ = try await client.signIn() }
                 device.present(.finger(1))
-                let devices = try await client.register(name: "alice", password: LiveServer.password, deviceName: "laptop")
+                let devices = try await client.register(
+                    name: "alice", password: LiveServer.password, deviceName: "laptop")
                 #expect(devices.map(\.deviceName) == ["laptop"])
                 let registration = try #require(try await client.registration())
                 #expect(registration.keyID.base64URL == devices.first?.keyID)
@@ -32,7 +33,9 @@ import TouchstoneTesting
                         "register this device at signin.test", "sign in to signin.test, to see your orders",
                     ])
             }
-            let withPassword = server.traffic.all.filter { String(decoding: $0.body, as: UTF8.self).contains("correct horse") }
+            let withPassword = server.traffic.all.filter {
+                String(decoding: $0.body, as: UTF8.self).contains("correct horse")
+            }
             #expect(withPassword.map(\.path) == ["/v1/password-sessions"])
         }
     }
@@ -90,7 +93,9 @@ import TouchstoneTesting
         }
     }
 
-    @Test("NP-31, AC-52: another finger ends the key; of many calls at once each says the same, nobody is asked, and one registration follows")
+    @Test(
+        "NP-31, AC-52: another finger ends the key; of many calls at once each says the same, nobody is asked, and one registration follows"
+    )
     func reEnrollment() async throws {
         let device = try SimulatedDevice(passcode: "1234", fingers: 1)
         try await LiveServer.run { server in
@@ -122,7 +127,8 @@ import TouchstoneTesting
                 let devices = try await withThrowingTaskGroup(of: [Body.Device].self) { group in
                     for _ in 0..<3 {
                         group.addTask {
-                            try await client.register(name: "alice", password: LiveServer.password, deviceName: "laptop")
+                            try await client.register(
+                                name: "alice", password: LiveServer.password, deviceName: "laptop")
                         }
                     }
                     return try await group.reduce(into: []) { $0.append($1) }
@@ -159,7 +165,9 @@ import TouchstoneTesting
         }
     }
 
-    @Test("NP-32: what an earlier installation left is gone at the first launch, and the server keeps one key for the device after it")
+    @Test(
+        "NP-32: what an earlier installation left is gone at the first launch, and the server keeps one key for the device after it"
+    )
     func firstLaunch() async throws {
         let device = try SimulatedDevice(passcode: "1234", fingers: 1)
         try await LiveServer.run { server in

@@ -160,7 +160,8 @@ import TouchstoneTesting
             try await other.run {
                 let client = try server.client()
                 other.present(.finger(1), .finger(1), .finger(1))
-                let devices = try await client.register(name: "alice", password: LiveServer.password, deviceName: "phone")
+                let devices = try await client.register(
+                    name: "alice", password: LiveServer.password, deviceName: "phone")
                 #expect(devices.filter { $0.state == .active }.map(\.deviceName).sorted() == ["laptop", "phone"])
                 try await client.revoke(lost)
                 let session = try await client.signIn()

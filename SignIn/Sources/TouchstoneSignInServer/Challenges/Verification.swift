@@ -31,7 +31,8 @@ extension SignInServer {
     /// - Parameter binding: what else the challenge has to have been made for.
     func verify(
         _ call: Call, for purpose: Purpose, binding: (StoredChallenge) -> Bool = { $0.binding == nil }
-    ) async throws -> (key: StoredKey, message: SignedMessage, submitted: SubmittedMessage, challenge: StoredChallenge) {
+    ) async throws -> (key: StoredKey, message: SignedMessage, submitted: SubmittedMessage, challenge: StoredChallenge)
+    {
         let (submitted, message, taken) = try await open(call, for: purpose)
         let id = message.keyID
         guard let key = try await store.key(id: id) else { throw Failure.refused(.keyUnknown, key: id) }

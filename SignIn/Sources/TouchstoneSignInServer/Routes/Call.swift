@@ -19,8 +19,9 @@ struct Call: Sendable {
     /// - Throws: `malformed` if the body is no JSON of this kind.
     func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
         let contentType = request.headers[.contentType] ?? ""
-        guard contentType.prefix(while: { $0 != ";" }).trimmingCharacters(in: .whitespaces).lowercased()
-            == "application/json"
+        guard
+            contentType.prefix(while: { $0 != ";" }).trimmingCharacters(in: .whitespaces).lowercased()
+                == "application/json"
         else { throw Failure.malformed(.body) }
         guard let value = try? JSONDecoder().decode(type, from: body) else { throw Failure.malformed(.body) }
         return value

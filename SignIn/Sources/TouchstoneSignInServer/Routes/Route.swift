@@ -18,7 +18,7 @@ struct Route: Sendable {
 
     static let all = api + PageFile.routes
 
-    private static let api: [Route] = [
+    static let api: [Route] = [
         Route(.post, "/v1/password-sessions") { try await $0.addPasswordSession($1) },
         Route(.post, "/v1/registrations/challenge") { try await $0.registrationChallenge($1) },
         Route(.post, "/v1/registrations") { try await $0.register($1) },

@@ -49,14 +49,18 @@ public final class SignInServer: Sendable {
         _ = try await tokenKeys.signing()
     }
 
-    /// Adds every route of docs/sign-in.md, at the paths it says.
-    public func addRoutes<Router: RouterMethods>(to router: Router) {
-        for route in Route.all {
+    /// Adds the routes of docs/sign-in.md, at the paths it says.
+    ///
+    /// - Parameter page: with `/` and the page's files; without, for an application that has a page of its own there, which
+    ///   may use the routes below `/v1/web`.
+    public func addRoutes<Router: RouterMethods>(to router: Router, page: Bool = true) {
+        let routes = page ? Route.all : Route.api
+        for route in routes {
             router.on(RouterPath(route.path), method: route.method) { request, context in
                 await self.respond(to: request, by: route, address: self.address(request, context), context.logger)
             }
         }
-        addRefusals(of: Route.all, to: router)
+        addRefusals(of: routes, to: router)
     }
 
     /// Runs one route: its body, its limit, its answer and what is told of it.

@@ -71,7 +71,9 @@ extension SignInServer {
     private func code() -> String {
         var number: UInt64
         // 2^64 is no multiple of a million, and the rest is thrown away.
-        repeat { number = configuration.random(8).reduce(0) { $0 << 8 | UInt64($1) } } while number >= .max / 1_000_000 * 1_000_000
+        repeat {
+            number = configuration.random(8).reduce(0) { $0 << 8 | UInt64($1) }
+        } while number >= .max / 1_000_000 * 1_000_000
         let digits = String(number % 1_000_000 + 1_000_000).dropFirst()
         return "\(digits.prefix(3)) \(digits.suffix(3))"
     }

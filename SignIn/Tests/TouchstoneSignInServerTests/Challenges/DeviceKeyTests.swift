@@ -31,14 +31,27 @@ import Testing
     static let wrong: [(String, Data)] = [
         ("not on the curve", changed { $0[$0.count - 1] ^= 1 }),
         ("infinity", changed { $0.replaceSubrange(($0.count - 64)..., with: Data(count: 64)) }),
-        ("x beyond the field", changed { $0.replaceSubrange(($0.count - 64)..<($0.count - 32), with: Data(repeating: 0xFF, count: 32)) }),
+        (
+            "x beyond the field",
+            changed { $0.replaceSubrange(($0.count - 64)..<($0.count - 32), with: Data(repeating: 0xFF, count: 32)) }
+        ),
         ("hybrid point", changed { $0[$0.count - 65] = 6 }),
         ("a byte follows", key.derRepresentation + [0]),
         ("cut off", key.derRepresentation.dropLast()),
         ("P-384", P384.Signing.PrivateKey().publicKey.derRepresentation),
         ("P-521", P521.Signing.PrivateKey().publicKey.derRepresentation),
-        ("Ed25519", Data([0x30, 0x2A, 0x30, 5, 6, 3, 0x2B, 0x65, 0x70, 3, 0x21, 0]) + Curve25519.Signing.PrivateKey().publicKey.rawRepresentation),
-        ("compressed", Data([0x30, 0x39, 0x30, 0x13, 6, 7, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 2, 1, 6, 8, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 3, 1, 7, 3, 0x22, 0]) + key.compressedRepresentation),
+        (
+            "Ed25519",
+            Data([0x30, 0x2A, 0x30, 5, 6, 3, 0x2B, 0x65, 0x70, 3, 0x21, 0])
+                + Curve25519.Signing.PrivateKey().publicKey.rawRepresentation
+        ),
+        (
+            "compressed",
+            Data([
+                0x30, 0x39, 0x30, 0x13, 6, 7, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 2, 1, 6, 8, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 3,
+                1, 7, 3, 0x22, 0,
+            ]) + key.compressedRepresentation
+        ),
         ("a private key", P256.Signing.PrivateKey().derRepresentation),
     ]
 

@@ -1,5 +1,7 @@
 import Foundation
 import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
 import Testing
 import TouchstoneSignInProtocol
 
@@ -16,6 +18,19 @@ import TouchstoneSignInProtocol
             #expect(described.subtracting(routed).isEmpty)
             #expect(routed.subtracting(described).isEmpty)
             #expect(routed.count == Route.all.count)
+        }
+    }
+
+    @Test func applicationWithAPageOfItsOwnKeepsIt() async throws {
+        try await TestServer.with { server async throws in
+            let router = Router(context: TestContext.self)
+            router.get("/") { _, _ in "mine" }
+            server.server.addRoutes(to: router, page: false)
+            try await Application(router: router).test(.router) { client in
+                try await client.execute(uri: "/", method: .get) { #expect(String(buffer: $0.body) == "mine") }
+                try await client.execute(uri: "/style.css", method: .get) { #expect($0.status == .notFound) }
+                try await client.execute(uri: "/v1/devices", method: .get) { #expect($0.status == .unauthorized) }
+            }
         }
     }
 

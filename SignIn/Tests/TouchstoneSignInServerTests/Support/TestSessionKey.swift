@@ -24,7 +24,9 @@ struct TestSessionKey: Sendable {
 
     var jwk: [String: String] {
         let point = key.publicKey.rawRepresentation
-        return ["kty": "EC", "crv": "P-256", "x": Data(point.prefix(32)).base64URL, "y": Data(point.suffix(32)).base64URL]
+        return [
+            "kty": "EC", "crv": "P-256", "x": Data(point.prefix(32)).base64URL, "y": Data(point.suffix(32)).base64URL,
+        ]
     }
 
     var thumbprint: String { JSONWebKey(key.publicKey, id: "").thumbprint }
