@@ -20,8 +20,9 @@ extension SignInLoad {
         func run() throws {
             let password = try target.readPassword()
             let target = target
-            let first = HTTPConnection(port: target.port[0])
-            let accounts = try target.account.map { try LoadAccount($0, password: password, first) }
+            let accounts = try target.account.map {
+                try LoadAccount($0, password: password, HTTPConnection(port: target.port[0]))
+            }
             try target.waitForGo()
 
             let end = ContinuousClock.now + .seconds(target.seconds)
@@ -37,8 +38,8 @@ extension SignInLoad {
             var sum = FaultSum()
             for each in sums { sum.add(each) }
             var kept: Set<String> = []
-            let last = HTTPConnection(port: target.port[target.port.count - 1])
             for account in target.account {
+                let last = HTTPConnection(port: target.port[target.port.count - 1])
                 let session = try LoadAccount(account, password: password, last).session
                 let answer = try last.request("GET", "/v1/devices", nil, bearer: session)
                 guard answer.status == 200 else { throw LoadError("the list of devices: \(answer.status)") }

@@ -19,6 +19,8 @@ final class HTTPConnection {
     static let longestAnswer = 8 << 20
 
     let port: UInt16
+    /// Whom the connection comes from, for a server that believes this machine to be its proxy: as many users as connections.
+    private let address = "10." + (0..<3).map { _ in "\(UInt8.random(in: 0...255))" }.joined(separator: ".")
     private var socket: Int32 = -1
 
     init(port: UInt16) { self.port = port }
@@ -33,7 +35,7 @@ final class HTTPConnection {
     func request(_ method: String, _ path: String, _ body: Data?, bearer: String? = nil) throws -> Answer {
         do {
             if socket < 0 { try connect() }
-            var head = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n"
+            var head = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nX-Forwarded-For: \(address)\r\n"
             if let bearer { head += "Authorization: Bearer \(bearer)\r\n" }
             if let body { head += "Content-Type: application/json\r\nContent-Length: \(body.count)\r\n" }
             try send(Data((head + "\r\n").utf8) + (body ?? Data()))

@@ -20,8 +20,9 @@ extension SignInLoad {
         func run() throws {
             let password = try target.readPassword()
             let target = target
-            let first = HTTPConnection(port: target.port[0])
-            let accounts = try target.account.map { try LoadAccount($0, password: password, first) }
+            let accounts = try target.account.map {
+                try LoadAccount($0, password: password, HTTPConnection(port: target.port[0]))
+            }
             let clients = try (0..<target.connections).map { number in
                 let account = accounts[number % accounts.count]
                 let client = LoadClient(
