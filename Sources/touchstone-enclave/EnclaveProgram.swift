@@ -263,7 +263,7 @@ enum EnclaveProgram {
         if let owner = options.owner {
             if let published = options.published {
                 // Whom /etc/passwd does not have a name service may (DEC-061): touchstoned asks it.
-                if let name = UserName.own {
+                if let name = PasswordFile.system.name(of: owner) {
                     try DeviceOwner.check(owner, isCalled: name, in: published.deletingLastPathComponent())
                 }
             }
