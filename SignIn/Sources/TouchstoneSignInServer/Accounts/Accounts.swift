@@ -19,7 +19,7 @@ public struct SignInAdministration: Sendable {
         passwords = try PasswordHasher()
     }
 
-    /// - Parameter name: as its owner types it; kept as ``AccountName`` compares it.
+    /// `name`: as its owner types it; kept as ``AccountName`` compares it.
     /// - Throws: ``AdministrationError``, ``PasswordError``, ``StoreError``.
     public func addAccount(_ name: String, password: String) async throws {
         let account = StoredAccount(
@@ -45,12 +45,14 @@ public struct SignInAdministration: Sendable {
         try await store.accounts().map { ($0.name, $0.createdAt) }
     }
 
+    /// Removes an account with its devices and sessions; its key ids stay revoked.
     public func removeAccount(_ name: String) async throws {
         guard try await store.removeAccount(named: Self.normalized(name), at: clock()) else {
             throw AdministrationError.noAccount
         }
     }
 
+    /// Every key of the account, revoked ones too.
     public func devices(of name: String) async throws -> [StoredKey] {
         guard let account = try await store.account(named: Self.normalized(name)) else {
             throw AdministrationError.noAccount

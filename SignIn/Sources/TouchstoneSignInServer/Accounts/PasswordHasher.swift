@@ -12,8 +12,9 @@ struct PasswordHasher: Sendable {
     static let maximumLength = 1024
 
     private let turnstile = Turnstile(running: running, waiting: waiting)
-    /// What the password of an unknown name is compared with, so that it takes as long as a known one's. Of a text that is
-    /// forgotten, once a process.
+    /// What the password of an unknown name is compared with, so that it takes as long as a known one's.
+    ///
+    /// Of a text that is forgotten, once a process.
     private static let dummy = Result {
         try hash(Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64EncodedString())
     }
@@ -68,6 +69,7 @@ struct PasswordHasher: Sendable {
     }
 }
 
+/// Why a password was not hashed or checked.
 public enum PasswordError: Error, Sendable {
     /// Empty, or longer than 1024 bytes.
     case length

@@ -4,6 +4,6 @@ public import Foundation
 public protocol SecondFactor: Sendable {
     /// Called after the password was right.
     ///
-    /// - Parameter answer: the request's `secondFactor`, a code that the owner typed for example; nil if it had none.
+    /// `answer`: the request's `secondFactor`, a code that the owner typed for example; nil if it had none.
     func accepts(_ answer: String?, account: String, userHandle: Data) async throws -> Bool
 }

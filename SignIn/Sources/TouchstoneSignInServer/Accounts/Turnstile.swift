@@ -11,7 +11,9 @@ actor Turnstile {
 
     var waiting: Int { queue.count }
 
-    /// False if too many wait. Whoever gets true calls ``leave()`` once.
+    /// False if too many wait.
+    ///
+    /// Whoever gets true calls ``leave()`` once.
     func enter() async -> Bool {
         if free > 0 {
             free -= 1

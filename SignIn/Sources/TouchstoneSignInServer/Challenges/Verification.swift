@@ -28,7 +28,7 @@ extension SignInServer {
 
     /// The second half, for a key that is already registered; its counter is raised with it.
     ///
-    /// - Parameter binding: what else the challenge has to have been made for.
+    /// `binding`: what else the challenge has to have been made for.
     func verify(
         _ call: Call, for purpose: Purpose, binding: (StoredChallenge) -> Bool = { $0.binding == nil }
     ) async throws -> (key: StoredKey, message: SignedMessage, submitted: SubmittedMessage, challenge: StoredChallenge)

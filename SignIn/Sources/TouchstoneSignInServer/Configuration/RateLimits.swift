@@ -2,11 +2,14 @@ public import Foundation
 
 /// How often something may be asked for (NP-41), counted in the store for all processes together.
 public struct RateLimits: Sendable {
+    /// So many in so many seconds.
     public struct Limit: Sendable {
+        /// At most, within one window.
         public var count: Int
         /// Seconds.
         public var window: TimeInterval
 
+        /// With these values.
         public init(_ count: Int, per window: TimeInterval) {
             self.count = count
             self.window = window
@@ -28,5 +31,6 @@ public struct RateLimits: Sendable {
     /// Wrong codes and denials of one web request.
     public var webRequest = Limit(5, per: 600)
 
+    /// The defaults.
     public init() {}
 }

@@ -10,5 +10,6 @@ public protocol AttestationVerifier: Sendable {
     ///   - publicKey: the new key, SubjectPublicKeyInfo in DER.
     ///   - challenge: the registration's, which the statement has to be about.
     /// - Returns: what was proven, a word for the log; nil refuses the registration.
+    /// - Throws: Whatever keeps it from judging; nothing is registered then.
     func verify(_ statement: Data, publicKey: Data, challenge: Data) async throws -> String?
 }

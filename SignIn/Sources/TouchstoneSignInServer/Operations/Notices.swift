@@ -22,8 +22,10 @@ public protocol SignInNotifier: Sendable {
 public struct LogNotifier: SignInNotifier {
     let logger: Logger
 
+    /// With these values.
     public init(logger: Logger) { self.logger = logger }
 
+    /// Into the log, with the account's name.
     public func notify(_ notice: SignInNotice, account: String) async {
         logger.notice("the owner should know", metadata: ["account": "\(account)", "notice": "\(notice)"])
     }

@@ -3,12 +3,15 @@ import Logging
 public import ServiceLifecycle
 
 /// What has to be done again and again: deleting what expired, revoking keys that nobody uses (NP-30), new keys for the
-/// access tokens. Every process does it; it does no harm twice.
+/// access tokens.
+///
+/// Every process does it; it does no harm twice.
 public struct SignInUpkeep: Service {
     private let server: SignInServer
 
     init(_ server: SignInServer) { self.server = server }
 
+    /// Goes on until the application ends.
     public func run() async throws {
         while !Task.isShuttingDownGracefully, !Task.isCancelled {
             await once()
@@ -16,7 +19,9 @@ public struct SignInUpkeep: Service {
         }
     }
 
-    /// One round. What fails is in the log and comes again with the next.
+    /// One round.
+    ///
+    /// What fails is in the log and comes again with the next.
     public func once() async {
         let configuration = server.configuration
         let now = configuration.now

@@ -35,7 +35,9 @@ struct Call: Sendable {
         return String(parts[1])
     }
 
-    /// Into the log. Of a key the beginning of its id: enough to find it among an account's.
+    /// Into the log.
+    ///
+    /// Of a key the beginning of its id: enough to find it among an account's.
     func tell(_ message: String, key: Data) {
         logger.info("\(message)", metadata: ["key": "\(key.base64URL.prefix(8))"])
     }

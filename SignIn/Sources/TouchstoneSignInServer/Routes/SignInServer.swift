@@ -14,7 +14,9 @@ import TouchstoneSignInProtocol
 /// let application = Application(router: router, services: [signIn.upkeep])
 /// ```
 public final class SignInServer: Sendable {
+    /// As it was given.
     public let configuration: SignInConfiguration
+    /// As it was given, with its calls timed.
     public let store: any SignInStore
     let notifier: any SignInNotifier
     let secondFactor: (any SecondFactor)?
@@ -27,9 +29,12 @@ public final class SignInServer: Sendable {
     /// Reads the keys of the access tokens, or makes the first one.
     ///
     /// - Parameters:
+    ///   - configuration: what the server is told.
+    ///   - store: where it keeps what it knows.
     ///   - notifier: tells owners what happened to their account (NP-22); without one the log says it, and nobody else.
     ///   - secondFactor: asked after the password (NP-20); without one the password is all.
     ///   - attestation: judges where a new key lives (NP-21); without one every key counts as unattested.
+    ///   - logger: takes what no request's logger does.
     /// - Throws: ``StoreError``; ``TokenKeyError`` if the store's keys were sealed with another secret.
     public init(
         configuration: SignInConfiguration, store: any SignInStore, notifier: (any SignInNotifier)? = nil,
@@ -51,7 +56,7 @@ public final class SignInServer: Sendable {
 
     /// Adds the routes of docs/sign-in.md, at the paths it says.
     ///
-    /// - Parameter page: with `/` and the page's files; without, for an application that has a page of its own there, which
+    /// `page`: with `/` and the page's files; without, for an application that has a page of its own there, which
     ///   may use the routes below `/v1/web`.
     public func addRoutes<Router: RouterMethods>(to router: Router, page: Bool = true) {
         let routes = page ? Route.all : Route.api

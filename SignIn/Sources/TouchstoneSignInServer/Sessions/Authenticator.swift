@@ -5,6 +5,7 @@ import TouchstoneSignInProtocol
 
 /// Who sends a request, as an access token and a proof by its session key showed (NP-40).
 public struct SignInIdentity: Sendable, Equatable {
+    /// 16 bytes, the account's.
     public let userHandle: Data
     /// The device key that the owner's finger signed in with.
     public let keyID: Data
@@ -22,8 +23,10 @@ public protocol SignInRequestContext: RequestContext {
 public struct SignInAuthenticator<Context: SignInRequestContext>: RouterMiddleware {
     private let server: SignInServer
 
+    /// With these values.
     public init(_ server: SignInServer) { self.server = server }
 
+    /// Refuses, or goes on with the identity in the context.
     public func handle(
         _ request: Request, context: Context, next: (Request, Context) async throws -> Response
     ) async throws -> Response {

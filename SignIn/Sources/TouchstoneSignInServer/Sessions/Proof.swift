@@ -57,7 +57,9 @@ struct Proof: Sendable {
         return (object?["jwk"] as? [String: Any]).map { $0["d"] == nil } ?? false
     }
 
-    /// Whether this is the address of `path` here: by the audience, or by one of the page's origins. A query is left out.
+    /// Whether this is the address of `path` here: by the audience, or by one of the page's origins.
+    ///
+    /// A query is left out.
     private static func names(_ address: String, _ path: String, _ configuration: SignInConfiguration) -> Bool {
         let address = String(address.prefix { $0 != "?" && $0 != "#" })
         return (["https://\(configuration.audience)"] + configuration.origins).contains { "\($0)\(path)" == address }

@@ -16,7 +16,9 @@ actor TokenKeys {
     private let store: any SignInStore
     private var keys: [Key] = []
     private var readAt = Date.distantPast
-    /// How old what was read may be, in seconds. Keys that others made are known long before they sign.
+    /// How old what was read may be, in seconds.
+    ///
+    /// Keys that others made are known long before they sign.
     private static let refresh: TimeInterval = 60
 
     init(configuration: SignInConfiguration, store: any SignInStore) {

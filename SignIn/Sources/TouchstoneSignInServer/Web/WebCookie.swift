@@ -14,7 +14,9 @@ enum WebCookie: String, Sendable {
         (configuration.isSecure ? "__Host-" : "") + "touchstone-\(rawValue)"
     }
 
-    /// The cookie, or with no value its end. `lifetime` in seconds.
+    /// The cookie, or with no value its end.
+    ///
+    /// `lifetime` in seconds.
     func header(_ value: Data?, lifetime: TimeInterval, _ configuration: SignInConfiguration) -> Cookie {
         Cookie(
             name: name(configuration), value: value?.base64URL ?? "", maxAge: value == nil ? 0 : Int(lifetime),

@@ -3,7 +3,9 @@ import Hummingbird
 import TouchstoneSignInProtocol
 
 extension SignInServer {
-    /// `GET /v1/web/session`: who is signed in on this page. Nobody is an answer and no refusal: each page that is opened asks.
+    /// `GET /v1/web/session`: who is signed in on this page.
+    ///
+    /// Nobody is an answer and no refusal: each page that is opened asks.
     func webSession(_ call: Call) async throws -> Response {
         guard let session = try await pageSession(call),
             let account = try await store.account(userHandle: session.userHandle)

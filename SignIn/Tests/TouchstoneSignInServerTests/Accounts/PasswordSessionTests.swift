@@ -49,9 +49,9 @@ import TouchstoneSignInProtocol
                 known.append(try await time("anna"))
                 unknown.append(try await time("otto"))
             }
-            // The least of each is what the work takes: without its Argon2id it would be a hundredth.
-            #expect(unknown.min()! > known.min()! / 2)
-            #expect(known.min()! > unknown.min()! / 2)
+            // Whether it has its Argon2id: without, it would be a hundredth. How near they are is measured by
+            // `sign-in-attacks`, where nothing else runs.
+            #expect(unknown.min()! > known.min()! / 8)
         }
     }
 
