@@ -75,7 +75,7 @@ extension SignInServer {
     private func raise(_ counter: UInt64, of key: StoredKey) async throws {
         guard try await !store.raiseCounter(of: key.id, to: counter, at: configuration.now) else { return }
         if try await store.revoke(keyID: key.id, reason: .counter, at: configuration.now) {
-            try await notify(.revoked(device: key.deviceName, .counter), userHandle: key.userHandle)
+            await notify(.revoked(device: key.deviceName, .counter), userHandle: key.userHandle)
         }
         throw Failure.refused(.counter, key: key.id)
     }

@@ -44,7 +44,7 @@ extension SignInServer {
         call.tell("device registered, attestation: \(attestation ?? "none")", key: id)
         let devices = try await store.keys(userHandle: userHandle)
         let active = devices.filter { $0.state == .active }.map(\.deviceName)
-        try await notify(
+        await notify(
             .registered(device: details.deviceName, replaced: replaced, devices: active), userHandle: userHandle)
         return try .json(
             Body.Registered(keyID: id.base64URL, devices: devices.map(Body.Device.init)), status: .created)
