@@ -27,9 +27,11 @@ extension SignInServer {
         let lifetime = configuration.lifetimes.passwordSession
         do {
             try await store.addPasswordSession(
-                hash: token.hashed, userHandle: account.userHandle, expiresAt: configuration.now + lifetime)
+                hash: token.hashed, userHandle: account.userHandle, passwordHash: account.passwordHash,
+                expiresAt: configuration.now + lifetime)
         } catch StoreError.notActive {
-            throw Failure.refused(.accountUnknown)
+            // Removed, or with another password, while this one was looked at.
+            throw Failure.refused(.password)
         }
         return try .json(
             Body.PasswordSession(

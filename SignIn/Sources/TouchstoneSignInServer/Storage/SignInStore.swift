@@ -23,8 +23,9 @@ public protocol SignInStore: Sendable {
     func removeAccount(named name: String, at time: Date) async throws -> Bool
 
     // Password sessions: for five minutes, to register a device.
-    /// - Throws: `.notActive` if there is no such account.
-    func addPasswordSession(hash: Data, userHandle: Data, expiresAt: Date) async throws
+    /// - Parameter passwordHash: What the password was checked against. It may have been changed since, which takes time.
+    /// - Throws: `.notActive` if there is no such account, or its password's hash is not this one any more.
+    func addPasswordSession(hash: Data, userHandle: Data, passwordHash: String, expiresAt: Date) async throws
     func passwordSession(hash: Data, at time: Date) async throws -> Data?
 
     // Challenges.

@@ -1,4 +1,8 @@
+import Crypto
 import Foundation
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
 import Testing
 import TouchstoneSignInProtocol
 
@@ -106,6 +110,43 @@ import TouchstoneSignInProtocol
             let answer = try await server.post("/v1/password-sessions", body)
             #expect(answer.status == status)
             #expect(status == 200 || (answer.isRefusal && server.log.reason == .secondFactor))
+        }
+    }
+
+    /// The password is changed while its owner is asked for the second factor.
+    struct SlowCode: SecondFactor {
+        let administration: SignInAdministration
+
+        func accepts(_ answer: String?, account: String, userHandle: Data) async throws -> Bool {
+            if answer == "change" { try await administration.setPassword("another", of: account) }
+            return true
+        }
+    }
+
+    @Test func np30_passwordThatIsChangedMeanwhileOpensNoSession() async throws {
+        try await withFolder { folder async throws in
+            let store = try SQLStore.sqlite(at: folder + "/signin.sqlite")
+            let administration = try SignInAdministration(store: store)
+            try await administration.addAccount("anna", password: "old")
+            let server = try await SignInServer(
+                configuration: .init(audience: "signin.test", origins: [], applications: [], secret: .init(size: .bits256)),
+                store: store, secondFactor: SlowCode(administration: administration))
+            let router = Router(context: TestContext.self)
+            server.addRoutes(to: router)
+            try await Application(router: router).test(.router) { client async throws in
+                func status(_ password: String, _ factor: String?) async throws -> Int {
+                    let body = try JSONEncoder().encode(
+                        Body.Password(name: "anna", password: password, secondFactor: factor))
+                    return try await client.execute(
+                        uri: "/v1/password-sessions", method: .post, headers: [.contentType: "application/json"],
+                        body: ByteBuffer(bytes: body)
+                    ) { $0.status.code }
+                }
+                #expect(try await status("old", nil) == 200)
+                #expect(try await status("old", "change") == 401)
+                #expect(try await status("another", nil) == 200)
+            }
+            try await store.close()
         }
     }
 
