@@ -97,6 +97,31 @@ import TouchstoneSignInProtocol
         }
     }
 
+    /// Who guesses at a name locks its owner out of it nowhere else; many together are slowed.
+    @Test func np41_guessesFromOneAddressKeepNobodyElseOut() async throws {
+        try await TestServer.with(change: {
+            $0.limits.accountPasswords = .init(2, per: 300)
+            $0.limits.everywhere = 3
+            $0.trustedProxies = ["192.0.2.1"]
+        }) { server async throws in
+            func status(_ password: String, from address: String) async throws -> Int {
+                try await server.post(
+                    "/v1/password-sessions", Body.Password(name: "anna", password: password),
+                    headers: ["X-Forwarded-For": address]
+                ).status
+            }
+            var statuses: [Int] = []
+            for _ in 0..<3 { statuses.append(try await status("x", from: "198.51.100.1")) }
+            #expect(statuses == [401, 401, 429])
+            #expect(try await status(TestServer.password, from: "198.51.100.2") == 200)
+            // The three of before count for all, but not the refused one: its own address's count turned it away.
+            #expect(try await status("x", from: "198.51.100.3") == 401)
+            #expect(try await status("x", from: "198.51.100.4") == 401)
+            #expect(try await status("x", from: "198.51.100.5") == 401)
+            #expect(try await status(TestServer.password, from: "198.51.100.6") == 429)
+        }
+    }
+
     struct Code: SecondFactor {
         func accepts(_ answer: String?, account: String, userHandle: Data) async throws -> Bool {
             answer == "123456" && account == "anna"
