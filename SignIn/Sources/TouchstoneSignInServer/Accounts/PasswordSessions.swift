@@ -11,7 +11,7 @@ extension SignInServer {
         try await limit(limits.addressPasswords, "password address", Data(call.address.utf8), .limitAddress)
         let name = AccountName.normalized(body.name)
         // The name's own text if it is none: what cannot exist costs and counts as what does not.
-        try await limit(limits.accountPasswords, "password", Data((name ?? body.name).utf8), .limitAccount)
+        try await limit(limits.accountPasswords, "password", Data((name ?? body.name).utf8), .limitAccount, from: call)
         var account: StoredAccount?
         if let name { account = try await store.account(named: name) }
         guard try await matches(body.password, account) else {
@@ -27,9 +27,11 @@ extension SignInServer {
         let lifetime = configuration.lifetimes.passwordSession
         do {
             try await store.addPasswordSession(
-                hash: token.hashed, userHandle: account.userHandle, expiresAt: configuration.now + lifetime)
+                hash: token.hashed, userHandle: account.userHandle, passwordHash: account.passwordHash,
+                expiresAt: configuration.now + lifetime)
         } catch StoreError.notActive {
-            throw Failure.refused(.accountUnknown)
+            // Removed, or with another password, while this one was looked at.
+            throw Failure.refused(.password)
         }
         return try .json(
             Body.PasswordSession(

@@ -9,20 +9,23 @@ extension SignInServer {
         guard let keyID = Data(base64URL: body.keyID), keyID.count == 32 else { throw Failure.malformed(.body) }
         // These two have a challenge of their own, bound to what it is for.
         guard body.purpose != .register, body.purpose != .confirmTransaction else { throw Failure.malformed(.purpose) }
-        try await limit(configuration.limits.key, "challenge", keyID, .limitKey)
+        try await limit(configuration.limits.key, "challenge", keyID, .limitKey, from: call)
         let key = try await store.key(id: keyID)
         // Counted for an unknown key too: the same work, and the same limits.
         try await limit(
-            configuration.limits.account, "challenge account", key?.userHandle ?? keyID, .limitAccount)
+            configuration.limits.account, "challenge account", key?.userHandle ?? keyID, .limitAccount, from: call)
         if let key, key.state != .active { throw Failure.refused(.keyRevoked, key: keyID) }
         return try .json(try await addChallenge(for: body.purpose, keyID: keyID))
+    }
+
+    func lifetime(ofChallengeFor purpose: Purpose) -> TimeInterval {
+        purpose == .register ? configuration.lifetimes.registrationChallenge : configuration.lifetimes.challenge
     }
 
     /// Makes a challenge and keeps its hash (NP-10).
     func addChallenge(for purpose: Purpose, keyID: Data?, binding: Data? = nil) async throws -> Body.Challenge {
         let challenge = configuration.random(32)
-        let lifetimes = configuration.lifetimes
-        let lifetime = purpose == .register ? lifetimes.registrationChallenge : lifetimes.challenge
+        let lifetime = lifetime(ofChallengeFor: purpose)
         let now = configuration.now
         try await store.addChallenge(
             StoredChallenge(

@@ -42,7 +42,7 @@ extension SignInServer {
         guard challenge.keyID == id, binding(challenge) else { throw Failure.refused(.challengeForAnother, key: id) }
         guard let publicKey = DeviceKey(der: key.publicKey) else { throw Failure.refused(.keyForm, key: id) }
         try check(submitted, message, by: publicKey)
-        try await raise(message.counter, of: key)
+        try await raise(message.counter, of: key, for: challenge)
         return (key, message, submitted, challenge)
     }
 
@@ -71,11 +71,17 @@ extension SignInServer {
         }
     }
 
-    /// NP-23: a counter that does not rise was signed by a copy, of the key or of its state.
-    private func raise(_ counter: UInt64, of key: StoredKey) async throws {
+    /// NP-23: a counter that does not rise was signed by a copy, of the key or of its state; but for a request that another
+    /// one of the same device overtook. Its challenge is older than what came of the other.
+    private func raise(_ counter: UInt64, of key: StoredKey, for challenge: StoredChallenge) async throws {
         guard try await !store.raiseCounter(of: key.id, to: counter, at: configuration.now) else { return }
+        let issuedAt = challenge.expiresAt - lifetime(ofChallengeFor: challenge.purpose)
+        // Read again: the other request may have come since this one's key was read.
+        if let lastUsedAt = try await store.key(id: key.id)?.lastUsedAt, issuedAt < lastUsedAt {
+            throw Failure.refused(.counterOvertaken, key: key.id)
+        }
         if try await store.revoke(keyID: key.id, reason: .counter, at: configuration.now) {
-            try await notify(.revoked(device: key.deviceName, .counter), userHandle: key.userHandle)
+            await notify(.revoked(device: key.deviceName, .counter), userHandle: key.userHandle)
         }
         throw Failure.refused(.counter, key: key.id)
     }

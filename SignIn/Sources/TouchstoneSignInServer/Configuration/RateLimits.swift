@@ -20,12 +20,15 @@ public struct RateLimits: Sendable {
     public var address = Limit(300, per: 60)
     /// Password attempts from one address.
     public var addressPasswords = Limit(20, per: 60)
-    /// Password attempts for one name, whoever makes them.
+    /// Password attempts for one name, from one address.
     public var accountPasswords = Limit(20, per: 300)
-    /// Challenges for one key.
+    /// Challenges for one key, to one address.
     public var key = Limit(20, per: 60)
-    /// Challenges for all keys of one account.
+    /// Challenges for all keys of one account, to one address.
     public var account = Limit(60, per: 60)
+    /// So many times each of these three for all addresses together: who guesses at somebody's name locks themselves out
+    /// long before its owner, and many who do so together are slowed all the same.
+    public var everywhere = 20
     /// Web requests, and answers to them, from one address.
     public var addressWebRequests = Limit(60, per: 60)
     /// Wrong codes and denials of one web request.

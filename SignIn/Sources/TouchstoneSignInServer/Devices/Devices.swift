@@ -34,7 +34,7 @@ extension SignInServer {
         }
         guard rotated else { throw Failure.refused(.keyRevoked, key: key.id) }
         call.tell("key rotated", key: key.id)
-        try await notify(.rotated(device: key.deviceName), userHandle: message.userHandle)
+        await notify(.rotated(device: key.deviceName), userHandle: message.userHandle)
         return try .json(Body.KeyID(keyID: new.id.base64URL))
     }
 
@@ -47,7 +47,7 @@ extension SignInServer {
         else { throw Failure.refused(.keyUnknown, key: key.id) }
         if try await store.revoke(keyID: id, reason: .owner, at: configuration.now) {
             call.tell("key revoked", key: id)
-            try await notify(.revoked(device: other.deviceName, .owner), userHandle: key.userHandle)
+            await notify(.revoked(device: other.deviceName, .owner), userHandle: key.userHandle)
         }
         return .noContent
     }

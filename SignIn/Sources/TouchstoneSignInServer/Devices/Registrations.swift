@@ -28,24 +28,28 @@ extension SignInServer {
             DisplayText.isValid(details.deviceName, maximum: 64)
         else { throw Failure.refused(.detailsForm, key: id) }
         let attestation = try await attest(details, key, message)
-        let replaced = try await store.keys(userHandle: userHandle)
-            .contains { $0.deviceID == deviceID && $0.state == .active }
+        let new = StoredKey(
+            id: id, publicKey: key.der, userHandle: userHandle, deviceID: deviceID, deviceName: details.deviceName,
+            counter: message.counter, registeredAt: configuration.now, lastUsedAt: nil, state: .active,
+            attestation: attestation)
+        // Before it is done: nothing that may fail comes after that.
+        var devices = try await store.keys(userHandle: userHandle)
+        let replaced = devices.firstIndex { $0.deviceID == deviceID && $0.state == .active }
+        if let replaced { devices[replaced].state = .revoked(.replaced, new.registeredAt) }
+        devices.append(new)
         do {
-            try await store.register(
-                StoredKey(
-                    id: id, publicKey: key.der, userHandle: userHandle, deviceID: deviceID,
-                    deviceName: details.deviceName, counter: message.counter, registeredAt: configuration.now,
-                    lastUsedAt: nil, state: .active, attestation: attestation), passwordSession: session)
+            try await store.register(new, passwordSession: session)
         } catch StoreError.notActive {
             throw Failure.refused(.passwordSession, key: id)
         } catch StoreError.exists {
             throw Failure(answer: .conflict, reason: .keyExists, keyID: id)
+        } catch StoreError.full {
+            throw Failure(answer: .conflict, reason: .keysFull, keyID: id)
         }
         call.tell("device registered, attestation: \(attestation ?? "none")", key: id)
-        let devices = try await store.keys(userHandle: userHandle)
         let active = devices.filter { $0.state == .active }.map(\.deviceName)
-        try await notify(
-            .registered(device: details.deviceName, replaced: replaced, devices: active), userHandle: userHandle)
+        await notify(
+            .registered(device: details.deviceName, replaced: replaced != nil, devices: active), userHandle: userHandle)
         return try .json(
             Body.Registered(keyID: id.base64URL, devices: devices.map(Body.Device.init)), status: .created)
     }

@@ -11,6 +11,17 @@ extension SignInServer {
         throw Failure(answer: .tooManyRequests, reason: reason, retryAfter: max(1, Int(rest.rounded(.up))))
     }
 
+    /// For one subject from the call's address, and ``RateLimits/everywhere`` times as often from all of them.
+    func limit(
+        _ limit: RateLimits.Limit, _ kind: String, _ subject: Data, _ reason: Reason, from call: Call
+    ) async throws {
+        // A hash has one length: no subject ends where another one's address begins.
+        let here = Data(SHA256.hash(data: subject)) + Data(call.address.utf8)
+        try await self.limit(limit, "\(kind) at an address", here, reason)
+        let (most, isMore) = limit.count.multipliedReportingOverflow(by: configuration.limits.everywhere)
+        try await self.limit(.init(isMore ? .max : most, per: limit.window), kind, subject, reason)
+    }
+
     func limitAddress(_ call: Call) async throws {
         try await limit(configuration.limits.address, "address", Data(call.address.utf8), .limitAddress)
     }

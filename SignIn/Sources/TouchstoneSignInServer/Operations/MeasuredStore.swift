@@ -36,9 +36,10 @@ struct MeasuredStore: SignInStore {
         try await measured("removeAccount") { try await store.removeAccount(named: name, at: time) }
     }
 
-    func addPasswordSession(hash: Data, userHandle: Data, expiresAt: Date) async throws {
+    func addPasswordSession(hash: Data, userHandle: Data, passwordHash: String, expiresAt: Date) async throws {
         try await measured("addPasswordSession") {
-            try await store.addPasswordSession(hash: hash, userHandle: userHandle, expiresAt: expiresAt)
+            try await store.addPasswordSession(
+                hash: hash, userHandle: userHandle, passwordHash: passwordHash, expiresAt: expiresAt)
         }
     }
 

@@ -7,7 +7,6 @@ public enum SignInNotice: Sendable, Equatable {
     case registered(device: String, replaced: Bool, devices: [String])
     case rotated(device: String)
     case revoked(device: String, RevocationReason)
-    case passwordChanged
     /// A refresh token came twice: somebody has a copy of it. The session is ended.
     case sessionCopied
 }
@@ -32,8 +31,15 @@ public struct LogNotifier: SignInNotifier {
 }
 
 extension SignInServer {
-    func notify(_ notice: SignInNotice, userHandle: Data) async throws {
-        guard let account = try await store.account(userHandle: userHandle) else { return }
-        await notifier.notify(notice, account: account.name)
+    /// Never throws: what the notice is about is done, and its request is not failed by a notice that is.
+    func notify(_ notice: SignInNotice, userHandle: Data) async {
+        do {
+            guard let account = try await store.account(userHandle: userHandle) else { return }
+            await notifier.notify(notice, account: account.name)
+        } catch {
+            logger.error(
+                "an owner was not told what is done",
+                metadata: ["user": "\(userHandle.base64URL)", "notice": "\(notice)", "error": "\(error)"])
+        }
     }
 }

@@ -53,12 +53,14 @@ enum Reason: String, Sendable, CaseIterable {
     case challengeForAnother
     case challengeUnknown
     case counter
+    case counterOvertaken
     case detailsHash
     case detailsForm
     case keyExists
     case keyForm
     case keyRevoked
     case keyUnknown
+    case keysFull
     case limitAccount
     case limitAddress
     case limitKey

@@ -40,7 +40,7 @@ extension SignInServer {
         case .rotated(let session):
             return try await .json(answer(session, next))
         case .reused:
-            try await notify(.sessionCopied, userHandle: session.userHandle)
+            await notify(.sessionCopied, userHandle: session.userHandle)
             throw Failure.refused(.refreshReused, key: session.keyID)
         case .unknown:
             throw Failure.refused(.refreshUnknown, key: session.keyID)

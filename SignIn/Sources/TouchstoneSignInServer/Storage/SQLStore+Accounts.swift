@@ -48,10 +48,17 @@ extension SQLStore {
         }
     }
 
-    public func addPasswordSession(hash: Data, userHandle: Data, expiresAt: Date) async throws {
-        _ = try await changes(
-            "INSERT INTO password_sessions (hash, user_handle, expires_at) VALUES ($1, $2, $3)",
-            [.bytes(hash), .bytes(userHandle), .time(expiresAt)])
+    public func addPasswordSession(
+        hash: Data, userHandle: Data, passwordHash: String, expiresAt: Date
+    ) async throws {
+        // A password's change waits until this session is there, and ends it; or this one waits and finds the new hash.
+        let isAdded = try await changes(
+            """
+            INSERT INTO password_sessions (hash, user_handle, expires_at)
+            SELECT $1, user_handle, $2 FROM accounts
+            WHERE user_handle = $3 AND password_hash = $4\(forShare) RETURNING hash
+            """, [.bytes(hash), .time(expiresAt), .bytes(userHandle), .text(passwordHash)])
+        guard isAdded else { throw StoreError.notActive }
     }
 
     public func passwordSession(hash: Data, at time: Date) async throws -> Data? {

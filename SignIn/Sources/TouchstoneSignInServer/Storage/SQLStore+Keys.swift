@@ -20,6 +20,9 @@ extension SQLStore {
                     .bytes(key.deviceID),
                 ])
             for row in replaced { try Self.endSessions(of: try row.bytes(0), connection) }
+            let active = try connection.rows(
+                "SELECT id FROM device_keys WHERE user_handle = $1 AND revoked_reason IS NULL", [.bytes(key.userHandle)])
+            guard active.count < StoredKey.mostActive else { throw StoreError.full }
             try Self.insert(key, connection)
         }
     }
@@ -30,7 +33,12 @@ extension SQLStore {
 
     public func keys(userHandle: Data) async throws -> [StoredKey] {
         try await read(
-            "\(Self.keys) WHERE user_handle = $1 ORDER BY registered_at, id", [.bytes(userHandle)], StoredKey.init)
+            """
+            \(Self.keys) WHERE user_handle = $1 AND (revoked_reason IS NULL OR id IN (
+                SELECT id FROM device_keys WHERE user_handle = $1 AND revoked_reason IS NOT NULL
+                ORDER BY revoked_at DESC, id LIMIT $2))
+            ORDER BY registered_at, id
+            """, [.bytes(userHandle), .integer(Int64(StoredKey.mostRevoked))], StoredKey.init)
     }
 
     public func raiseCounter(of keyID: Data, to counter: UInt64, at time: Date) async throws -> Bool {

@@ -23,8 +23,9 @@ public protocol SignInStore: Sendable {
     func removeAccount(named name: String, at time: Date) async throws -> Bool
 
     // Password sessions: for five minutes, to register a device.
-    /// - Throws: `.notActive` if there is no such account.
-    func addPasswordSession(hash: Data, userHandle: Data, expiresAt: Date) async throws
+    /// - Parameter passwordHash: What the password was checked against. It may have been changed since, which takes time.
+    /// - Throws: `.notActive` if there is no such account, or its password's hash is not this one any more.
+    func addPasswordSession(hash: Data, userHandle: Data, passwordHash: String, expiresAt: Date) async throws
     func passwordSession(hash: Data, at time: Date) async throws -> Data?
 
     // Challenges.
@@ -38,9 +39,11 @@ public protocol SignInStore: Sendable {
     /// - Parameter passwordSession: The hash of the session that vouches for it, looked at in the same transaction: a password
     ///   that was changed meanwhile registers nothing.
     /// - Throws: `.exists` if the key id was ever there, revoked or not; `.notActive` if the account is not there, or the
-    ///   password session is not the account's or not valid at the key's `registeredAt`.
+    ///   password session is not the account's or not valid at the key's `registeredAt`; `.full` if the account has
+    ///   ``StoredKey/mostActive`` active keys on other devices.
     func register(_ key: StoredKey, passwordSession: Data) async throws
     func key(id: Data) async throws -> StoredKey?
+    /// The account's active keys and the ``StoredKey/mostRevoked`` that were revoked last, in the order of registration.
     func keys(userHandle: Data) async throws -> [StoredKey]
     /// Sets the counter and the time of last use if the counter is greater than the stored one and the key is active.
     func raiseCounter(of keyID: Data, to counter: UInt64, at time: Date) async throws -> Bool
@@ -103,6 +106,8 @@ public protocol SignInStore: Sendable {
 public enum StoreError: Error, Sendable, Equatable {
     case exists
     case notActive
+    /// There are as many as there may be.
+    case full
     /// The storage does not answer, or lost the connection: what was asked for may or may not have happened. The text is for
     /// a log and has no secret.
     case unavailable(String)
@@ -132,6 +137,11 @@ public struct StoredChallenge: Sendable, Equatable {
 }
 
 public struct StoredKey: Sendable, Equatable {
+    /// Of one account: so many devices.
+    public static let mostActive = 32
+    /// Of one account's in a list. The others stay revoked, and are not told any more.
+    public static let mostRevoked = 20
+
     public enum State: Sendable, Equatable { case active, revoked(RevocationReason, Date) }
 
     /// SHA-256 of `publicKey`.

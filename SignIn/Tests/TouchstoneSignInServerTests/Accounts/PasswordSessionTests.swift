@@ -1,4 +1,8 @@
+import Crypto
 import Foundation
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
 import Testing
 import TouchstoneSignInProtocol
 
@@ -93,6 +97,31 @@ import TouchstoneSignInProtocol
         }
     }
 
+    /// Who guesses at a name locks its owner out of it nowhere else; many together are slowed.
+    @Test func np41_guessesFromOneAddressKeepNobodyElseOut() async throws {
+        try await TestServer.with(change: {
+            $0.limits.accountPasswords = .init(2, per: 300)
+            $0.limits.everywhere = 3
+            $0.trustedProxies = ["192.0.2.1"]
+        }) { server async throws in
+            func status(_ password: String, from address: String) async throws -> Int {
+                try await server.post(
+                    "/v1/password-sessions", Body.Password(name: "anna", password: password),
+                    headers: ["X-Forwarded-For": address]
+                ).status
+            }
+            var statuses: [Int] = []
+            for _ in 0..<3 { statuses.append(try await status("x", from: "198.51.100.1")) }
+            #expect(statuses == [401, 401, 429])
+            #expect(try await status(TestServer.password, from: "198.51.100.2") == 200)
+            // The three of before count for all, but not the refused one: its own address's count turned it away.
+            #expect(try await status("x", from: "198.51.100.3") == 401)
+            #expect(try await status("x", from: "198.51.100.4") == 401)
+            #expect(try await status("x", from: "198.51.100.5") == 401)
+            #expect(try await status(TestServer.password, from: "198.51.100.6") == 429)
+        }
+    }
+
     struct Code: SecondFactor {
         func accepts(_ answer: String?, account: String, userHandle: Data) async throws -> Bool {
             answer == "123456" && account == "anna"
@@ -106,6 +135,43 @@ import TouchstoneSignInProtocol
             let answer = try await server.post("/v1/password-sessions", body)
             #expect(answer.status == status)
             #expect(status == 200 || (answer.isRefusal && server.log.reason == .secondFactor))
+        }
+    }
+
+    /// The password is changed while its owner is asked for the second factor.
+    struct SlowCode: SecondFactor {
+        let administration: SignInAdministration
+
+        func accepts(_ answer: String?, account: String, userHandle: Data) async throws -> Bool {
+            if answer == "change" { try await administration.setPassword("another", of: account) }
+            return true
+        }
+    }
+
+    @Test func np30_passwordThatIsChangedMeanwhileOpensNoSession() async throws {
+        try await withFolder { folder async throws in
+            let store = try SQLStore.sqlite(at: folder + "/signin.sqlite")
+            let administration = try SignInAdministration(store: store)
+            try await administration.addAccount("anna", password: "old")
+            let server = try await SignInServer(
+                configuration: .init(audience: "signin.test", origins: [], applications: [], secret: .init(size: .bits256)),
+                store: store, secondFactor: SlowCode(administration: administration))
+            let router = Router(context: TestContext.self)
+            server.addRoutes(to: router)
+            try await Application(router: router).test(.router) { client async throws in
+                func status(_ password: String, _ factor: String?) async throws -> Int {
+                    let body = try JSONEncoder().encode(
+                        Body.Password(name: "anna", password: password, secondFactor: factor))
+                    return try await client.execute(
+                        uri: "/v1/password-sessions", method: .post, headers: [.contentType: "application/json"],
+                        body: ByteBuffer(bytes: body)
+                    ) { $0.status.code }
+                }
+                #expect(try await status("old", nil) == 200)
+                #expect(try await status("old", "change") == 401)
+                #expect(try await status("another", nil) == 200)
+            }
+            try await store.close()
         }
     }
 

@@ -62,6 +62,22 @@ import TouchstoneSignInProtocol
         }
     }
 
+    @Test func np41_challengesForOneAddressKeepNoOtherOut() async throws {
+        try await TestServer.with(change: {
+            $0.limits.key = .init(1, per: 60)
+            $0.limits.everywhere = 2
+            $0.trustedProxies = ["192.0.2.1"]
+        }) { server async throws in
+            let body = Body.ChallengeRequest(keyID: try await server.device().keyID.base64URL, purpose: .signIn)
+            var statuses: [Int] = []
+            for address in ["198.51.100.1", "198.51.100.1", "198.51.100.2", "198.51.100.3"] {
+                statuses.append(
+                    try await server.post("/v1/challenges", body, headers: ["X-Forwarded-For": address]).status)
+            }
+            #expect(statuses == [200, 429, 200, 429])
+        }
+    }
+
     @Test func np41_challengesAreLimitedForAnAccountsKeysTogether() async throws {
         try await TestServer.with(change: { $0.limits.account = .init(2, per: 60) }) { server async throws in
             var statuses: [Int] = []

@@ -183,6 +183,25 @@ struct WrongMessage: Sendable, CustomTestStringConvertible {
         }
     }
 
+    @Test(arguments: [true, false])
+    func np23_requestThatWasOvertakenIsRefusedAndRevokesNothing(_ isOvertaken: Bool) async throws {
+        try await TestServer.with { server async throws in
+            let device = try await server.device()
+            let details = Details.SignIn(sessionKey: TestSessionKey().thumbprint)
+            var challenge = try await server.challenge(for: .signIn, keyID: device.keyID)
+            server.clock.advance(by: 1)
+            #expect(try await server.signIn(device, counter: 6).status == 200)
+            if !isOvertaken {
+                server.clock.advance(by: 1)
+                challenge = try await server.challenge(for: .signIn, keyID: device.keyID)
+            }
+            let request = try device.sign(.signIn, challenge, details, counter: 5)
+            #expect(try await server.post("/v1/sessions", request).isRefusal)
+            #expect(server.log.reason == (isOvertaken ? .counterOvertaken : .counter))
+            #expect((try await server.store.key(id: device.keyID)?.state == .active) == isOvertaken)
+        }
+    }
+
     @Test func np23_counterThatRisesIsAccepted() async throws {
         try await TestServer.with { server async throws in
             let device = try await server.device()

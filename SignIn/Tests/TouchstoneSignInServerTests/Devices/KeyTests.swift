@@ -73,14 +73,31 @@ import TouchstoneSignInProtocol
         }
     }
 
+    /// The key is revoked: that its owner cannot be told is no reason to answer otherwise.
+    @Test func whatIsDoneIsAnsweredAlsoIfItsNoticeFails() async throws {
+        try await TestServer.with { server async throws in
+            let lost = try await server.device(named: "Lost")
+            let mine = try await server.device(named: "Mine")
+            let challenge = try await server.challenge(for: .revoke, keyID: mine.keyID)
+            let request = try mine.sign(.revoke, challenge, Details.Revoke(keyID: lost.keyID.base64URL))
+            // From here on no account can be read.
+            try await server.store.database.perform(.statement) {
+                _ = try $0.rows("ALTER TABLE accounts RENAME COLUMN created_at TO lost", [])
+            }
+            #expect(try await server.post("/v1/keys/revoke", request).status == 204)
+            #expect(try await server.store.key(id: lost.keyID)?.state == .revoked(.owner, server.clock.now))
+            #expect(server.notices.all.isEmpty)
+            #expect(server.log.text.contains("an owner was not told"))
+        }
+    }
+
     @Test func anotherAccountsKeyIsNotRevoked() async throws {
         try await TestServer.with { server async throws in
             let mine = try await server.device()
             try await server.administration.addAccount("otto", password: "x")
             let otto = try #require(try await server.store.account(named: "otto"))
             let his = TestDevice(otto.userHandle)
-            try await server.store.addPasswordSession(
-                hash: his.deviceID.hashed, userHandle: otto.userHandle, expiresAt: server.clock.now + 300)
+            try await server.addPasswordSession(his.deviceID.hashed, of: otto.userHandle)
             try await server.store.register(
                 StoredKey(
                     id: his.keyID, publicKey: his.der, userHandle: otto.userHandle,

@@ -115,6 +115,20 @@ import TouchstoneSignInProtocol
         }
     }
 
+    @Test func deviceThatIsOneTooManyIsAConflict() async throws {
+        try await TestServer.with { server async throws in
+            for number in 1..<StoredKey.mostActive { _ = try await server.device(named: "Device \(number)") }
+            let session = try await server.passwordSession()
+            let last = try await Self.register(server, TestDevice(server.userHandle), session: session)
+            #expect(last.status == 201)
+            // As much as a client reads.
+            #expect(last.body.count < 64 * 1024)
+            let answer = try await Self.register(server, TestDevice(server.userHandle), session: session)
+            #expect(answer.status == 409)
+            #expect(server.log.reason == .keysFull)
+        }
+    }
+
     @Test(arguments: ["", String(repeating: "x", count: 65), "a\nb", "a\u{202E}b", "\u{7}"])
     func deviceNameThatShowsAsSomethingElseIsRefused(_ name: String) async throws {
         try await TestServer.with { server async throws in

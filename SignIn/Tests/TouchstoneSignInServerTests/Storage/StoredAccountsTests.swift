@@ -57,7 +57,48 @@ struct StoredAccountsTests {
             #expect(try await store.passwordSession(hash: bytes("other"), at: now) == nil)
             await #expect(throws: StoreError.notActive) {
                 try await store.addPasswordSession(
-                    hash: bytes("x"), userHandle: bytes("nobody", count: 16), expiresAt: now)
+                    hash: bytes("x"), userHandle: bytes("nobody", count: 16), passwordHash: "$argon2id$nobody",
+                    expiresAt: now)
+            }
+        }
+    }
+
+    /// NP-30: the old password was right when it was looked at, and was changed before its session is made.
+    @Test(arguments: Storage.allCases)
+    func passwordSessionOfAPasswordThatWasChangedIsNotMade(_ storage: Storage) async throws {
+        try await storage.with { store async throws in
+            try await store.addAccount(.made("ana"))
+            let ana = StoredAccount.made("ana")
+            #expect(try await store.setPassword(hash: "new", of: "ana", at: now))
+            await #expect(throws: StoreError.notActive) {
+                try await store.addPasswordSession(
+                    hash: bytes("old"), userHandle: ana.userHandle, passwordHash: ana.passwordHash,
+                    expiresAt: now + 300)
+            }
+            #expect(try await store.passwordSession(hash: bytes("old"), at: now) == nil)
+            try await store.addPasswordSession(
+                hash: bytes("new"), userHandle: ana.userHandle, passwordHash: "new", expiresAt: now + 300)
+            #expect(try await store.passwordSession(hash: bytes("new"), at: now) == ana.userHandle)
+        }
+    }
+
+    /// Whichever of the two comes first, no session of the old password is left.
+    @Test(arguments: Storage.allCases)
+    func passwordSessionsBesideAChangeOfThePasswordDoNotOutliveIt(_ storage: Storage) async throws {
+        try await storage.with(stores: 2) { stores async throws in
+            let ana = StoredAccount.made("ana")
+            try await stores[0].addAccount(ana)
+            _ = try await atOnce(16, stores) { store, number in
+                if number == 8 {
+                    _ = try await store.setPassword(hash: "new", of: "ana", at: now)
+                } else {
+                    try? await store.addPasswordSession(
+                        hash: bytes("old \(number)"), userHandle: ana.userHandle, passwordHash: ana.passwordHash,
+                        expiresAt: now + 300)
+                }
+            }
+            for number in 0..<16 {
+                #expect(try await stores[0].passwordSession(hash: bytes("old \(number)"), at: now) == nil)
             }
         }
     }

@@ -18,6 +18,42 @@ struct StoredKeysTests {
         }
     }
 
+    /// A client reads so much, and no more: revoked keys stay, and are not all told.
+    @Test(arguments: Storage.allCases)
+    func listHasEveryActiveKeyAndTheLastRevokedOnes(_ storage: Storage) async throws {
+        try await storage.with { store async throws in
+            try await store.addAccount("ana", keys: ["first", "last"])
+            for number in 0..<(StoredKey.mostRevoked + 5) {
+                let id = "k\(number)"
+                try await store.register(.made(id, of: "ana", device: id, at: now + 1), of: "ana")
+                #expect(try await store.revoke(keyID: bytes(id), reason: .owner, at: now + Double(number)))
+            }
+            #expect(try await store.revoke(keyID: bytes("first"), reason: .owner, at: now + 100))
+            let listed = Set(try await store.keys(userHandle: bytes("ana", count: 16)).map(\.id))
+            let told = (6..<(StoredKey.mostRevoked + 5)).map { "k\($0)" } + ["first", "last"]
+            #expect(listed == Set(told.map { bytes($0) }))
+            guard case .revoked = try await store.key(id: bytes("k0"))?.state else {
+                Issue.record("a key that is not told is not revoked any more")
+                return
+            }
+        }
+    }
+
+    @Test(arguments: Storage.allCases)
+    func accountHasSoManyActiveKeysAtMost(_ storage: Storage) async throws {
+        try await storage.with { store async throws in
+            let keys = (0..<StoredKey.mostActive).map { "k\($0)" }
+            try await store.addAccount("ana", keys: keys)
+            let more = StoredKey.made("more", of: "ana", device: "more")
+            await #expect(throws: StoreError.full) { try await store.register(more, of: "ana") }
+            #expect(try await store.key(id: more.id) == nil)
+            // One that replaces another is none more, and a revoked one makes room.
+            try await store.register(.made("again", of: "ana", device: "of k0"), of: "ana")
+            #expect(try await store.revoke(keyID: bytes("k1"), reason: .owner, at: now))
+            try await store.register(more, of: "ana")
+        }
+    }
+
     /// NP-20: the password session that vouches is looked at in the same transaction.
     @Test(arguments: Storage.allCases)
     func keyWithoutALivePasswordSessionIsNotRegistered(_ storage: Storage) async throws {

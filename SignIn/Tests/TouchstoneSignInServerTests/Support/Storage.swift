@@ -84,9 +84,14 @@ extension SQLStore {
     /// An account with its password session and its keys, each of a device of its own.
     func addAccount(_ name: String, keys: [String] = []) async throws {
         try await addAccount(.made(name))
-        try await addPasswordSession(
-            hash: bytes("password \(name)"), userHandle: bytes(name, count: 16), expiresAt: now + 300)
+        try await addPasswordSession(of: name)
         for key in keys { try await register(.made(key, of: name, device: "of \(key)"), of: name) }
+    }
+
+    func addPasswordSession(_ hash: String? = nil, of name: String) async throws {
+        try await addPasswordSession(
+            hash: bytes(hash ?? "password \(name)"), userHandle: bytes(name, count: 16),
+            passwordHash: "$argon2id$\(name)", expiresAt: now + 300)
     }
 
     func register(_ key: StoredKey, of name: String) async throws {

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import Synchronization
+import Testing
 import TouchstoneSignInProtocol
 
 @testable import TouchstoneSignInServer
@@ -54,14 +55,20 @@ extension TestServer {
     /// A device that is registered.
     func device(named name: String = "Laptop", deviceID: Data? = nil) async throws -> TestDevice {
         let device = deviceID.map { TestDevice(userHandle, deviceID: $0) } ?? TestDevice(userHandle)
-        try await store.addPasswordSession(
-            hash: device.deviceID.hashed, userHandle: userHandle, expiresAt: clock.now + 300)
+        try await addPasswordSession(device.deviceID.hashed, of: userHandle)
         try await store.register(
             StoredKey(
                 id: device.keyID, publicKey: device.der, userHandle: userHandle,
                 deviceID: device.deviceID, deviceName: name, counter: 0, registeredAt: clock.now, lastUsedAt: nil,
                 state: .active), passwordSession: device.deviceID.hashed)
         return device
+    }
+
+    /// As if its password had been given.
+    func addPasswordSession(_ hash: Data, of userHandle: Data) async throws {
+        let account = try #require(try await store.account(userHandle: userHandle))
+        try await store.addPasswordSession(
+            hash: hash, userHandle: userHandle, passwordHash: account.passwordHash, expiresAt: clock.now + 300)
     }
 
     /// A sign-in, with what the test changes about it.
