@@ -49,8 +49,12 @@ actor DeviceKeychain {
     func invalidate(_ lost: RegisteredServer, _ reason: SignInError.RegistrationReason) throws(SignInError) {
         guard var record = try record(lost.audience), record.keyTag == lost.keyTag else { return }
         record.registrationNeeded = record.registrationNeeded ?? reason
+        // A key that was to follow is for the same fingers.
+        let pending = record.pending
+        record.pending = nil
         try store(record)
         try deleteKey(tag: lost.keyTag)
+        if let pending { try deleteKey(tag: pending.keyTag) }
     }
 
     /// Deletes whatever there is about a server; the server is told nothing.
