@@ -27,7 +27,7 @@ public actor SignInClient {
     private var clock = ServerClock()
     private var waitingCalls = 0
     private var last: Task<Void, Never>?
-    private var registering: Task<[Body.Device], any Error>?
+    private var registering: Registering?
 
     /// - Parameters:
     ///   - server: `https://host` or `https://host:port`; `http://` for this machine alone.
@@ -41,7 +41,7 @@ public actor SignInClient {
             guard (1...255).contains(value.utf8.count) else {
                 throw .configuration("the \(name) has to have 1 to 255 bytes")
             }
-            try PromptText.check(String(value.prefix(PromptText.maximumLength)))
+            try PromptText.checkShown(value)
         }
         self.server = address
         self.audience = audience
@@ -70,7 +70,9 @@ public actor SignInClient {
     /// - Throws: ``SignInError``.
     public func forget() async throws(SignInError) { try await keychain.forget(audience) }
 
-    /// Deletes what an earlier installation of the app has left in the keychain, which outlives the app (KC-45, NP-32).
+    /// Deletes the keys that an earlier installation of the app has left in the keychain, which outlives the app (KC-45, NP-32).
+    ///
+    /// What the servers call this device stays, so that the next registration replaces the earlier key there.
     ///
     /// To be called at
     /// each launch, before anything else.
@@ -87,7 +89,7 @@ public actor SignInClient {
 
     /// Makes a key and registers it, in place of this device's earlier one (NP-20, NP-22).
     ///
-    /// Asks the owner. The only call that a password goes with. Calls at the same time join one registration (NP-31). Where it fails, the
+    /// Asks the owner. The only call that a password goes with. Calls at the same time for the same names join one registration (NP-31). Where it fails, the
     /// earlier key is what it was; if the answer was lost, it may have been replaced at the server.
     ///
     /// - Parameters:
@@ -100,8 +102,10 @@ public actor SignInClient {
     public func register(
         name: String, password: String, deviceName: String, secondFactor: String? = nil
     ) async throws(SignInError) -> [Body.Device] {
-        // Who joins and is cancelled ends only his own waiting.
-        if let registering { return try await Self.value(of: Task { try await registering.value }) }
+        if let registering {
+            guard registering.name == name, registering.deviceName == deviceName else { throw .busy }
+            return try await Self.joined(registering.task)
+        }
         try PromptText.check(deviceName)
         guard deviceName.count <= Self.maximumDeviceNameLength else {
             throw .configuration("a device's name has at most \(Self.maximumDeviceNameLength) characters")
@@ -111,9 +115,32 @@ public actor SignInClient {
             return try await self.registerNow(
                 Body.Password(name: name, password: password, secondFactor: secondFactor), deviceName: deviceName)
         }
-        registering = task
+        registering = Registering(name: name, deviceName: deviceName, task: task)
         defer { registering = nil }
         return try await Self.value(of: task)
+    }
+
+    private struct Registering {
+        var name: String
+        var deviceName: String
+        var task: Task<[Body.Device], any Error>
+    }
+
+    /// The registration's result, for somebody else than who began it: who is cancelled ends only his own waiting, at once.
+    private static func joined(_ task: Task<[Body.Device], any Error>) async throws(SignInError) -> [Body.Device] {
+        let (results, result) = AsyncStream.makeStream(of: Result<[Body.Device], any Error>.self)
+        Task {
+            result.yield(await task.result)
+            result.finish()
+        }
+        for await devices in results {
+            do {
+                return try devices.get()
+            } catch {
+                throw failure(error)
+            }
+        }
+        throw .cancelled
     }
 
     private static let maximumDeviceNameLength = 64

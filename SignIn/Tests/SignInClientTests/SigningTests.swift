@@ -64,6 +64,21 @@ import TouchstoneTesting
         }
     }
 
+    @Test("NP-23: a key whose counter is gone is lost, and the next registration mends it")
+    func lostCounter() async throws {
+        try await registered { _, client, device in
+            let record = try #require(try await client.registration())
+            try await DeviceKeychain().deleteCounter(record.keyTag)
+            for _ in 0..<2 {
+                await #expect(throws: SignInError.registrationNeeded(.keyMissing)) { _ = try await client.signIn() }
+            }
+            #expect(try await client.registration()?.registrationNeeded == .keyMissing)
+            device.present(.finger(1), .finger(1))
+            _ = try await client.register(name: "alice", password: LiveServer.password, deviceName: "laptop")
+            try await client.signIn().end()
+        }
+    }
+
     @Test("a caller that is cancelled takes its prompt down, and the next call goes on")
     func cancelledCaller() async throws {
         try await registered { _, client, device in
@@ -414,6 +429,7 @@ import TouchstoneTesting
 }
 
 extension DeviceKeychain {
-    /// On its queue: the call blocks.
+    // On its queue: the calls block.
+    fileprivate func deleteCounter(_ tag: String) throws { try Item(.counter, account: tag).delete() }
     fileprivate func tags(_ audience: String) throws -> [String] { try EnclaveKeys.tags(label: audience) }
 }
