@@ -26,10 +26,13 @@ struct Counter {
     }
 
     /// Stored when it returns.
-    func next() throws(SignInError) -> UInt64 {
+    ///
+    /// - Throws: ``KeyUseFailure``, `.missing` where the counter is gone: without it a key is not used, as starting anew would have the
+    ///   server take it for a copy.
+    func next() throws -> UInt64 {
         for _ in 0..<Self.maximumTries {
             let value = try current()
-            guard value < .max else { throw .keychain(errSecParam) }
+            guard value < .max else { throw SignInError.keychain(errSecParam) }
             var query = item.query
             query[kSecAttrGeneric] = Self.bytes(value)
             let status = SecItemUpdate(
@@ -39,16 +42,15 @@ struct Counter {
             try Item.check(status)
             return value + 1
         }
-        throw .busy
+        throw SignInError.busy
     }
 
-    private func current() throws(SignInError) -> UInt64 {
+    private func current() throws -> UInt64 {
         var query = item.query
         query[kSecReturnAttributes] = true
-        // Without its counter a key is not used: starting anew would have the server take it for a copy.
         guard let found = try Item.copy(query) as? [String: Any],
             let bytes = found[kSecAttrGeneric as String] as? Data, bytes.count == 8
-        else { throw .keychain(errSecItemNotFound) }
+        else { throw KeyUseFailure.missing }
         return bytes.reduce(0) { $0 << 8 | UInt64($1) }
     }
 

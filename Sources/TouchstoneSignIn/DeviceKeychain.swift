@@ -49,19 +49,34 @@ actor DeviceKeychain {
     func invalidate(_ lost: RegisteredServer, _ reason: SignInError.RegistrationReason) throws(SignInError) {
         guard var record = try record(lost.audience), record.keyTag == lost.keyTag else { return }
         record.registrationNeeded = record.registrationNeeded ?? reason
+        // A key that was to follow is for the same fingers.
+        let pending = record.pending
+        record.pending = nil
         try store(record)
         try deleteKey(tag: lost.keyTag)
+        if let pending { try deleteKey(tag: pending.keyTag) }
     }
 
     /// Deletes whatever there is about a server; the server is told nothing.
     func forget(_ audience: String) throws(SignInError) {
-        for tag in try EnclaveKeys.tags(label: audience) { try deleteKey(tag: tag) }
-        // Last, so that an interrupted call is found again.
+        _ = try deleteRegistration(audience)
         try Item(.device, account: audience).delete()
-        try Item(.record, account: audience).delete()
+    }
+
+    /// - Returns: Whether there was something.
+    private func deleteRegistration(_ audience: String) throws(SignInError) -> Bool {
+        let tags = try EnclaveKeys.tags(label: audience)
+        for tag in tags { try deleteKey(tag: tag) }
+        let record = Item(.record, account: audience)
+        let isKnown = try record.read() != nil
+        // Last, so that an interrupted call is found again.
+        try record.delete()
+        return isKnown || !tags.isEmpty
     }
 
     /// Has this installation take over what is in the keychain, or deletes what an earlier one has left (KC-45, NP-32).
+    ///
+    /// Device ids stay: the next registration is the same device's, and the server puts its key in place of the earlier one (NP-22).
     ///
     /// - Returns: Whether there was something of an earlier one.
     func adopt(installation marker: Data) throws(SignInError) -> Bool {
@@ -69,9 +84,10 @@ actor DeviceKeychain {
         if try item.read() == marker { return false }
         var audiences = Set(try Item.accounts(of: .record))
         audiences.formUnion(try Item.accounts(of: .device))
-        for audience in audiences { try forget(audience) }
+        var wasThere = false
+        for audience in audiences where try deleteRegistration(audience) { wasThere = true }
         try item.write(marker)
-        return !audiences.isEmpty
+        return wasThere
     }
 
     // MARK: the device
@@ -115,7 +131,7 @@ actor DeviceKeychain {
 
     /// The next number of a key, which is in the keychain for good before it is used (NP-23): after a crash there is a gap, and no number
     /// twice, also where several processes of an app count.
-    func nextCounter(tag: String) throws(SignInError) -> UInt64 { try Counter(tag: tag).next() }
+    func nextCounter(tag: String) throws -> UInt64 { try Counter(tag: tag).next() }
 
     func startCounter(tag: String, at value: UInt64) throws(SignInError) { try Counter(tag: tag).start(at: value) }
 }

@@ -46,15 +46,23 @@ enum EnclaveKeys {
         query[kSecUseAuthenticationContext] = prompt.context
         var found: CFTypeRef?
         let status = unsafe SecItemCopyMatching(query as CFDictionary, &found)
-        guard status == errSecSuccess, let found else { throw KeyUseFailure(status: status) }
+        guard status == errSecSuccess, let found else {
+            throw Self.failure(KeyUseFailure(status: status), prompt)
+        }
         // The query is for a key and asks for a reference.
         let key = found as! SecKey
         var error: Unmanaged<CFError>?
         guard
             let signature = unsafe SecKeyCreateSignature(
                 key, .ecdsaSignatureMessageX962SHA256, message as CFData, &error) as Data?
-        else { throw unsafe failure(error) }
+        else { throw Self.failure(unsafe failure(error), prompt) }
         return signature
+    }
+
+    /// A question that was taken back was cancelled, whatever it ended with.
+    private static func failure(_ failure: KeyUseFailure, _ prompt: Prompt) -> KeyUseFailure {
+        guard case .other = failure, prompt.isCancelled else { return failure }
+        return .other(.cancelled)
     }
 
     static func tags(label: String) throws(SignInError) -> [String] {

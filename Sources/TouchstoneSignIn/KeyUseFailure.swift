@@ -20,12 +20,15 @@ enum KeyUseFailure: Error, Equatable {
         // Apple's keystore says so with CryptoTokenKit's -3, sometimes at the top, sometimes underneath -25293 or -50; Touchstone too.
         if chain.contains(where: { $0.domain == "CryptoTokenKit" && $0.code == -3 }) {
             self = .invalidated
-        } else if let authentication = chain.last(where: { $0.domain == "com.apple.LocalAuthentication" }) {
+        } else if let authentication = chain.last(where: { $0.domain == Self.authenticationDomain }) {
             self = .other(Self.failure(authentication: authentication.code))
         } else if chain.contains(where: { $0.domain == "CryptoTokenKit" && $0.code == -4 }) {
             self = .other(.cancelled)
+        } else if let status = chain.first(where: { $0.domain == NSOSStatusErrorDomain }) {
+            self.init(status: Int32(truncatingIfNeeded: status.code))
         } else {
-            self.init(status: Int32(truncatingIfNeeded: error.code))
+            // Another domain's number is no status, whatever it is.
+            self = .other(.keychain(Self.internalError))
         }
     }
 
@@ -43,12 +46,22 @@ enum KeyUseFailure: Error, Equatable {
         }
     }
 
+    /// What an error of LocalAuthentication's is to whoever wants to sign in.
+    static func failure(authentication error: NSError) -> SignInError {
+        guard error.domain == authenticationDomain else {
+            return .notAvailable("the device cannot ask its owner now")
+        }
+        return failure(authentication: error.code)
+    }
+
     /// What an `LAError` of this code is to whoever wants to sign in.
     static func failure(authentication code: Int) -> SignInError {
         switch code {
         case -1: .notRecognised
-        // user, fallback, system, app, an invalidated context
-        case -2, -3, -4, -9, -10: .cancelled
+        // The owner's, who has no other way to turn to than the fallback.
+        case -2, -3: .cancelled
+        // The system, the app, an invalidated context: nothing that the owner has decided.
+        case -4, -9, -10: .notAvailable("the question was taken away before the owner answered: try again")
         case -8: .lockedOut
         case -5: .notAvailable("no passcode is set on this device: set one, and enrol a finger or a face")
         case -6: .notAvailable("there is no sensor for fingers or faces, or it does not work")
@@ -59,5 +72,8 @@ enum KeyUseFailure: Error, Equatable {
     }
 
     private static let nobodyToAsk = "nobody can be asked now: unlock the device, and have its prompts shown"
+    private static let authenticationDomain = "com.apple.LocalAuthentication"
+    /// `errSecInternalError`.
+    private static let internalError: Int32 = -26276
     private static let maximumDepth = 4
 }

@@ -10,10 +10,13 @@ import LocalAuthentication
 ///
 /// Whoever holds it can take it back, from any thread.
 ///
-/// Unchecked: nothing but `invalidate` is called from elsewhere than the keychain's queue, and that may be called at any time.
+/// Unchecked: nothing but `invalidate` is called from elsewhere than the keychain's queue, and that may be called at any time; the lock
+/// guards the only thing that changes.
 @available(macOS 14, iOS 17, *)
 final class Prompt: @unchecked Sendable {
     let context = LAContext()
+    private let lock = NSLock()
+    private var wasTakenBack = false
 
     /// - Parameter reason: Begins with a verb and says where and what is signed.
     init(reason: String) {
@@ -22,7 +25,13 @@ final class Prompt: @unchecked Sendable {
         context.localizedFallbackTitle = ""
     }
 
-    func cancel() { context.invalidate() }
+    /// Whether whoever asks has taken it back: what ends it then was no system's doing.
+    var isCancelled: Bool { lock.withLock { wasTakenBack } }
+
+    func cancel() {
+        lock.withLock { wasTakenBack = true }
+        context.invalidate()
+    }
 
     /// Fails where the owner could not be asked for a finger or a face now.
     ///
@@ -30,7 +39,7 @@ final class Prompt: @unchecked Sendable {
     static func checkBiometry() throws(SignInError) {
         var error: NSError?
         guard unsafe LAContext().canEvaluatePolicy(.deviceOwnerAuthenticationWithBiometrics, error: &error) else {
-            throw error.map { KeyUseFailure.failure(authentication: $0.code) } ?? .notAvailable("no biometry")
+            throw error.map { KeyUseFailure.failure(authentication: $0) } ?? .notAvailable("no biometry")
         }
     }
 }

@@ -11,6 +11,11 @@ enum PromptText {
         guard !text.isEmpty, text.count <= maximumLength else {
             throw .configuration("the text has to have 1 to \(maximumLength) characters")
         }
+        try checkShown(text)
+    }
+
+    /// - Throws: `.configuration`; the length is the caller's to check.
+    static func checkShown(_ text: String) throws(SignInError) {
         guard text.unicodeScalars.allSatisfy(isShown) else {
             throw .configuration(
                 "the text has characters that do not show: it is one line of letters, digits and signs")

@@ -23,4 +23,19 @@ public struct RegisteredServer: Codable, Sendable, Equatable {
     let userHandle: Data
     /// The key's application tag.
     let keyTag: String
+
+    /// A key that may have taken the place of this one at the server: a rotation that was sent, and whose answer is not known.
+    var pending: Pending?
+
+    struct Pending: Codable, Sendable, Equatable {
+        let keyID: Data
+        let keyTag: String
+    }
+
+    /// The record of the same registration with another key.
+    func with(keyID: Data, keyTag: String, pending: Pending? = nil) -> RegisteredServer {
+        RegisteredServer(
+            server: server, audience: audience, application: application, account: account, deviceName: deviceName,
+            keyID: keyID, userHandle: userHandle, keyTag: keyTag, pending: pending)
+    }
 }

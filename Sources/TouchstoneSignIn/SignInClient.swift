@@ -27,7 +27,7 @@ public actor SignInClient {
     private var clock = ServerClock()
     private var waitingCalls = 0
     private var last: Task<Void, Never>?
-    private var registering: Task<[Body.Device], any Error>?
+    private var registering: Registering?
 
     /// - Parameters:
     ///   - server: `https://host` or `https://host:port`; `http://` for this machine alone.
@@ -41,7 +41,7 @@ public actor SignInClient {
             guard (1...255).contains(value.utf8.count) else {
                 throw .configuration("the \(name) has to have 1 to 255 bytes")
             }
-            try PromptText.check(String(value.prefix(PromptText.maximumLength)))
+            try PromptText.checkShown(value)
         }
         self.server = address
         self.audience = audience
@@ -70,7 +70,9 @@ public actor SignInClient {
     /// - Throws: ``SignInError``.
     public func forget() async throws(SignInError) { try await keychain.forget(audience) }
 
-    /// Deletes what an earlier installation of the app has left in the keychain, which outlives the app (KC-45, NP-32).
+    /// Deletes the keys that an earlier installation of the app has left in the keychain, which outlives the app (KC-45, NP-32).
+    ///
+    /// What the servers call this device stays, so that the next registration replaces the earlier key there.
     ///
     /// To be called at
     /// each launch, before anything else.
@@ -87,7 +89,7 @@ public actor SignInClient {
 
     /// Makes a key and registers it, in place of this device's earlier one (NP-20, NP-22).
     ///
-    /// Asks the owner. The only call that a password goes with. Calls at the same time join one registration (NP-31). Where it fails, the
+    /// Asks the owner. The only call that a password goes with. Calls at the same time for the same names join one registration (NP-31). Where it fails, the
     /// earlier key is what it was; if the answer was lost, it may have been replaced at the server.
     ///
     /// - Parameters:
@@ -100,8 +102,10 @@ public actor SignInClient {
     public func register(
         name: String, password: String, deviceName: String, secondFactor: String? = nil
     ) async throws(SignInError) -> [Body.Device] {
-        // Who joins and is cancelled ends only his own waiting.
-        if let registering { return try await Self.value(of: Task { try await registering.value }) }
+        if let registering {
+            guard registering.name == name, registering.deviceName == deviceName else { throw .busy }
+            return try await Self.joined(registering.task)
+        }
         try PromptText.check(deviceName)
         guard deviceName.count <= Self.maximumDeviceNameLength else {
             throw .configuration("a device's name has at most \(Self.maximumDeviceNameLength) characters")
@@ -111,9 +115,32 @@ public actor SignInClient {
             return try await self.registerNow(
                 Body.Password(name: name, password: password, secondFactor: secondFactor), deviceName: deviceName)
         }
-        registering = task
+        registering = Registering(name: name, deviceName: deviceName, task: task)
         defer { registering = nil }
         return try await Self.value(of: task)
+    }
+
+    private struct Registering {
+        var name: String
+        var deviceName: String
+        var task: Task<[Body.Device], any Error>
+    }
+
+    /// The registration's result, for somebody else than who began it: who is cancelled ends only his own waiting, at once.
+    private static func joined(_ task: Task<[Body.Device], any Error>) async throws(SignInError) -> [Body.Device] {
+        let (results, result) = AsyncStream.makeStream(of: Result<[Body.Device], any Error>.self)
+        Task {
+            result.yield(await task.result)
+            result.finish()
+        }
+        for await devices in results {
+            do {
+                return try devices.get()
+            } catch {
+                throw failure(error)
+            }
+        }
+        throw .cancelled
     }
 
     private static let maximumDeviceNameLength = 64
@@ -237,40 +264,91 @@ public actor SignInClient {
 
     /// Replaces the key by a new one.
     ///
-    /// Asks the owner; no password is needed.
+    /// Asks the owner; no password is needed. If the answer was lost the server may have either key: both are kept, and the next call
+    /// finds out which one counts.
     ///
-    /// - Throws: ``SignInError``; if the answer was lost the server may have either key, and where it refuses the kept one the device
-    ///   has to be registered again.
+    /// - Throws: ``SignInError``.
     public func rotate() async throws(SignInError) {
         try await usingKey { signer in
-            let key = try await self.made(self.audience)
+            let key = try await Self.ofNewKey { try await self.made(self.audience) }
+            let request: SignedRequest
             do {
-                try await self.rotate(from: signer, to: key)
+                request = try await self.rotation(from: signer, to: key)
+                try await self.expect(key, after: signer)
             } catch {
+                // Not sent: the server knows nothing of the new key.
                 try? await self.keychain.deleteKey(tag: key.tag)
                 throw error
             }
-            try? await self.keychain.deleteKeys(self.audience, except: key.tag)
+            do throws(SignInError) {
+                let rotated = try await self.transport.call("/v1/keys/rotate", request, returning: Body.KeyID.self)
+                guard rotated.keyID == key.id.base64URL else { throw .badAnswer("it has another key") }
+            } catch {
+                if Self.isRefusal(error) { try? await self.expectNoMore(key) }
+                throw error
+            }
+            try await self.promote(.init(keyID: key.id, keyTag: key.tag))
         }
     }
 
-    private func rotate(from signer: Signer, to key: NewKey) async throws {
+    /// The request, signed by both keys.
+    private func rotation(from signer: Signer, to key: NewKey) async throws -> SignedRequest {
         // One question for both signatures: the two keys ask for the same fingers.
         let prompt = Prompt(reason: PromptText.rotate(audience))
         var request = try await answer(
             .rotate, Details.Rotate(publicKey: key.publicKey.pemRepresentation), signer, prompt)
         guard let message = Data(base64URL: request.message) else { throw SignInError.badAnswer("no message") }
-        request.newSignature = try await sign(message, tag: key.tag, prompt).base64URL
+        request.newSignature = try await Self.ofNewKey {
+            try await self.sign(message, tag: key.tag, prompt).base64URL
+        }
         // The new key goes on from the number that the server has seen with its first message.
         try await keychain.startCounter(tag: key.tag, at: try SignedMessage(bytes: message).counter)
-        let rotated = try await transport.call("/v1/keys/rotate", request, returning: Body.KeyID.self)
-        guard rotated.keyID == key.id.base64URL, let old = try await keychain.record(audience) else {
-            throw SignInError.badAnswer("it has another key")
+        return request
+    }
+
+    /// What fails with a new key says nothing of the one that the record names.
+    private static func ofNewKey<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch KeyUseFailure.other(let error) {
+            throw error
+        } catch is KeyUseFailure {
+            throw SignInError.notAvailable("the new key cannot be used, and the earlier one stays: try again")
         }
+    }
+
+    /// Whether the server has said that it did not do what was asked.
+    private static func isRefusal(_ error: SignInError) -> Bool {
+        switch error {
+        case .refused, .notFound, .conflict, .tooManyRequests: true
+        default: false
+        }
+    }
+
+    /// Notes a key before the server hears of it, so that it is found after a crash or a lost answer.
+    private func expect(_ key: NewKey, after signer: Signer) async throws {
+        guard let record = try await keychain.record(audience) else { throw SignInError.notRegistered }
         try await keychain.store(
-            RegisteredServer(
-                server: old.server, audience: old.audience, application: old.application, account: old.account,
-                deviceName: old.deviceName, keyID: key.id, userHandle: old.userHandle, keyTag: key.tag))
+            record.with(
+                keyID: signer.keyID, keyTag: signer.tag, pending: .init(keyID: key.id, keyTag: key.tag)))
+        if let earlier = record.pending, earlier.keyTag != signer.tag {
+            try? await keychain.deleteKey(tag: earlier.keyTag)
+        }
+    }
+
+    private func expectNoMore(_ key: NewKey) async throws {
+        guard var record = try await keychain.record(audience), record.pending?.keyTag == key.tag else { return }
+        record.pending = nil
+        try await keychain.store(record)
+        try await keychain.deleteKey(tag: key.tag)
+    }
+
+    /// The key that was pending is this device's from now on.
+    private func promote(_ pending: RegisteredServer.Pending) async throws {
+        guard let record = try await keychain.record(audience), record.pending == pending else { return }
+        try await keychain.store(record.with(keyID: pending.keyID, keyTag: pending.keyTag))
+        // What cannot be deleted now goes with the next rotation or registration.
+        try? await keychain.deleteKeys(audience, except: pending.keyTag)
     }
 
     /// Revokes a key of the account: another device's that was lost, or this one's, which is then deleted here too.
@@ -314,8 +392,13 @@ public actor SignInClient {
             guard record.server == self.server.url, record.application == self.application else {
                 throw SignInError.configuration("this device registered \(self.audience) with another address or app")
             }
+            let signer = Signer(keyID: record.keyID, userHandle: record.userHandle, tag: record.keyTag)
             do {
-                return try await body(Signer(keyID: record.keyID, userHandle: record.userHandle, tag: record.keyTag))
+                do {
+                    return try await body(signer)
+                } catch is RevokedKey {
+                    return try await self.usingPendingKey(of: record, body)
+                }
             } catch KeyUseFailure.invalidated {
                 try await self.keychain.invalidate(record, .invalidated)
                 throw SignInError.registrationNeeded(.invalidated)
@@ -329,6 +412,27 @@ public actor SignInClient {
         }
         return try await Self.value(of: task)
     }
+
+    /// Does it with the key of a rotation whose answer was lost, if there was one, now that the server says the earlier key is revoked.
+    ///
+    /// The record changes only when the server has taken the key: till then neither of the two is given up.
+    private func usingPendingKey<Result: Sendable>(
+        of record: RegisteredServer, _ body: @Sendable (Signer) async throws -> Result
+    ) async throws -> Result {
+        guard let pending = record.pending else { throw SignInError.refused(clockDifference: nil) }
+        do {
+            let result = try await Self.ofNewKey {
+                try await body(Signer(keyID: pending.keyID, userHandle: record.userHandle, tag: pending.keyTag))
+            }
+            try await promote(pending)
+            return result
+        } catch is RevokedKey {
+            throw SignInError.refused(clockDifference: nil)
+        }
+    }
+
+    /// The server gives no challenge for the key: it was revoked there (NP-30).
+    private struct RevokedKey: Error {}
 
     /// Begins `body` once every earlier one is done.
     private func inOrder<Result: Sendable>(
@@ -379,9 +483,13 @@ public actor SignInClient {
         _ purpose: Purpose, _ details: some Encodable & Sendable, _ signer: Signer, _ prompt: Prompt
     ) async throws -> SignedRequest {
         let asked = ContinuousClock.now
-        let answer = try await transport.call(
-            "/v1/challenges", Body.ChallengeRequest(keyID: signer.keyID.base64URL, purpose: purpose),
-            returning: Body.Challenge.self)
+        let answer: Body.Challenge
+        do throws(SignInError) {
+            answer = try await transport.call(
+                "/v1/challenges", Body.ChallengeRequest(keyID: signer.keyID.base64URL, purpose: purpose))
+        } catch .refused {
+            throw RevokedKey()
+        }
         clock.heard(answer.serverTime)
         return try await signed(
             purpose, details, answer.challenge, until: asked + .seconds(answer.expiresIn), by: signer, prompt)

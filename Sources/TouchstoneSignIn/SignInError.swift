@@ -26,7 +26,7 @@ public enum SignInError: Error, Sendable, Equatable {
     case notRegistered
     /// The key is lost, and what was left of it deleted: ask for the password and register again.
     case registrationNeeded(RegistrationReason)
-    /// More calls of this client wait than ``SignInClient/maximumWaitingCalls``.
+    /// More calls of this client wait than ``SignInClient/maximumWaitingCalls``, or it registers under other names just now.
     case busy
     /// The server refused and does not say why (NP-42): a wrong password, a key that was revoked there, a challenge that was used or is
     /// too old. With how many seconds the server's clock is ahead of this one's, where that is known.
@@ -62,7 +62,7 @@ extension SignInError: LocalizedError, CustomStringConvertible {
         case .registrationNeeded(.invalidated):
             "other fingers or faces are enrolled, or the passcode was removed, which ends the key: register again with the password"
         case .registrationNeeded(.keyMissing): "the key is not there any more: register again with the password"
-        case .busy: "too many requests wait for the owner already"
+        case .busy: "other requests wait for the owner already"
         case .refused(let difference):
             "the server refused"
                 + (difference.map {

@@ -8,7 +8,6 @@ public struct Transaction: Sendable {
     /// What the prompt shows and what is signed.
     public let text: String
     let challenge: String
-    let serverTime: Int
     /// From then on the challenge is void.
     let expires: ContinuousClock.Instant
 
@@ -16,7 +15,6 @@ public struct Transaction: Sendable {
         id = answer.transaction
         text = answer.text
         challenge = answer.challenge
-        serverTime = answer.serverTime
         self.expires = expires
     }
 }

@@ -126,7 +126,7 @@ import TouchstoneTesting
     @Test("NP-23: a key whose counter is gone is not used, and a counter at its end does not start over")
     func counterEnds() async throws {
         try await device.run {
-            await #expect(throws: SignInError.keychain(errSecItemNotFound)) {
+            await #expect(throws: KeyUseFailure.missing) {
                 _ = try await keychain.nextCounter(tag: "k")
             }
             try await keychain.startCounter(tag: "k", at: .max)
@@ -162,6 +162,20 @@ import TouchstoneTesting
             #expect(try await keychain.records().map(\.keyTag) == [new.tag])
             #expect(try await keychain.adopt(installation: Data([2])))
             #expect(try await keychain.records().isEmpty)
+        }
+    }
+
+    @Test(
+        "NP-22: a reinstalled app is the same device to its server; one that was only known there leaves nothing to delete"
+    )
+    func installationKeepsTheDevice() async throws {
+        try await device.run {
+            let id = try await keychain.deviceID("example.org")
+            #expect(try await !keychain.adopt(installation: Data([1])))
+            _ = try await keychain.makeKey("example.org")
+            #expect(try await keychain.adopt(installation: Data([2])))
+            #expect(try await keychain.deviceID("example.org") == id)
+            #expect(try EnclaveKeys.tags(label: "example.org").isEmpty)
         }
     }
 

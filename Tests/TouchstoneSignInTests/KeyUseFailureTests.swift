@@ -46,4 +46,25 @@ import Testing
         }
         #expect(KeyUseFailure(error("CryptoTokenKit", -4)) == .other(.cancelled))
     }
+
+    @Test("only the owner's own cancel counts as one", arguments: [-4, -9, -10])
+    func endedBySomebodyElse(code: Int) {
+        let failure = KeyUseFailure(error("com.apple.LocalAuthentication", code))
+        guard case .other(.notAvailable) = failure else {
+            Issue.record("\(failure)")
+            return
+        }
+        #expect(KeyUseFailure(error("com.apple.LocalAuthentication", -2)) == .other(.cancelled))
+    }
+
+    @Test("a number of another domain is no status", arguments: [-25300, -128, -2, -25293])
+    func foreignDomain(code: Int) {
+        #expect(KeyUseFailure(error(NSCocoaErrorDomain, code)) == .other(.keychain(-26276)))
+        guard case .notAvailable = KeyUseFailure.failure(authentication: error(NSCocoaErrorDomain, code)) else {
+            Issue.record("\(code)")
+            return
+        }
+        // Underneath a foreign error there may be one.
+        #expect(KeyUseFailure(error(NSCocoaErrorDomain, code, error(NSOSStatusErrorDomain, -25300))) == .missing)
+    }
 }

@@ -51,6 +51,17 @@ import Testing
         #expect(throws: SignInError.self) { try PromptText.check(text) }
     }
 
+    @Test("a name is looked through to its end", arguments: ["\u{202E}", "\n", "\u{200B}"])
+    func names(hidden: String) throws {
+        let server = try #require(URL(string: "https://example.org"))
+        let name = String(repeating: "x", count: 230)
+        #expect(try SignInClient(server: server, audience: name, application: "app").audience == name)
+        #expect(throws: SignInError.self) {
+            try SignInClient(server: server, audience: name + hidden, application: "app")
+        }
+        #expect(throws: SignInError.self) { try SignInClient(server: server, application: name + hidden) }
+    }
+
     @Test func thePromptSaysWhereAndWhat() {
         #expect(PromptText.signIn("example.org", code: "417 936") == "sign in to example.org; the page shows 417 936")
         #expect(PromptText.confirm("example.org", "pay 1") == "confirm at example.org: pay 1")

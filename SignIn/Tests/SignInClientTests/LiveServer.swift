@@ -70,12 +70,14 @@ final class LiveServer: Sendable {
         try SignInClient(server: url, audience: Self.audience, application: Self.application)
     }
 
-    /// Sends a body once more, as anybody could who read it.
+    /// Sends a request once more with all that it showed, as anybody could who read it.
     func replay(_ sent: Traffic.Sent) async throws -> Int {
         var request = URLRequest(url: url.appending(path: sent.path))
         request.httpMethod = "POST"
         request.httpBody = sent.body
         request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+        request.setValue(sent.authorization, forHTTPHeaderField: "Authorization")
+        request.setValue(sent.proof, forHTTPHeaderField: "DPoP")
         let (_, answer) = try await URLSession.shared.data(for: request)
         return (answer as? HTTPURLResponse)?.statusCode ?? 0
     }
@@ -104,37 +106,49 @@ final class LiveServer: Sendable {
     }
 }
 
-/// Notes every body, and lets the answer to one path be lost after the server did what was asked.
+/// Notes every request, and lets one be lost before the server hears of it, or its answer after the server did what was asked.
 final class Traffic: RouterMiddleware, Sendable {
     typealias Context = BasicRequestContext
 
     struct Sent: Sendable {
         var path: String
         var body: Data
+        var authorization: String?
+        var proof: String?
         var status: Int
     }
 
     private let log = Mutex<[Sent]>([])
     private let lost = Mutex<Set<String>>([])
+    private let unheard = Mutex<Set<String>>([])
 
     func sent(_ path: String) -> [Sent] { log.withLock { $0.filter { $0.path == path } } }
     var all: [Sent] { log.withLock { $0 } }
     func loseAnswers(to path: String) { lost.withLock { _ = $0.insert(path) } }
-    func loseNoMore() { lost.withLock { $0.removeAll() } }
+    func loseRequests(to path: String) { unheard.withLock { _ = $0.insert(path) } }
+
+    func loseNoMore() {
+        lost.withLock { $0.removeAll() }
+        unheard.withLock { $0.removeAll() }
+    }
 
     func handle(
         _ request: Request, context: Context, next: (Request, Context) async throws -> Response
     ) async throws -> Response {
         var request = request
         let body = Data(try await request.collectBody(upTo: 65536).readableBytesView)
-        let response = try await next(request, context)
         let path = request.uri.path
-        log.withLock { $0.append(Sent(path: path, body: body, status: Int(response.status.code))) }
-        if lost.withLock({ $0.contains(path) }) {
-            // Breaks the connection after the head.
-            return Response(
-                status: .ok, headers: [.contentLength: "100"], body: .init { _ in throw CancellationError() })
-        }
-        return response
+        if unheard.withLock({ $0.contains(path) }) { return Self.brokenAnswer }
+        let response = try await next(request, context)
+        let sent = Sent(
+            path: path, body: body, authorization: request.headers[.authorization],
+            proof: HTTPField.Name("DPoP").flatMap { request.headers[$0] }, status: Int(response.status.code))
+        log.withLock { $0.append(sent) }
+        return lost.withLock { $0.contains(path) } ? Self.brokenAnswer : response
+    }
+
+    /// Breaks the connection after the head.
+    private static var brokenAnswer: Response {
+        Response(status: .ok, headers: [.contentLength: "100"], body: .init { _ in throw CancellationError() })
     }
 }

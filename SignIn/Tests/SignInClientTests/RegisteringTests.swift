@@ -180,6 +180,43 @@ import TouchstoneTesting
                 #expect(try await SignInClient.adopt(installation: Data([2])))
                 await #expect(throws: SignInError.notRegistered) { _ = try await client.signIn() }
                 #expect(try await SignInClient.registeredServers().isEmpty)
+
+                device.present(.finger(1), .finger(1))
+                _ = try await client.register(name: "alice", password: LiveServer.password, deviceName: "laptop")
+                try await client.signIn().end()
+                let own = try #require(try await client.registration()).keyID
+                #expect(try await server.keys().count == 2)
+                #expect(try await server.keys().filter { $0.state == .active }.map(\.id) == [own])
+            }
+        }
+    }
+
+    @Test(
+        "NP-31: a registration under other names does not join the one under way, and a cancelled joiner waits no longer"
+    )
+    func joining() async throws {
+        let device = try SimulatedDevice(passcode: "1234", fingers: 1)
+        try await LiveServer.run { server in
+            try await device.run {
+                let client = try server.client()
+                let first = Task {
+                    try await client.register(name: "alice", password: LiveServer.password, deviceName: "laptop")
+                }
+                while device.prompts.isEmpty { await Task.yield() }
+                for (name, deviceName) in [("bob", "laptop"), ("alice", "phone")] {
+                    await #expect(throws: SignInError.busy) {
+                        _ = try await client.register(
+                            name: name, password: LiveServer.password, deviceName: deviceName)
+                    }
+                }
+                let joiner = Task {
+                    try await client.register(name: "alice", password: LiveServer.password, deviceName: "laptop")
+                }
+                joiner.cancel()
+                await #expect(throws: SignInError.cancelled) { _ = try await joiner.value }
+                device.present(.finger(1))
+                #expect(try await first.value.map(\.deviceName) == ["laptop"])
+                #expect(device.prompts.count == 1)
             }
         }
     }

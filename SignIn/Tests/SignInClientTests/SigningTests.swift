@@ -1,10 +1,11 @@
 import Foundation
 import FoundationNetworking
 import Testing
-import TouchstoneSignIn
 import TouchstoneSignInProtocol
 import TouchstoneSignInServer
 import TouchstoneTesting
+
+@testable import TouchstoneSignIn
 
 /// What the key is for, before the real server.
 @Suite(.timeLimit(.minutes(5))) struct SigningTests {
@@ -33,6 +34,7 @@ import TouchstoneTesting
             #expect(sent.status == 200)
             #expect(try await server.replay(sent) == 401)
             let registration = try #require(server.traffic.sent("/v1/registrations").first)
+            #expect(registration.status == 201 && registration.authorization != nil)
             #expect(try await server.replay(registration) == 401)
             device.present(.finger(1))
             try await client.signIn().end()
@@ -59,6 +61,21 @@ import TouchstoneTesting
             let key = try #require(try await server.keys().first)
             // Registered with 1; four that were not sent.
             #expect(key.state == .active && key.counter == 6)
+        }
+    }
+
+    @Test("NP-23: a key whose counter is gone is lost, and the next registration mends it")
+    func lostCounter() async throws {
+        try await registered { _, client, device in
+            let record = try #require(try await client.registration())
+            try await DeviceKeychain().deleteCounter(record.keyTag)
+            for _ in 0..<2 {
+                await #expect(throws: SignInError.registrationNeeded(.keyMissing)) { _ = try await client.signIn() }
+            }
+            #expect(try await client.registration()?.registrationNeeded == .keyMissing)
+            device.present(.finger(1), .finger(1))
+            _ = try await client.register(name: "alice", password: LiveServer.password, deviceName: "laptop")
+            try await client.signIn().end()
         }
     }
 
@@ -152,6 +169,83 @@ import TouchstoneTesting
         }
     }
 
+    @Test("NP-30: a rotation whose answer is lost took place: the next sign-in is with the new key, and one question")
+    func lostRotation() async throws {
+        try await registered { server, client, device in
+            let before = try #require(try await client.registration()).keyID
+            for _ in 0..<2 {
+                server.traffic.loseAnswers(to: "/v1/keys/rotate")
+                device.present(.finger(1))
+                guard case .unreachable? = await failure({ try await client.rotate() }) else {
+                    Issue.record("there was an answer")
+                    return
+                }
+                server.traffic.loseNoMore()
+            }
+            let shown = device.prompts.count
+            device.present(.finger(1))
+            try await client.signIn().end()
+            #expect(device.prompts.count == shown + 1)
+            let after = try #require(try await client.registration())
+            #expect(after.keyID != before && after.pending == nil)
+            #expect(try await server.keys().filter { $0.state == .active }.map(\.id) == [after.keyID])
+            #expect(try await DeviceKeychain().tags(LiveServer.audience) == [after.keyTag])
+        }
+    }
+
+    @Test("NP-30: a rotation that never arrived changes nothing, and the next one leaves no key behind")
+    func unheardRotation() async throws {
+        try await registered { server, client, device in
+            let before = try #require(try await client.registration())
+            server.traffic.loseRequests(to: "/v1/keys/rotate")
+            device.present(.finger(1), .finger(1), .finger(1), .finger(1))
+            #expect(await failure { try await client.rotate() } != nil)
+            try await client.signIn().end()
+            #expect(try await client.registration()?.keyID == before.keyID)
+            server.traffic.loseNoMore()
+            try await client.rotate()
+            try await client.signIn().end()
+            let after = try #require(try await client.registration())
+            #expect(try await DeviceKeychain().tags(LiveServer.audience) == [after.keyTag])
+            #expect(try await server.activeKeys == 1)
+        }
+    }
+
+    @Test("NP-30: a rotation that the server refuses leaves the record as it was, and no second key")
+    func refusedRotation() async throws {
+        try await registered { server, client, device in
+            let before = try #require(try await client.registration())
+            let shown = device.prompts.count
+            let rotation = Task { try await client.rotate() }
+            while device.prompts.count == shown { await Task.yield() }
+            try await SignInAdministration(store: server.store).revokeDevice(before.keyID.base64URL, of: "alice")
+            device.present(.finger(1))
+            await #expect(throws: SignInError.refused(clockDifference: 0)) { try await rotation.value }
+            #expect(try await client.registration() == before)
+            #expect(try await DeviceKeychain().tags(LiveServer.audience) == [before.keyTag])
+        }
+    }
+
+    @Test("AC-53: a new key that fails while it is put in place says nothing of the earlier one")
+    func failingNewKey() async throws {
+        try await registered { server, client, device in
+            let before = try #require(try await client.registration())
+            let shown = device.prompts.count
+            let rotation = Task { try await client.rotate() }
+            while device.prompts.count == shown { await Task.yield() }
+            try await DeviceKeychain().deleteKeys(LiveServer.audience, except: before.keyTag)
+            device.present(.finger(1))
+            guard case .notAvailable? = await failure({ try await rotation.value }) else {
+                Issue.record("the new key signed")
+                return
+            }
+            #expect(try await client.registration() == before)
+            #expect(server.traffic.sent("/v1/keys/rotate").isEmpty)
+            device.present(.finger(1))
+            try await client.signIn().end()
+        }
+    }
+
     @Test("NP-30: of two devices one revokes the other, which is refused, keeps its key, and can be registered again")
     func lostDevice() async throws {
         try await registered { server, client, device in
@@ -221,6 +315,7 @@ import TouchstoneTesting
             #expect(try await session.devices().count == 1)
             #expect(server.traffic.sent("/v1/sessions/refresh").allSatisfy { $0.status == 200 })
             let used = try #require(server.traffic.sent("/v1/sessions/refresh").first)
+            #expect(used.proof != nil)
             #expect(try await server.replay(used) == 401)
 
             var elsewhere = URLRequest(url: try #require(URL(string: "https://example.org/v1/devices")))
@@ -331,4 +426,10 @@ import TouchstoneTesting
             #expect(try await state(thirdCookie) != .approved)
         }
     }
+}
+
+extension DeviceKeychain {
+    // On its queue: the calls block.
+    fileprivate func deleteCounter(_ tag: String) throws { try Item(.counter, account: tag).delete() }
+    fileprivate func tags(_ audience: String) throws -> [String] { try EnclaveKeys.tags(label: audience) }
 }
