@@ -21,7 +21,8 @@ extension SQLStore {
                 ])
             for row in replaced { try Self.endSessions(of: try row.bytes(0), connection) }
             let active = try connection.rows(
-                "SELECT id FROM device_keys WHERE user_handle = $1 AND revoked_reason IS NULL", [.bytes(key.userHandle)])
+                "SELECT id FROM device_keys WHERE user_handle = $1 AND revoked_reason IS NULL", [.bytes(key.userHandle)]
+            )
             guard active.count < StoredKey.mostActive else { throw StoreError.full }
             try Self.insert(key, connection)
         }

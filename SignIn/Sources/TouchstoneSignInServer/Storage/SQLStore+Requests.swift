@@ -82,11 +82,22 @@ extension SQLStore {
             """, [.text(state.rawValue), .optional(keyID), .time(time), .text(id)])
     }
 
-    public func collectWebRequest(id: String, at time: Date) async throws -> Bool {
-        try await changes(
-            """
-            UPDATE web_requests SET state = 'collected', collected_at = $1 WHERE id = $2 AND state = 'approved' RETURNING id
-            """, [.time(time), .text(id)])
+    public func collectWebRequest(id: String, session: StoredSession, at time: Date) async throws -> Bool {
+        let forShare = forShare
+        return try await database.perform(.transaction) { connection in
+            let key = try connection.rows(
+                "SELECT id FROM device_keys WHERE id = $1 AND revoked_reason IS NULL\(forShare)",
+                [.bytes(session.keyID)])
+            guard !key.isEmpty else { throw StoreError.notActive }
+            let collected = try connection.rows(
+                """
+                UPDATE web_requests SET state = 'collected', collected_at = $1
+                WHERE id = $2 AND state = 'approved' AND key_id = $3 RETURNING id
+                """, [.time(time), .text(id), .bytes(session.keyID)])
+            guard !collected.isEmpty else { return false }
+            guard try Self.insert(session, connection, forShare) else { throw StoreError.notActive }
+            return true
+        }
     }
 
     private static let webRequests = "SELECT id, code, browser_hash, expires_at, state, key_id FROM web_requests"

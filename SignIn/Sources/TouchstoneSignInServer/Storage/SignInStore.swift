@@ -80,8 +80,11 @@ public protocol SignInStore: Sendable {
     /// From pending to something else, once. False if it was not pending any more, or had expired.
     func settleWebRequest(id: String, as state: StoredWebRequest.State, keyID: Data?, at time: Date) async throws
         -> Bool
-    /// From approved to collected, once: the browser that asked has its session.
-    func collectWebRequest(id: String, at time: Date) async throws -> Bool
+    /// From approved to collected, once, and adds the session of the browser that asked with it. False if it is not approved,
+    /// or by another key than the session's.
+    ///
+    /// - Throws: `.notActive` if the key is not active; then the request stays as it is.
+    func collectWebRequest(id: String, session: StoredSession, at time: Date) async throws -> Bool
 
     // What several processes count together.
     /// Counts one use of a bucket in the current window; how many there were, with this one.
