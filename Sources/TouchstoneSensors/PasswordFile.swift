@@ -20,7 +20,9 @@ package struct PasswordFile: Sendable {
     /// The number of the first user with this name; nil as above.
     package func id(of name: String) -> UInt32? { entries().first { $0.name == name }?.id }
 
-    /// In order. A line of another form is nobody: so is one of the name service's own (`+`, `-`).
+    /// In order.
+    ///
+    /// A line of another form is nobody: so is one of the name service's own (`+`, `-`).
     private func entries() -> [(name: String, id: UInt32)] {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return [] }

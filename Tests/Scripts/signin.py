@@ -353,7 +353,7 @@ class Server:
     def answers(self):
         check(self.process.poll() is None, f"the server ended: {self.log}")
         with contextlib.suppress(OSError, http.client.HTTPException):
-            return Client(self).get("/readyz").status == 200
+            return Client(self).get("/healthz").status == 200
 
     def stop(self):
         if self.process:

@@ -45,9 +45,14 @@ extension SignInLoad {
                 guard answer.status == 200 else { throw LoadError("the list of devices: \(answer.status)") }
                 kept.formUnion(
                     try JSONDecoder().decode(Body.Devices.self, from: answer.body).devices
-                        .filter { $0.state == .active }.map(\.keyID))
+                        .map(\.keyID))
             }
-            let lost = sum.registered.subtracting(kept).count
+            // The list has not every revoked key. One that is revoked gets no challenge, and one that is not there gets one.
+            var lost = 0
+            for id in sum.registered.subtracting(kept) {
+                let body = try JSONEncoder().encode(Body.ChallengeRequest(keyID: id, purpose: .signIn))
+                if try last.request("POST", "/v1/challenges", body).status != 401 { lost += 1 }
+            }
             print(
                 [sum.registered.count, lost, sum.challenges, sum.once, sum.twice, sum.unavailable, sum.broken]
                     .map(String.init).joined(separator: "\t"))
@@ -75,13 +80,15 @@ struct FaultSum: Sendable {
     }
 }
 
-/// One thread's work: a new device in each turn.
+/// One thread's work: a new key in each turn.
 struct FaultWorker {
     var sum = FaultSum()
     private let account: LoadAccount
     private let target: Target
     private let connections: [HTTPConnection]
     private var next: Int
+    /// One for all turns: each new key replaces the one before it, so that the account does not fill up.
+    private let deviceID = SoftwareDevice.random(16)
 
     init(number: Int, account: LoadAccount, target: Target) {
         self.account = account
@@ -92,7 +99,7 @@ struct FaultWorker {
 
     mutating func turn() throws {
         let session = account.session
-        let device = SoftwareDevice(userHandle: account.userHandle, target: target)
+        let device = SoftwareDevice(userHandle: account.userHandle, deviceID: deviceID, target: target)
         guard try status({ try device.register($0, session: session) }) == 201 else { return }
         sum.registered.insert(device.id.base64URL)
 

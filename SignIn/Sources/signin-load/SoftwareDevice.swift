@@ -10,10 +10,11 @@ final class SoftwareDevice {
     let id: Data
     let userHandle: Data
     private let target: Target
-    private let deviceID = random(16)
+    private let deviceID: Data
     private var counter: UInt64 = 0
 
-    init(userHandle: Data, target: Target) {
+    init(userHandle: Data, deviceID: Data = random(16), target: Target) {
+        self.deviceID = deviceID
         id = Data(SHA256.hash(data: key.publicKey.derRepresentation))
         self.userHandle = userHandle
         self.target = target

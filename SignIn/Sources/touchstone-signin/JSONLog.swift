@@ -18,7 +18,9 @@ struct JSONLog: LogHandler {
         for (key, value) in metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 }) {
             fields[key] = "\(value)"
         }
-        fields["time"] = Date().formatted(.iso8601.time(includingFractionalSeconds: true))
+        fields["time"] = Date().formatted(
+            .iso8601.year().month().day().dateTimeSeparator(.standard).time(includingFractionalSeconds: true).timeZone(
+                separator: .omitted))
         fields["level"] = "\(event.level)"
         fields["label"] = label
         fields["message"] = "\(event.message)"

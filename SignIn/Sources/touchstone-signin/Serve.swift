@@ -12,8 +12,8 @@ struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Answer requests, until SIGTERM.",
         discussion: """
-            Speaks plain HTTP: a proxy that ends TLS has to stand in front of it, and should pass neither /metrics nor \
-            /readyz to the outside. SIGTERM lets requests that run come to their end, for at most ten seconds.
+            Speaks plain HTTP: a proxy that ends TLS has to stand in front of it. Name its address, --trusted-proxy 127.0.0.1 \
+            if it runs on this machine: without it all clients share one limit, and anybody can use it up. SIGTERM lets requests that run come to their end, for at most ten seconds.
             """)
 
     enum LogFormat: String, ExpressibleByArgument, CaseIterable { case text, json }
@@ -21,6 +21,11 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup var database: DatabaseOptions
     @Option(help: "Where to listen.") var address = "127.0.0.1"
     @Option(help: "0 takes a free one, and says which.") var port = 8480
+    @Option(
+        help: ArgumentHelp(
+            "A port of 127.0.0.1 for /readyz and /metrics; without it there are none. 0 takes a free one, and says which.",
+            discussion: "No proxy should pass it on: the counts tell who is refused, and why."))
+    var operationsPort: Int?
     @Option(
         help: "The server's name as clients have it in their configuration: host name, with :port if it is not 443.")
     var audience: String
@@ -41,7 +46,8 @@ struct Serve: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "An address of a proxy whose X-Forwarded-For is believed. May be given again.",
-            discussion: "Without it all who come through a proxy share one limit."))
+            discussion: "Without it all who come through a proxy share one limit. 127.0.0.1 if it runs on this machine."
+        ))
     var trustedProxy: [String] = []
     @Option(help: "Requests from one address in a minute.") var limitPerAddress = RateLimits().address.count
     @Option(help: "Challenges for one key in a minute.") var limitPerKey = RateLimits().key.count
@@ -54,6 +60,9 @@ struct Serve: AsyncParsableCommand {
             "Seconds that a key signs access tokens, at least 4; a quarter of it, an hour at most, it is shown before.")
     var tokenKeySeconds = Int(Lifetimes().tokenKey)
     @Option(help: "Connections at once; more wait.") var connections = 1024
+
+    /// At once, on the operations' port.
+    private static let operationsConnections = 16
 
     func run() async throws {
         let server = try await server()
@@ -78,11 +87,30 @@ struct Serve: AsyncParsableCommand {
                     "serving", metadata: ["address": "\(address)", "port": "\(channel.localAddress?.port ?? port)"])
             },
             logger: logger)
+        var applications: [any Service] = [application]
+        if let operationsPort { applications.append(operations(of: server, port: operationsPort, http, logger)) }
         var services = ServiceGroupConfiguration(
-            services: [application], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+            services: applications, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         services.maximumGracefulShutdownDuration = .seconds(10)
         try await ServiceGroup(configuration: services).run()
         try await server.store.close()
+    }
+
+    private func operations(
+        of server: SignInServer, port: Int, _ http: HTTP1Channel.Configuration, _ logger: Logger
+    ) -> some ApplicationProtocol {
+        let router = Router(context: ServeContext.self, options: .autoGenerateHeadEndpoints)
+        router.add(middleware: NotFound())
+        server.addOperations(to: router)
+        return Application(
+            router: router, server: .http1(configuration: http),
+            configuration: .init(
+                address: .hostname("127.0.0.1", port: port),
+                availableConnectionsDelegate: MaximumAvailableConnections(Self.operationsConnections)),
+            onServerRunning: { channel in
+                logger.notice("operations", metadata: ["port": "\(channel.localAddress?.port ?? port)"])
+            },
+            logger: logger)
     }
 }
 

@@ -5,7 +5,7 @@ import TouchstoneSignInServer
 
 extension Serve {
     func validate() throws {
-        guard behindTLSProxy || ["127.0.0.1", "::1", "localhost"].contains(address) else {
+        guard behindTLSProxy || Self.isThisMachine(address) else {
             throw ValidationError(
                 "passwords and tokens would go over the network in the clear: put a proxy that ends TLS in front, and say "
                     + "so with --behind-tls-proxy.")
@@ -18,11 +18,16 @@ extension Serve {
                 "--challenge-seconds is 1 to 300, --web-request-seconds 1 to 600, --token-key-seconds at least 4.")
         }
         for origin in origin {
-            guard let url = URL(string: origin), ["http", "https"].contains(url.scheme), url.host() != nil,
+            guard let url = URL(string: origin), ["http", "https"].contains(url.scheme), let host = url.host(),
                 url.path().isEmpty, url.query() == nil
             else {
                 throw ValidationError(
                     "\(origin) is no origin; one is https://signin.example.org, with no slash at its end")
+            }
+            guard url.scheme == "https" || Self.isThisMachine(host) else {
+                throw ValidationError(
+                    "\(origin): over http anybody on the way reads the page's cookie and changes the page; http is for 127.0.0.1, "
+                        + "[::1] and localhost alone. Say https://\(host)")
             }
         }
     }
@@ -42,8 +47,12 @@ extension Serve {
         configuration.limits.address.count = limitPerAddress
         configuration.limits.key.count = limitPerKey
         configuration.limits.account.count = limitPerAccount
-        if behindTLSProxy, trustedProxy.isEmpty {
-            logger.warning("everybody behind the proxy shares one limit: --trusted-proxy tells them apart")
+        if trustedProxy.isEmpty, behindTLSProxy || !Self.isThisMachine(audienceHost) {
+            logger.warning(
+                """
+                everybody who comes through the proxy that ends TLS shares one limit, and anybody can use it up: name the \
+                proxy's address, --trusted-proxy 127.0.0.1 if it runs on this machine
+                """)
         }
         do {
             return try await SignInServer(configuration: configuration, store: store, logger: logger)
@@ -78,8 +87,14 @@ extension Serve {
         }
     }
 
-    private var defaultOrigin: String {
-        let host = audience.split(separator: ":").first.map(String.init) ?? audience
-        return (["127.0.0.1", "localhost"].contains(host) ? "http://" : "https://") + audience
+    private var defaultOrigin: String { (Self.isThisMachine(audienceHost) ? "http://" : "https://") + audience }
+
+    /// Without the port; the audience may be an IPv6 address in brackets.
+    private var audienceHost: String {
+        URL(string: "https://\(audience)")?.host() ?? audience
+    }
+
+    private static func isThisMachine(_ host: String) -> Bool {
+        ["127.0.0.1", "::1", "[::1]", "localhost"].contains(host)
     }
 }

@@ -50,7 +50,7 @@ final class LiveServer: Sendable {
         var logger = Logger(label: "signin-tests")
         logger.logLevel = .critical
         let server = try await SignInServer(configuration: configuration, store: store, logger: logger)
-        let router = Router(context: BasicRequestContext.self)
+        let router = Router(context: LiveContext.self)
         router.add(middleware: live.traffic)
         server.addRoutes(to: router)
         let (running, isRunning) = AsyncStream.makeStream(of: Void.self)
@@ -108,7 +108,7 @@ final class LiveServer: Sendable {
 
 /// Notes every request, and lets one be lost before the server hears of it, or its answer after the server did what was asked.
 final class Traffic: RouterMiddleware, Sendable {
-    typealias Context = BasicRequestContext
+    typealias Context = LiveContext
 
     struct Sent: Sendable {
         var path: String

@@ -7,6 +7,26 @@ extension SignInServer {
     /// `POST /v1/password-sessions`: the only route that takes a password (NP-01, NP-20).
     func addPasswordSession(_ call: Call) async throws -> Response {
         let body = try call.decode(Body.Password.self)
+        do {
+            return try await addPasswordSession(call, body)
+        } catch var failure as Failure {
+            failure.name = logName(AccountName.normalized(body.name) ?? body.name)
+            failure.address = call.address
+            throw failure
+        }
+    }
+
+    /// What the log has for an account's name: the same for each attempt at it, and no name to who has not the
+    /// server's secret.
+    ///
+    /// What was typed there may have been a password.
+    func logName(_ name: String) -> String {
+        let code = HMAC<SHA256>.authenticationCode(
+            for: Data("name in the log\u{0}\(name)".utf8), using: configuration.secret)
+        return Data(code.prefix(6)).base64URL
+    }
+
+    private func addPasswordSession(_ call: Call, _ body: Body.Password) async throws -> Response {
         let limits = configuration.limits
         try await limit(limits.addressPasswords, "password address", Data(call.address.utf8), .limitAddress)
         let name = AccountName.normalized(body.name)

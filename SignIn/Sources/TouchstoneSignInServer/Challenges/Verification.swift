@@ -71,8 +71,10 @@ extension SignInServer {
         }
     }
 
-    /// NP-23: a counter that does not rise was signed by a copy, of the key or of its state; but for a request that another
-    /// one of the same device overtook. Its challenge is older than what came of the other.
+    /// NP-23: a counter that does not rise was signed by a copy, of the key or of its state; but for a request that
+    /// another one of the same device overtook.
+    ///
+    /// Its challenge is older than what came of the other.
     private func raise(_ counter: UInt64, of key: StoredKey, for challenge: StoredChallenge) async throws {
         guard try await !store.raiseCounter(of: key.id, to: counter, at: configuration.now) else { return }
         let issuedAt = challenge.expiresAt - lifetime(ofChallengeFor: challenge.purpose)

@@ -11,7 +11,7 @@ extension SignInServer {
 
     /// `GET /metrics`.
     ///
-    /// Not for the outside: the proxy in front leaves it out.
+    /// Not for the outside: it is on the operations' port alone.
     func exposition() -> Response {
         .text(metrics.registry.text, type: "text/plain; version=0.0.4; charset=utf-8")
     }

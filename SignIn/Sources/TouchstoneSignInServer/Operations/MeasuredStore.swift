@@ -137,8 +137,10 @@ struct MeasuredStore: SignInStore {
         }
     }
 
-    func collectWebRequest(id: String, at time: Date) async throws -> Bool {
-        try await measured("collectWebRequest") { try await store.collectWebRequest(id: id, at: time) }
+    func collectWebRequest(id: String, session: StoredSession, at time: Date) async throws -> Bool {
+        try await measured("collectWebRequest") {
+            try await store.collectWebRequest(id: id, session: session, at: time)
+        }
     }
 
     func count(bucket: Data, window: TimeInterval, at time: Date) async throws -> Int {

@@ -33,6 +33,9 @@ struct Failure: Error {
     var keyID: Data?
     /// Seconds.
     var retryAfter: Int?
+    /// Of a password that was refused: whose it should have been, by ``SignInServer/logName(_:)``, and from where it came.
+    var name: String?
+    var address: String?
 
     static func refused(_ reason: Reason, key: Data? = nil) -> Failure {
         Failure(answer: .refused, reason: reason, keyID: key)

@@ -40,6 +40,10 @@ struct Route: Sendable {
         Route(.get, "/.well-known/jwks.json") { try await $0.keySet($1) },
         Route(.get, "/openapi.json") { server, _ in server.description() },
         Route(.get, "/healthz") { _, _ in .text("ok\n", type: "text/plain") },
+    ]
+
+    /// Not for clients: what they tell would undo the uniform answers (NP-42).
+    static let operations: [Route] = [
         Route(.get, "/readyz") { server, _ in try await server.readiness() },
         Route(.get, "/metrics") { server, _ in server.exposition() },
     ]

@@ -25,6 +25,8 @@ public final class SignInServer: Sendable {
     let passwords: PasswordHasher
     let tokenKeys: TokenKeys
     let metrics: SignInMetrics
+    /// In the form of ``canonical(_:)``.
+    let trustedProxies: Set<String>
 
     /// Reads the keys of the access tokens, or makes the first one.
     ///
@@ -42,6 +44,7 @@ public final class SignInServer: Sendable {
         logger: Logger = Logger(label: "touchstone.signin")
     ) async throws {
         self.configuration = configuration
+        trustedProxies = Set(configuration.trustedProxies.map { Self.canonical($0) ?? $0 })
         metrics = SignInMetrics()
         let store = MeasuredStore(store: store, metrics: metrics)
         self.store = store
@@ -56,9 +59,14 @@ public final class SignInServer: Sendable {
 
     /// Adds the routes of docs/sign-in.md, at the paths it says.
     ///
+    /// What is limited is counted by the context's remote address. Behind a proxy that is the proxy's, for everybody: name
+    /// it in ``SignInConfiguration/trustedProxies``, `127.0.0.1` too, or all clients share one limit and anybody uses it
+    /// up.
+    ///
     /// `page`: with `/` and the page's files; without, for an application that has a page of its own there, which
-    ///   may use the routes below `/v1/web`.
-    public func addRoutes<Router: RouterMethods>(to router: Router, page: Bool = true) {
+    /// may use the routes below `/v1/web`.
+    public func addRoutes<Router: RouterMethods>(to router: Router, page: Bool = true)
+    where Router.Context: RemoteAddressRequestContext {
         let routes = page ? Route.all : Route.api
         for route in routes {
             router.on(RouterPath(route.path), method: route.method) { request, context in
@@ -66,6 +74,16 @@ public final class SignInServer: Sendable {
             }
         }
         addRefusals(of: routes, to: router)
+    }
+
+    /// Adds `/readyz` and `/metrics`, which tell what the other routes' answers do not: for a router whose port nobody but the
+    /// machine's own monitoring reaches.
+    public func addOperations<Router: RouterMethods>(to router: Router) {
+        for route in Route.operations {
+            router.on(RouterPath(route.path), method: route.method) { request, context in
+                await self.respond(to: request, by: route, address: "operations", context.logger)
+            }
+        }
     }
 
     /// Runs one route: its body, its limit, its answer and what is told of it.
@@ -92,6 +110,8 @@ public final class SignInServer: Sendable {
         var metadata: Logger.Metadata = ["reason": "\(failure.reason)", "answer": "\(failure.answer)"]
         // Enough to find the key among an account's, and no name for it.
         if let keyID = failure.keyID { metadata["key"] = "\(keyID.base64URL.prefix(8))" }
+        if let name = failure.name { metadata["name"] = "\(name)" }
+        if let address = failure.address { metadata["address"] = "\(address)" }
         logger.notice("request refused", metadata: metadata)
         metrics.refused(failure.reason)
     }

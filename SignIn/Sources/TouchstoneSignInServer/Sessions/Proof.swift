@@ -67,12 +67,13 @@ struct Proof: Sendable {
 }
 
 extension SignInServer {
-    /// The request's proof, which counts this once (RFC 9449, 11.1).
-    func proof(_ request: Request, accessToken: String? = nil) async throws -> Proof {
-        let proof = try Proof(request, accessToken: accessToken, configuration: configuration)
+    /// Counts a proof, which is good for once (RFC 9449, 11.1).
+    ///
+    /// After its key was found to be the session's: anybody can make proofs by a key of their own, and each would be
+    /// kept.
+    func spend(_ proof: Proof) async throws {
         let hash = Data("dpop\u{0}\(proof.thumbprint)\u{0}\(proof.id)".utf8).hashed
         let until = Date(timeIntervalSince1970: proof.issuedAt + configuration.lifetimes.proofSkew + 60)
         guard try await store.useOnce(hash: hash, until: until) else { throw Failure.refused(.proofReplayed) }
-        return proof
     }
 }

@@ -28,13 +28,14 @@ extension SignInServer {
     func refresh(_ call: Call) async throws -> Response {
         let body = try call.decode(Body.Refresh.self)
         guard let token = RefreshToken(body.refreshToken) else { throw Failure.refused(.refreshUnknown) }
-        let proof = try await proof(call.request)
+        let proof = try Proof(call.request, accessToken: nil, configuration: configuration)
         let now = configuration.now
         guard let session = try await store.session(id: token.session), session.expiresAt > now else {
             throw Failure.refused(.sessionEnded)
         }
         // Before the token is looked at: without the session key it neither works nor ends anything.
         guard session.sessionKey == proof.thumbprint else { throw Failure.refused(.proofKey, key: session.keyID) }
+        try await spend(proof)
         let next = RefreshToken(session: session.id, secret: configuration.random(32))
         switch try await store.rotateRefresh(hash: token.hash, to: next.hash, expiresAt: session.expiresAt, at: now) {
         case .rotated(let session):

@@ -2,7 +2,9 @@ import CPostgreSQL
 import Foundation
 import Glibc
 
-/// Why PostgreSQL did not do what was asked. Its own words are in it, no value of ours.
+/// Why PostgreSQL did not do what was asked.
+///
+/// Its own words are in it, no value of ours.
 enum PostgreSQLError: Error {
     /// The statement was refused, and nothing of its transaction stays.
     case refused(state: String, String)
@@ -42,11 +44,13 @@ final class PostgreSQLConnection: SQLConnection {
     static let migrationLimit: Duration = .seconds(900)
 
     private let handle: OpaquePointer
-    /// The names of what is prepared here. As many as `SQLStore` has statements: their texts are constants.
+    /// The names of what is prepared here.
+    ///
+    /// As many as `SQLStore` has statements: their texts are constants.
     private var prepared: [String: String] = [:]
     var limit = answerLimit
 
-    /// - Parameter target: See ``SQLStore/postgreSQL(_:connections:)``; checked.
+    /// `target`: See ``SQLStore/postgreSQL(_:connections:)``; checked.
     init(_ target: String) throws {
         // What comes later wins, and the caller's own settings are in `dbname`.
         var settings = [
@@ -158,7 +162,9 @@ final class PostgreSQLConnection: SQLConnection {
         return rows
     }
 
-    /// `PG_DIAG_…`: the primary message and the code. The detail would name values.
+    /// `PG_DIAG_…`: the primary message and the code.
+    ///
+    /// The detail would name values.
     private static func field(_ result: OpaquePointer, _ code: Unicode.Scalar) -> String? {
         PQresultErrorField(result, Int32(code.value)).map { String(cString: $0) }
     }

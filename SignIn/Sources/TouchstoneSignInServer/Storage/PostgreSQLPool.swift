@@ -1,7 +1,9 @@
 import Foundation
 import Synchronization
 
-/// A place for one connection, which is made when it is needed. Who took the place has it alone.
+/// A place for one connection, which is made when it is needed.
+///
+/// Who took the place has it alone.
 final class PostgreSQLPlace: @unchecked Sendable {
     // One thread at a time: the pool gives a place to one caller, and takes it back before the next.
     var connection: PostgreSQLConnection?

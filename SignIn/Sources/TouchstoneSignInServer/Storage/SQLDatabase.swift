@@ -40,10 +40,14 @@ struct SQLDialect: Sendable {
     var forUpdate: String
     var forShare: String
 
-    /// One writer at a time, so that no row needs a lock. STRICT: a column has the type that it names.
+    /// One writer at a time, so that no row needs a lock.
+    ///
+    /// STRICT: a column has the type that it names.
     static let sqlite = Self(
         bytes: "BLOB", integer: "INTEGER", volatile: "", tableOptions: " STRICT", forUpdate: "", forShare: "")
-    /// UNLOGGED: no wait for the disk. A crash empties such a table, so that nothing that was taken comes back.
+    /// UNLOGGED: no wait for the disk.
+    ///
+    /// A crash empties such a table, so that nothing that was taken comes back.
     static let postgreSQL = Self(
         bytes: "BYTEA", integer: "BIGINT", volatile: "UNLOGGED ", tableOptions: "", forUpdate: " FOR UPDATE",
         forShare: " FOR SHARE")

@@ -1,7 +1,10 @@
-/// The tables of both databases, as the steps that make them. A step that was released never changes: what comes later is
-/// the next one.
+/// The tables of both databases, as the steps that make them.
+///
+/// A step that was released never changes: what comes later is the next one.
 enum SQLSchema {
-    /// Of this program. It opens every older one, and refuses newer ones.
+    /// Of this program.
+    ///
+    /// It opens every older one, and refuses newer ones.
     static let version: Int64 = 3
 
     /// - Returns: The statements that make version `number` of the one before it; 1 begins with nothing.
@@ -14,7 +17,9 @@ enum SQLSchema {
         }
     }
 
-    /// Brings the database to this program's version. The caller holds a transaction that no other process has at once.
+    /// Brings the database to this program's version.
+    ///
+    /// The caller holds a transaction that no other process has at once.
     ///
     /// - Parameter isEmpty: No table of ours is there.
     /// - Throws: `StoreError.schema` if the database is newer than this program.

@@ -1,24 +1,29 @@
 public import Foundation
 
 extension SQLStore {
+    /// ``SignInStore``: `addAccount`, as it says there.
     public func addAccount(_ account: StoredAccount) async throws {
         _ = try await changes(
             "INSERT INTO accounts (name, user_handle, password_hash, created_at) VALUES ($1, $2, $3, $4)",
             [.text(account.name), .bytes(account.userHandle), .text(account.passwordHash), .time(account.createdAt)])
     }
 
+    /// ``SignInStore``: `account`, as it says there.
     public func account(named name: String) async throws -> StoredAccount? {
         try await read("\(Self.accounts) WHERE name = $1", [.text(name)], StoredAccount.init).first
     }
 
+    /// ``SignInStore``: `account`, as it says there.
     public func account(userHandle: Data) async throws -> StoredAccount? {
         try await read("\(Self.accounts) WHERE user_handle = $1", [.bytes(userHandle)], StoredAccount.init).first
     }
 
+    /// ``SignInStore``: `accounts`, as it says there.
     public func accounts() async throws -> [StoredAccount] {
         try await read("\(Self.accounts) ORDER BY created_at, user_handle", [], StoredAccount.init)
     }
 
+    /// ``SignInStore``: `setPassword`, as it says there.
     public func setPassword(hash: String, of name: String, at time: Date) async throws -> Bool {
         try await database.perform(.transaction) { connection in
             guard
@@ -34,6 +39,7 @@ extension SQLStore {
         }
     }
 
+    /// ``SignInStore``: `removeAccount`, as it says there.
     public func removeAccount(named name: String, at time: Date) async throws -> Bool {
         try await database.perform(.transaction) { connection in
             guard
@@ -48,6 +54,7 @@ extension SQLStore {
         }
     }
 
+    /// ``SignInStore``: `addPasswordSession`, as it says there.
     public func addPasswordSession(
         hash: Data, userHandle: Data, passwordHash: String, expiresAt: Date
     ) async throws {
@@ -61,6 +68,7 @@ extension SQLStore {
         guard isAdded else { throw StoreError.notActive }
     }
 
+    /// ``SignInStore``: `passwordSession`, as it says there.
     public func passwordSession(hash: Data, at time: Date) async throws -> Data? {
         try await read(
             "SELECT user_handle FROM password_sessions WHERE hash = $1 AND expires_at > $2",

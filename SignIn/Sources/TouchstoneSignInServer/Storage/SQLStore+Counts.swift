@@ -1,6 +1,7 @@
 public import Foundation
 
 extension SQLStore {
+    /// ``SignInStore``: `count`, as it says there.
     public func count(bucket: Data, window: TimeInterval, at time: Date) async throws -> Int {
         let start = (time.timeIntervalSince1970 / window).rounded(.down) * window
         // A process whose clock is behind counts in the newer window.
@@ -21,18 +22,21 @@ extension SQLStore {
         ) { Int(try $0.integer(0)) }.first ?? 1
     }
 
+    /// ``SignInStore``: `useOnce`, as it says there.
     public func useOnce(hash: Data, until expiry: Date) async throws -> Bool {
         try await changes(
             "INSERT INTO used_proofs (hash, expires_at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING expires_at",
             [.bytes(hash), .time(expiry)])
     }
 
+    /// ``SignInStore``: `tokenKeys`, as it says there.
     public func tokenKeys() async throws -> [StoredTokenKey] {
         try await read(
             "SELECT id, sealed, created_at, retires_at, expires_at FROM token_keys ORDER BY number DESC", [],
             StoredTokenKey.init)
     }
 
+    /// ``SignInStore``: `addTokenKey`, as it says there.
     public func addTokenKey(_ key: StoredTokenKey, after newest: String?) async throws -> Bool {
         // Two at once have the same number: one of them stays.
         try await changes(
@@ -48,6 +52,7 @@ extension SQLStore {
             ])
     }
 
+    /// ``SignInStore``: `removeTokenKeys`, as it says there.
     public func removeTokenKeys(expiredAt time: Date) async throws {
         _ = try await changes("DELETE FROM token_keys WHERE expires_at <= $1", [.time(time)])
     }

@@ -2,6 +2,7 @@ public import Foundation
 import TouchstoneSignInProtocol
 
 extension SQLStore {
+    /// ``SignInStore``: `register`, as it says there.
     public func register(_ key: StoredKey, passwordSession: Data) async throws {
         let forUpdate = forUpdate
         try await database.perform(.transaction) { connection in
@@ -21,16 +22,19 @@ extension SQLStore {
                 ])
             for row in replaced { try Self.endSessions(of: try row.bytes(0), connection) }
             let active = try connection.rows(
-                "SELECT id FROM device_keys WHERE user_handle = $1 AND revoked_reason IS NULL", [.bytes(key.userHandle)])
+                "SELECT id FROM device_keys WHERE user_handle = $1 AND revoked_reason IS NULL", [.bytes(key.userHandle)]
+            )
             guard active.count < StoredKey.mostActive else { throw StoreError.full }
             try Self.insert(key, connection)
         }
     }
 
+    /// ``SignInStore``: `key`, as it says there.
     public func key(id: Data) async throws -> StoredKey? {
         try await read("\(Self.keys) WHERE id = $1", [.bytes(id)], StoredKey.init).first
     }
 
+    /// ``SignInStore``: `keys`, as it says there.
     public func keys(userHandle: Data) async throws -> [StoredKey] {
         try await read(
             """
@@ -41,6 +45,7 @@ extension SQLStore {
             """, [.bytes(userHandle), .integer(Int64(StoredKey.mostRevoked))], StoredKey.init)
     }
 
+    /// ``SignInStore``: `raiseCounter`, as it says there.
     public func raiseCounter(of keyID: Data, to counter: UInt64, at time: Date) async throws -> Bool {
         try await changes(
             """
@@ -49,6 +54,7 @@ extension SQLStore {
             """, [.counter(counter), .time(time), .bytes(keyID)])
     }
 
+    /// ``SignInStore``: `revoke`, as it says there.
     public func revoke(keyID: Data, reason: RevocationReason, at time: Date) async throws -> Bool {
         try await database.perform(.transaction) { connection in
             let revoked = try connection.rows(
@@ -62,6 +68,7 @@ extension SQLStore {
         }
     }
 
+    /// ``SignInStore``: `rotate`, as it says there.
     public func rotate(from oldKeyID: Data, to key: StoredKey, at time: Date) async throws -> Bool {
         let forUpdate = forUpdate
         return try await database.perform(.transaction) { connection in
@@ -84,6 +91,7 @@ extension SQLStore {
         }
     }
 
+    /// ``SignInStore``: `revokeUnused`, as it says there.
     public func revokeUnused(since time: Date, at now: Date) async throws -> Int {
         try await database.perform(.transaction) { connection in
             let revoked = try connection.rows(

@@ -2,6 +2,7 @@ public import Foundation
 import TouchstoneSignInProtocol
 
 extension SQLStore {
+    /// ``SignInStore``: `addChallenge`, as it says there.
     public func addChallenge(_ challenge: StoredChallenge) async throws {
         _ = try await changes(
             "INSERT INTO challenges (hash, purpose, key_id, binding, expires_at) VALUES ($1, $2, $3, $4, $5)",
@@ -11,6 +12,7 @@ extension SQLStore {
             ])
     }
 
+    /// ``SignInStore``: `takeChallenge`, as it says there.
     public func takeChallenge(hash: Data) async throws -> StoredChallenge? {
         try await change(
             "DELETE FROM challenges WHERE hash = $1 RETURNING hash, purpose, key_id, binding, expires_at",
@@ -19,6 +21,7 @@ extension SQLStore {
         ).first
     }
 
+    /// ``SignInStore``: `addTransaction`, as it says there.
     public func addTransaction(_ transaction: StoredTransaction) async throws {
         _ = try await changes(
             "INSERT INTO transactions (id, user_handle, content, expires_at, confirmed_by) VALUES ($1, $2, $3, $4, $5)",
@@ -29,6 +32,7 @@ extension SQLStore {
             ])
     }
 
+    /// ``SignInStore``: `transaction`, as it says there.
     public func transaction(id: String) async throws -> StoredTransaction? {
         try await read(
             "SELECT id, user_handle, content, expires_at, confirmed_by FROM transactions WHERE id = $1", [.text(id)],
@@ -36,6 +40,7 @@ extension SQLStore {
         ).first
     }
 
+    /// ``SignInStore``: `confirmTransaction`, as it says there.
     public func confirmTransaction(id: String, keyID: Data, at time: Date) async throws -> Bool {
         let forShare = forShare
         return try await database.perform(.transaction) { connection in
@@ -54,6 +59,7 @@ extension SQLStore {
         }
     }
 
+    /// ``SignInStore``: `addWebRequest`, as it says there.
     public func addWebRequest(_ request: StoredWebRequest) async throws {
         _ = try await changes(
             "INSERT INTO web_requests (id, code, browser_hash, expires_at, state, key_id) VALUES ($1, $2, $3, $4, $5, $6)",
@@ -63,15 +69,18 @@ extension SQLStore {
             ])
     }
 
+    /// ``SignInStore``: `webRequest`, as it says there.
     public func webRequest(id: String) async throws -> StoredWebRequest? {
         try await read("\(Self.webRequests) WHERE id = $1", [.text(id)], StoredWebRequest.init).first
     }
 
+    /// ``SignInStore``: `webRequest`, as it says there.
     public func webRequest(browserHash: Data) async throws -> StoredWebRequest? {
         try await read("\(Self.webRequests) WHERE browser_hash = $1", [.bytes(browserHash)], StoredWebRequest.init)
             .first
     }
 
+    /// ``SignInStore``: `settleWebRequest`, as it says there.
     public func settleWebRequest(id: String, as state: StoredWebRequest.State, keyID: Data?, at time: Date) async throws
         -> Bool
     {
@@ -82,11 +91,23 @@ extension SQLStore {
             """, [.text(state.rawValue), .optional(keyID), .time(time), .text(id)])
     }
 
-    public func collectWebRequest(id: String, at time: Date) async throws -> Bool {
-        try await changes(
-            """
-            UPDATE web_requests SET state = 'collected', collected_at = $1 WHERE id = $2 AND state = 'approved' RETURNING id
-            """, [.time(time), .text(id)])
+    /// ``SignInStore``: `collectWebRequest`, as it says there.
+    public func collectWebRequest(id: String, session: StoredSession, at time: Date) async throws -> Bool {
+        let forShare = forShare
+        return try await database.perform(.transaction) { connection in
+            let key = try connection.rows(
+                "SELECT id FROM device_keys WHERE id = $1 AND revoked_reason IS NULL\(forShare)",
+                [.bytes(session.keyID)])
+            guard !key.isEmpty else { throw StoreError.notActive }
+            let collected = try connection.rows(
+                """
+                UPDATE web_requests SET state = 'collected', collected_at = $1
+                WHERE id = $2 AND state = 'approved' AND key_id = $3 RETURNING id
+                """, [.time(time), .text(id), .bytes(session.keyID)])
+            guard !collected.isEmpty else { return false }
+            guard try Self.insert(session, connection, forShare) else { throw StoreError.notActive }
+            return true
+        }
     }
 
     private static let webRequests = "SELECT id, code, browser_hash, expires_at, state, key_id FROM web_requests"

@@ -1,9 +1,19 @@
 public import Foundation
 
 extension SQLStore {
+    /// ``SignInStore``: `addSession`, as it says there.
     public func addSession(_ session: StoredSession) async throws {
         // A revocation waits until this session is there, and ends it. One statement: each sign-in waits for it.
-        let isAdded = try await changes(
+        let forShare = forShare
+        let isAdded = try await database.perform(.statement) { try Self.insert(session, $0, forShare) }
+        guard isAdded else { throw StoreError.notActive }
+    }
+
+    /// False if its key is not active, or another account's.
+    static func insert(
+        _ session: StoredSession, _ connection: any SQLConnection, _ forShare: String
+    ) throws -> Bool {
+        try !connection.rows(
             """
             INSERT INTO sessions (id, key_id, user_handle, session_key, refresh_hash, expires_at)
             SELECT $1, id, user_handle, $2, $3, $4 FROM device_keys
@@ -13,20 +23,23 @@ extension SQLStore {
                 .bytes(session.id), .optional(session.sessionKey), .bytes(session.refreshHash),
                 .time(session.expiresAt),
                 .bytes(session.keyID), .bytes(session.userHandle),
-            ])
-        guard isAdded else { throw StoreError.notActive }
+            ]
+        ).isEmpty
     }
 
+    /// ``SignInStore``: `session`, as it says there.
     public func session(id: Data) async throws -> StoredSession? {
         try await read("SELECT \(Self.session) FROM sessions WHERE id = $1", [.bytes(id)], StoredSession.init).first
     }
 
+    /// ``SignInStore``: `session`, as it says there.
     public func session(refreshHash: Data) async throws -> StoredSession? {
         try await read(
             "SELECT \(Self.session) FROM sessions WHERE refresh_hash = $1", [.bytes(refreshHash)], StoredSession.init
         ).first
     }
 
+    /// ``SignInStore``: `rotateRefresh`, as it says there.
     public func rotateRefresh(hash: Data, to newHash: Data, expiresAt: Date, at time: Date) async throws
         -> RefreshOutcome
     {
@@ -57,6 +70,7 @@ extension SQLStore {
         }
     }
 
+    /// ``SignInStore``: `endSession`, as it says there.
     public func endSession(id: Data) async throws {
         _ = try await changes("DELETE FROM sessions WHERE id = $1", [.bytes(id)])
     }

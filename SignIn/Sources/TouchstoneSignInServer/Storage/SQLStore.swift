@@ -31,15 +31,18 @@ public struct SQLStore: SignInStore {
         try await database.perform(.statement) { try !$0.rows(sql, values).isEmpty }
     }
 
+    /// ``SignInStore``: `ping`, as it says there.
     public func ping() async throws {
         _ = try await read("SELECT version FROM touchstone_signin", []) { try $0.integer(0) }
     }
 
+    /// ``SignInStore``: `close`, as it says there.
     public func close() async throws { try await database.close() }
 
     /// What expired may still be looked up for this long, so that a refusal's reason is the right one.
     static let kept: TimeInterval = 300
 
+    /// ``SignInStore``: `sweep`, as it says there.
     public func sweep(at time: Date) async throws {
         let before = time.addingTimeInterval(-Self.kept)
         for table in [

@@ -8,7 +8,9 @@ enum SQLValue: Sendable, Equatable {
     case text(String)
     case bytes(Data)
 
-    /// Microseconds since 1970, which PostgreSQL's own times have as well. Times beyond ±290,000 years are cut there.
+    /// Microseconds since 1970, which PostgreSQL's own times have as well.
+    ///
+    /// Times beyond ±290,000 years are cut there.
     static func time(_ date: Date) -> Self {
         let farthest = 9.2e18
         return .integer(Int64(max(-farthest, min(farthest, (date.timeIntervalSince1970 * 1e6).rounded()))))
@@ -28,7 +30,9 @@ enum SQLValue: Sendable, Equatable {
     }
 }
 
-/// One row of an answer. What is not of the asked type was not written by this program's schema.
+/// One row of an answer.
+///
+/// What is not of the asked type was not written by this program's schema.
 struct SQLRow: Sendable {
     var values: [SQLValue]
 

@@ -4,7 +4,9 @@ import Glibc
 import Synchronization
 
 extension SQLStore {
-    /// A file that only this user reads, made if it is not there. Several processes of one machine may share it.
+    /// A file that only this user reads, made if it is not there.
+    ///
+    /// Several processes of one machine may share it.
     ///
     /// - Throws: ``StoreError``: `schema` if a newer program wrote it, `unavailable` with the reason if it does not open.
     public static func sqlite(at path: String) throws -> SQLStore { SQLStore(database: try SQLiteDatabase(path: path)) }

@@ -1,7 +1,9 @@
 public import Foundation
 public import TouchstoneSignInProtocol
 
-/// Where a sign-in server keeps what it knows. Each method is one transaction: done for good when it returns, or not at all.
+/// Where a sign-in server keeps what it knows.
+///
+/// Each method is one transaction: done for good when it returns, or not at all.
 ///
 /// Several server processes share nothing but this. What must happen once happens once across all of them: taking a
 /// challenge, raising a counter, rotating a refresh token, approving a page's request.
@@ -23,8 +25,8 @@ public protocol SignInStore: Sendable {
     func removeAccount(named name: String, at time: Date) async throws -> Bool
 
     // Password sessions: for five minutes, to register a device.
-    /// - Parameter passwordHash: What the password was checked against. It may have been changed since, which takes time.
-    /// - Throws: `.notActive` if there is no such account, or its password's hash is not this one any more.
+    /// `passwordHash`: What the password was checked against. It may have been changed since, which takes time.
+    /// Throws `.notActive` if there is no such account, or its password's hash is not this one any more.
     func addPasswordSession(hash: Data, userHandle: Data, passwordHash: String, expiresAt: Date) async throws
     func passwordSession(hash: Data, at time: Date) async throws -> Data?
 
@@ -36,11 +38,11 @@ public protocol SignInStore: Sendable {
     // Device keys.
     /// Adds the key, and revokes the account's earlier key of the same device in the same transaction (NP-22).
     ///
-    /// - Parameter passwordSession: The hash of the session that vouches for it, looked at in the same transaction: a password
-    ///   that was changed meanwhile registers nothing.
-    /// - Throws: `.exists` if the key id was ever there, revoked or not; `.notActive` if the account is not there, or the
-    ///   password session is not the account's or not valid at the key's `registeredAt`; `.full` if the account has
-    ///   ``StoredKey/mostActive`` active keys on other devices.
+    /// `passwordSession`: The hash of the session that vouches for it, looked at in the same transaction: a password
+    /// that was changed meanwhile registers nothing.
+    /// Throws `.exists` if the key id was ever there, revoked or not; `.notActive` if the account is not there, or the
+    /// password session is not the account's or not valid at the key's `registeredAt`; `.full` if the account has
+    /// ``StoredKey/mostActive`` active keys on other devices.
     func register(_ key: StoredKey, passwordSession: Data) async throws
     func key(id: Data) async throws -> StoredKey?
     /// The account's active keys and the ``StoredKey/mostRevoked`` that were revoked last, in the order of registration.
@@ -80,8 +82,11 @@ public protocol SignInStore: Sendable {
     /// From pending to something else, once. False if it was not pending any more, or had expired.
     func settleWebRequest(id: String, as state: StoredWebRequest.State, keyID: Data?, at time: Date) async throws
         -> Bool
-    /// From approved to collected, once: the browser that asked has its session.
-    func collectWebRequest(id: String, at time: Date) async throws -> Bool
+    /// From approved to collected, once, and adds the session of the browser that asked with it. False if it is not approved,
+    /// or by another key than the session's.
+    ///
+    /// - Throws: `.notActive` if the key is not active; then the request stays as it is.
+    func collectWebRequest(id: String, session: StoredSession, at time: Date) async throws -> Bool
 
     // What several processes count together.
     /// Counts one use of a bucket in the current window; how many there were, with this one.
@@ -103,6 +108,7 @@ public protocol SignInStore: Sendable {
     func close() async throws
 }
 
+/// Why the storage did not do what was asked.
 public enum StoreError: Error, Sendable, Equatable {
     case exists
     case notActive
@@ -115,6 +121,7 @@ public enum StoreError: Error, Sendable, Equatable {
     case schema(String)
 }
 
+/// Somebody who may sign in.
 public struct StoredAccount: Sendable, Equatable {
     /// What the owner types, as it is compared: 1 to 128 characters, normalized by the caller.
     public var name: String
@@ -122,43 +129,59 @@ public struct StoredAccount: Sendable, Equatable {
     public var userHandle: Data
     /// Argon2id with its parameters, as libsodium writes it.
     public var passwordHash: String
+    /// When it was added.
     public var createdAt: Date
 }
 
+/// A challenge that was given out.
 public struct StoredChallenge: Sendable, Equatable {
     /// SHA-256 of the challenge.
     public var hash: Data
+    /// The one purpose that it is good for.
     public var purpose: Purpose
     /// The key that it was made for; nil for a registration.
     public var keyID: Data?
     /// The hash of the password session of a registration, the id of a transaction as bytes: what else it is bound to.
     public var binding: Data?
+    /// From then on it is as if it were not there.
     public var expiresAt: Date
 }
 
+/// A device's key, active or revoked.
 public struct StoredKey: Sendable, Equatable {
     /// Of one account: so many devices.
     public static let mostActive = 32
-    /// Of one account's in a list. The others stay revoked, and are not told any more.
+    /// Of one account's in a list.
+    ///
+    /// The others stay revoked, and are not told any more.
     public static let mostRevoked = 20
 
+    /// Whether it may sign, or since when not and why.
     public enum State: Sendable, Equatable { case active, revoked(RevocationReason, Date) }
 
     /// SHA-256 of `publicKey`.
     public var id: Data
     /// SubjectPublicKeyInfo, DER.
     public var publicKey: Data
+    /// The account's, 16 bytes.
     public var userHandle: Data
+    /// The client's, 16 bytes.
     public var deviceID: Data
+    /// What the owner calls the device, 64 characters at most.
     public var deviceName: String
+    /// The greatest that a message of it had (NP-23).
     public var counter: UInt64
+    /// When it was added.
     public var registeredAt: Date
+    /// When it last signed; nil: never since its registration.
     public var lastUsedAt: Date?
+    /// How it stands.
     public var state: State
     /// What an attestation proved at its registration; nil: nothing did, and it may be any key (NP-21).
     public var attestation: String?
 }
 
+/// Why a key may sign no more (NP-30).
 public enum RevocationReason: String, Sendable, CaseIterable {
     case owner
     case administrator
@@ -170,17 +193,23 @@ public enum RevocationReason: String, Sendable, CaseIterable {
     case accountRemoved
 }
 
+/// A session that a finger began.
 public struct StoredSession: Sendable, Equatable {
     /// 16 random bytes.
     public var id: Data
+    /// The device key's id, 32 bytes.
     public var keyID: Data
+    /// The account's, 16 bytes.
     public var userHandle: Data
     /// The session key's thumbprint; nil for a page's session, whose cookie is the refresh token.
     public var sessionKey: String?
+    /// SHA-256 of the refresh token that is good now.
     public var refreshHash: Data
+    /// From then on it is as if it were not there.
     public var expiresAt: Date
 }
 
+/// What became of a refresh token.
 public enum RefreshOutcome: Sendable, Equatable {
     case rotated(StoredSession)
     /// Used before: the session is ended with this answer.
@@ -188,30 +217,46 @@ public enum RefreshOutcome: Sendable, Equatable {
     case unknown
 }
 
+/// A text that waits for its owner's finger, or had it.
 public struct StoredTransaction: Sendable, Equatable {
+    /// As the server made it up, base64url.
     public var id: String
+    /// The account's, 16 bytes.
     public var userHandle: Data
+    /// What the owner reads, 200 characters at most.
     public var text: String
+    /// From then on it is as if it were not there.
     public var expiresAt: Date
+    /// The key that confirmed it; nil: none did.
     public var confirmedBy: Data?
 }
 
+/// A page that wants to be signed in.
 public struct StoredWebRequest: Sendable, Equatable {
+    /// What became of it.
     public enum State: String, Sendable { case pending, approved, denied, refused, collected }
 
+    /// As the server made it up, base64url.
     public var id: String
+    /// As page and prompt show it.
     public var code: String
     /// SHA-256 of what the browser's cookie has.
     public var browserHash: Data
+    /// From then on it is as if it were not there.
     public var expiresAt: Date
+    /// How it stands.
     public var state: State
+    /// The device key's id, 32 bytes; nil: nobody's yet.
     public var keyID: Data?
 }
 
+/// A key that signs access tokens.
 public struct StoredTokenKey: Sendable, Equatable {
+    /// As the server made it up, base64url.
     public var id: String
     /// The private key, sealed under the server's secret.
     public var sealed: Data
+    /// When it was added.
     public var createdAt: Date
     /// From then on it signs no more.
     public var retiresAt: Date

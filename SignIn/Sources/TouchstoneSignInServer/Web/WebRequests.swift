@@ -49,16 +49,15 @@ extension SignInServer {
         guard let keyID = request.keyID, let key = try await store.key(id: keyID), key.state == .active,
             let account = try await store.account(userHandle: key.userHandle)
         else { return try .json(Body.WebState(state: .refused)) }
-        guard try await store.collectWebRequest(id: request.id, at: now) else {
-            return try .json(Body.WebState(state: .approved))
-        }
         let cookie = configuration.random(32)
         let lifetime = configuration.lifetimes.webSession
         do {
-            try await store.addSession(
-                StoredSession(
-                    id: configuration.random(16), keyID: keyID, userHandle: key.userHandle, sessionKey: nil,
-                    refreshHash: WebCookie.session.hash(cookie), expiresAt: now + lifetime))
+            let session = StoredSession(
+                id: configuration.random(16), keyID: keyID, userHandle: key.userHandle, sessionKey: nil,
+                refreshHash: WebCookie.session.hash(cookie), expiresAt: now + lifetime)
+            guard try await store.collectWebRequest(id: request.id, session: session, at: now) else {
+                return try .json(Body.WebState(state: .approved))
+            }
         } catch StoreError.notActive {
             return try .json(Body.WebState(state: .refused))
         }

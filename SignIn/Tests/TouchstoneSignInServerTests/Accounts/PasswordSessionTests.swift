@@ -59,6 +59,23 @@ import TouchstoneSignInProtocol
         }
     }
 
+    /// An attack on one name or from one address is to be seen, and no name is.
+    @Test func np42_refusedPasswordsAreLoggedByNameAndAddress() async throws {
+        try await TestServer.with { server async throws in
+            for name in ["anna", "ANNA ", "otto"] {
+                #expect(
+                    try await server.post("/v1/password-sessions", Body.Password(name: name, password: "x")).isRefusal)
+            }
+            let log = server.log.text
+            let (anna, otto) = (server.server.logName("anna"), server.server.logName("otto"))
+            #expect(anna.count == 8 && anna != otto)
+            #expect(log.components(separatedBy: anna).count == 3)
+            #expect(log.components(separatedBy: otto).count == 2)
+            #expect(log.components(separatedBy: "192.0.2.1").count == 4)
+            #expect(!log.lowercased().contains("anna") && !log.contains("otto"))
+        }
+    }
+
     @Test func np42_passwordsAndTokensAreNotInTheLog() async throws {
         try await TestServer.with { server async throws in
             _ = try await server.post(
@@ -154,7 +171,8 @@ import TouchstoneSignInProtocol
             let administration = try SignInAdministration(store: store)
             try await administration.addAccount("anna", password: "old")
             let server = try await SignInServer(
-                configuration: .init(audience: "signin.test", origins: [], applications: [], secret: .init(size: .bits256)),
+                configuration: .init(
+                    audience: "signin.test", origins: [], applications: [], secret: .init(size: .bits256)),
                 store: store, secondFactor: SlowCode(administration: administration))
             let router = Router(context: TestContext.self)
             server.addRoutes(to: router)

@@ -26,6 +26,15 @@ import Testing
         #expect(try await Self.statuses(forged, trusted: trusted) == [401, 429])
     }
 
+    @Test func addressesAreTheSameHoweverTheyAreWritten() async throws {
+        for trusted in ["::ffff:192.0.2.1", "::FFFF:c000:201"] {
+            #expect(try await Self.statuses(["198.51.100.1", "198.51.100.2"], trusted: [trusted]) == [401, 401])
+        }
+        let trusted: Set = ["192.0.2.1", "2001:DB8:0::1"]
+        let same = ["198.51.100.1, 2001:db8::1", "::ffff:198.51.100.1, ::ffff:192.0.2.1"]
+        #expect(try await Self.statuses(same, trusted: trusted) == [401, 429])
+    }
+
     @Test func whatNobodyTrustsSaysIsNotBelieved() async throws {
         #expect(try await Self.statuses(["198.51.100.1", "198.51.100.2"], trusted: []) == [401, 429])
         #expect(try await Self.statuses(["198.51.100.1", "198.51.100.2"], trusted: ["192.0.2.9"]) == [401, 429])
@@ -36,6 +45,7 @@ import Testing
         #expect(SignInServer.network(of: "2001:db8:1:2:ffff::9") == network)
         #expect(SignInServer.network(of: "2001:db8:1:3::1") != network)
         #expect(SignInServer.network(of: "::ffff:192.0.2.1") != SignInServer.network(of: "::ffff:192.0.2.2"))
+        #expect(SignInServer.network(of: "::FFFF:192.0.2.1") == SignInServer.network(of: "192.0.2.1"))
         #expect(SignInServer.network(of: "192.0.2.1") != SignInServer.network(of: "192.0.2.2"))
         #expect(SignInServer.network(of: "not an address") == "unknown")
     }

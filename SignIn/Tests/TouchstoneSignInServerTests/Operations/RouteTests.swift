@@ -109,7 +109,7 @@ import TouchstoneSignInProtocol
             let device = try await server.device()
             _ = try await server.signIn(device) { $0.audience = "other" }
             _ = try await server.signIn(device)
-            let text = try await server.get("/metrics").text
+            let text = try await Self.operations(server, "/metrics").text
             for line in [
                 "signin_refusals_total{reason=\"audience\"} 1",
                 "signin_requests_total{route=\"POST /v1/sessions\",status=\"200\"} 1",
@@ -120,12 +120,34 @@ import TouchstoneSignInProtocol
         }
     }
 
+    /// On a port of their own.
+    static func operations(_ server: TestServer, _ path: String) async throws -> Answer {
+        let router = Router(context: TestContext.self)
+        server.server.addOperations(to: router)
+        return try await Application(router: router).test(.router) { client async throws in
+            try await client.execute(uri: path, method: .get) { response in
+                Answer(
+                    status: response.status.code, headers: response.headers, body: Data(response.body.readableBytesView)
+                )
+            }
+        }
+    }
+
+    @Test(arguments: ["/readyz", "/metrics"])
+    func np42_countsAreNotForClients(_ path: String) async throws {
+        try await TestServer.with { server async throws in
+            #expect(try await server.get(path).status == 404)
+            #expect(try await Self.operations(server, path).status == 200)
+            #expect(try await Self.operations(server, "/v1/devices").status == 404)
+        }
+    }
+
     @Test func serverWhoseStorageIsGoneIsAliveAndNotReady() async throws {
         try await TestServer.with { server async throws in
-            #expect(try await server.get("/readyz").status == 200)
+            #expect(try await Self.operations(server, "/readyz").status == 200)
             try await server.store.close()
             #expect(try await server.get("/healthz").status == 200)
-            let answer = try await server.get("/readyz")
+            let answer = try await Self.operations(server, "/readyz")
             #expect(answer.status == 503)
             #expect(answer.text == "{\"error\":\"unavailable\"}")
             #expect(answer.header("Retry-After") == "1")

@@ -36,11 +36,16 @@ import TouchstoneSignInProtocol
             let session = try await server.signIn(server.device(), key).decode(Body.Session.self)
             #expect(try await Self.refresh(server, session.refreshToken, TestSessionKey()).isRefusal)
             #expect(server.log.reason == .proofKey)
+            // A stranger's proofs fill no table.
+            let kept = try await server.store.read("SELECT COUNT(*) FROM used_proofs", []) { try $0.integer(0) }
+            #expect(kept == [0])
             let body = Body.Refresh(refreshToken: session.refreshToken)
             #expect(try await server.post("/v1/sessions/refresh", body).isRefusal)
             #expect(server.log.reason == .proofMissing)
             // And the thief has not spent it.
             #expect(try await Self.refresh(server, session.refreshToken, key).status == 200)
+            let spent = try await server.store.read("SELECT COUNT(*) FROM used_proofs", []) { try $0.integer(0) }
+            #expect(spent == [1])
         }
     }
 

@@ -8,7 +8,7 @@ import Testing
 struct StoreConcurrencyTests {
     static let callers = 32
 
-    /// NP-11
+    // NP-11
     @Test(arguments: Storage.allCases)
     func oneOfManyCallersTakesAChallenge(_ storage: Storage) async throws {
         try await storage.with(stores: 2) { stores async throws in
@@ -22,7 +22,7 @@ struct StoreConcurrencyTests {
         }
     }
 
-    /// NP-23
+    // NP-23
     @Test(arguments: Storage.allCases)
     func oneOfManyCallersRaisesACounterToANumber(_ storage: Storage) async throws {
         try await storage.with(stores: 2) { stores async throws in
@@ -58,15 +58,22 @@ struct StoreConcurrencyTests {
     @Test(arguments: Storage.allCases)
     func oneOfManyCallersSettlesAndOneCollectsAPagesRequest(_ storage: Storage) async throws {
         try await storage.with(stores: 2) { stores async throws in
+            try await stores[0].addAccount("ana", keys: ["k"])
             try await stores[0].addWebRequest(
                 StoredWebRequest(id: "w", code: "1", browserHash: bytes("b"), expiresAt: now + 60, state: .pending))
             let settled = try await atOnce(Self.callers, stores) { store, _ in
                 try await store.settleWebRequest(id: "w", as: .approved, keyID: bytes("k"), at: now)
             }
             #expect(settled.count { $0 } == 1)
-            let collected = try await atOnce(Self.callers, stores) { store, _ in
-                try await store.collectWebRequest(id: "w", at: now)
+            let collected = try await atOnce(Self.callers, stores) { store, number in
+                let session = StoredSession.made("s\(number)", key: "k", of: "ana", refresh: "r\(number)")
+                return try await store.collectWebRequest(id: "w", session: session, at: now)
             }
+            var sessions = 0
+            for number in 0..<Self.callers {
+                if try await stores[1].session(id: bytes("s\(number)", count: 16)) != nil { sessions += 1 }
+            }
+            #expect(sessions == 1)
             #expect(collected.count { $0 } == 1)
         }
     }
@@ -99,7 +106,7 @@ struct StoreConcurrencyTests {
         }
     }
 
-    /// NP-22
+    // NP-22
     @Test(arguments: Storage.allCases)
     func deviceThatRegistersManyTimesAtOnceHasOneKey(_ storage: Storage) async throws {
         try await storage.with(stores: 2) { stores async throws in

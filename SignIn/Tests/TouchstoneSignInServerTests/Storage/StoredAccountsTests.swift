@@ -103,7 +103,7 @@ struct StoredAccountsTests {
         }
     }
 
-    /// NP-30
+    // NP-30
     @Test(arguments: Storage.allCases)
     func changedPasswordRevokesKeysAndEndsSessions(_ storage: Storage) async throws {
         try await storage.with { store async throws in

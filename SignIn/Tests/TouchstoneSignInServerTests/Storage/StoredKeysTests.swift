@@ -70,7 +70,7 @@ struct StoredKeysTests {
         }
     }
 
-    /// NP-22
+    // NP-22
     @Test(arguments: Storage.allCases)
     func devicesNewKeyReplacesItsOldOne(_ storage: Storage) async throws {
         try await storage.with { store async throws in
@@ -103,7 +103,7 @@ struct StoredKeysTests {
         }
     }
 
-    /// NP-23
+    // NP-23
     @Test(arguments: Storage.allCases)
     func counterOnlyRises(_ storage: Storage) async throws {
         try await storage.with { store async throws in
@@ -184,7 +184,7 @@ struct StoredKeysTests {
         }
     }
 
-    /// NP-30
+    // NP-30
     @Test(arguments: Storage.allCases)
     func keyThatWasNotUsedForLongIsRevoked(_ storage: Storage) async throws {
         try await storage.with { store async throws in

@@ -3,8 +3,10 @@ import Synchronization
 
 @testable import TouchstoneSignInServer
 
-/// A real PostgreSQL in a folder of its own, on a Unix socket, with a password. It ends and its folder goes with the test
-/// process, however that ends: a shell beside it waits for the end of a pipe.
+/// A real PostgreSQL in a folder of its own, on a Unix socket, with a password.
+///
+/// It ends and its folder goes with the test process, however that ends: a shell beside it waits for the end of a
+/// pipe.
 final class PostgreSQLServer: Sendable {
     /// One for the whole test process; each test has a database in it.
     static let shared = Result { try PostgreSQLServer() }

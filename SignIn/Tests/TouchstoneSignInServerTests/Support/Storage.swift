@@ -11,7 +11,7 @@ enum Storage: String, CaseIterable, CustomTestStringConvertible, Sendable {
 
     var testDescription: String { rawValue }
 
-    /// - Parameter stores: How many are opened on the one database, as so many processes would.
+    /// `stores`: How many are opened on the one database, as so many processes would.
     func with(stores count: Int = 1, _ body: ([SQLStore]) async throws -> Void) async throws {
         switch self {
         case .sqlite:
