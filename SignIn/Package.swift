@@ -74,6 +74,7 @@ let package = Package(
                 .product(name: "TouchstoneSignIn", package: "touchstone"), signInProtocol, hummingbird, log, arguments,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
             ],
             swiftSettings: strict),
         // the client with the real server, in one process

@@ -14,7 +14,10 @@ struct ApproveCommand: AsyncParsableCommand {
             Serves this machine alone, until it is ended. A page of a server that this device is registered with may ask; the prompt shows the server's name and the code that the page shows, and the approval goes to the server's own address. A page of any other address is refused, and its address printed. Cancelling denies the page's request.
             """)
 
-    @Option(help: "Where pages find it, on 127.0.0.1; 0 for any free port.") var port: UInt16 = 47813
+    @Option(
+        help:
+            "Where it listens, on 127.0.0.1; 0 for any free port. Pages look at the default alone: others are for tests."
+    ) var port: UInt16 = 47813
 
     func run() async throws {
         let approver = Approver()
@@ -23,7 +26,7 @@ struct ApproveCommand: AsyncParsableCommand {
         let server = Application(
             responder: approver,
             // Whoever connects and says nothing takes the place of one who does.
-            server: .http1(configuration: .init(idleTimeout: .seconds(10))),
+            server: .http1(configuration: .init(additionalChannelHandlers: [RequestDeadline(Self.requestTime)])),
             configuration: .init(
                 address: .hostname("127.0.0.1", port: Int(port)), reuseAddress: true,
                 availableConnectionsDelegate: MaximumAvailableConnections(Self.maximumConnections)),
@@ -42,4 +45,5 @@ struct ApproveCommand: AsyncParsableCommand {
     }
 
     private static let maximumConnections = 16
+    private static let requestTime = TimeAmount.seconds(10)
 }

@@ -12,7 +12,18 @@ import TouchstoneSignIn
 /// from the origin of a server that this device is registered with: the browser fills in `Origin`, which no page can forge. What a page says
 /// decides nothing else: the prompt shows the name, and the approval goes to the address, of the registration.
 final class Approver: HTTPResponder, Sendable {
-    typealias Context = BasicRequestContext
+    /// With the ends of the connection.
+    struct Context: RequestContext {
+        var coreContext: CoreRequestContextStorage
+        let local: SocketAddress?
+        let remote: SocketAddress?
+
+        init(source: ApplicationRequestContextSource) {
+            coreContext = .init(source: source)
+            local = source.channel.localAddress
+            remote = source.channel.remoteAddress
+        }
+    }
 
     /// Longest body of a request, in bytes.
     static let maximumBodyLength = 1024
@@ -21,12 +32,14 @@ final class Approver: HTTPResponder, Sendable {
 
     private let port = Mutex<Int?>(nil)
     private let isAsking = Mutex(false)
+    private let refusals = Mutex(RefusalLog())
 
     /// From then on requests are answered.
     func open(port: Int) { self.port.withLock { $0 = port } }
 
     func respond(to request: Request, context: Context) async throws -> Response {
         do throws(Refusal) {
+            try checkUser(context)
             try checkHost(request.head)
             guard request.uri.path == "/approve" else { throw Refusal(.notFound, "notFound", "there is nothing here") }
             let registered = try await registeredServer(of: request.head)
@@ -62,6 +75,19 @@ final class Approver: HTTPResponder, Sendable {
 
     // MARK: who asks
 
+    /// The browser's word counts from the owner's own programs alone: other users' can claim any origin.
+    private func checkUser(_ context: Context) throws(Refusal) {
+        let user = LoopbackPeer.user(local: context.local, remote: context.remote)
+        guard user != getuid() else { return }
+        remark("refused a program of \(user.map { "user \($0)" } ?? "nobody known"): only your own may ask")
+        throw Refusal(.forbidden, "user", "only programs of the user that runs this may ask")
+    }
+
+    /// Says it on the terminal, unless whoever is refused would fill that.
+    private func remark(_ line: String) {
+        if refusals.withLock({ $0.isNew(line, at: .now) }) { StandardOutput.say(line) }
+    }
+
     /// A name of somebody else's that leads to 127.0.0.1 is refused (DNS rebinding).
     private func checkHost(_ head: HTTPRequest) throws(Refusal) {
         let port = port.withLock { $0 } ?? 0
@@ -89,7 +115,7 @@ final class Approver: HTTPResponder, Sendable {
         }
         guard let registered = servers.first(where: { $0.server.absoluteString == origin }) else {
             let known = servers.map(\.server.absoluteString).joined(separator: ", ")
-            StandardOutput.say(
+            remark(
                 "refused \(PlainText.line(origin)): this device is not registered there"
                     + (known.isEmpty ? "" : ", but at \(known)"))
             throw Refusal(.forbidden, "unknownOrigin", "this device is not registered with that page's server")

@@ -7,7 +7,7 @@ struct RegisterCommand: AsyncParsableCommand {
         commandName: "register",
         abstract: "Register this device with the account's password.",
         discussion: """
-            Makes a key for the fingers or faces that are enrolled now, in place of this device's earlier one. The password is asked for, or read as one line from standard input, and is sent this once.
+            Makes a key for the fingers or faces that are enrolled now, in place of this device's earlier one. The password is asked for, or read as one line from standard input, and is sent this once; a second factor, where the server asks for one, is the next line.
             """)
 
     @Argument(help: "Its address: https://HOST or https://HOST:PORT; http:// for this machine alone.") var server:
@@ -16,6 +16,7 @@ struct RegisterCommand: AsyncParsableCommand {
     @Option(help: "What the server calls itself. Default: its host, with a port other than 443.") var audience: String?
     @Option(help: "What this device is called in the account's list. Default: the machine's name.")
     var deviceName: String?
+    @Flag(help: "Ask for a second factor too, a one-time code for example.") var secondFactor = false
     @Flag(help: "As JSON.") var json = false
 
     func run() async throws {
@@ -24,9 +25,11 @@ struct RegisterCommand: AsyncParsableCommand {
         }
         let client = try SignInClient(
             server: url, audience: audience, application: TouchstoneLogin.application)
+        try await sayWhatChanges(client, url)
         let devices = try await client.register(
-            name: name, password: try Password.read(),
-            deviceName: deviceName ?? String(ProcessInfo.processInfo.hostName.prefix(64)))
+            name: name, password: try Secret.read("password"),
+            deviceName: deviceName ?? String(ProcessInfo.processInfo.hostName.prefix(64)),
+            secondFactor: secondFactor ? try Secret.read("second factor") : nil)
         let own = try await client.registration()?.keyID
         let listed = devices.map { ListedDevice($0, own: own) }
         if json {
@@ -34,6 +37,23 @@ struct RegisterCommand: AsyncParsableCommand {
         } else {
             StandardOutput.say("registered with \(client.audience); the account's devices:")
             ListedDevice.show(listed)
+        }
+    }
+
+    /// Before the password is typed: which name prompts will show, if it is not the address's, and what is replaced.
+    private func sayWhatChanges(_ client: SignInClient, _ url: URL) async throws {
+        let byAddress = try SignInClient(server: url, application: TouchstoneLogin.application).audience
+        if client.audience != byAddress {
+            StandardError.say("the password goes to \(client.origin); prompts and signatures name \(client.audience)")
+        }
+        guard let earlier = try await client.registration() else { return }
+        StandardError.say(
+            "this replaces the key for \(client.audience), account \(PlainText.line(earlier.account)), at \(earlier.server.absoluteString)"
+        )
+        if earlier.account != name {
+            StandardError.say(
+                "that account keeps the earlier key until it is revoked: to end it there, revoke it before, with 'touchstone-login revoke'"
+            )
         }
     }
 }

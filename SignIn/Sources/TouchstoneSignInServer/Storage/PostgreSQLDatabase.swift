@@ -15,6 +15,7 @@ extension SQLStore {
     ///   - waitLimit: How long a call waits for one of them before it is `unavailable`.
     /// - Throws: ``StoreError``: `schema` if a newer program made the tables or the database is not in UTF-8, `unavailable`
     ///   if it does not answer.
+    /// - Returns: A store whose connections are made when they are first wanted.
     public static func postgreSQL(
         _ target: String, connections: Int = 8, waitLimit: Duration = .seconds(2)
     ) async throws -> SQLStore {

@@ -21,8 +21,8 @@ enum SQLSchema {
     ///
     /// The caller holds a transaction that no other process has at once.
     ///
-    /// - Parameter isEmpty: No table of ours is there.
-    /// - Throws: `StoreError.schema` if the database is newer than this program.
+    /// `isEmpty`: No table of ours is there.
+    /// Throws `StoreError.schema` if the database is newer than this program.
     static func migrate(_ connection: any SQLConnection, _ dialect: SQLDialect, isEmpty: Bool) throws {
         if isEmpty {
             try connection.rows(

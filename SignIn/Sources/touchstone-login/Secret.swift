@@ -1,15 +1,16 @@
 import Foundation
 import Synchronization
 
-/// Asks for the account's password: at a terminal without echo, else a line of standard input.
+/// Asks for the account's password or a second factor: at a terminal without echo, else a line of standard input.
 ///
 /// Never from the command line, which every program on the machine can read.
-enum Password {
+enum Secret {
     /// In bytes.
     static let maximumLength = 1024
 
-    static func read() throws -> String {
-        guard isatty(STDIN_FILENO) == 1 else { return try line() }
+    /// `name`: What it is called, to whoever types it.
+    static func read(_ name: String) throws -> String {
+        guard isatty(STDIN_FILENO) == 1 else { return try line(name) }
         var attributes = termios()
         guard tcgetattr(STDIN_FILENO, &attributes) == 0 else {
             throw Failure(status: .internalError, message: "the terminal cannot be told to be silent")
@@ -25,16 +26,16 @@ enum Password {
             for number in fatalSignals { signal(number, SIG_DFL) }
             StandardError.write("\n")
         }
-        StandardError.write("Password: ")
-        return try line()
+        StandardError.write("\(name.prefix(1).uppercased())\(name.dropFirst()): ")
+        return try line(name)
     }
 
-    private static func line() throws -> String {
+    private static func line(_ name: String) throws -> String {
         guard let line = readLine(strippingNewline: true), !line.isEmpty else {
-            throw Failure(status: .cancelled, message: "no password came: give it as a line of standard input")
+            throw Failure(status: .cancelled, message: "no \(name) came: give it as a line of standard input")
         }
         guard line.utf8.count <= maximumLength else {
-            throw Failure(status: .refused, message: "the password is longer than \(maximumLength) bytes")
+            throw Failure(status: .refused, message: "the \(name) is longer than \(maximumLength) bytes")
         }
         return line
     }
