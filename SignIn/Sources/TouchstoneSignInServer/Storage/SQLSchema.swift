@@ -5,7 +5,7 @@ enum SQLSchema {
     /// Of this program.
     ///
     /// It opens every older one, and refuses newer ones.
-    static let version: Int64 = 3
+    static let version: Int64 = 4
 
     /// - Returns: The statements that make version `number` of the one before it; 1 begins with nothing.
     static func step(_ number: Int64, _ dialect: SQLDialect) -> [String] {
@@ -13,6 +13,12 @@ enum SQLSchema {
         case 1: first(dialect)
         case 2: replacedRefreshTokens(dialect)
         case 3: ["ALTER TABLE device_keys ADD COLUMN attestation TEXT"]
+        // Confirmed transactions stay, and a sweep does not look at each of them.
+        case 4:
+            [
+                "DROP INDEX expiry_of_transactions",
+                "CREATE INDEX expiry_of_transactions ON transactions (expires_at) WHERE confirmed_by IS NULL",
+            ]
         default: []
         }
     }

@@ -50,7 +50,9 @@ public struct SQLStore: SignInStore {
             "counts",
             "used_proofs",
         ] {
-            _ = try await changes("DELETE FROM \(table) WHERE expires_at < $1", [.time(before)])
+            // What was confirmed is the owner's word, and stays with the account.
+            let kept = table == "transactions" ? " AND confirmed_by IS NULL" : ""
+            _ = try await changes("DELETE FROM \(table) WHERE expires_at < $1\(kept)", [.time(before)])
         }
     }
 }

@@ -71,6 +71,22 @@ struct StoredCountsTests {
         }
     }
 
+    /// NP-13: what the owner confirmed can be shown later; what nobody confirmed goes.
+    @Test(arguments: Storage.allCases)
+    func sweepKeepsConfirmedTransactions(_ storage: Storage) async throws {
+        try await storage.with { store async throws in
+            try await store.addAccount("ana", keys: ["k"])
+            for id in ["confirmed", "asked"] {
+                try await store.addTransaction(
+                    StoredTransaction(id: id, userHandle: bytes("ana", count: 16), text: "pay", expiresAt: now + 60))
+            }
+            #expect(try await store.confirmTransaction(id: "confirmed", keyID: bytes("k"), at: now))
+            try await store.sweep(at: now + 61 + SQLStore.kept)
+            #expect(try await store.transaction(id: "confirmed")?.confirmedBy == bytes("k"))
+            #expect(try await store.transaction(id: "asked") == nil)
+        }
+    }
+
     @Test(arguments: Storage.allCases)
     func closedStorageAnswersNothing(_ storage: Storage) async throws {
         try await storage.with { store async throws in
