@@ -1,6 +1,6 @@
 import Crypto
 public import Foundation
-public import TouchstoneSignInProtocol
+import TouchstoneSignInProtocol
 
 /// One app's way into one server: a key in this device's Secure Enclave in place of a password.
 ///
@@ -21,13 +21,13 @@ public actor SignInClient {
     /// Scheme, host and port as a browser spells them.
     public nonisolated var origin: String { server.origin }
 
-    private let server: ServerAddress
-    private let transport: HTTPTransport
-    private let keychain = DeviceKeychain()
-    private var clock = ServerClock()
+    let server: ServerAddress
+    let transport: HTTPTransport
+    let keychain = DeviceKeychain()
+    var clock = ServerClock()
     private var waitingCalls = 0
     private var last: Task<Void, Never>?
-    private var registering: Registering?
+    var registering: Registering?
 
     /// - Parameters:
     ///   - server: `https://host` or `https://host:port`; `http://` for this machine alone.
@@ -83,109 +83,6 @@ public actor SignInClient {
     @discardableResult
     public static func adopt(installation marker: Data) async throws(SignInError) -> Bool {
         try await DeviceKeychain().adopt(installation: marker)
-    }
-
-    // MARK: registering
-
-    /// Makes a key and registers it, in place of this device's earlier one (NP-20, NP-22).
-    ///
-    /// Asks the owner. The only call that a password goes with. Calls at the same time for the same names join one registration (NP-31). Where it fails, the
-    /// earlier key is what it was; if the answer was lost, it may have been replaced at the server.
-    ///
-    /// - Parameters:
-    ///   - name: The account's.
-    ///   - password: The account's.
-    ///   - deviceName: What the device is called in the account's list: one line of at most 64 characters.
-    ///   - secondFactor: What else the server asks for, a one-time code for example.
-    /// - Returns: The account's devices, for the owner to look through.
-    /// - Throws: ``SignInError``.
-    public func register(
-        name: String, password: String, deviceName: String, secondFactor: String? = nil
-    ) async throws(SignInError) -> [Body.Device] {
-        if let registering {
-            guard registering.name == name, registering.deviceName == deviceName else { throw .busy }
-            return try await Self.joined(registering.task)
-        }
-        try PromptText.check(deviceName)
-        guard deviceName.count <= Self.maximumDeviceNameLength else {
-            throw .configuration("a device's name has at most \(Self.maximumDeviceNameLength) characters")
-        }
-        let task = try inOrder {
-            try await self.keychain.checkBiometry()
-            return try await self.registerNow(
-                Body.Password(name: name, password: password, secondFactor: secondFactor), deviceName: deviceName)
-        }
-        registering = Registering(name: name, deviceName: deviceName, task: task)
-        defer { registering = nil }
-        return try await Self.value(of: task)
-    }
-
-    private struct Registering {
-        var name: String
-        var deviceName: String
-        var task: Task<[Body.Device], any Error>
-    }
-
-    /// The registration's result, for somebody else than who began it: who is cancelled ends only his own waiting, at once.
-    private static func joined(_ task: Task<[Body.Device], any Error>) async throws(SignInError) -> [Body.Device] {
-        let (results, result) = AsyncStream.makeStream(of: Result<[Body.Device], any Error>.self)
-        Task {
-            result.yield(await task.result)
-            result.finish()
-        }
-        for await devices in results {
-            do {
-                return try devices.get()
-            } catch {
-                throw failure(error)
-            }
-        }
-        throw .cancelled
-    }
-
-    private static let maximumDeviceNameLength = 64
-
-    private func registerNow(_ password: Body.Password, deviceName: String) async throws -> [Body.Device] {
-        let session = try await transport.call(
-            "/v1/password-sessions", password, returning: Body.PasswordSession.self)
-        let deviceID = try await keychain.deviceID(audience)
-        let key = try await made(audience)
-        let registered: Body.Registered
-        do {
-            registered = try await register(key, session, deviceID, deviceName)
-            let record = RegisteredServer(
-                server: server.url, audience: audience, application: application, account: password.name,
-                deviceName: deviceName, keyID: key.id, userHandle: try Self.bytes(session.userHandle, 16),
-                keyTag: key.tag)
-            try await keychain.store(record)
-        } catch {
-            // The record still names the earlier key, if there is one.
-            try? await keychain.deleteKey(tag: key.tag)
-            throw Self.failure(error)
-        }
-        // What cannot be deleted now goes with the next registration.
-        try? await keychain.deleteKeys(audience, except: key.tag)
-        return registered.devices
-    }
-
-    private func register(
-        _ key: NewKey, _ session: Body.PasswordSession, _ deviceID: Data, _ deviceName: String
-    ) async throws -> Body.Registered {
-        try await keychain.startCounter(tag: key.tag, at: 0)
-        let asked = ContinuousClock.now
-        let answer = try await transport.call(
-            "/v1/registrations/challenge", Empty(), .bearer(session.token), returning: Body.Challenge.self)
-        clock.heard(answer.serverTime)
-        let details = Details.Register(
-            publicKey: key.publicKey.pemRepresentation, deviceID: deviceID.base64URL, deviceName: deviceName)
-        let signer = Signer(keyID: key.id, userHandle: try Self.bytes(session.userHandle, 16), tag: key.tag)
-        let request = try await signed(
-            .register, details, answer.challenge, until: asked + .seconds(answer.expiresIn), by: signer,
-            Prompt(reason: PromptText.register(audience)))
-        let registered = try await transport.call(
-            "/v1/registrations", request, .bearer(session.token), returning: Body.Registered.self)
-        guard registered.keyID == key.id.base64URL else { throw SignInError.badAnswer("it registered another key") }
-        return registered
     }
 
     // MARK: what the key is for
@@ -262,95 +159,6 @@ public actor SignInClient {
         try await transport.tell("/v1/web/requests/deny", Body.WebDenial(request: request, code: code))
     }
 
-    /// Replaces the key by a new one.
-    ///
-    /// Asks the owner; no password is needed. If the answer was lost the server may have either key: both are kept, and the next call
-    /// finds out which one counts.
-    ///
-    /// - Throws: ``SignInError``.
-    public func rotate() async throws(SignInError) {
-        try await usingKey { signer in
-            let key = try await Self.ofNewKey { try await self.made(self.audience) }
-            let request: SignedRequest
-            do {
-                request = try await self.rotation(from: signer, to: key)
-                try await self.expect(key, after: signer)
-            } catch {
-                // Not sent: the server knows nothing of the new key.
-                try? await self.keychain.deleteKey(tag: key.tag)
-                throw error
-            }
-            do throws(SignInError) {
-                let rotated = try await self.transport.call("/v1/keys/rotate", request, returning: Body.KeyID.self)
-                guard rotated.keyID == key.id.base64URL else { throw .badAnswer("it has another key") }
-            } catch {
-                if Self.isRefusal(error) { try? await self.expectNoMore(key) }
-                throw error
-            }
-            try await self.promote(.init(keyID: key.id, keyTag: key.tag))
-        }
-    }
-
-    /// The request, signed by both keys.
-    private func rotation(from signer: Signer, to key: NewKey) async throws -> SignedRequest {
-        // One question for both signatures: the two keys ask for the same fingers.
-        let prompt = Prompt(reason: PromptText.rotate(audience))
-        var request = try await answer(
-            .rotate, Details.Rotate(publicKey: key.publicKey.pemRepresentation), signer, prompt)
-        guard let message = Data(base64URL: request.message) else { throw SignInError.badAnswer("no message") }
-        request.newSignature = try await Self.ofNewKey {
-            try await self.sign(message, tag: key.tag, prompt).base64URL
-        }
-        // The new key goes on from the number that the server has seen with its first message.
-        try await keychain.startCounter(tag: key.tag, at: try SignedMessage(bytes: message).counter)
-        return request
-    }
-
-    /// What fails with a new key says nothing of the one that the record names.
-    private static func ofNewKey<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
-        do {
-            return try await body()
-        } catch KeyUseFailure.other(let error) {
-            throw error
-        } catch is KeyUseFailure {
-            throw SignInError.notAvailable("the new key cannot be used, and the earlier one stays: try again")
-        }
-    }
-
-    /// Whether the server has said that it did not do what was asked.
-    private static func isRefusal(_ error: SignInError) -> Bool {
-        switch error {
-        case .refused, .notFound, .conflict, .tooManyRequests: true
-        default: false
-        }
-    }
-
-    /// Notes a key before the server hears of it, so that it is found after a crash or a lost answer.
-    private func expect(_ key: NewKey, after signer: Signer) async throws {
-        guard let record = try await keychain.record(audience) else { throw SignInError.notRegistered }
-        try await keychain.store(
-            record.with(
-                keyID: signer.keyID, keyTag: signer.tag, pending: .init(keyID: key.id, keyTag: key.tag)))
-        if let earlier = record.pending, earlier.keyTag != signer.tag {
-            try? await keychain.deleteKey(tag: earlier.keyTag)
-        }
-    }
-
-    private func expectNoMore(_ key: NewKey) async throws {
-        guard var record = try await keychain.record(audience), record.pending?.keyTag == key.tag else { return }
-        record.pending = nil
-        try await keychain.store(record)
-        try await keychain.deleteKey(tag: key.tag)
-    }
-
-    /// The key that was pending is this device's from now on.
-    private func promote(_ pending: RegisteredServer.Pending) async throws {
-        guard let record = try await keychain.record(audience), record.pending == pending else { return }
-        try await keychain.store(record.with(keyID: pending.keyID, keyTag: pending.keyTag))
-        // What cannot be deleted now goes with the next rotation or registration.
-        try? await keychain.deleteKeys(audience, except: pending.keyTag)
-    }
-
     /// Revokes a key of the account: another device's that was lost, or this one's, which is then deleted here too.
     ///
     /// Asks the owner.
@@ -371,19 +179,26 @@ public actor SignInClient {
     // MARK: inside
 
     /// Which key signs, for whom.
-    private struct Signer: Sendable {
+    struct Signer: Sendable {
         var keyID: Data
         var userHandle: Data
         var tag: String
     }
 
-    private struct Empty: Encodable {}
+    struct Empty: Encodable {}
+
+    /// The registration under way.
+    struct Registering {
+        var name: String
+        var deviceName: String
+        var task: Task<[Body.Device], any Error>
+    }
 
     /// Does something with the key, after what came before.
     ///
     /// Where the key turns out to be lost, deletes it and says so, every time the same
     /// until there is a new one (NP-31).
-    private func usingKey<Result: Sendable>(
+    func usingKey<Result: Sendable>(
         _ body: @escaping @Sendable (Signer) async throws -> Result
     ) async throws(SignInError) -> Result {
         let task = try inOrder {
@@ -413,29 +228,11 @@ public actor SignInClient {
         return try await Self.value(of: task)
     }
 
-    /// Does it with the key of a rotation whose answer was lost, if there was one, now that the server says the earlier key is revoked.
-    ///
-    /// The record changes only when the server has taken the key: till then neither of the two is given up.
-    private func usingPendingKey<Result: Sendable>(
-        of record: RegisteredServer, _ body: @Sendable (Signer) async throws -> Result
-    ) async throws -> Result {
-        guard let pending = record.pending else { throw SignInError.refused(clockDifference: nil) }
-        do {
-            let result = try await Self.ofNewKey {
-                try await body(Signer(keyID: pending.keyID, userHandle: record.userHandle, tag: pending.keyTag))
-            }
-            try await promote(pending)
-            return result
-        } catch is RevokedKey {
-            throw SignInError.refused(clockDifference: nil)
-        }
-    }
-
     /// The server gives no challenge for the key: it was revoked there (NP-30).
-    private struct RevokedKey: Error {}
+    struct RevokedKey: Error {}
 
     /// Begins `body` once every earlier one is done.
-    private func inOrder<Result: Sendable>(
+    func inOrder<Result: Sendable>(
         _ body: @escaping @Sendable () async throws -> Result
     ) throws(SignInError) -> Task<Result, any Error> {
         guard waitingCalls < Self.maximumWaitingCalls else { throw .busy }
@@ -452,7 +249,7 @@ public actor SignInClient {
     }
 
     /// The task's result; cancelling the caller cancels it.
-    private static func value<Result: Sendable>(
+    static func value<Result: Sendable>(
         of task: Task<Result, any Error>
     ) async throws(SignInError) -> Result {
         do {
@@ -466,7 +263,7 @@ public actor SignInClient {
         }
     }
 
-    private static func failure(_ error: any Error) -> SignInError {
+    static func failure(_ error: any Error) -> SignInError {
         switch error {
         case KeyUseFailure.other(let known): known
         // A new key that cannot be used at once: the fingers changed meanwhile.
@@ -476,10 +273,10 @@ public actor SignInClient {
         }
     }
 
-    private func made(_ audience: String) async throws -> NewKey { try await keychain.makeKey(audience) }
+    func made(_ audience: String) async throws -> NewKey { try await keychain.makeKey(audience) }
 
     /// Gets a challenge for the key and answers it.
-    private func answer(
+    func answer(
         _ purpose: Purpose, _ details: some Encodable & Sendable, _ signer: Signer, _ prompt: Prompt
     ) async throws -> SignedRequest {
         let asked = ContinuousClock.now
@@ -495,7 +292,7 @@ public actor SignInClient {
             purpose, details, answer.challenge, until: asked + .seconds(answer.expiresIn), by: signer, prompt)
     }
 
-    private func signed(
+    func signed(
         _ purpose: Purpose, _ details: some Encodable & Sendable, _ challenge: String,
         until expires: ContinuousClock.Instant, by signer: Signer, _ prompt: Prompt
     ) async throws -> SignedRequest {
@@ -515,7 +312,7 @@ public actor SignInClient {
         return SignedRequest(message: message, signature: signature, details: details)
     }
 
-    private func sign(_ message: Data, tag: String, _ prompt: Prompt) async throws -> Data {
+    func sign(_ message: Data, tag: String, _ prompt: Prompt) async throws -> Data {
         try await withTaskCancellationHandler {
             try await keychain.sign(message, tag: tag, prompt: prompt)
         } onCancel: {
@@ -523,7 +320,7 @@ public actor SignInClient {
         }
     }
 
-    private static func bytes(_ text: String, _ count: Int) throws(SignInError) -> Data {
+    static func bytes(_ text: String, _ count: Int) throws(SignInError) -> Data {
         guard let bytes = Data(base64URL: text), bytes.count == count else {
             throw .badAnswer("\(count) bytes of it are none")
         }
