@@ -53,13 +53,21 @@ final class LiveServer: Sendable {
         let router = Router(context: LiveContext.self)
         router.add(middleware: live.traffic)
         server.addRoutes(to: router)
-        let (running, isRunning) = AsyncStream.makeStream(of: Void.self)
+        let (running, isRunning) = AsyncThrowingStream.makeStream(of: Void.self)
         let application = Application(
             router: router, configuration: .init(address: .hostname("127.0.0.1", port: port)),
             onServerRunning: { _ in isRunning.finish() }, logger: logger)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await application.run() }
-            for await _ in running {}
+            group.addTask {
+                do {
+                    try await application.run()
+                } catch {
+                    // Or nobody would ever hear that it does not run.
+                    isRunning.finish(throwing: error)
+                    throw error
+                }
+            }
+            for try await _ in running {}
             defer { group.cancelAll() }
             try await body(live)
         }
@@ -89,20 +97,24 @@ final class LiveServer: Sendable {
         get async throws { try await keys().filter { $0.state == .active }.count }
     }
 
+    /// Below those that the system gives to who connects, as one of them may be taken before the server has it.
     private static func freePort() throws -> Int {
-        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(socket) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(socket, address, length) == 0 && getsockname(socket, address, &length) == 0
+        for _ in 1...100 {
+            let port = UInt16.random(in: 20_000..<32_000)
+            let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            defer { close(socket) }
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = port.bigEndian
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            let isBound = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+                }
             }
+            if isBound { return Int(port) }
         }
-        guard isBound else { throw POSIXError(.EADDRNOTAVAIL) }
-        return Int(UInt16(bigEndian: address.sin_port))
+        throw POSIXError(.EADDRINUSE)
     }
 }
 

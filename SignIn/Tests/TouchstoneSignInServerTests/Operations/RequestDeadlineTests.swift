@@ -8,7 +8,7 @@ import Testing
 
 /// A server on a port of this machine, whose clients are slow: real sockets, and a deadline short enough to wait for.
 @Suite struct RequestDeadlineTests {
-    static let deadline = TimeAmount.milliseconds(500)
+    static let deadline = TimeAmount.seconds(3)
 
     /// What came back until the server closed the connection, and after how long.
     static func talk(
@@ -61,7 +61,7 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func requestInTimeIsAnsweredAndTheConnectionThenClosed() async throws {
         let (text, time) = try await Self.talk(pieces: ["GET / HTTP/1.1\r\nHost: x\r\n\r\n"], every: .zero)
         #expect(text.contains("hello"))
-        #expect(time >= .milliseconds(450))
+        #expect(time >= .milliseconds(2900))
     }
 
     /// A byte at a time, each sooner than any idle time-out: it never ends by itself.
