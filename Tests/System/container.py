@@ -15,7 +15,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Scripts"))
-from device import LONGEST_WAIT, check, equal, wait_for
+from device import LONGEST_WAIT, check, equal, main, wait_for
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = pathlib.Path(os.environ.get("TOUCHSTONE_BIN", REPOSITORY / ".build/debug")).resolve()
@@ -252,18 +252,3 @@ def say(value):
 
 # Told to end, a test ends its container.
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-
-
-def main(*tests):
-    failed = 0
-    for test in tests:
-        started, name = time.monotonic(), getattr(test, "func", test).__name__
-        try:
-            test()
-            print(f"ok {name} ({time.monotonic() - started:.1f} s)", flush=True)
-        except Exception:
-            import traceback
-            failed += 1
-            print(f"FAILED {name}\n{traceback.format_exc()}", flush=True)
-    if failed:
-        sys.exit(f"{failed} of {len(tests)} failed")

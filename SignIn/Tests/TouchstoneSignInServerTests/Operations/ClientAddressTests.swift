@@ -6,6 +6,7 @@ import Testing
 @Suite struct ClientAddressTests {
     /// The test's connections are from 192.0.2.1.
     static func statuses(_ forwarded: [String], trusted: Set<String>) async throws -> [Int] {
+        // Of one task at a time: `with` runs its body once, and returns after it.
         nonisolated(unsafe) var statuses: [Int] = []
         try await TestServer.with(change: {
             $0.trustedProxies = trusted
