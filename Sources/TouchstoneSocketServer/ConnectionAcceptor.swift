@@ -11,7 +11,10 @@ import TouchstoneTransport
 /// that connected: a copy of the socket in another process is worth nothing.
 final class ConnectionAcceptor: Sendable {
     /// A connection whose program is known, and what it sent first: at least one message, or nil where it sent none that can be read.
-    typealias Accepted = @Sendable (_ socket: Int32, _ peer: Peer, _ beginning: [UInt8]) -> Void
+    typealias Accepted =
+        @Sendable (
+            _ socket: Int32, _ place: ConnectionPlaces.Place, _ peer: Peer, _ beginning: [UInt8]
+        ) -> Void
 
     private enum Limits {
         static let chunk = 64 << 10
@@ -21,9 +24,9 @@ final class ConnectionAcceptor: Sendable {
 
     private let listener: Int32
     private let identities: any PeerSource
+    private let places: ConnectionPlaces
     private let partialMessageTimeout: TimeInterval
-    private let enter: @Sendable () -> Bool
-    private let leave: @Sendable () -> Void
+    private let silence: TimeInterval
     private let accepted: Accepted
     /// Closed by `stop`: the thread hears of it.
     private let ending: (read: Int32, write: Int32)
@@ -33,20 +36,20 @@ final class ConnectionAcceptor: Sendable {
     /// - Parameters:
     ///   - listener: A listening socket.
     ///   - identities: Says who connects.
+    ///   - places: Gives each connection its place.
     ///   - partialMessageTimeout: Longest wait for the rest of a message, in seconds.
-    ///   - enter: Counts a connection; false where there are too many.
-    ///   - leave: Takes back a count of a connection that was not passed on.
-    ///   - accepted: Gets a connection, and the ownership of its socket.
+    ///   - silence: Longest wait for the beginning of the first, in seconds.
+    ///   - accepted: Gets a connection, and the ownership of its socket and its place.
     /// - Throws: Where the listener is no socket of this kind, or descriptors ran out.
     init(
-        listener: Int32, identities: any PeerSource, partialMessageTimeout: TimeInterval,
-        enter: @escaping @Sendable () -> Bool, leave: @escaping @Sendable () -> Void, accepted: @escaping Accepted
+        listener: Int32, identities: any PeerSource, places: ConnectionPlaces, partialMessageTimeout: TimeInterval,
+        silence: TimeInterval, accepted: @escaping Accepted
     ) throws(POSIXError) {
         self.listener = listener
         self.identities = identities
         self.partialMessageTimeout = partialMessageTimeout
-        self.enter = enter
-        self.leave = leave
+        self.places = places
+        self.silence = silence
         self.accepted = accepted
         var ends: [Int32] = [-1, -1]
         guard unsafe pipe(&ends) == 0, fcntl(listener, F_SETFL, O_NONBLOCK) == 0 else {
@@ -64,48 +67,55 @@ final class ConnectionAcceptor: Sendable {
     /// Accepts no more; what was not passed on is closed.
     func stop() { close(ending.write) }
 
+    /// A connection that waits, with its place.
+    private struct Waiting {
+        var connection: WaitingConnection
+        let place: ConnectionPlaces.Place
+    }
+
     private func run() {
-        var waiting: [WaitingConnection] = []
+        var waiting: [Waiting] = []
         var entries: [pollfd] = []
         defer {
-            for connection in waiting { drop(connection) }
+            for one in waiting { drop(one) }
             close(listener)
             close(ending.read)
         }
         while true {
-            entries = ([ending.read, listener] + waiting.map(\.socket)).map {
+            entries = ([ending.read, listener] + waiting.map(\.connection.socket)).map {
                 pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
             }
-            let deadline = waiting.compactMap(\.deadline).min()
+            let deadline = waiting.compactMap(\.connection.deadline).min()
             let milliseconds = deadline.map { Int32(max(0, ($0 - .now) / .milliseconds(1)).rounded(.up)) } ?? -1
             guard unsafe poll(&entries, nfds_t(entries.count), milliseconds) >= 0 || errno == EINTR else { return }
             if entries[0].revents != 0 { return }
             let isReady = entries[2...].map { $0.revents != 0 }
-            var left: [WaitingConnection] = []
-            for (var connection, isReady) in zip(waiting, isReady) {
+            var left: [Waiting] = []
+            for (var one, isReady) in zip(waiting, isReady) {
                 if isReady {
-                    switch connection.read(Limits.chunk, partialMessageTimeout) {
+                    switch one.connection.read(Limits.chunk, partialMessageTimeout) {
                     case .waits: break
                     case .ended:
-                        drop(connection)
+                        drop(one)
                         continue
                     case .began:
-                        accepted(connection.socket, connection.peer, connection.beginning)
+                        let connection = one.connection
+                        accepted(connection.socket, one.place, connection.peer, connection.beginning)
                         continue
                     }
                 }
-                if let deadline = connection.deadline, deadline <= .now {
-                    drop(connection)
+                if let deadline = one.connection.deadline, deadline <= .now {
+                    drop(one)
                 } else {
-                    left.append(connection)
+                    left.append(one)
                 }
             }
             waiting = left
-            if entries[1].revents != 0, let connection = accept() { waiting.append(connection) }
+            if entries[1].revents != 0, let one = accept() { waiting.append(one) }
         }
     }
 
-    private func accept() -> WaitingConnection? {
+    private func accept() -> Waiting? {
         let socket = Glibc.accept(listener, nil, nil)
         guard socket >= 0 else {
             // Whoever connects waits until something is free again.
@@ -114,25 +124,25 @@ final class ConnectionAcceptor: Sendable {
         }
         _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
         _ = fcntl(socket, F_SETFL, O_NONBLOCK)
-        guard enter() else {
-            close(socket)
-            return nil
-        }
         var early: Int32 = 0
         // In this order: what has come by the time that the program is known is early, and what comes later has a sender.
         guard touchstone_pass_credentials(socket) == 0, let peer = identities.peer(ofSocket: socket),
-            unsafe ioctl(socket, UInt(FIONREAD), &early) == 0
+            unsafe ioctl(socket, UInt(FIONREAD), &early) == 0,
+            // It then ends as one that its program has closed.
+            let place = places.enter(peer.processID, disconnect: { _ = shutdown(socket, Int32(SHUT_RDWR)) })
         else {
             close(socket)
-            leave()
             return nil
         }
-        return WaitingConnection(socket: socket, peer: peer, early: Int(early))
+        return Waiting(
+            connection: .init(socket: socket, peer: peer, early: Int(early), deadline: .now + .seconds(silence)),
+            place: place)
     }
 
-    private func drop(_ connection: WaitingConnection) {
-        close(connection.socket)
-        leave()
+    private func drop(_ one: Waiting) {
+        // In this order: the number of the socket may be another's as soon as it is closed.
+        one.place.leave()
+        close(one.connection.socket)
     }
 }
 
@@ -149,15 +159,16 @@ struct WaitingConnection {
     let socket: Int32
     let peer: Peer
     private(set) var beginning: [UInt8] = []
-    /// For the rest of a message that has begun.
+    /// For the first message to begin, and then for the rest of it.
     private(set) var deadline: ContinuousClock.Instant?
+    private var hasBegun = false
     /// So many bytes more came before the program was known.
     private var early: Int
     /// So many bytes of a message that began before came already.
     private var earlyMessage = 0
 
-    init(socket: Int32, peer: Peer, early: Int) {
-        (self.socket, self.peer, self.early) = (socket, peer, early)
+    init(socket: Int32, peer: Peer, early: Int, deadline: ContinuousClock.Instant? = nil) {
+        (self.socket, self.peer, self.early, self.deadline) = (socket, peer, early, deadline)
     }
 
     /// Takes what has come, of one sender.
@@ -193,7 +204,8 @@ struct WaitingConnection {
 
     private mutating func hasTime(_ count: Int, _ timeout: TimeInterval) -> Step {
         guard count <= VarlinkLimits.maximumRequestBytes else { return .ended }
-        deadline = deadline ?? .now + .seconds(timeout)
+        if !hasBegun || deadline == nil { deadline = .now + .seconds(timeout) }
+        hasBegun = true
         return .waits
     }
 

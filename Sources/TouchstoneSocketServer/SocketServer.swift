@@ -1,4 +1,5 @@
 package import Foundation
+import Glibc
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -10,7 +11,7 @@ package import TouchstoneTransport
 /// No peer can hold up another: frames have a largest size, and half a frame a deadline.
 package final class SocketServer: Sendable {
     package struct Configuration: Sendable {
-        package var maximumConnections = 4096
+        package var connections = ConnectionLimits()
         /// Longest wait for the rest of a message whose beginning has come.
         package var partialMessageTimeout: TimeInterval = 10
         /// Longest wait for a peer to take the part of a stream that it was sent.
@@ -35,11 +36,13 @@ package final class SocketServer: Sendable {
         group = connections.group
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1024)
-            .childChannelInitializer { channel in
+            .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    guard connections.count.enter() else { throw TooManyConnections() }
-                    try connections.add(channel, .unknown(identities), connections.leaveOnce())
+                    try channel.pipeline.syncOperations.addHandler(AcceptPause())
                 }
+            }
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try connections.add(channel, .unknown(identities)) }
             }
         do {
             let channel = try bootstrap.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).wait()
@@ -61,18 +64,17 @@ package final class SocketServer: Sendable {
         let connections = Connections(router, configuration)
         group = connections.group
         let acceptor = try ConnectionAcceptor(
-            listener: descriptor, identities: identities, partialMessageTimeout: configuration.partialMessageTimeout,
-            enter: { connections.count.enter() }, leave: { connections.count.leave() },
-            accepted: { socket, peer, beginning in
-                let leave = connections.leaveOnce()
+            listener: descriptor, identities: identities, places: connections.places,
+            partialMessageTimeout: configuration.partialMessageTimeout, silence: configuration.connections.silence,
+            accepted: { socket, place, peer, beginning in
                 ClientBootstrap(group: connections.group)
                     .channelInitializer { channel in
                         channel.eventLoop.makeCompletedFuture {
-                            try connections.add(channel, .known(peer, beginning: beginning), leave)
+                            try connections.add(channel, .known(peer, place, beginning: beginning))
                         }
                     }
                     .withConnectedSocket(socket)
-                    .whenFailure { _ in leave() }
+                    .whenFailure { _ in place.leave() }
             })
         stopListening = { acceptor.stop() }
     }
@@ -83,12 +85,10 @@ package final class SocketServer: Sendable {
         try? group.syncShutdownGracefully()
     }
 
-    private struct TooManyConnections: Error {}
-
     /// What all connections of a server share.
     private struct Connections {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: min(4, max(2, System.coreCount)))
-        let count: ConnectionCount
+        let places: ConnectionPlaces
         private let streams: WaitingStreams
         private let router: VarlinkRouter
         private let configuration: Configuration
@@ -96,42 +96,35 @@ package final class SocketServer: Sendable {
         init(_ router: VarlinkRouter, _ configuration: Configuration) {
             self.router = router
             self.configuration = configuration
-            count = ConnectionCount(maximum: configuration.maximumConnections)
+            places = ConnectionPlaces(configuration.connections)
             streams = WaitingStreams(
                 maximum: configuration.maximumWaitingStreams, perProcess: configuration.maximumWaitingStreamsPerProcess)
         }
 
-        /// Takes back the count of one connection, however often it is called.
-        func leaveOnce() -> @Sendable () -> Void {
-            let hasLeft = Atomic(false)
-            return { [count] in if !hasLeft.exchange(true, ordering: .relaxed) { count.leave() } }
-        }
-
-        /// Serves a connection that was counted.
-        func add(_ channel: any Channel, _ origin: PeerHandler.Origin, _ leave: @escaping @Sendable () -> Void) throws {
-            channel.closeFuture.whenComplete { _ in leave() }
+        func add(_ channel: any Channel, _ origin: PeerHandler.Origin) throws {
             try channel.pipeline.syncOperations.addHandler(
-                PeerHandler(router: router, origin: origin, streams: streams, configuration: configuration))
+                PeerHandler(
+                    router: router, origin: origin, places: places, streams: streams, configuration: configuration))
         }
     }
 }
 
-/// Counts open connections.
-private final class ConnectionCount: Sendable {
-    private let maximum: Int
-    private let count = Mutex(0)
+/// Accepts nothing for a moment where descriptors or memory ran out; it would try again at once, without an end.
+///
+/// Not NIO's `AcceptBackoffHandler`: that holds back the next read, and the one that failed stays pending.
+private final class AcceptPause: ChannelInboundHandler {
+    typealias InboundIn = Never
 
-    init(maximum: Int) { self.maximum = maximum }
-
-    func enter() -> Bool {
-        count.withLock { count in
-            guard count < maximum else { return false }
-            count += 1
-            return true
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard let code = (error as? IOError)?.errnoCode, [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(code) else {
+            return context.fireErrorCaught(error)
+        }
+        let channel = context.channel
+        channel.setOption(.autoRead, value: false).whenFailure { _ in }
+        context.eventLoop.scheduleTask(in: .milliseconds(100)) {
+            channel.setOption(.autoRead, value: true).whenFailure { _ in }
         }
     }
-
-    func leave() { count.withLock { $0 -= 1 } }
 }
 
 /// Counts the streams that wait for their peers.
@@ -171,26 +164,32 @@ private final class PeerHandler: ChannelInboundHandler {
     enum Origin {
         /// To be asked when it begins.
         case unknown(any PeerSource)
-        /// With what was sent on it so far.
-        case known(Peer, beginning: [UInt8])
+        /// With its place, and what was sent on it so far.
+        case known(Peer, ConnectionPlaces.Place, beginning: [UInt8])
     }
 
     private let router: VarlinkRouter
     private let origin: Origin
+    private let places: ConnectionPlaces
     private let streams: WaitingStreams
     private let configuration: SocketServer.Configuration
+    private var place: ConnectionPlaces.Place?
     private var connection: VarlinkConnection?
     private var partial = ByteBuffer()
     /// So many bytes of `partial` hold no end of a message.
     private var searched = 0
     private var deadline: Scheduled<Void>?
+    /// Ends a connection that asks nothing.
+    private var silence: Scheduled<Void>?
     private var isTakingFrames = false
 
     init(
-        router: VarlinkRouter, origin: Origin, streams: WaitingStreams, configuration: SocketServer.Configuration
+        router: VarlinkRouter, origin: Origin, places: ConnectionPlaces, streams: WaitingStreams,
+        configuration: SocketServer.Configuration
     ) {
         self.router = router
         self.origin = origin
+        self.places = places
         self.streams = streams
         self.configuration = configuration
     }
@@ -198,10 +197,19 @@ private final class PeerHandler: ChannelInboundHandler {
     func channelActive(context: ChannelHandlerContext) {
         let channel = context.channel
         let disconnect: @Sendable () -> Void = { channel.close(promise: nil) }
-        guard let peer = peer(context) else { return disconnect() }
+        // Never at once: whoever has the place of this one taken away holds the lock of all places.
+        let disconnectLater: @Sendable () -> Void = { channel.eventLoop.execute(disconnect) }
+        guard let peer = peer(context), let place = place(of: peer, disconnectLater) else { return disconnect() }
+        self.place = place
+        silence = context.eventLoop.scheduleTask(
+            in: .nanoseconds(Int64(configuration.connections.silence * 1e9)), disconnect)
         let outbox = Outbox(channel: channel)
         connection = VarlinkConnection(
-            peer: peer, router: router,
+            peer: peer.identifying { app in
+                if place.belongs(to: app) { return true }
+                disconnectLater()
+                return false
+            }, router: router,
             write: { outbox.write($0, promise: nil) },
             writeThrough: { [streams, timeout = configuration.unreadPartTimeout] frame in
                 guard streams.enter(peer.processID) else {
@@ -215,15 +223,23 @@ private final class PeerHandler: ChannelInboundHandler {
                 outbox.write(frame, promise: promise)
                 return (try? promise.futureResult.wait()) != nil
             }, reads: { channel.isWritable }, disconnect: disconnect)
-        if case .known(_, let beginning) = origin {
+        if case .known(_, _, let beginning) = origin {
             partial.writeBytes(beginning)
             takeFrames(context)
         }
     }
 
+    private func place(of peer: Peer, _ disconnect: @escaping @Sendable () -> Void) -> ConnectionPlaces.Place? {
+        guard case .known(_, let place, _) = origin else {
+            return places.enter(peer.processID, disconnect: disconnect)
+        }
+        place.onEviction(disconnect)
+        return place
+    }
+
     private func peer(_ context: ChannelHandlerContext) -> Peer? {
         switch origin {
-        case .known(let peer, _): return peer
+        case .known(let peer, _, _): return peer
         case .unknown(let identities):
             // Asked before the first byte is read: the answer is of whoever connected.
             let peer = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(
@@ -262,6 +278,7 @@ private final class PeerHandler: ChannelInboundHandler {
             partial.moveReaderIndex(forwardBy: 1)
             // What is left is the beginning of another message.
             cancelDeadline()
+            silence?.cancel()
             connection?.receive(Data(bytes))
         }
         partial.discardReadBytes()
@@ -283,6 +300,8 @@ private final class PeerHandler: ChannelInboundHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         cancelDeadline()
+        silence?.cancel()
+        place?.leave()
         connection?.closed()
         connection = nil
     }

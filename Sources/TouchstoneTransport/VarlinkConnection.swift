@@ -27,6 +27,13 @@ package struct Peer: Sendable {
         self.identify = identify
         self.origin = origin
     }
+
+    /// The same peer, which is nobody whom we know where `isWelcome` says no to its app.
+    package func identifying(_ isWelcome: @escaping @Sendable (AppIdentity) -> Bool) -> Peer {
+        Peer(
+            processID: processID, userID: userID, isAskedElsewhere: isAskedElsewhere, isUnchanged: isUnchanged,
+            identify: { [identify] in identify().flatMap { isWelcome($0) ? $0 : nil } }, origin: origin)
+    }
 }
 
 /// One connection as a service has it: answers requests in the order they came, one at a time.

@@ -128,7 +128,7 @@ import TouchstoneCore
 
     @Test("Who waits to be looked at counts, and is counted no longer when it leaves")
     func connectionsAreCounted() throws {
-        let (server, first) = try Self.early("") { $0.maximumConnections = 2 }
+        let (server, first) = try Self.early("") { $0.connections.perProcess = 2 }
         let second = try server.connect()
         #expect(try server.connect().isClosedByServer())
         first.close()

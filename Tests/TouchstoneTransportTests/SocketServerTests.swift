@@ -91,23 +91,10 @@ import TouchstoneCore
         #expect(try idle.echo("second") == "second")
     }
 
-    @Test func oneThousandIdleConnectionsLeaveRoomForAnother() throws {
-        var limit = rlimit()
-        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        limit.rlim_cur = limit.rlim_max
-        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        try #require(limit.rlim_max >= 4096)
-        let server = try ProbeServer()
-        try server.besideAnotherClient { _ in
-            let idle = try (0..<1000).map { _ in try server.connect() }
-            #expect(try server.connect().echo("one more") == "one more")
-            #expect(try idle.first?.echo("first") == "first")
-            #expect(try idle.last?.echo("last") == "last")
-        }
-    }
+    // MARK: places
 
-    @Test func moreConnectionsThanTheLimitAreClosedAndTheOthersGoOn() throws {
-        let server = try ProbeServer { $0.maximumConnections = 3 }
+    @Test func aProcessHasSoManyConnectionsAndNoMore() throws {
+        let server = try ProbeServer { $0.connections.perProcess = 3 }
         let neighbour = try Neighbour(server)
         defer { neighbour.stop() }
         let (second, third) = (try server.connect(), try server.connect())
@@ -116,7 +103,65 @@ import TouchstoneCore
         #expect(try server.connect().isClosedByServer())
         try neighbour.waitForAnotherAnswer()
         #expect(neighbour.failure == nil)
+        second.close()
+        let limit = Date(timeIntervalSinceNow: longestWaitSeconds)
+        var isServed = false
+        while !isServed, Date() < limit { isServed = (try? server.connect().echo("next")) == "next" }
+        #expect(isServed)
         #expect(try third.echo("still") == "still")
+    }
+
+    @Test func whoAsksNothingKeepsNobodyOut() throws {
+        let server = try ProbeServer { $0.connections.unknown = 48 }
+        let idle = try (0..<100).map { _ in try server.connect() }
+        #expect(try server.connect().echo("newcomer") == "newcomer")
+        #expect(idle[0].isClosedByServer(), "the oldest gives way")
+        #expect(try idle[99].echo("the newest") == "the newest")
+    }
+
+    @Test func whoseAppIsKnownKeepsItsPlace() throws {
+        let server = try ProbeServer { $0.connections.unknown = 48 }
+        let known = try server.connect()
+        #expect(try known.echo("who") == "who")
+        let idle = try (0..<100).map { _ in try server.connect() }
+        #expect(try idle[99].echo("the newest") == "the newest")
+        #expect(try known.echo("still") == "still")
+    }
+
+    @Test func anAppHasSoManyConnectionsAndNoMore() throws {
+        let server = try ProbeServer { $0.connections.perApp = 2 }
+        let clients = try (0..<3).map { _ in try server.connect() }
+        #expect(try clients[0].echo("who") == "who")
+        #expect(try clients[1].echo("who") == "who")
+        clients[2].send(frame: #"{"method":"test.Probe.Echo","parameters":{"text":"who"}}"#)
+        // The probe answers whoever asks; what counts is that nobody is named, and that it ends.
+        _ = try? clients[2].receive()
+        #expect(clients[2].isClosedByServer())
+        #expect(server.peers.all.last.flatMap { $0 } == nil, "it is nobody whom we know")
+        #expect(try clients[0].echo("still") == "still")
+    }
+
+    @Test(arguments: [true, false])
+    func someOfThePlacesAreTheOwnersProgramsAlone(isOwners: Bool) throws {
+        let server = try ProbeServer {
+            // Four for those that are known, of which two are kept back.
+            $0.connections.total = 8
+            $0.connections.unknown = 4
+            $0.connections.reserved = 2
+            $0.connections.isOwners = { _ in isOwners }
+        }
+        let clients = try (0..<3).map { _ in try server.connect() }
+        for client in clients { client.send(frame: #"{"method":"test.Probe.Echo","parameters":{"text":"who"}}"#) }
+        _ = try server.peers.wait(for: 3)
+        #expect(server.peers.all.count { $0 != nil } == (isOwners ? 3 : 2))
+    }
+
+    @Test func aConnectionThatAsksNothingEnds() throws {
+        let server = try ProbeServer { $0.connections.silence = 0.2 }
+        let (silent, asking) = (try server.connect(), try server.connect())
+        #expect(try asking.echo("first") == "first")
+        #expect(silent.isClosedByServer())
+        #expect(try asking.echo("second") == "second")
     }
 
     // MARK: order and number
@@ -214,7 +259,7 @@ import TouchstoneCore
     }
 
     @Test func aClientThatVanishesAmidItsMessageIsForgotten() throws {
-        let server = try ProbeServer { $0.maximumConnections = 8 }
+        let server = try ProbeServer { $0.connections.perProcess = 8 }
         try server.besideAnotherClient { _ in
             for _ in 0..<100 {
                 let client = try server.connect()
