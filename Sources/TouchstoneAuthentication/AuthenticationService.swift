@@ -13,7 +13,7 @@ package final class AuthenticationService: Sendable {
     let ownerID: UInt32
     let contexts: ContextOwners
     private let report: @Sendable (String) -> Void
-    private let now: @Sendable () -> Double
+    let now: @Sendable () -> Double
     let schedule: @Sendable (Double, @escaping @Sendable () -> Void) -> Void
     let state = Mutex(State())
     /// Held over each call to the enclave whose answer names what its events will be of, and passed by each event: so that none of them
@@ -26,6 +26,8 @@ package final class AuthenticationService: Sendable {
         /// The contexts of each connection that made some: they end with it.
         var contextsByConnection: [ObjectIdentifier: Set<String>] = [:]
         var evaluation: RunningEvaluation?
+        /// Those of other apps, in the order in which they asked; one of each app.
+        var waiting: [Asking] = []
         /// The first shows the prompts; the next takes its place, and what it shows, when it goes.
         ///
         /// A program that comes later cannot take the screen.
@@ -62,10 +64,15 @@ package final class AuthenticationService: Sendable {
         static let agents = 64
         /// Longest wait for an agent to show a prompt, in seconds.
         static let showing = 10.0
+        /// Longest wait for other apps' prompts, in seconds.
+        static let waiting = 120.0
+        static let waitingEvaluations = 32
     }
 
     /// Carries what agents are shown, in the order in which it happened.
     let screen = DispatchQueue(label: "io.touchstone.prompts")
+    /// Begins evaluations whose turn has come.
+    let turns = DispatchQueue(label: "io.touchstone.turns")
     /// Carries what watchers of the environment are told, in the order in which it happened.
     let environments = DispatchQueue(label: "io.touchstone.environments")
 
@@ -82,7 +89,7 @@ package final class AuthenticationService: Sendable {
         var options: AuthenticationInterface.Options
         var biometryType: BiometryType
         var agent: ConnectedAgent
-        var reply: @Sendable (Result<Void, AuthenticationInterface.Failed>) -> Void
+        var asking: Asking
         var prompt: AgentInterface.Prompt
         /// When the prompt's seconds began to run.
         var since: Double
@@ -136,6 +143,8 @@ package final class AuthenticationService: Sendable {
         ]
     }
 
+    /// Evaluations that wait for another app's prompt to go.
+    package var waitingEvaluations: Int { state.withLock { $0.waiting.count } }
     package var hasAgent: Bool { state.withLock { !$0.agents.isEmpty } }
     /// The prompt that is up.
     package var prompt: AgentInterface.Prompt? { state.withLock { $0.evaluation?.prompt } }
@@ -232,6 +241,7 @@ package final class AuthenticationService: Sendable {
             return state.evaluation?.context == context ? state.evaluation : nil
         }
         _ = try enclave.call(EnclaveInterface.InvalidateContext.self, .init(context: context))
+        endWaiting(.appCancel) { $0.context == context }
         if let running { finish(running.identifier, .failure(Self.failed(.appCancel))) }
     }
 
@@ -262,8 +272,6 @@ package final class AuthenticationService: Sendable {
 
     // MARK: evaluatePolicy
 
-    /// The order of section 2.1.
-    ///
     /// `answer` is called exactly once, with the domain state where the policy tells it.
     private func evaluate(
         _ requirement: Requirement, _ subject: Subject, context: String, options: AuthenticationInterface.Options,
@@ -285,35 +293,13 @@ package final class AuthenticationService: Sendable {
         do {
             let app = try connection.identity()
             guard try isOwner(connection, of: context) else { throw Self.failed(.invalidContext) }
-            let asksPassword = try subject.passwordControl != nil && !credential(of: context, app).isSet
-            if asksPassword, !options.interactionNotAllowed {
-                try checkPasswordCanBeAsked(context, app, for: subject.passwordControl)
-            }
             let succeed = { @Sendable [self] in
                 answer(Result { tellsDomainState ? try facts(app).domainState : nil })
             }
-            let preflight = try enclave.call(
-                EnclaveInterface.Preflight.self,
-                .init(
-                    context: context, app: app.identifier, requirement: requirement,
-                    reuseDuration: options.reuseDuration, isFaceIDDescribed: app.faceIDUsageDescription != nil))
-            if preflight.verdict != .satisfied { try checkUsageDescription(app, requirement, options) }
-            switch preflight.verdict {
-            case .satisfied where !asksPassword: return succeed()
-            case .refused: throw Self.failed(preflight.code ?? .authenticationFailed)
-            case .satisfied, .interactive: break
-            }
-            // EV-54
-            guard !options.interactionNotAllowed else {
-                throw AuthenticationInterface.Failed(.notInteractive, "User interaction required.")
-            }
             let closing = Mutex<UInt64?>(nil)
-            // Nothing is left to prove, or all of that comes first (AC-04).
-            let password: PasswordEntry =
-                !asksPassword ? .none : preflight.verdict == .satisfied ? .waiting : .afterProofs
-            let identifier = try begin(
+            let asking = Asking(
                 requirement, subject, context: context, app: app, origin: connection.peer.origin()?.shownToThePerson,
-                options: options, password: password
+                options: options
             ) { result in
                 if let number = closing.withLock({ $0 }) { connection.removeCloseHandler(number) }
                 switch result {
@@ -322,15 +308,16 @@ package final class AuthenticationService: Sendable {
                 }
             }
             // A client that vanishes takes its prompt with it.
-            let number = connection.onClose { [weak self] in self?.cancel(identifier, .appCancel) }
+            let number = connection.onClose { [weak self] in self?.abandon(asking) }
             closing.withLock { $0 = number }
+            ask(asking)
         } catch {
             answer(.failure(error))
         }
     }
 
     /// CE-11: without a usage description there is no Face ID, and the log says why; a client that asked for it traps.
-    private func checkUsageDescription(
+    func checkUsageDescription(
         _ app: AppIdentity, _ requirement: Requirement, _ options: AuthenticationInterface.Options
     ) throws {
         guard app.faceIDUsageDescription == nil, requirement.proofs.contains(where: \.isMetByBiometry),
@@ -350,79 +337,6 @@ package final class AuthenticationService: Sendable {
 
     func facts(_ app: AppIdentity) throws -> EnclaveInterface.Facts {
         try enclave.call(EnclaveInterface.GetFacts.self, .init(app: app.identifier)).facts
-    }
-
-    /// Takes the one place for prompts; whoever had it ends with -4 (EV-53).
-    private func begin(
-        _ requirement: Requirement, _ subject: Subject, context: String, app: AppIdentity, origin: ProcessOrigin?,
-        options: AuthenticationInterface.Options, password: PasswordEntry,
-        reply: @escaping @Sendable (Result<Void, AuthenticationInterface.Failed>) -> Void
-    ) throws -> String {
-        let biometryType = try facts(app).biometryType
-        var abandoned: String?
-        let (new, old): (RunningEvaluation, RunningEvaluation?)
-        do {
-            (new, old) = try turn.withLock { _ in
-                let replaced = try state.withLock { state in
-                    _ = try state.agent(for: app)
-                    return state.evaluation?.identifier
-                }
-                let begun =
-                    password == .waiting
-                    ? try beginWithoutProof(endingOf: replaced)
-                    : try beginWithProofs(requirement, context: context, app: app, options: options)
-                do {
-                    return try state.withLock { state in
-                        // The app or the agent may have gone since.
-                        var new = RunningEvaluation(
-                            identifier: begun.evaluation, context: context, app: app, subject: subject, origin: origin,
-                            password: password, options: options, biometryType: biometryType,
-                            agent: try state.agent(for: app), reply: reply,
-                            prompt: AgentInterface.Prompt(
-                                begun.evaluation, app: app, subject: subject, options: options,
-                                biometryType: biometryType, progress: begun.progress),
-                            since: now())
-                        new.prompt.origin = origin
-                        if password == .waiting {
-                            new.prompt.context = context
-                            new.prompt.wrongPasscode = state.isPasswordWrong(context, for: subject.passwordControl)
-                        }
-                        let old = state.evaluation
-                        state.evaluation = new
-                        if let old { show(.dismissed, old) }
-                        show(.show, new)
-                        expectConfirmation(of: new)
-                        return (new, old)
-                    }
-                } catch {
-                    abandoned = replaced
-                    _ = try? enclave.call(EnclaveInterface.EndEvaluation.self, .init(evaluation: begun.evaluation))
-                    throw error
-                }
-            }
-        } catch {
-            // The enclave has ended it for the one that came to nothing.
-            if let abandoned { cancel(abandoned, .systemCancel, "Canceled by another authentication.") }
-            throw error
-        }
-        old?.reply(.failure(.init(.systemCancel, "Canceled by another authentication.")))
-        return new.identifier
-    }
-
-    private func beginWithProofs(
-        _ requirement: Requirement, context: String, app: AppIdentity, options: AuthenticationInterface.Options
-    ) throws -> EnclaveInterface.BeginEvaluation.Reply {
-        do {
-            return try enclave.call(
-                EnclaveInterface.BeginEvaluation.self,
-                .init(
-                    context: context, app: app.identifier, requirement: requirement,
-                    isFallbackHidden: options.fallbackTitle == "",
-                    isFaceIDDescribed: app.faceIDUsageDescription != nil))
-        } catch let error as RemoteError where error.as(EnclaveInterface.InvalidContext.self) != nil {
-            // The preflight knew the context: the device has locked since (EV-05).
-            throw Self.failed(.notInteractive)
-        }
     }
 
     /// To be called while the state is locked, so that what an agent sees comes in the order in which it happened.
@@ -455,7 +369,7 @@ package final class AuthenticationService: Sendable {
             show(isSuccess ? .succeeded : .dismissed, ended)
             return ended
         }
-        ended?.reply(result)
+        if let ended { self.ended(ended, result) }
     }
 
     // MARK: what happens meanwhile
@@ -499,6 +413,7 @@ package final class AuthenticationService: Sendable {
             return (state.evaluation?.identifier, state.credentials)
         }
         for reply in credentials.values { reply(.failure(Self.failed(.systemCancel))) }
+        endWaiting(.systemCancel) { _ in true }
         guard let identifier = running else { return }
         finish(identifier, .failure(.init(.systemCancel, "UI canceled by system.")))
     }
@@ -515,8 +430,13 @@ package final class AuthenticationService: Sendable {
             }
             return state.evaluation?.identifier
         }
-        if let running { cancel(running, .systemCancel, "Caller moved to background.") }
+        if newState == .background {
+            endWaiting(.systemCancel, Self.toBackground) { $0.app.identifier.isSpelled(like: app) }
+        }
+        if let running { cancel(running, .systemCancel, Self.toBackground) }
     }
+
+    private static let toBackground = "Caller moved to background."
 
     /// What is left of a delay that a prompt shows is less now, or nothing.
     func clockAdvanced() {

@@ -17,8 +17,8 @@ package final class BootedDevice: Sendable {
     private let host: EnclaveHost
     private let log: DeviceLog
     let passcodeKey: Data
-    /// The time in which an agent has to show the prompt: over when a test says so.
-    let deadline = Deadline()
+    /// How long an agent may take to show the prompt, and an app may wait for its turn: over when a test says so.
+    let deadlines = Deadlines()
 
     init(
         storage: any EnclaveStorage, root: any RootOfTrust, clock: ManualClock, store: KeychainStore,
@@ -44,7 +44,7 @@ package final class BootedDevice: Sendable {
             store: store, keychain: keychain, enclave: enclave, trace: trace, ownerID: getuid())
         let authentication = AuthenticationService(
             enclave: enclave, ownerID: getuid(), contexts: contexts, report: report,
-            now: { clock.now }, schedule: { [deadline] _, body in deadline.set(body) })
+            now: { clock.now }, schedule: { [deadlines] seconds, body in deadlines.add(seconds, body) })
         let log = DeviceLog(storage: logStorage, enclave: enclave, journal: nil, report: { _ in })
         self.log = log
         let device = DeviceService(
@@ -84,6 +84,8 @@ package final class BootedDevice: Sendable {
     private static let program = AppIdentity(
         identifier: "process:owner", evidence: .process, name: "owner", processID: getpid(), userID: getuid())
 
+    /// Evaluations that wait for another app's prompt to go.
+    var waitingEvaluations: Int { authentication.waitingEvaluations }
     /// The identifier of the prompt that is up.
     var prompt: String? { authentication.prompt?.identifier }
 

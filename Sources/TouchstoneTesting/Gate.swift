@@ -21,17 +21,31 @@ final class Gate: @unchecked Sendable {
     }
 }
 
-/// What is to happen when a time is up: of several the last one set.
-final class Deadline: Sendable {
-    private let body = Mutex<(@Sendable () -> Void)?>(nil)
-
-    func set(_ body: @escaping @Sendable () -> Void) { self.body.withLock { $0 = body } }
-
-    func pass() {
-        let body = body.withLock { body in
-            defer { body = nil }
-            return body
-        }
-        body?()
+/// What is to happen when times are up.
+final class Deadlines: Sendable {
+    private struct Deadline {
+        var seconds: Double
+        var body: @Sendable () -> Void
     }
+
+    private let waiting = Mutex<[Deadline]>([])
+
+    func add(_ seconds: Double, _ body: @escaping @Sendable () -> Void) {
+        waiting.withLock { waiting in
+            waiting.append(Deadline(seconds: seconds, body: body))
+            // What is so old is over: nobody takes back a deadline that was met.
+            if waiting.count > Self.maximum { waiting.removeFirst() }
+        }
+    }
+
+    /// Has all of them pass that are at most so many seconds long.
+    func pass(_ seconds: Double) {
+        let passed = waiting.withLock { waiting in
+            defer { waiting.removeAll { $0.seconds <= seconds } }
+            return waiting.filter { $0.seconds <= seconds }
+        }
+        for deadline in passed { deadline.body() }
+    }
+
+    private static let maximum = 256
 }

@@ -91,8 +91,16 @@ extension SimulatedDevice {
 
     /// Lets the time be up in which an agent has to show the prompt.
     package func passShowingDeadline() {
-        booted.withLock { $0 }.deadline.pass()
+        booted.withLock { $0 }.deadlines.pass(10)
     }
+
+    /// Lets the time be up for which an app's evaluation may wait for the prompts of others.
+    package func passWaitingDeadline() {
+        booted.withLock { $0 }.deadlines.pass(120)
+    }
+
+    /// Evaluations that wait for another app's prompt to go.
+    package var waitingEvaluations: Int { booted.withLock { $0 }.waitingEvaluations }
 
     // MARK: lock screen
 

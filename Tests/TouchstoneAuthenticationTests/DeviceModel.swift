@@ -65,6 +65,8 @@ struct DeviceModel {
         var slot: Int
         var isOwner: Bool
         var isHidden: Bool
+        var reuses: Bool
+        var isSilent: Bool
         var phase: Phase
         var misses = 0
     }
@@ -95,6 +97,8 @@ struct DeviceModel {
     private var contexts = [[Context]](
         repeating: [Context](repeating: Context(), count: slots), count: apps)
     private(set) var running: Evaluation?
+    /// Those of other apps than the one whose prompt is up, in their order; one of each app.
+    private var waiting: [Evaluation] = []
     /// Prompts so far.
     private(set) var prompts = 0
     /// Evaluations so far.
@@ -192,7 +196,7 @@ struct DeviceModel {
             isLocked = true
             isHeld = sensorObstacle == nil
             forgetProofs()
-            endIf({ _ in true }, .systemCancel)
+            endIf({ _ in true }, .systemCancel, waitingToo: false)
         case .lockFinger(let isEnrolled): lockFinger(isEnrolled && !fingers.isEmpty)
         case .lockPasscode(let isRight):
             guard isRight else { return wrongPasscode() }
@@ -215,15 +219,23 @@ struct DeviceModel {
         case .pass(let hours): now += hours
         case .attend(let isAttended):
             self.isAttended = isAttended
-            if !isAttended { endIf({ _ in true }, .systemCancel) }
+            if !isAttended { endIf({ _ in true }, .systemCancel, waitingToo: false) }
         }
     }
 
     private mutating func evaluate(
         _ app: Int, _ slot: Int, _ isOwner: Bool, _ isHidden: Bool, _ isSilent: Bool, _ reuses: Bool
     ) {
-        let number = evaluations
         evaluations += 1
+        ask(
+            Evaluation(
+                number: evaluations - 1, app: app, slot: slot, isOwner: isOwner, isHidden: isHidden, reuses: reuses,
+                isSilent: isSilent, phase: .biometry), isCalled: false)
+    }
+
+    private mutating func ask(_ new: Evaluation, isCalled: Bool) {
+        let (number, app, slot, isOwner) = (new.number, new.app, new.slot, new.isOwner)
+        let (isSilent, reuses) = (new.isSilent, new.reuses)
         let context = contexts[app][slot]
         if context.isInvalid { return replies[number] = .some(.invalidContext) }
         if context.hasFinger || (isOwner && context.hasPasscode) { return replies[number] = .some(nil) }
@@ -235,12 +247,28 @@ struct DeviceModel {
         if isLocked || isSilent || background.contains(app) || !isAttended {
             return replies[number] = .some(.notInteractive)
         }
-        end(.systemCancel)
+        let isOwn = running.map { $0.app == app } ?? true
+        if !isOwn || !(isCalled || waiting.isEmpty) {
+            if let place = waiting.firstIndex(where: { $0.app == app }) {
+                replies[waiting[place].number] = .some(.systemCancel)
+                waiting[place] = new
+            } else {
+                waiting.append(new)
+                if isOwn { end(.systemCancel) }
+            }
+            return
+        }
+        if let running { replies[running.number] = .some(.systemCancel) }
         prompts += 1
         let isAsked = !isTouch && permissions[app] == nil
-        running = Evaluation(
-            number: number, app: app, slot: slot, isOwner: isOwner, isHidden: isHidden,
-            phase: obstacle(app) != nil ? .passcode : isAsked ? .permission : .biometry)
+        var begun = new
+        begun.phase = obstacle(app) != nil ? .passcode : isAsked ? .permission : .biometry
+        running = begun
+    }
+
+    /// The turn of the first of those that wait has come, where no prompt is up.
+    private mutating func callNext() {
+        while running == nil, !waiting.isEmpty { ask(waiting.removeFirst(), isCalled: true) }
     }
 
     private mutating func touch(isMatch: Bool) {
@@ -319,12 +347,17 @@ struct DeviceModel {
         }
     }
 
-    private mutating func endIf(_ isIt: (Evaluation) -> Bool, _ code: LAError.Code) {
+    private mutating func endIf(_ isIt: (Evaluation) -> Bool, _ code: LAError.Code, waitingToo: Bool = true) {
+        if waitingToo {
+            for one in waiting where isIt(one) { replies[one.number] = .some(code) }
+            waiting.removeAll(where: isIt)
+        }
         if let running, isIt(running) { end(code) }
     }
 
     private mutating func end(_ code: LAError.Code?) {
         if let running { replies[running.number] = .some(code) }
         running = nil
+        callNext()
     }
 }

@@ -58,7 +58,7 @@ import TouchstoneTesting
     }
 
     enum Ending: CaseIterable, Sendable {
-        case cancel, invalidate, letGo, background, lock, newer, newerOfAnotherApp, agentGone, reboot, passcodeChange
+        case cancel, invalidate, letGo, background, lock, newer, agentGone, reboot, passcodeChange
 
         var code: LAError.Code {
             switch self {
@@ -82,7 +82,7 @@ import TouchstoneTesting
         try await device.run {
             let (replies, newer) = (Replies(), Replies())
             var context: LAContext? = LAContext()
-            let other = ending == .newerOfAnotherApp ? device.run(as: "org.example.other") { LAContext() } : LAContext()
+            let other = LAContext()
             phase.bringAbout(device)
             if isPolicy {
                 replies.collect(phase.policy, on: try #require(context))
@@ -99,7 +99,7 @@ import TouchstoneTesting
             case .letGo: context = nil
             case .background: try device.setForeground(false)
             case .lock: try device.lock()
-            case .newer, .newerOfAnotherApp: newer.collect(deviceOwner, on: other)
+            case .newer: newer.collect(deviceOwner, on: other)
             case .agentGone: device.setAttended(false)
             case .reboot: device.reboot()
             case .passcodeChange: try device.changePasscode(from: "1234", to: "5678")
@@ -116,7 +116,7 @@ import TouchstoneTesting
                 #expect(await evaluate(phase.policy, on: try #require(context)) == .invalidContext)
             }
             if phase == .permission { try device.setFaceIDPermission(true) }
-            if [.newer, .newerOfAnotherApp].contains(ending) {
+            if ending == .newer {
                 await eventually { device.prompts.count == 2 && newer.codes.isEmpty }
                 other.invalidate()
                 #expect(await newer.only() == .appCancel)

@@ -139,7 +139,9 @@ private final class DeviceRun {
             if let wrong = try await difference() { return "\(wrong), at \u{201C}\(event)\u{201D}" }
         }
         for app in contexts.indices { contexts[app] = [:] }
-        if model.running != nil { model.happens(.letGo(app: model.running?.app ?? 0, slot: model.running?.slot ?? 0)) }
+        for app in 0..<DeviceModel.apps {
+            for slot in 0..<DeviceModel.slots { model.happens(.letGo(app: app, slot: slot)) }
+        }
         if let wrong = try await difference() { return "\(wrong), at the end" }
         return unlikeTheRules()
     }

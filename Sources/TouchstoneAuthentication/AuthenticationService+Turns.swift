@@ -1,0 +1,271 @@
+import Dispatch
+import Synchronization
+import TouchstoneCore
+import TouchstoneTransport
+
+/// Whose prompt is up: one app's at a time, in the order in which they asked (DEC-073).
+///
+/// Within one app the newer evaluation ends the older one (EV-53). Another app's waits: otherwise a program in the background
+/// could take the touch that is meant for the app in front.
+extension AuthenticationService {
+    /// An evaluation that has the owner asked, from its request to its answer.
+    final class Asking: Sendable {
+        let requirement: Requirement
+        let subject: Subject
+        let context: String
+        let app: AppIdentity
+        let origin: ProcessOrigin?
+        let options: AuthenticationInterface.Options
+        private let answer: @Sendable (Result<Void, any Error>) -> Void
+        private let state = Mutex(State())
+
+        private struct State {
+            var identifier: String?
+            var isAbandoned = false
+            var isAnswered = false
+        }
+
+        init(
+            _ requirement: Requirement, _ subject: Subject, context: String, app: AppIdentity, origin: ProcessOrigin?,
+            options: AuthenticationInterface.Options,
+            answer: @escaping @Sendable (Result<Void, any Error>) -> Void
+        ) {
+            self.requirement = requirement
+            self.subject = subject
+            self.context = context
+            self.app = app
+            self.origin = origin
+            self.options = options
+            self.answer = answer
+        }
+
+        /// Gives the answer, once: what comes later is nobody's.
+        func end(_ result: Result<Void, any Error>) {
+            let isFirst = state.withLock { state in
+                defer { state.isAnswered = true }
+                return !state.isAnswered
+            }
+            if isFirst { answer(result) }
+        }
+
+        /// Tells what the enclave calls it.
+        ///
+        /// - Returns: Whether somebody still waits for it.
+        func begun(_ identifier: String) -> Bool {
+            state.withLock { state in
+                state.identifier = identifier
+                return !state.isAbandoned
+            }
+        }
+
+        /// Tells that nobody waits for it any more.
+        ///
+        /// - Returns: What the enclave calls it, where it has begun.
+        func abandon() -> String? {
+            state.withLock { state in
+                state.isAbandoned = true
+                return state.identifier
+            }
+        }
+    }
+
+    /// What becomes of an evaluation that wants the place for prompts.
+    fileprivate enum Turn {
+        /// It has the place; the one of the same app that had it ends.
+        case now(replaced: String?)
+        /// It waits. This evaluation of the same app gives way to those that waited before it.
+        case later(yielding: String?, replaced: Asking?)
+    }
+
+    /// Has the owner asked, at once or when it is its turn; the order is that of section 2.1.
+    ///
+    /// - Parameter isCalled: Whether its turn has come. Much may have happened while it waited, so that all is looked at again.
+    func ask(_ asking: Asking, isCalled: Bool = false) {
+        do {
+            guard let password = try passwordToAsk(asking) else {
+                asking.end(.success(()))
+                return callNext()
+            }
+            guard case .later(let yielding, let replaced) = try begin(asking, password, isCalled: isCalled) else {
+                return
+            }
+            replaced?.end(.failure(Self.replaced))
+            schedule(Limits.waiting) { [weak self] in
+                guard let self, stopWaiting(where: { $0 === asking }) != nil else { return }
+                asking.end(.failure(Failed(.notInteractive, "Another app's prompt was up for too long.")))
+            }
+            if let yielding { cancel(yielding, .systemCancel, Self.replaced.message) }
+        } catch {
+            asking.end(.failure(error))
+            callNext()
+        }
+    }
+
+    /// Begins the first of those that wait, where no prompt is up.
+    private func callNext() {
+        let next = state.withLock { state -> Asking? in
+            guard state.evaluation == nil, !state.waiting.isEmpty else { return nil }
+            return state.waiting.removeFirst()
+        }
+        // Whoever ended the one before may be the thread that brings the enclave's events.
+        if let next { turns.async { [self] in ask(next, isCalled: true) } }
+    }
+
+    /// An evaluation is over: the next one's turn has come.
+    func ended(_ evaluation: RunningEvaluation, _ result: Result<Void, Failed>) {
+        evaluation.asking.end(result.mapError { $0 })
+        callNext()
+    }
+
+    /// Looks at whether anybody has to be asked, and may be.
+    ///
+    /// - Returns: What to ask of an application password; nil where everything is proven.
+    private func passwordToAsk(_ asking: Asking) throws -> PasswordEntry? {
+        let (context, app, options, requirement) = (
+            asking.context, asking.app, asking.options, asking.requirement
+        )
+        let control = asking.subject.passwordControl
+        let asksPassword = try control != nil && !credential(of: context, app).isSet
+        if asksPassword, !options.interactionNotAllowed {
+            try checkPasswordCanBeAsked(context, app, for: control)
+        }
+        let preflight = try enclave.call(
+            EnclaveInterface.Preflight.self,
+            .init(
+                context: context, app: app.identifier, requirement: requirement,
+                reuseDuration: options.reuseDuration, isFaceIDDescribed: app.faceIDUsageDescription != nil))
+        if preflight.verdict != .satisfied { try checkUsageDescription(app, requirement, options) }
+        switch preflight.verdict {
+        case .satisfied where !asksPassword: return nil
+        case .refused: throw Self.failed(preflight.code ?? .authenticationFailed)
+        case .satisfied, .interactive: break
+        }
+        // EV-54
+        guard !options.interactionNotAllowed else {
+            throw AuthenticationInterface.Failed(.notInteractive, "User interaction required.")
+        }
+        // Nothing is left to prove, or all of that comes first (AC-04).
+        return !asksPassword ? PasswordEntry.none : preflight.verdict == .satisfied ? .waiting : .afterProofs
+    }
+
+    /// The client is gone, and takes its evaluation with it.
+    func abandon(_ asking: Asking) {
+        if let running = asking.abandon() { cancel(running, .appCancel) }
+        _ = stopWaiting { $0 === asking }
+    }
+
+    /// Ends those that wait and that `isMeant`, with a code.
+    func endWaiting(
+        _ code: AuthenticationFailure, _ message: String? = nil, where isMeant: (Asking) -> Bool
+    ) {
+        while let one = stopWaiting(where: isMeant) {
+            one.end(.failure(message.map { Failed(code, $0) } ?? Self.failed(code)))
+        }
+    }
+
+    private func stopWaiting(where isMeant: (Asking) -> Bool) -> Asking? {
+        state.withLock { state in
+            state.waiting.firstIndex(where: isMeant).map { state.waiting.remove(at: $0) }
+        }
+    }
+
+    private static let replaced = Failed(.systemCancel, "Canceled by another authentication.")
+
+    /// Takes the one place for prompts, or a place among those that wait.
+    private func begin(_ asking: Asking, _ password: PasswordEntry, isCalled: Bool) throws -> Turn {
+        let app = asking.app
+        let biometryType = try facts(app).biometryType
+        var abandoned: String?
+        let (taken, new, old): (Turn, RunningEvaluation?, RunningEvaluation?)
+        do {
+            (taken, new, old) = try turn.withLock { _ in
+                let taken = try state.withLock { state in
+                    _ = try state.agent(for: app)
+                    return try state.turn(of: asking, isCalled: isCalled)
+                }
+                guard case .now(let replaced) = taken else { return (taken, nil, nil) }
+                let begun =
+                    password == .waiting
+                    ? try beginWithoutProof(endingOf: replaced)
+                    : try beginWithProofs(asking)
+                do {
+                    return try state.withLock { state in
+                        // The app or the agent may have gone since.
+                        var new = RunningEvaluation(
+                            identifier: begun.evaluation, context: asking.context, app: app, subject: asking.subject,
+                            origin: asking.origin, password: password, options: asking.options,
+                            biometryType: biometryType, agent: try state.agent(for: app), asking: asking,
+                            prompt: AgentInterface.Prompt(
+                                begun.evaluation, app: app, subject: asking.subject, options: asking.options,
+                                biometryType: biometryType, progress: begun.progress),
+                            since: now())
+                        new.prompt.origin = asking.origin
+                        if password == .waiting {
+                            new.prompt.context = asking.context
+                            new.prompt.wrongPasscode = state.isPasswordWrong(
+                                asking.context, for: asking.subject.passwordControl)
+                        }
+                        let old = state.evaluation
+                        state.evaluation = new
+                        if let old { show(.dismissed, old) }
+                        show(.show, new)
+                        expectConfirmation(of: new)
+                        return (taken, new, old)
+                    }
+                } catch {
+                    abandoned = replaced
+                    _ = try? enclave.call(EnclaveInterface.EndEvaluation.self, .init(evaluation: begun.evaluation))
+                    throw error
+                }
+            }
+        } catch {
+            // The enclave has ended it for the one that came to nothing.
+            if let abandoned { cancel(abandoned, .systemCancel, Self.replaced.message) }
+            throw error
+        }
+        old?.asking.end(.failure(Self.replaced))
+        if let new, !asking.begun(new.identifier) { cancel(new.identifier, .appCancel) }
+        return taken
+    }
+
+    private func beginWithProofs(_ asking: Asking) throws -> EnclaveInterface.BeginEvaluation.Reply {
+        do {
+            return try enclave.call(
+                EnclaveInterface.BeginEvaluation.self,
+                .init(
+                    context: asking.context, app: asking.app.identifier, requirement: asking.requirement,
+                    isFallbackHidden: asking.options.fallbackTitle == "",
+                    isFaceIDDescribed: asking.app.faceIDUsageDescription != nil))
+        } catch let error as RemoteError where error.as(EnclaveInterface.InvalidContext.self) != nil {
+            // The preflight knew the context: the device has locked since (EV-05).
+            throw Self.failed(.notInteractive)
+        }
+    }
+}
+
+extension AuthenticationService.State {
+    /// Says whether an evaluation may begin, and has it wait where it may not.
+    ///
+    /// - Throws: `Failed` where too many wait already.
+    fileprivate mutating func turn(
+        of asking: AuthenticationService.Asking, isCalled: Bool
+    ) throws(AuthenticationInterface.Failed) -> AuthenticationService.Turn {
+        let isSameApp = { (app: AppIdentity) in app.identifier.isSpelled(like: asking.app.identifier) }
+        let isOwn = evaluation.map { isSameApp($0.app) } ?? true
+        if isOwn, isCalled || waiting.isEmpty { return .now(replaced: evaluation?.identifier) }
+        if isCalled {
+            waiting.insert(asking, at: 0)
+            return .later(yielding: nil, replaced: nil)
+        }
+        if let place = waiting.firstIndex(where: { isSameApp($0.app) }) {
+            let older = waiting[place]
+            waiting[place] = asking
+            return .later(yielding: nil, replaced: older)
+        }
+        guard waiting.count < AuthenticationService.Limits.waitingEvaluations else {
+            throw .init(.notInteractive, "Too many apps wait for the owner.")
+        }
+        waiting.append(asking)
+        return .later(yielding: isOwn ? evaluation?.identifier : nil, replaced: nil)
+    }
+}
