@@ -112,7 +112,7 @@ open class LAContext: NSObject, AuthenticationContext {
                 if policy.value.isBiometric { values.domainState = reply.domainState }
             }
             guard let code = reply.code else { return true }
-            failure = AuthenticationInterface.Failed(code, code.debugDescription)
+            failure = AuthenticationInterface.Failed(code)
         } catch let thrown {
             failure = thrown
         }

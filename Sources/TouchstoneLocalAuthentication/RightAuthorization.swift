@@ -103,7 +103,7 @@ final class RightAuthorization: Sendable {
         do {
             let reply = try DeviceContext(endpoint: endpoint).canEvaluate(policy)
             guard let code = reply.code else { return nil }
-            return NSError.localAuthentication(.init(code, code.debugDescription))
+            return NSError.localAuthentication(.init(code))
         } catch {
             return NSError.localAuthentication(error)
         }
