@@ -67,6 +67,8 @@ struct DeviceModel {
         var isHidden: Bool
         var phase: Phase
         var misses = 0
+        /// Nobody but it has its context any more (EV-04).
+        var isLetGo = false
     }
 
     static let apps = 3
@@ -160,17 +162,17 @@ struct DeviceModel {
             evaluate(app, slot, isOwner, isHidden, isSilent, reuses)
         case .invalidate(let app, let slot):
             contexts[app][slot].isInvalid = true
-            endIf({ $0.app == app && $0.slot == slot }, .appCancel)
+            endIf({ $0.app == app && $0.slot == slot && !$0.isLetGo }, .appCancel)
         case .letGo(let app, let slot):
             contexts[app][slot] = Context()
-            endIf({ $0.app == app && $0.slot == slot }, .appCancel)
+            if let running, running.app == app, running.slot == slot { self.running?.isLetGo = true }
         case .enrolled: touch(isMatch: !fingers.isEmpty)
         case .stranger, .removed: touch(isMatch: false)
         case .passcode(let isRight):
             guard let running, running.phase == .passcode else { return }
             guard isRight else { return wrongPasscode() }
             rightPasscode()
-            contexts[running.app][running.slot].hasPasscode = true
+            if !running.isLetGo { contexts[running.app][running.slot].hasPasscode = true }
             end(nil)
         case .cancel: end(.userCancel)
         case .fallback:
@@ -248,7 +250,7 @@ struct DeviceModel {
         if let obstacle = obstacle(running.app) { return refuse(obstacle) }
         if isMatch {
             misses = 0
-            contexts[running.app][running.slot].hasFinger = true
+            if !running.isLetGo { contexts[running.app][running.slot].hasFinger = true }
             return end(nil)
         }
         misses += 1

@@ -138,8 +138,13 @@ private final class DeviceRun {
             try perform(event, before)
             if let wrong = try await difference() { return "\(wrong), at \u{201C}\(event)\u{201D}" }
         }
+        // What runs still is ended by the owner: letting go ends nothing (EV-04).
         for app in contexts.indices { contexts[app] = [:] }
-        if model.running != nil { model.happens(.letGo(app: model.running?.app ?? 0, slot: model.running?.slot ?? 0)) }
+        if model.isPossible(.cancel) {
+            let before = model
+            model.happens(.cancel)
+            try perform(.cancel, before)
+        }
         if let wrong = try await difference() { return "\(wrong), at the end" }
         return unlikeTheRules()
     }
