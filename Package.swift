@@ -69,6 +69,7 @@ let package = Package(
         .systemLibrary(name: "CTSS", pkgConfig: "tss2-esys tss2-sys tss2-mu", providers: [.apt(["libtss2-dev"])]),
         .target(name: "CTouchstoneSystem"),
         .target(name: "CTouchstoneTCTI"),
+        .target(name: "CLocalAuthentication"),
         library("TouchstoneCore"),
         library("TouchstoneMemory", ["CSodium"]),
         library("TouchstoneCertificates", [asn1]),
@@ -125,7 +126,10 @@ let package = Package(
             ]),
         library(
             "TouchstoneLocalAuthentication",
-            ["TouchstoneCore", "TouchstoneTransport", "TouchstoneSecurity", "TouchstoneCoreFoundation", crypto]),
+            [
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneSecurity", "TouchstoneCoreFoundation",
+                "CLocalAuthentication", crypto,
+            ]),
         library(
             "TouchstoneCryptoKit",
             ["TouchstoneCore", "TouchstoneTransport", "TouchstoneSecurity", "TouchstoneLocalAuthentication", crypto]),

@@ -10,6 +10,8 @@ let package = Package(
     ],
     targets: [
         .target(name: "Outcome", dependencies: [.security, .localAuthentication], swiftSettings: .strict),
+        .executableTarget(
+            name: "authenticate-me", dependencies: ["Outcome", .localAuthentication], swiftSettings: .strict),
         .executableTarget(name: "gate", dependencies: ["Outcome", .localAuthentication], swiftSettings: .strict),
         .target(
             name: "SupportedBiometry", dependencies: [.localAuthentication], exclude: ["SupportedBiometryTests.swift"],

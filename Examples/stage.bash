@@ -185,7 +185,7 @@ step() {
 for program in curl openssl python3; do
     command -v "$program" >/dev/null || fail "$program is not there: install it (script/install-packages demo does)"
 done
-for program in "$touchstone" "$programs"/{gate,owner-check,credentials,re-registration,enclave-note,nonce} \
+for program in "$touchstone" "$programs"/{gate,authenticate-me,owner-check,credentials,re-registration,enclave-note,nonce} \
     "$signin"/touchstone-{signin,login}; do
     [[ -x $program ]] || fail "$program is not there: build the packages first (make demo does)"
 done

@@ -182,6 +182,9 @@ package final class AuthenticationService: Sendable {
                 let answer = { @Sendable (result: Result<Data?, any Error>) in
                     call.answer(result.map { .init(domainState: $0) })
                 }
+                guard request.accessControl.grants(request.operation) else {
+                    return answer(.failure(Self.failed(.operationNotGranted)))
+                }
                 // EV-62: creating binds and asks nobody; using asks for what the control says.
                 let isCreation = request.operation == .createItem || request.operation == .createKey
                 evaluate(
@@ -464,6 +467,7 @@ package final class AuthenticationService: Sendable {
             case .invalidContext: "Invalidated context."
             case .companionNotAvailable: "No companion device is near."
             case .notInteractive: "User interaction required."
+            case .operationNotGranted: "The access control does not grant this operation."
             }
         return .init(code, message)
     }

@@ -48,6 +48,18 @@ package struct AccessControl: Codable, Hashable, Sendable {
         !flags.isDisjoint(with: .constraints) || flags.contains(.applicationPassword)
     }
 
+    /// Whether the control has an entry for an operation, or has no entries at all (AC-05, AC-20).
+    ///
+    /// An application password is no entry: it is wanted in addition (AC-04).
+    package func grants(_ operation: AccessControlOperation) -> Bool {
+        switch operation {
+        case .createItem, .createKey: true
+        case .useItem: !flags.contains(.privateKeyUsage)
+        case .useKeySign, .useKeyDecrypt, .useKeyKeyExchange:
+            flags.contains(.privateKeyUsage) || requirement.proofs.isEmpty
+        }
+    }
+
     /// What reading an item asks for: the decrypt operation of AC-20.
     ///
     /// Key operations come with keys.
@@ -80,6 +92,12 @@ package struct Requirement: Codable, Hashable, Sendable {
     package init(proofs: [Proof], anyOne: Bool = false) {
         self.proofs = proofs
         self.anyOne = anyOne
+    }
+
+    /// Whether the passcode alone can give what is asked for.
+    package var isMetByPasscode: Bool {
+        let isGiven = { (proof: Proof) in proof == .presence || proof == .passcode }
+        return anyOne ? proofs.contains(where: isGiven) : !proofs.isEmpty && proofs.allSatisfy(isGiven)
     }
 
     init(_ flags: AccessControl.Flags) {

@@ -48,4 +48,6 @@ package enum AuthenticationFailure: Int, Error, Codable, Sendable {
     case invalidContext = -10
     case companionNotAvailable = -11
     case notInteractive = -1004
+    /// The access control does not grant the operation (EV-62). Apple has no public name for it.
+    case operationNotGranted = -1009
 }

@@ -81,9 +81,6 @@ struct EnclaveKey: Sendable {
         _ method: M.Type, _ context: LAContext?, _ parameters: (String?) -> M.Parameters
     ) throws -> M.Reply {
         do {
-            if let context, context.deviceContext.isInvalidated {
-                throw AuthenticationInterface.Failed(.invalidContext, "The context was invalidated.")
-            }
             let authentication = Authentication(context: context, operationPrompt: "use a key in the Secure Enclave")
             return try AuthenticatedCall(authentication).run { endpoint, context in
                 // None of them changes anything that is kept.

@@ -7,7 +7,7 @@ internal import TouchstoneTransport
 
 /// What a failed call throws to an app: the one place where failures become errors of CryptoKit.
 func thrown(_ failure: any Error) -> any Error {
-    if let authentication = failure as? AuthenticationInterface.Failed {
+    if let authentication = AuthenticationInterface.Failed(behind: failure) {
         return NSError.localAuthentication(authentication)
     }
     // AC-52: what the key was bound to is no more.

@@ -56,7 +56,7 @@ extension Enclave {
         }
         plain.resetBytes(in: 0..<plain.count)
         // As at its use: a control of constraints that are not meant for private keys is met by nobody (AC-20, SE-13).
-        guard requirement.proofs.isEmpty || blob.control.flags.contains(.privateKeyUsage) else {
+        guard blob.control.grants(.useKeySign) else {
             return .init(.authenticationNeeded, obstacle: .authenticationFailed)
         }
         return prospect(of: blob.control, now: now)

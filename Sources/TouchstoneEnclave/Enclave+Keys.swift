@@ -92,14 +92,12 @@ extension Enclave {
         let classKey: SecretBytes
         do throws(Status) {
             blob = try self.blob(use.key, accessGroups: use.accessGroups)
-            // AC-20, SE-13: a control of constraints that are not meant for private keys has no entry for them.
-            guard blob.control.requirement.proofs.isEmpty || blob.control.flags.contains(.privateKeyUsage) else {
-                throw .authFailed
-            }
         } catch {
             throw KeyInterface.Failed(error)
         }
         let control = blob.control
+        // AC-20, SE-13: a control of constraints that are not meant for private keys has no entry for them.
+        guard control.grants(operation) else { throw KeyInterface.Failed(.authFailed, code: .operationNotGranted) }
         let requirement = control.requirement
         // AC-50, AC-52: bound to an enrolment that is no more.
         if requirement.proofs.contains(.biometryCurrentSet), blob.enrolment != state.database.hash {

@@ -26,7 +26,7 @@ open class LAContext: NSObject, AuthenticationContext {
     }
 
     deinit {
-        // EV-04: what is being evaluated holds on to `deviceContext` and not to us, and ends with -9.
+        // EV-50. Nothing is being evaluated any more: that would hold on to us (EV-04).
         deviceContext.invalidate()
     }
 
@@ -95,7 +95,8 @@ open class LAContext: NSObject, AuthenticationContext {
 
     /// Whether a policy could be evaluated now; asks nobody (CE-10).
     ///
-    /// > Source: section 1.1 of the rules; CE-06, CE-13. Without a device: false with `biometryNotAvailable`.
+    /// > Source: section 1.1 of the rules; CE-06, CE-13. Without a device: false with `biometryNotAvailable`, and with `passcodeNotSet` for
+    /// > a policy that the passcode would meet.
     ///
     /// - Parameters:
     ///   - policy: What the owner would have to prove.
@@ -112,7 +113,7 @@ open class LAContext: NSObject, AuthenticationContext {
                 if policy.value.isBiometric { values.domainState = reply.domainState }
             }
             guard let code = reply.code else { return true }
-            failure = AuthenticationInterface.Failed(code, code.debugDescription)
+            failure = AuthenticationInterface.Failed(code)
         } catch let thrown {
             failure = thrown
         }
@@ -122,9 +123,9 @@ open class LAContext: NSObject, AuthenticationContext {
 
     /// Has the owner prove something.
     ///
-    /// Returns at once. Keep the context: letting it go cancels (EV-04).
+    /// Returns at once. Until the reply has run the context is kept alive, whoever lets go of it; `invalidate()` ends it (EV-04).
     ///
-    /// > Source: EV-01...EV-07; section 2.1 of the rules. Without a device: `biometryNotAvailable`.
+    /// > Source: EV-01...EV-07; section 2.1 of the rules. Without a device: as `canEvaluatePolicy`.
     ///
     /// > Concurrency: The reply runs once, on a thread of its own and never on the main one.
     ///
@@ -159,7 +160,10 @@ open class LAContext: NSObject, AuthenticationContext {
 
     /// Has the owner prove what an access control wants for an operation, to hand the context to the keychain afterwards.
     ///
-    /// > Source: EV-62, AC-49.
+    /// An operation that the access control does not grant fails at once with -1009: the use of an item for one with `privateKeyUsage`,
+    /// the use of a key for one with constraints and without `privateKeyUsage`.
+    ///
+    /// > Source: EV-04, EV-62, AC-20, AC-49. Without a device: as `evaluatePolicy`.
     ///
     /// > Concurrency: The reply runs once, on a thread of its own and never on the main one.
     ///
@@ -264,7 +268,7 @@ open class LAContext: NSObject, AuthenticationContext {
     /// `TOUCHSTONE_STRICT=1` has the process trap where Apple's would end it (CE-11).
     private static let isStrict = ProcessInfo.processInfo.environment["TOUCHSTONE_STRICT"] == "1"
 
-    /// Evaluates on a thread of its own, which waits for the owner for as long as that takes.
+    /// Evaluates on a thread of its own, which waits for the owner for as long as that takes and keeps us until the reply has run (EV-04).
     private func evaluate(
         _ reason: String, _ reply: @escaping @Sendable (Bool, (any Error)?) -> Void,
         _ body:
@@ -276,7 +280,10 @@ open class LAContext: NSObject, AuthenticationContext {
         let context = deviceContext
         let wasInvalid = context.isInvalidated
         let scoped = DeviceEndpoint.scoped
+        // Of no use to the thread, but to keep it: every member may be used from any thread, `deinit` too.
+        nonisolated(unsafe) let kept = self
         Thread.detachNewThread { [properties] in
+            defer { unsafe withExtendedLifetime(kept) {} }
             // The reply belongs to the same device as the call, whatever thread it runs on.
             DeviceEndpoint.$scoped.withValue(scoped) {
                 let result = Result { () throws(AuthenticationInterface.Failed) in try body(context, options) }

@@ -1,54 +1,15 @@
+@_exported public import CLocalAuthentication
 public import Foundation
+
+extension LAErrorCode: @retroactive _ErrorCodeProtocol {
+    /// The error that has these codes.
+    public typealias _ErrorType = LAError
+}
 
 /// The codes of `LAError`, with Apple's values (A.4).
 extension LAError {
-    /// Why an evaluation ended without success.
-    ///
-    /// The biometry codes have their names as static members: a `switch` sees the `touchID…` cases, as on Apple's platforms.
-    public enum Code: Int, _ErrorCodeProtocol, Sendable {
-        /// The error that has these codes.
-        public typealias _ErrorType = LAError
-
-        /// The owner did not prove what was asked.
-        case authenticationFailed = -1
-        /// The owner tapped Cancel.
-        case userCancel = -2
-        /// The owner tapped the fallback button, and the policy has no fallback of its own (EV-17).
-        case userFallback = -3
-        /// The system took the prompt down (EV-52, EV-53).
-        case systemCancel = -4
-        /// The device has no passcode.
-        case passcodeNotSet = -5
-        /// Old name of `biometryNotAvailable`.
-        case touchIDNotAvailable = -6
-        /// Old name of `biometryNotEnrolled`.
-        case touchIDNotEnrolled = -7
-        /// Old name of `biometryLockout`.
-        case touchIDLockout = -8
-        /// The context was invalidated while it was being evaluated (EV-50).
-        case appCancel = -9
-        /// The context had been invalidated before (EV-50).
-        case invalidContext = -10
-        /// No companion device is near.
-        case companionNotAvailable = -11
-        /// A removable sensor was never paired.
-        case biometryNotPaired = -12
-        /// A removable sensor is not connected.
-        case biometryDisconnected = -13
-        /// An embedded view has the wrong size.
-        case invalidDimensions = -14
-        /// The owner would have to be asked and must not be (EV-54).
-        case notInteractive = -1004
-
-        /// There is no sensor, or this app may not use it.
-        public static var biometryNotAvailable: Code { .touchIDNotAvailable }
-        /// No finger or face is enrolled.
-        public static var biometryNotEnrolled: Code { .touchIDNotEnrolled }
-        /// Too many failures: the passcode is needed first.
-        public static var biometryLockout: Code { .touchIDLockout }
-        /// Old name of `companionNotAvailable`.
-        public static var watchNotAvailable: Code { .companionNotAvailable }
-    }
+    /// Why an evaluation ended without success; also a number that has no name.
+    public typealias Code = LAErrorCode
 
     /// The owner did not prove what was asked.
     public static var authenticationFailed: Code { .authenticationFailed }
@@ -88,24 +49,4 @@ extension LAError {
     public static var biometryLockout: Code { .biometryLockout }
     /// Old name of `companionNotAvailable`.
     public static var watchNotAvailable: Code { .watchNotAvailable }
-}
-
-extension LAError.Code {
-    /// What `localizedDescription` says: as little as Apple's does (A.5).
-    var localizedDescription: String {
-        switch self {
-        case .authenticationFailed: "Authentication failed."
-        case .userCancel, .userFallback, .systemCancel, .appCancel: "Authentication canceled."
-        case .passcodeNotSet: "Passcode not set."
-        case .touchIDNotAvailable: "Biometry is not available."
-        case .touchIDNotEnrolled: "No identities are enrolled."
-        case .touchIDLockout: "Biometry is locked out."
-        case .invalidContext: "Invalid context."
-        case .companionNotAvailable: "No companion is available."
-        case .biometryNotPaired: "Biometry is not paired."
-        case .biometryDisconnected: "Biometry is disconnected."
-        case .invalidDimensions: "Invalid dimensions."
-        case .notInteractive: "User interaction required."
-        }
-    }
 }

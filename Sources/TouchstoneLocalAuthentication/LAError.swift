@@ -1,5 +1,4 @@
 public import Foundation
-package import TouchstoneCore
 
 /// Why an evaluation ended without success.
 ///
@@ -58,23 +57,5 @@ extension LAError: _ObjectiveCBridgeable {
     public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> LAError {
         guard let source else { preconditionFailure("no error to bridge") }
         return LAError(_nsError: source)
-    }
-}
-
-extension NSError {
-    /// What the device said, as the API hands it out: the code, few words for the owner, the device's own for a developer (A.5).
-    package static func localAuthentication(_ failure: AuthenticationInterface.Failed) -> NSError {
-        let description =
-            LAError.Code(rawValue: failure.code.rawValue)?.localizedDescription ?? "Authentication failed."
-        return NSError(
-            domain: LAErrorDomain, code: failure.code.rawValue,
-            userInfo: [NSLocalizedDescriptionKey: description, NSDebugDescriptionErrorKey: failure.message])
-    }
-}
-
-extension AuthenticationFailure {
-    /// What a developer reads of an answer that came without words.
-    var debugDescription: String {
-        LAError.Code(rawValue: rawValue)?.localizedDescription ?? "Authentication failed."
     }
 }

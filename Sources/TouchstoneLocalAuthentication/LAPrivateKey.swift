@@ -24,7 +24,7 @@ public final class LAPrivateKey: NSObject {
     /// - Parameters:
     ///   - data: The message or the digest.
     ///   - algorithm: One for which `canSign(using:)` says yes.
-    ///   - handler: Takes the signature; or an error: `errSecInteractionNotAllowed` where the right is not authorised, `errSecParam` where
+    ///   - handler: Takes the signature; or an error: `LAError.notInteractive` where the right is not authorised, `errSecParam` where
     ///     the key does not support the algorithm.
     public func sign(
         _ data: Data, algorithm: SecKeyAlgorithm,
@@ -61,7 +61,7 @@ public final class LAPrivateKey: NSObject {
     /// - Parameters:
     ///   - data: The ciphertext.
     ///   - algorithm: The one that encrypted.
-    ///   - handler: Takes the plaintext; or an error: `errSecInteractionNotAllowed` where the right is not authorised, `errSecParam` for
+    ///   - handler: Takes the plaintext; or an error: `LAError.notInteractive` where the right is not authorised, `errSecParam` for
     ///     anything that was not encrypted to this key.
     public func decrypt(
         _ data: Data, algorithm: SecKeyAlgorithm,
@@ -99,7 +99,7 @@ public final class LAPrivateKey: NSObject {
     ///   - publicKey: The other's public key: `04 ‖ X ‖ Y`, of P-256.
     ///   - algorithm: One for which `canExchangeKeys(using:)` says yes.
     ///   - parameters: As those of `SecKeyCopyKeyExchangeResult`, by the parameter's `rawValue`.
-    ///   - handler: Takes the secret; or an error: `errSecInteractionNotAllowed` where the right is not authorised, `errSecParam` where
+    ///   - handler: Takes the secret; or an error: `LAError.notInteractive` where the right is not authorised, `errSecParam` where
     ///     something does not fit.
     public func exchangeKeys(
         publicKey: Data, algorithm: SecKeyAlgorithm, parameters: [AnyHashable: Any],

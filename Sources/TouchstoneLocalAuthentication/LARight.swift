@@ -6,7 +6,8 @@ internal import Synchronization
 /// Alone it is an answer, as that of a context (EV-70). Save it with `LARightStore` and it guards a key and a secret, which the enclave
 /// gives for the proof only.
 ///
-/// It belongs to the device that was current when it was made. Letting it go takes back what was proven, and the prompt with it.
+/// It belongs to the device that was current when it was made. Letting it go takes back what was proven. While the owner is asked it is
+/// kept alive, whoever lets go of it (EV-04).
 ///
 /// > Source: EV-64.
 ///
@@ -68,7 +69,9 @@ open class LARight: NSObject {
     ///   - localizedReason: What the prompt says; empty is a programming error (EV-02).
     ///   - handler: Takes nil, or an `LAError`.
     open func authorize(localizedReason: String, completion handler: @escaping @Sendable ((any Error)?) -> Void) {
-        authorization.authorize(localizedReason, handler)
+        // EV-04: kept until the handler has run. Of no use to its thread, but to keep it.
+        nonisolated(unsafe) let kept = self
+        authorization.authorize(localizedReason) { error in unsafe withExtendedLifetime(kept) { handler(error) } }
     }
 
     /// Has the owner grant the right, and waits.

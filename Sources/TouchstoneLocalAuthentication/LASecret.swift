@@ -13,8 +13,8 @@ public final class LASecret: NSObject {
 
     /// Reads the secret; nobody is asked.
     ///
-    /// - Parameter handler: Takes the secret; or an error in `NSOSStatusErrorDomain`: `errSecInteractionNotAllowed` where the right is not
-    ///   authorised, `errSecItemNotFound` where it was saved without a secret or is gone.
+    /// - Parameter handler: Takes the secret; or an error: `LAError.notInteractive` where the right is not authorised,
+    ///   `errSecItemNotFound` where it was saved without a secret or is gone.
     public func loadData(completion handler: @escaping @Sendable (Data?, (any Error)?) -> Void) {
         OwnThread.run(on: right.authorization.endpoint) { [right] in
             try right.secret()

@@ -73,10 +73,9 @@ final class RightAuthorization: Sendable {
             return attempt
         }
         guard let attempt else { return }
-        // Holds on to the device's context only: a right that is let go takes its prompt with it (EV-04).
-        OwnThread.run(on: endpoint) { [flags, weak self] in
+        OwnThread.run(on: endpoint) { [self] in
             let error = Self.evaluate(flags, reason, attempt.context)
-            self?.end(attempt, isSuccess: error == nil)
+            end(attempt, isSuccess: error == nil)
             attempt.end(error)
         }
     }
@@ -103,7 +102,7 @@ final class RightAuthorization: Sendable {
         do {
             let reply = try DeviceContext(endpoint: endpoint).canEvaluate(policy)
             guard let code = reply.code else { return nil }
-            return NSError.localAuthentication(.init(code, code.debugDescription))
+            return NSError.localAuthentication(.init(code))
         } catch {
             return NSError.localAuthentication(error)
         }
@@ -127,7 +126,7 @@ final class RightAuthorization: Sendable {
             _ = try context.evaluate(control, .useItem, .init(reason: reason))
             return nil
         } catch let failure as AuthenticationInterface.Failed {
-            // The context is nobody else's: it is invalid only because the right was deauthorised, or let go.
+            // The context is nobody else's: it is invalid only because the right was deauthorised.
             return NSError.localAuthentication(
                 failure.code == .invalidContext ? .init(.appCancel, "Canceled by the app.") : failure)
         } catch {

@@ -210,7 +210,7 @@ struct StoredRight: Sendable {
 
     /// The secret, for what the owner has proven.
     ///
-    /// - Throws: An `NSError`: `errSecInteractionNotAllowed` where that is not enough, `errSecItemNotFound` without a secret.
+    /// - Throws: An `NSError`: `LAError.notInteractive` where that is not enough, `errSecItemNotFound` without a secret; the key's.
     func secret() throws -> Data {
         var query = rows.record(identifier)
         query[kSecAttrGeneric] = label
@@ -225,7 +225,7 @@ struct StoredRight: Sendable {
 
     /// What the private key makes, for what the owner has proven.
     ///
-    /// - Throws: An `NSError`: `errSecInteractionNotAllowed` where that is not enough; the key's.
+    /// - Throws: An `NSError`: `LAError.notInteractive` where that is not enough; the key's.
     func withPrivateKey(
         _ body: (SecKey, inout Unmanaged<CFError>?) -> CFData?
     ) throws -> Data {
@@ -253,7 +253,7 @@ struct StoredRight: Sendable {
         switch error.domain {
         case NSOSStatusErrorDomain:
             error.code == Int(errSecInteractionNotAllowed) || error.code == Int(errSecAuthFailed)
-        case LAErrorDomain: true
+        case LAErrorDomain, "CryptoTokenKit": true
         default: false
         }
     }
@@ -310,8 +310,8 @@ struct StoredRight: Sendable {
             }
             return false
         } catch {
-            let reason = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
-            return reason?.domain == "CryptoTokenKit" && reason?.code == -3
+            let error = error as NSError
+            return error.domain == "CryptoTokenKit" && error.code == -3
         }
     }
 
@@ -326,7 +326,7 @@ struct StoredRight: Sendable {
     }
 
     static func failure(_ status: OSStatus) -> NSError {
-        NSError(domain: NSOSStatusErrorDomain, code: Int(status))
+        NSError.status(Status(rawValue: status), in: "Using a right")
     }
 
     private static let maximumTries = 64

@@ -17,7 +17,7 @@ enum KeyUseFailure: Error, Equatable {
             chain.append(current)
             next = current.userInfo[NSUnderlyingErrorKey] as? NSError
         }
-        // Apple's keystore says so with CryptoTokenKit's -3, sometimes at the top, sometimes underneath -25293 or -50; Touchstone too.
+        // Apple's keystore says so with CryptoTokenKit's -3, sometimes at the top, sometimes underneath -25293 or -50; Touchstone at the top.
         if chain.contains(where: { $0.domain == "CryptoTokenKit" && $0.code == -3 }) {
             self = .invalidated
         } else if let authentication = chain.last(where: { $0.domain == Self.authenticationDomain }) {

@@ -76,12 +76,63 @@ import Testing
         #expect(throws: LAError(.userFallback)) { throw LAError(.userFallback) }
     }
 
+    /// As apps write it: every case, and what may come.
+    private func name(_ code: LAError.Code) -> String {
+        switch code {
+        case .authenticationFailed: "authenticationFailed"
+        case .userCancel: "userCancel"
+        case .userFallback: "userFallback"
+        case .systemCancel: "systemCancel"
+        case .passcodeNotSet: "passcodeNotSet"
+        case .touchIDNotAvailable: "touchIDNotAvailable"
+        case .touchIDNotEnrolled: "touchIDNotEnrolled"
+        case .touchIDLockout: "touchIDLockout"
+        case .appCancel: "appCancel"
+        case .invalidContext: "invalidContext"
+        case .companionNotAvailable: "companionNotAvailable"
+        case .biometryNotPaired: "biometryNotPaired"
+        case .biometryDisconnected: "biometryDisconnected"
+        case .invalidDimensions: "invalidDimensions"
+        case .notInteractive: "notInteractive"
+        @unknown default: "unknown"
+        }
+    }
+
+    @Test("A.4: a code without a name is kept, and traps nowhere", arguments: [-1009, -1000, 7, 0, .min, .max])
+    func codesWithoutANameAreKept(number: Int) throws {
+        let error: any Error = NSError(domain: LAErrorDomain, code: number)
+        let code = try #require(error as? LAError).code
+        #expect(code.rawValue == number && code == LAError.Code(rawValue: number))
+        #expect(name(code) == "unknown")
+        #expect((try #require(error as? LAError)).errorCode == number)
+        #expect((LAError(code) as NSError).code == number)
+        do {
+            throw error
+        } catch LAError.userCancel {
+            Issue.record("a different code")
+        } catch let error as LAError {
+            #expect(error.code == code)
+        }
+    }
+
+    @Test(
+        "A.4: a code with a name is the case of that name, under the new name of biometry too",
+        arguments: [
+            (-1, "authenticationFailed"), (-2, "userCancel"), (-8, "touchIDLockout"), (-1004, "notInteractive"),
+        ])
+    func codesWithANameAreCases(number: Int, expected: String) throws {
+        let error: any Error = NSError(domain: LAErrorDomain, code: number)
+        #expect(name(try #require(error as? LAError).code) == expected)
+        #expect(LAError.Code.biometryLockout.rawValue == -8 && LAError.Code.biometryLockout == .touchIDLockout)
+    }
+
     @Test func codesHaveApplesValues() {
         #expect(LAError.Code(rawValue: -2) == .userCancel)
         #expect(LAError.Code(rawValue: Int(kLAErrorBiometryLockout)) == .biometryLockout)
         #expect(LAError.Code.biometryNotAvailable == .touchIDNotAvailable)
         #expect(LAError.Code.watchNotAvailable == .companionNotAvailable)
-        #expect(LAError.Code(rawValue: 1) == nil)
+        // As Apple's, which is an open enumeration of C.
+        #expect(LAError.Code(rawValue: 1)?.rawValue == 1)
         let constants: [(Int32, LAError.Code)] = [
             (kLAErrorAuthenticationFailed, .authenticationFailed), (kLAErrorUserCancel, .userCancel),
             (kLAErrorUserFallback, .userFallback), (kLAErrorSystemCancel, .systemCancel),

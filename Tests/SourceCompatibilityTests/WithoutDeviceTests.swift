@@ -55,20 +55,30 @@ import TouchstoneTransport
     }
 
     @Test func noPolicyCanBeEvaluated() throws {
-        for policy in [LAPolicy.deviceOwnerAuthenticationWithBiometrics, .deviceOwnerAuthentication] {
+        let policies: [(LAPolicy, LAError.Code)] = [
+            (.deviceOwnerAuthenticationWithBiometrics, .biometryNotAvailable),
+            // Row 7: what a passcode would do for lacks the passcode.
+            (.deviceOwnerAuthentication, .passcodeNotSet),
+        ]
+        for (policy, code) in policies {
             let context = LAContext()
             var error: NSError?
             #expect(unsafe !context.canEvaluatePolicy(policy, error: &error))
-            #expect((error as? LAError)?.code == .biometryNotAvailable)
+            #expect((error as? LAError)?.code == code)
             #expect(context.biometryType == .none)
             #expect(context.evaluatedPolicyDomainState == nil)
         }
     }
 
-    @Test func evaluationsEndWithBiometryNotAvailable() async throws {
+    @Test func evaluationsEndAsTheQuestionDoes() async throws {
         let context = LAContext()
         do {
             try await context.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "test")
+            Issue.record("evaluated")
+        } catch LAError.passcodeNotSet {
+        }
+        do {
+            try await context.evaluatePolicy(.deviceOwnerAuthenticationWithBiometrics, localizedReason: "test")
             Issue.record("evaluated")
         } catch LAError.biometryNotAvailable {
         }
@@ -112,10 +122,10 @@ import TouchstoneTransport
         }
         let right = LARight()
         let refused = await failure { try await right.authorize(localizedReason: "test") }
-        #expect((refused as? LAError)?.code == .biometryNotAvailable)
+        #expect((refused as? LAError)?.code == .passcodeNotSet)
         #expect(right.state == .notAuthorized)
         let checked = await failure { try await right.checkCanAuthorize() }
-        #expect((checked as? LAError)?.code == .biometryNotAvailable)
+        #expect((checked as? LAError)?.code == .passcodeNotSet)
         let store = LARightStore.shared
         let failures = [
             await failure { try await store.saveRight(right, identifier: "a") },

@@ -51,7 +51,7 @@ import TouchstoneTransport
         }
     }
 
-    /// An app that waits for the owner, and keeps its context for as long (EV-04).
+    /// An app that waits for the owner.
     private final class Asking {
         private let context = LAContext()
         private let replies = Replies()

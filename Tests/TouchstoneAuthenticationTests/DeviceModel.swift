@@ -69,6 +69,8 @@ struct DeviceModel {
         var isSilent: Bool
         var phase: Phase
         var misses = 0
+        /// Nobody but it has its context any more (EV-04).
+        var isLetGo = false
     }
 
     static let apps = 3
@@ -164,17 +166,20 @@ struct DeviceModel {
             evaluate(app, slot, isOwner, isHidden, isSilent, reuses)
         case .invalidate(let app, let slot):
             contexts[app][slot].isInvalid = true
-            endIf({ $0.app == app && $0.slot == slot }, .appCancel)
+            endIf({ $0.app == app && $0.slot == slot && !$0.isLetGo }, .appCancel)
         case .letGo(let app, let slot):
             contexts[app][slot] = Context()
-            endIf({ $0.app == app && $0.slot == slot }, .appCancel)
+            if let running, running.app == app, running.slot == slot { self.running?.isLetGo = true }
+            for place in waiting.indices where waiting[place].app == app && waiting[place].slot == slot {
+                waiting[place].isLetGo = true
+            }
         case .enrolled: touch(isMatch: !fingers.isEmpty)
         case .stranger, .removed: touch(isMatch: false)
         case .passcode(let isRight):
             guard let running, running.phase == .passcode else { return }
             guard isRight else { return wrongPasscode() }
             rightPasscode()
-            contexts[running.app][running.slot].hasPasscode = true
+            if !running.isLetGo { contexts[running.app][running.slot].hasPasscode = true }
             end(nil)
         case .cancel: end(.userCancel)
         case .fallback:
@@ -236,11 +241,11 @@ struct DeviceModel {
     private mutating func ask(_ new: Evaluation, isCalled: Bool) {
         let (number, app, slot, isOwner) = (new.number, new.app, new.slot, new.isOwner)
         let (isSilent, reuses) = (new.isSilent, new.reuses)
-        let context = contexts[app][slot]
+        let context = new.isLetGo ? Context() : contexts[app][slot]
         if context.isInvalid { return replies[number] = .some(.invalidContext) }
         if context.hasFinger || (isOwner && context.hasPasscode) { return replies[number] = .some(nil) }
         if reuses, isWindowOpen, !isLocked, mayUse(app), (now - lastUnlock) * 3600 <= 300 {
-            contexts[app][slot].hasFinger = true
+            if !new.isLetGo { contexts[app][slot].hasFinger = true }
             return replies[number] = .some(nil)
         }
         if !isOwner, let obstacle = obstacle(app) { return replies[number] = .some(obstacle) }
@@ -276,7 +281,7 @@ struct DeviceModel {
         if let obstacle = obstacle(running.app) { return refuse(obstacle) }
         if isMatch {
             misses = 0
-            contexts[running.app][running.slot].hasFinger = true
+            if !running.isLetGo { contexts[running.app][running.slot].hasFinger = true }
             return end(nil)
         }
         misses += 1

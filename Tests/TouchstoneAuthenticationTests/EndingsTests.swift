@@ -58,12 +58,14 @@ import TouchstoneTesting
     }
 
     enum Ending: CaseIterable, Sendable {
-        case cancel, invalidate, letGo, background, lock, newer, agentGone, reboot, passcodeChange
+        case cancel, invalidate, background, lock, newer, agentGone, reboot, passcodeChange
+        /// Which ends nothing; the owner's cancel does.
+        case letGoAndCancel
 
         var code: LAError.Code {
             switch self {
-            case .cancel: .userCancel
-            case .invalidate, .letGo: .appCancel
+            case .cancel, .letGoAndCancel: .userCancel
+            case .invalidate: .appCancel
             default: .systemCancel
             }
         }
@@ -96,7 +98,9 @@ import TouchstoneTesting
             switch ending {
             case .cancel: device.present(.cancel)
             case .invalidate: context?.invalidate()
-            case .letGo: context = nil
+            case .letGoAndCancel:
+                context = nil
+                device.present(.cancel)
             case .background: try device.setForeground(false)
             case .lock: try device.lock()
             case .newer: newer.collect(deviceOwner, on: other)

@@ -29,6 +29,16 @@ import TouchstoneTesting
         }
     }
 
+    /// The code of LocalAuthentication's with which the use of a key or a secret failed; nil for success.
+    private func refusal(_ body: () async throws -> Void) async -> LAError.Code? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return code(of: error)
+        }
+    }
+
     private func authorize(_ right: LARight) async -> LAError.Code? {
         do {
             try await right.authorize(localizedReason: "open the safe")
@@ -60,16 +70,14 @@ import TouchstoneTesting
     func unauthorized() async throws {
         try await device.run {
             let right = try await store.saveRight(LARight(), identifier: "safe", secret: secret)
-            #expect(await status { _ = try await right.secret.rawData } == errSecInteractionNotAllowed)
+            #expect(await refusal { _ = try await right.secret.rawData } == .notInteractive)
             #expect(
-                await status { try await right.key.sign(message, algorithm: algorithm) }
-                    == errSecInteractionNotAllowed)
+                await refusal { try await right.key.sign(message, algorithm: algorithm) } == .notInteractive)
             device.present(.cancel)
             #expect(await authorize(right) == .userCancel)
-            #expect(await status { _ = try await right.secret.rawData } == errSecInteractionNotAllowed)
+            #expect(await refusal { _ = try await right.secret.rawData } == .notInteractive)
             #expect(
-                await status { try await right.key.sign(message, algorithm: algorithm) }
-                    == errSecInteractionNotAllowed)
+                await refusal { try await right.key.sign(message, algorithm: algorithm) } == .notInteractive)
             #expect(device.prompts.count == 1)
         }
     }
@@ -81,15 +89,14 @@ import TouchstoneTesting
             let other = try await store.saveRight(LARight(), identifier: "other", secret: secret)
             device.present(.finger(1), .finger(1))
             #expect(await authorize(right) == nil)
-            #expect(await status { _ = try await other.secret.rawData } == errSecInteractionNotAllowed)
+            #expect(await refusal { _ = try await other.secret.rawData } == .notInteractive)
             await right.deauthorize()
-            #expect(await status { _ = try await right.secret.rawData } == errSecInteractionNotAllowed)
+            #expect(await refusal { _ = try await right.secret.rawData } == .notInteractive)
             #expect(await authorize(right) == nil)
             #expect(try await right.secret.rawData == secret)
             try device.lockAndUnlock(finger: 1)
             #expect(
-                await status { try await right.key.sign(message, algorithm: algorithm) }
-                    == errSecInteractionNotAllowed)
+                await refusal { try await right.key.sign(message, algorithm: algorithm) } == .notInteractive)
             #expect(right.state == .notAuthorized, "what the device refused is not called authorised")
             #expect(device.prompts.count == 2)
         }
@@ -101,7 +108,7 @@ import TouchstoneTesting
             let right = try await store.saveRight(LARight(requirement: .biometry), identifier: "safe", secret: secret)
             device.present(.nonMatch, .fallback)
             #expect(await authorize(right) == .userFallback)
-            #expect(await status { _ = try await right.secret.rawData } == errSecInteractionNotAllowed)
+            #expect(await refusal { _ = try await right.secret.rawData } == .notInteractive)
             let either = LARight(requirement: .biometry(fallback: .devicePasscode))
             let second = try await store.saveRight(either, identifier: "second", secret: secret)
             device.present(.nonMatch, .fallback, .passcode("1234"))
@@ -123,8 +130,7 @@ import TouchstoneTesting
             #expect(!key.canSign(using: .rsaSignatureMessagePSSSHA256) && !publicKey.canVerify(using: encryption))
             let ciphertext = try await publicKey.encrypt(message, algorithm: encryption)
             #expect(
-                await status { try await key.decrypt(ciphertext, algorithm: encryption) }
-                    == errSecInteractionNotAllowed)
+                await refusal { try await key.decrypt(ciphertext, algorithm: encryption) } == .notInteractive)
             device.present(.finger(1))
             #expect(await authorize(right) == nil)
             #expect(try await key.decrypt(ciphertext, algorithm: encryption) == message)
@@ -257,10 +263,17 @@ import TouchstoneTesting
             #expect(await authorize(current) == nil)
             try device.enrollFinger()
             func isClosed(_ right: LAPersistedRight) async -> Bool {
-                let reading = await status { _ = try await right.secret.rawData }
-                let signing = await status { try await right.key.sign(message, algorithm: algorithm) }
-                let closed = [errSecAuthFailed, errSecInteractionNotAllowed]
-                return [reading, signing].allSatisfy { $0.map(closed.contains) == true }
+                func isGone(_ body: () async throws -> Void) async -> Bool {
+                    do {
+                        try await body()
+                        return false
+                    } catch {
+                        return (error as NSError).domain == "CryptoTokenKit" && (error as NSError).code == -3
+                    }
+                }
+                let reading = await isGone { _ = try await right.secret.rawData }
+                let signing = await isGone { try await right.key.sign(message, algorithm: algorithm) }
+                return reading && signing
             }
             #expect(await isClosed(current), "the old finger's proof opens nothing")
             let found = try await store.right(forIdentifier: "current")

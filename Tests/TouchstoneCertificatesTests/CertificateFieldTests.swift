@@ -32,6 +32,19 @@ import TouchstoneCore
         return try #require(addresses as? [String])
     }
 
+    @Test(
+        "a certificate says whose it is, on one line",
+        arguments: [
+            ("/CN=Somebody", "<SecCertificate: \"Somebody\">"), ("/", "<SecCertificate: no subject>"),
+            ("/CN=two\nlines \"quoted\"", "<SecCertificate: \"two\\nlines \\\"quoted\\\"\">"),
+        ])
+    func description(subject: String, expected: String) throws {
+        let certificate = try certificate(subject)
+        #expect(certificate.description == expected)
+        #expect(certificate.debugDescription == expected)
+        #expect("\(certificate)" == expected)
+    }
+
     private func summary(_ subject: String, _ more: [String] = []) throws -> String? {
         SecCertificateCopySubjectSummary(try certificate(subject, more: more)) as String?
     }

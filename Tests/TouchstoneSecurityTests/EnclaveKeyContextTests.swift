@@ -191,20 +191,22 @@ import TouchstoneTransport
 
     // MARK: what is asked for
 
-    @Test("SE-13, AC-20: constraints without privateKeyUsage allow no use; no constraints allow every")
+    @Test("SE-13, AC-20, AC-45: constraints without privateKeyUsage allow no use, -1009; no constraints allow every")
     func privateKeyUsage() throws {
         try device.runUnprompted {
             for flags: SecAccessControlCreateFlags in [.userPresence, .biometryAny, .devicePasscode] {
                 let key = try enclaveKey(flags)
-                #expect(status { try signature(of: key) } == errSecAuthFailed)
-                #expect(status { _ = try decryption(with: key) } == errSecAuthFailed)
-                #expect(status { _ = try exchange(key, softwareKey()) } == errSecAuthFailed)
+                #expect(refusal { try signature(of: key) }?.rawValue == -1009)
+                #expect(refusal { _ = try decryption(with: key) }?.rawValue == -1009)
+                #expect(refusal { _ = try exchange(key, softwareKey()) }?.rawValue == -1009)
+                #expect(rawSignStatus(key) == errSecAuthFailed, "a status has no such code")
             }
             for flags: SecAccessControlCreateFlags? in [nil, [], .privateKeyUsage, .or] {
                 let key = try enclaveKey(flags)
                 #expect(try isValid(signature(of: key), by: key))
                 #expect(try decryption(with: key) == Data("note".utf8))
                 #expect(try exchange(key, softwareKey()).count == 32)
+                #expect(rawSignStatus(key) == errSecSuccess)
             }
         }
     }
@@ -222,7 +224,7 @@ import TouchstoneTransport
     }
 
     @Test(
-        "SE-04, AC-41: where nobody may be asked the use is -25308; with a context that has proven enough it succeeds")
+        "SE-04, AC-41: where nobody may be asked the use is -1004; with a context that has proven enough it succeeds")
     func interactionForbidden() async throws {
         try await device.run {
             let silent: Entries = [kSecUseAuthenticationUI: kSecUseAuthenticationUIFail]
@@ -231,11 +233,13 @@ import TouchstoneTransport
                     kSecAttrApplicationTag: Data("t".utf8), kSecAttrAccessControl: try control(Self.present),
                 ]))
             let key = try stored("t", silent)
-            #expect(status { try signature(of: key) } == errSecInteractionNotAllowed)
+            #expect(refusal { try signature(of: key) } == .notInteractive)
+            #expect(rawSignStatus(key) == errSecInteractionNotAllowed)
             let context = LAContext()
             context.interactionNotAllowed = true
             let other = try stored("t", [kSecUseAuthenticationContext: context])
-            #expect(status { try signature(of: other) } == errSecInteractionNotAllowed)
+            #expect(refusal { try signature(of: other) } == .notInteractive)
+            #expect(rawSignStatus(other) == errSecInteractionNotAllowed)
             #expect(device.prompts.isEmpty)
             let proven = LAContext()
             device.present(.finger(1))
@@ -248,29 +252,106 @@ import TouchstoneTransport
 
     // MARK: what comes of it
 
-    @Test("AC-44, AC-45: a cancel is -128, an interruption -25293, and either says of LocalAuthentication why")
+    @Test(
+        "AC-45: why the owner's proof was not had is at the top of the error; where a status is answered it is AC-44's")
     func refusals() throws {
         try device.run {
             let key = try enclaveKey(Self.finger)
-            for (actions, expected, code) in [
-                ([.cancel], errSecUserCanceled, -2), ([.nonMatch, .fallback], errSecAuthFailed, -3),
-                ([.leaveApp], errSecAuthFailed, -4),
-            ] as [([SimulatedDevice.Action], OSStatus, Int)] {
-                for use in [{ try signature(of: key) }, { try decryption(with: key) }] as [() throws -> Data] {
+            for (actions, code, expected) in [
+                ([.cancel], .userCancel, errSecUserCanceled),
+                ([.nonMatch, .fallback], .userFallback, errSecAuthFailed),
+                ([.leaveApp], .systemCancel, errSecAuthFailed),
+            ] as [([SimulatedDevice.Action], LAError.Code, OSStatus)] {
+                func perform() throws {
                     try device.setForeground(true)
                     for action in actions { device.present(action) }
-                    do {
-                        _ = try use()
-                        Issue.record("it was done")
-                    } catch let error as NSError {
-                        #expect(error.domain == NSOSStatusErrorDomain && error.code == Int(expected))
-                        let why = error.userInfo[NSUnderlyingErrorKey] as? NSError
-                        #expect(why?.domain == "com.apple.LocalAuthentication" && why?.code == code)
-                    }
+                }
+                for use in [
+                    { _ = try signature(of: key) }, { _ = try decryption(with: key) },
+                    { _ = try exchange(key, softwareKey()) },
+                ] as [() throws -> Void] {
+                    try perform()
+                    #expect(refusal(use) == code)
+                }
+                try perform()
+                #expect(rawSignStatus(key) == expected)
+            }
+            try device.setForeground(true)
+            device.setAttended(false)
+            #expect(refusal { try signature(of: key) } == .notInteractive)
+            #expect(rawSignStatus(key) == errSecInteractionNotAllowed)
+        }
+    }
+
+    @Test("AC-45: without a finger that is enrolled it is -7, and nobody is asked") func nothingEnrolled() throws {
+        try device.runUnprompted {
+            let key = try enclaveKey(Self.finger)
+            try device.removeFinger(1)
+            #expect(refusal { try signature(of: key) } == .biometryNotEnrolled)
+            #expect(rawSignStatus(key) == errSecAuthFailed)
+        }
+    }
+
+    @Test("AC-45, EV-50: a context that was invalidated is -10 at the top, and -25293 as a status (AC-47)")
+    func invalidatedContext() throws {
+        try device.runUnprompted {
+            let context = LAContext()
+            let key = try enclaveKey(Self.finger, context: context)
+            context.invalidate()
+            #expect(refusal { try signature(of: key) } == .invalidContext)
+            #expect(rawSignStatus(key) == errSecAuthFailed)
+        }
+    }
+
+    @Test("AC-45: a signature's errors are caught as code for devices catches them")
+    func caughtAsLAError() throws {
+        try device.run {
+            let key = try enclaveKey(Self.finger)
+            device.present(.cancel)
+            do {
+                try signature(of: key)
+                Issue.record("it was signed")
+            } catch let error as LAError {
+                #expect(error.code == .userCancel)
+                #expect(error.localizedDescription == "Authentication canceled.")
+            }
+            device.present(.cancel)
+            do {
+                try signature(of: key)
+                Issue.record("it was signed")
+            } catch LAError.userCancel {
+            }
+        }
+    }
+
+    @Test("EV-62: an operation that the control does not grant is -1009 at once; one that it grants asks")
+    func operationsNotGranted() async throws {
+        try await device.run { () async throws in
+            let uses: [LAAccessControlOperation] = [.useKeySign, .useKeyDecrypt, .useKeyKeyExchange]
+            func code(_ flags: SecAccessControlCreateFlags, _ operation: LAAccessControlOperation) async throws -> Int?
+            {
+                do {
+                    try await LAContext().evaluateAccessControl(
+                        control(flags), operation: operation, localizedReason: "r")
+                    return nil
+                } catch {
+                    return (error as? LAError)?.code.rawValue
                 }
             }
-            device.setAttended(false)
-            #expect(status { try signature(of: key) } == errSecInteractionNotAllowed)
+            for flags in [.userPresence, .biometryAny, .devicePasscode] as [SecAccessControlCreateFlags] {
+                for use in uses { #expect(try await code(flags, use) == -1009) }
+                #expect(try await code([flags, .privateKeyUsage], .useItem) == -1009)
+                #expect(try await code(flags, .createItem) == nil)
+                #expect(try await code([flags, .privateKeyUsage], .createKey) == nil)
+            }
+            #expect(try await code(.privateKeyUsage, .useItem) == -1009)
+            // AC-05, AC-20: without entries everything is allowed.
+            for operation in uses + [.useItem] { #expect(try await code([], operation) == nil) }
+            #expect(device.prompts.isEmpty)
+            device.present(.finger(1), .finger(1))
+            #expect(try await code(.biometryAny, .useItem) == nil)
+            #expect(try await code(Self.finger, .useKeySign) == nil)
+            #expect(device.prompts.count == 2)
         }
     }
 
@@ -327,13 +408,13 @@ import TouchstoneTransport
                 #expect(try decryption(with: key(context)) == Data("note".utf8))
             }
             let wrong = context("wrong")
-            #expect(status { try signature(of: key(wrong)) } == errSecAuthFailed)
+            #expect(refusal { try signature(of: key(wrong)) } == .authenticationFailed)
             // AC-46
             #expect(!wrong.isCredentialSet(.applicationPassword))
             // EV-61: with nobody there to ask for it.
             device.setAttended(false)
-            #expect(status { try signature(of: key(context(nil))) } == errSecAuthFailed)
-            #expect(status { try signature(of: stored("t")) } == errSecAuthFailed)
+            #expect(refusal { try signature(of: key(context(nil))) } == .authenticationFailed)
+            #expect(refusal { try signature(of: stored("t")) } == .authenticationFailed)
             let without = parameters([kSecAttrAccessControl: try control(flags)])
             #expect(status { _ = try randomKey(without) } == errSecAuthFailed)
         }
@@ -347,7 +428,7 @@ import TouchstoneTransport
             #expect(try isValid(signature(of: key), by: key))
             device.present(.cancel)
             let again = try enclaveKey(flags, context: context("right"))
-            #expect(status { try signature(of: again) } == errSecUserCanceled)
+            #expect(refusal { try signature(of: again) } == .userCancel)
         }
     }
 }

@@ -238,7 +238,9 @@ import TouchstoneTesting
 
     // MARK: enrolment
 
-    @Test("AC-50, AC-52: after a finger was added or removed the record is found, and its use is -25293, for ever")
+    @Test(
+        "AC-50, AC-52: after a finger was added or removed the record is found, and its use is CryptoTokenKit -3, for ever"
+    )
     func currentSet() throws {
         try device.runUnprompted {
             let flags: SecAccessControlCreateFlags = [.biometryCurrentSet, .privateKeyUsage]
@@ -252,9 +254,9 @@ import TouchstoneTesting
                     { _ = try signature(of: key) }, { _ = try decryption(with: key) },
                     { _ = try exchange(key, softwareKey()) },
                 ] as [() throws -> Void] {
-                    #expect(status(use) == errSecAuthFailed)
-                    #expect(underlying(use)?.domain == "CryptoTokenKit" && underlying(use)?.code == -3)
+                    #expect(saysThatTheKeyIsGone(use))
                 }
+                #expect(rawSignStatus(key) == errSecAuthFailed, "a status has no such code")
                 #expect(try publicBytes(key).count == 65)
             }
             let second = try device.enrollFinger()
@@ -299,14 +301,14 @@ import TouchstoneTesting
             let key = try enclaveKey([.biometryCurrentSet, .privateKeyUsage])
             let use = { _ = try signature(of: key) }
             device.present(.cancel)
-            #expect(status(use) == errSecUserCanceled)
+            #expect(refusal(use) == .userCancel)
             device.present(.nonMatch, .nonMatch, .nonMatch)
-            #expect(status(use) == errSecAuthFailed)
+            #expect(refusal(use) == .authenticationFailed)
             device.present(.nonMatch, .nonMatch)
-            #expect(status(use) == errSecAuthFailed)
+            #expect(refusal(use) == .biometryLockout)
             // Locked out now.
-            #expect(status(use) == errSecAuthFailed)
-            #expect(underlying(use)?.domain == "com.apple.LocalAuthentication")
+            #expect(refusal(use) == .biometryLockout)
+            #expect(rawSignStatus(key) == errSecAuthFailed)
             try device.lock()
             #expect(status(use) == errSecInteractionNotAllowed)
             try device.unlock(passcode: "1234")
@@ -329,8 +331,8 @@ import TouchstoneTesting
             try device.removePasscode("5678")
             for _ in 0..<2 {
                 #expect(try stored("t") == key)
-                #expect(status { try signature(of: key) } == errSecAuthFailed)
-                #expect(underlying { try signature(of: key) }?.code == -3)
+                #expect(saysThatTheKeyIsGone { try signature(of: key) })
+                #expect(rawSignStatus(key) == errSecAuthFailed)
                 try? device.setPasscode("1234")
             }
         }

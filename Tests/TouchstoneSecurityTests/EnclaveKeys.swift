@@ -59,14 +59,34 @@ func status(_ body: () throws -> Void) -> OSStatus? {
     }
 }
 
-/// What is behind the error with which `body` fails.
-func underlying(_ body: () throws -> Void) -> NSError? {
+/// The code of LocalAuthentication's with which `body` fails; nil where it fails with another error, or not.
+func refusal(_ body: () throws -> Void) -> LAError.Code? {
     do {
         try body()
         return nil
+    } catch let error as LAError {
+        return error.code
     } catch {
-        return (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+        return nil
     }
+}
+
+/// Whether `body` fails as the use of a key that can never be used again (AC-52).
+func saysThatTheKeyIsGone(_ body: () throws -> Void) -> Bool {
+    do {
+        try body()
+        return false
+    } catch {
+        let error = error as NSError
+        return error.domain == "CryptoTokenKit" && error.code == -3
+    }
+}
+
+/// What the function that answers with a status says of a signature.
+func rawSignStatus(_ key: SecKey) -> OSStatus {
+    var signature = [UInt8](repeating: 0, count: 80)
+    var count = signature.count
+    return SecKeyRawSign(key, .PKCS1, [UInt8](repeating: 1, count: 32), 32, &signature, &count)
 }
 
 @discardableResult

@@ -67,22 +67,46 @@ import TouchstoneTransport
         await eventually { device.state.withLock { $0.contexts.isEmpty && $0.closedEvaluations == 1 } }
     }
 
-    @Test("EV-04: letting the context go while it is evaluated ends that with appCancel")
-    func deallocationCancels() async {
+    @Test(
+        "EV-04: a context that is let go while it is evaluated lives until the reply has run; invalidate still ends it")
+    func runningEvaluationKeepsTheContext() async {
         device.set { $0.evaluation = .never }
         var context: LAContext? = context()
-        weak let released = context
+        // Read on the reply's thread too, which a context allows and a weak reference as well.
+        nonisolated(unsafe) weak let released = context
         let answered = AsyncStream<LAError.Code?>.makeStream()
         context?.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "r") { _, error in
+            #expect(released != nil, "while the reply runs")
             answered.continuation.yield((error as? LAError)?.code)
             answered.continuation.finish()
         }
         await eventually { device.state.withLock { $0.options.count } == 1 }
         context = nil
-        #expect(released == nil)
+        #expect(device.state.withLock { $0.contexts.count } == 1)
+        #expect(released != nil)
+        released?.invalidate()
         var codes: [LAError.Code?] = []
         for await code in answered.stream { codes.append(code) }
         #expect(codes == [.appCancel])
+        await eventually { released == nil && device.state.withLock { $0.contexts.isEmpty } }
+    }
+
+    @Test("EV-04: a context of a subclass is kept as one, and gone after its reply")
+    func subclassesAreKept() async throws {
+        final class Own: LAContext {}
+        var own: Own? = DeviceEndpoint.$scoped.withValue(device.endpoint) { Own() }
+        nonisolated(unsafe) weak let released = own
+        device.set { $0.evaluation = .success }
+        let answered = AsyncStream<Bool>.makeStream()
+        own?.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "r") { isSuccess, _ in
+            answered.continuation.yield(isSuccess && released != nil)
+            answered.continuation.finish()
+        }
+        own = nil
+        var answers: [Bool] = []
+        for await answer in answered.stream { answers.append(answer) }
+        #expect(answers == [true])
+        await eventually { released == nil && device.state.withLock { $0.contexts.isEmpty } }
     }
 
     @Test("EV-30: properties go with the evaluation, and a success is remembered by the device")

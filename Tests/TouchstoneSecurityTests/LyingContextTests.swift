@@ -53,9 +53,9 @@ private final class LyingContext: LAContext, @unchecked Sendable {
                 try control([.biometryAny, .privateKeyUsage]), operation: .useKeySign, localizedReason: "lie"
             ) { isOwner, _ in #expect(isOwner) }
             #expect(context.lies.load(ordering: .relaxed) == 2)
-            #expect(status { try signature(of: key) } == errSecInteractionNotAllowed)
-            #expect(status { _ = try decryption(with: key) } == errSecInteractionNotAllowed)
-            #expect(status { try exchange(key, softwareKey()) } == errSecInteractionNotAllowed)
+            #expect(refusal { try signature(of: key) } == .notInteractive)
+            #expect(refusal { _ = try decryption(with: key) } == .notInteractive)
+            #expect(refusal { try exchange(key, softwareKey()) } == .notInteractive)
             #expect(device.prompts.isEmpty)
 
             // The twin: the owner is asked, and comes.

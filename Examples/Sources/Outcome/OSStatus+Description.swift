@@ -8,10 +8,15 @@ package func description(of status: OSStatus) -> String {
     return "\(name(of: status)) \(status) (\(message))"
 }
 
-/// A failure as a developer looks it up: the name of an `LAError`, an `OSStatus` with its message, else the error itself.
+/// A failure as a developer looks it up: the name of an `LAError`, an `OSStatus` or a code of the token's with its message, else the
+/// error itself.
 package func description(of error: any Error) -> String {
-    let error = error as NSError
-    return error.domain == NSOSStatusErrorDomain ? description(of: OSStatus(error.code)) : name(of: error as any Error)
+    let known = error as NSError
+    return switch known.domain {
+    case NSOSStatusErrorDomain: description(of: OSStatus(known.code))
+    case "CryptoTokenKit": "CryptoTokenKit \(known.code) (\(known.localizedDescription))"
+    default: name(of: error)
+    }
 }
 
 private func name(of status: OSStatus) -> String {

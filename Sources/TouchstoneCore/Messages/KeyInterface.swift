@@ -114,7 +114,12 @@ package enum KeyInterface {
     package struct Failed: VarlinkError {
         package static let name = "io.touchstone.Key.Failed"
         package var status: Int32
-        package init(_ status: Status) { self.status = status.rawValue }
+        /// What is behind the status, where the token has a code of its own for it (AC-45).
+        package var code: AuthenticationFailure?
+        package init(_ status: Status, code: AuthenticationFailure? = nil) {
+            self.status = status.rawValue
+            self.code = code
+        }
     }
 
     /// Nothing was done: evaluate each of these with `EvaluateAccessControl` on one context and call again with it (AC-40).

@@ -25,6 +25,27 @@ public final class SecAccessControl: NSObject, CoreFoundationType, Sendable {
 
     /// The hash of the class and the constraint.
     public override var hash: Int { value.hashValue }
+
+    /// The class and the flags by their names.
+    public override var description: String {
+        let flags = value.flags.names
+        return "<SecAccessControl: \(value.protection)\(flags.isEmpty ? "" : "; " + flags.joined(separator: ", "))>"
+    }
+}
+
+extension AccessControl.Flags {
+    /// The flags as they are spelled in source; bits that have no name as one number.
+    fileprivate var names: [String] {
+        let known: [(AccessControl.Flags, String)] = [
+            (.userPresence, "userPresence"), (.biometryAny, "biometryAny"),
+            (.biometryCurrentSet, "biometryCurrentSet"), (.devicePasscode, "devicePasscode"),
+            (.companion, "companion"), (.or, "or"), (.and, "and"), (.privateKeyUsage, "privateKeyUsage"),
+            (.applicationPassword, "applicationPassword"),
+        ]
+        let unnamed = known.reduce(self) { $0.subtracting($1.0) }
+        return known.filter { contains($0.0) }.map(\.1)
+            + (unnamed.isEmpty ? [] : ["0x" + String(unnamed.rawValue, radix: 16)])
+    }
 }
 
 /// The type of `SecAccessControl`.
@@ -50,13 +71,11 @@ public func SecAccessControlCreateWithFlags(
     _ allocator: CFAllocator?, _ protection: CFTypeRef, _ flags: SecAccessControlCreateFlags,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> SecAccessControl? {
-    let bits = AccessControl.Flags(rawValue: UInt64(flags.rawValue))
-    if let name = protection as? NSString, let accessibility = Accessibility(rawValue: name as String),
-        let value = try? AccessControl(protection: accessibility, flags: bits)
-    {
-        return SecAccessControl(value)
+    unsafe storing(error, in: "Access control creation") {
+        guard let name = protection as? NSString, let accessibility = Accessibility(rawValue: name as String) else {
+            throw Status.param
+        }
+        let bits = AccessControl.Flags(rawValue: UInt64(flags.rawValue))
+        return SecAccessControl(try AccessControl(protection: accessibility, flags: bits))
     }
-    let failure = NSError(domain: NSOSStatusErrorDomain, code: Int(errSecParam))
-    unsafe error?.pointee = unsafe Unmanaged.passRetained(failure)
-    return nil
 }

@@ -36,6 +36,12 @@ public final class SecCertificate: NSObject, CoreFoundationType, Sendable {
 
     /// The hash of the bytes.
     public override var hash: Int { value.der.hashValue }
+
+    /// Whose it is, in the words of `SecCertificateCopySubjectSummary`.
+    public override var description: String {
+        // Quoted, as they are somebody else's words.
+        "<SecCertificate: \(value.summary.map { $0.debugDescription } ?? "no subject")>"
+    }
 }
 
 extension SecCertificate: ItemReference {

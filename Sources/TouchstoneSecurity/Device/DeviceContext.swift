@@ -67,7 +67,7 @@ package final class DeviceContext: Sendable {
 
     /// Whether a policy could be evaluated now, without asking anybody (CE).
     ///
-    /// - Throws: `Failed` where the context is invalid (row 0 of the table) or there is no device.
+    /// - Throws: `Failed` where the context is invalid (row 0 of the table) or there is no device (rows 1 and 7).
     package func canEvaluate(_ policy: Policy) throws(Failed) -> AuthenticationInterface.CanEvaluatePolicy.Reply {
         typealias Method = AuthenticationInterface.CanEvaluatePolicy
         let (isInvalidated, known) = state.withLock { ($0.isInvalidated, $0.registration?.identifier) }
@@ -79,7 +79,7 @@ package final class DeviceContext: Sendable {
             forget(known)
             return try endpoint.call(Method.self, .init(context: nil, policy: policy), isRepeatable: true)
         } catch {
-            throw failure(error)
+            throw failure(error, Requirement(policy))
         }
     }
 
@@ -115,7 +115,7 @@ package final class DeviceContext: Sendable {
     package func evaluate(
         _ policy: Policy, _ options: AuthenticationInterface.Options
     ) throws(Failed) -> Data? {
-        try evaluate(AuthenticationInterface.EvaluatePolicy.self) { context in
+        try evaluate(AuthenticationInterface.EvaluatePolicy.self, Requirement(policy)) { context in
             .init(context: context, policy: policy, options: options)
         }.domainState
     }
@@ -125,7 +125,7 @@ package final class DeviceContext: Sendable {
         _ accessControl: AccessControl, _ operation: AccessControlOperation, keyLabel: String? = nil,
         _ options: AuthenticationInterface.Options
     ) throws(Failed) -> Data? {
-        try evaluate(AuthenticationInterface.EvaluateAccessControl.self) { context in
+        try evaluate(AuthenticationInterface.EvaluateAccessControl.self, accessControl.requirement) { context in
             .init(
                 context: context, accessControl: accessControl, operation: operation, keyLabel: keyLabel,
                 options: options)
@@ -192,7 +192,7 @@ package final class DeviceContext: Sendable {
     // MARK: - Evaluation
 
     private func evaluate<M: VarlinkMethod>(
-        _ method: M.Type, _ parameters: (String) -> M.Parameters
+        _ method: M.Type, _ requirement: Requirement?, _ parameters: (String) -> M.Parameters
     ) throws(Failed) -> M.Reply {
         do {
             let identifier = try identifier()
@@ -204,7 +204,7 @@ package final class DeviceContext: Sendable {
                 return try evaluateOnce(method, parameters(self.identifier()))
             }
         } catch {
-            throw failure(error)
+            throw failure(error, requirement)
         }
     }
 
@@ -233,7 +233,7 @@ package final class DeviceContext: Sendable {
         }
     }
 
-    private func failure(_ error: any Error) -> Failed {
+    private func failure(_ error: any Error, _ requirement: Requirement?) -> Failed {
         switch error {
         case let failed as Failed: failed
         case let remote as RemoteError:
@@ -243,6 +243,9 @@ package final class DeviceContext: Sendable {
                     remote.as(VarlinkServiceError.PermissionDenied.self) == nil
                         ? "The device did not understand the request."
                         : "The device does not know this program: its log says why.")
+        // Without a device there is no passcode, and no sensor. What a passcode would do for lacks the passcode.
+        case TransportError.unreachable where requirement?.isMetByPasscode == true:
+            Failed(.passcodeNotSet, "No device is running.")
         case TransportError.unreachable: Failed(.biometryNotAvailable, "No device is running.")
         case TransportError.tooLarge: Failed(.authenticationFailed, "The request is too large.")
         default: Failed(.systemCancel, "The connection to the device was lost.")

@@ -77,7 +77,7 @@ package struct AuthenticatedCall {
                 needed = operations
             }
             // AC-41. With a context that has proven enough the device does not ask, and we do not get here (AC-42).
-            if authentication.forbidsInteraction, authentication.context == nil { throw Status.interactionNotAllowed }
+            if authentication.forbidsInteraction, authentication.context == nil { throw Self.notInteractive }
             for operation in needed {
                 var options = options(authentication.reason)
                 if authentication.forbidsInteraction { options.interactionNotAllowed = true }
@@ -86,7 +86,7 @@ package struct AuthenticatedCall {
                         operation.accessControl, operation.operation, keyLabel: authentication.keyLabel, options)
                 } catch {
                     // EV-40: what an unlock of the device proved is given silently; whatever else is in the way, nobody may be asked.
-                    throw authentication.forbidsInteraction ? Status.interactionNotAllowed : error
+                    throw authentication.forbidsInteraction ? Self.notInteractive : error
                 }
             }
             identifier = try Self.identifier(of: device)
@@ -94,16 +94,17 @@ package struct AuthenticatedCall {
         throw Status.authFailed
     }
 
-    /// AC-47: a context that cannot be had, an invalidated one for example, is a failed authentication.
+    /// AC-47: a context that cannot be had is a failed authentication; of an invalidated one it is said that it is invalid.
     private static func identifier(of device: DeviceContext) throws -> String {
         do {
             return try device.identifier()
-        } catch let error as TransportError {
+        } catch let error where error is TransportError || error is DeviceContext.Failed {
             throw error
         } catch {
             throw Status.authFailed
         }
     }
 
+    private static let notInteractive = DeviceContext.Failed(.notInteractive, "User interaction required.")
     private static let maximumRounds = 20
 }

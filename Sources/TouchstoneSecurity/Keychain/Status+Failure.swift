@@ -9,7 +9,8 @@ extension Status {
         case .userCancel: self = .userCanceled
         case .notInteractive: self = .interactionNotAllowed
         case .authenticationFailed, .userFallback, .systemCancel, .passcodeNotSet, .biometryNotAvailable,
-            .biometryNotEnrolled, .biometryLockout, .appCancel, .invalidContext, .companionNotAvailable:
+            .biometryNotEnrolled, .biometryLockout, .appCancel, .invalidContext, .companionNotAvailable,
+            .operationNotGranted:
             self = .authFailed
         }
     }

@@ -48,6 +48,17 @@ protocol KeyImplementation: Sendable {
 enum KeyType: Int64 {
     case rsa = 42
     case ellipticCurve = 73
+
+    /// A key of a type and a class in words, as far as they are known.
+    static func kind(_ type: KeyType?, _ keyClass: KeyClass?) -> String {
+        let type: String? =
+            switch type {
+            case .rsa: "RSA"
+            case .ellipticCurve: "EC"
+            case nil: nil
+            }
+        return [type, keyClass.map { "\($0)" }, "key"].compactMap(\.self).joined(separator: " ")
+    }
 }
 
 /// The value of `kSecAttrKeyClass`.

@@ -14,20 +14,16 @@ internal import TouchstoneKeyAlgorithms
 public func SecKeyCreateWithData(
     _ keyData: CFData, _ attributes: CFDictionary, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> SecKey? {
-    do throws(Status) {
-        guard let keyClass = number(attributes[kSecAttrKeyClass]).flatMap(KeyClass.init),
-            let type = number(attributes[kSecAttrKeyType])
-        else { throw .param }
+    let keyClass = number(attributes[kSecAttrKeyClass]).flatMap(KeyClass.init)
+    let typeNumber = number(attributes[kSecAttrKeyType])
+    let type = typeNumber.flatMap(KeyType.init)
+    return unsafe storing(error, in: "\(KeyType.kind(type, keyClass)) creation from data") {
+        guard let keyClass, typeNumber != nil else { throw Status.param }
         // SE-02: nothing is imported into a token.
-        if attributes[kSecAttrTokenID] != nil { throw .unimplemented }
-        if keyClass == .symmetric { throw .unimplemented }
-        guard let type = KeyType(rawValue: type), let key = SoftwareKey(type, keyClass, data: keyData as Data) else {
-            throw .param
-        }
+        if attributes[kSecAttrTokenID] != nil { throw Status.unimplemented }
+        if keyClass == .symmetric { throw Status.unimplemented }
+        guard let type, let key = SoftwareKey(type, keyClass, data: keyData as Data) else { throw Status.param }
         return SecKey(key)
-    } catch let status {
-        unsafe status.store(in: error)
-        return nil
     }
 }
 
@@ -47,7 +43,7 @@ public func SecKeyCreateWithData(
 public func SecKeyCreateRandomKey(
     _ parameters: CFDictionary, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> SecKey? {
-    do {
+    unsafe storing(error, in: creation(parameters)) {
         let privateAttributes = try merged(parameters, kSecPrivateKeyAttrs)
         let publicAttributes = try merged(parameters, kSecPublicKeyAttrs)
         let key: SecKey
@@ -67,10 +63,15 @@ public func SecKeyCreateRandomKey(
             throw error
         }
         return key
-    } catch let failure {
-        unsafe Status(failure: failure).store(in: error, underlying: NSError(underlying: failure))
-        return nil
     }
+}
+
+/// What `SecKeyCreateRandomKey` is to do with these parameters, in words.
+private func creation(_ parameters: CFDictionary) -> String {
+    let ofPrivate = parameters[kSecPrivateKeyAttrs] as? NSDictionary
+    let token = (ofPrivate?[kSecAttrTokenID] ?? parameters[kSecAttrTokenID]) as? NSString
+    let kind = KeyType.kind(number(parameters[kSecAttrKeyType]).flatMap(KeyType.init), nil)
+    return kind + (token == kSecAttrTokenIDSecureEnclave ? " creation in the Secure Enclave" : " creation")
 }
 
 /// Has the enclave make a key (SE-01, SE-14), and leaves in its attributes what its item takes.

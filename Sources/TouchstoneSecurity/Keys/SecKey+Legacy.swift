@@ -47,7 +47,7 @@ public func SecKeyGeneratePair(
     _ parameters: CFDictionary, _ publicKey: UnsafeMutablePointer<SecKey?>?,
     _ privateKey: UnsafeMutablePointer<SecKey?>?
 ) -> OSStatus {
-    status { () throws(Status) in
+    status {
         let key = try unsafe result { unsafe SecKeyCreateRandomKey(parameters, $0) }
         unsafe publicKey?.pointee = SecKeyCopyPublicKey(key)
         unsafe privateKey?.pointee = key
@@ -70,11 +70,9 @@ public func SecKeyRawSign(
     _ key: SecKey, _ padding: SecPadding, _ dataToSign: UnsafePointer<UInt8>, _ dataToSignLen: Int,
     _ sig: UnsafeMutablePointer<UInt8>, _ sigLen: UnsafeMutablePointer<Int>
 ) -> OSStatus {
-    status { () throws(Status) in
+    status {
         let digest = try unsafe data(dataToSign, dataToSignLen)
-        let algorithm = try key.signatureAlgorithm(padding)
-        let signature = try unsafe result { unsafe SecKeyCreateSignature(key, algorithm, digest as NSData, $0) }
-        try unsafe write(signature as Data, sig, sigLen)
+        try unsafe write(key.signature(for: digest, key.signatureAlgorithm(padding)), sig, sigLen)
     }
 }
 
@@ -94,7 +92,7 @@ public func SecKeyRawVerify(
     _ key: SecKey, _ padding: SecPadding, _ signedData: UnsafePointer<UInt8>, _ signedDataLen: Int,
     _ sig: UnsafePointer<UInt8>, _ sigLen: Int
 ) -> OSStatus {
-    let status = status { () throws(Status) in
+    let status = status {
         let digest = try unsafe data(signedData, signedDataLen)
         let signature = try unsafe data(sig, sigLen)
         let algorithm = try key.signatureAlgorithm(padding)
@@ -121,7 +119,7 @@ public func SecKeyEncrypt(
     _ key: SecKey, _ padding: SecPadding, _ plainText: UnsafePointer<UInt8>, _ plainTextLen: Int,
     _ cipherText: UnsafeMutablePointer<UInt8>, _ cipherTextLen: UnsafeMutablePointer<Int>
 ) -> OSStatus {
-    status { () throws(Status) in
+    status {
         let plaintext = try unsafe data(plainText, plainTextLen)
         let algorithm = try key.encryptionAlgorithm(padding)
         let encrypted = try unsafe result { unsafe SecKeyCreateEncryptedData(key, algorithm, plaintext as NSData, $0) }
@@ -145,11 +143,9 @@ public func SecKeyDecrypt(
     _ key: SecKey, _ padding: SecPadding, _ cipherText: UnsafePointer<UInt8>, _ cipherTextLen: Int,
     _ plainText: UnsafeMutablePointer<UInt8>, _ plainTextLen: UnsafeMutablePointer<Int>
 ) -> OSStatus {
-    status { () throws(Status) in
+    status {
         let ciphertext = try unsafe data(cipherText, cipherTextLen)
-        let algorithm = try key.encryptionAlgorithm(padding)
-        let decrypted = try unsafe result { unsafe SecKeyCreateDecryptedData(key, algorithm, ciphertext as NSData, $0) }
-        let plaintext = decrypted as Data
+        let plaintext = try key.plaintext(of: ciphertext, key.encryptionAlgorithm(padding))
         try unsafe write(padding.isEmpty ? plaintext.drop { $0 == 0 } : plaintext, plainText, plainTextLen)
     }
 }
@@ -181,12 +177,12 @@ extension SecKey {
     }
 }
 
-private func status(_ body: () throws(Status) -> Void) -> OSStatus {
-    do throws(Status) {
+private func status(_ body: () throws -> Void) -> OSStatus {
+    do {
         try body()
         return errSecSuccess
-    } catch {
-        return error.rawValue
+    } catch let failure {
+        return Status(failure: failure).rawValue
     }
 }
 

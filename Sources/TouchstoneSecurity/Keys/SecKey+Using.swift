@@ -25,16 +25,17 @@ public func SecKeyIsAlgorithmSupported(
 ///   - key: A private key.
 ///   - algorithm: Of its kind, and with what `dataToSign` is: a message, or a digest of the length that the hash has.
 ///   - dataToSign: The message or the digest.
-///   - error: Takes `errSecParam` where the key does not support the algorithm or the digest has a wrong length.
+///   - error: Takes `errSecParam` where the key does not support the algorithm or the digest has a wrong length. Of a key of the enclave
+///     also an error of `LAErrorDomain` where the owner's proof was not had, -1009 where the access control does not grant
+///     it; `CryptoTokenKit` -3 where the key can never be used again (AC-45, AC-52).
 /// - Returns: The signature: of RSA as long as the modulus; of ECDSA a DER sequence (X9.62), or r and s, each as long as a coordinate (RFC 4754).
 @discardableResult
 public func SecKeyCreateSignature(
     _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ dataToSign: CFData,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
-    unsafe storing(error) {
-        let algorithm = try key.supported(.sign, algorithm)
-        return try key.implementation.signature(for: dataToSign as Data, algorithm) as NSData
+    unsafe storing(error, in: "\(key.kind) signing", as: NSError.keyUse) {
+        try key.signature(for: dataToSign as Data, algorithm) as NSData
     }
 }
 
@@ -53,7 +54,7 @@ public func SecKeyVerifySignature(
     _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ signedData: CFData, _ signature: CFData,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> Bool {
-    unsafe storing(error) {
+    unsafe storing(error, in: "\(key.kind) verification") {
         let algorithm = try key.supported(.verify, algorithm)
         let publicKey = key.implementation.publicKey
         guard try publicKey.isValidSignature(signature as Data, for: signedData as Data, algorithm) else {
@@ -76,7 +77,7 @@ public func SecKeyCreateEncryptedData(
     _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ plaintext: CFData,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
-    unsafe storing(error) {
+    unsafe storing(error, in: "\(key.kind) encryption") {
         let algorithm = try key.supported(.encrypt, algorithm)
         return try key.implementation.publicKey.encrypt(plaintext as Data, algorithm) as NSData
     }
@@ -88,16 +89,16 @@ public func SecKeyCreateEncryptedData(
 ///   - key: A private key.
 ///   - algorithm: The one that encrypted.
 ///   - ciphertext: What `SecKeyCreateEncryptedData` returned.
-///   - error: Takes `errSecParam` where the key does not support the algorithm, or for anything that was not encrypted to this key.
+///   - error: Takes `errSecParam` where the key does not support the algorithm, or for anything that was not encrypted to this key; else as
+///     ``SecKeyCreateSignature(_:_:_:_:)``.
 /// - Returns: The plaintext.
 @discardableResult
 public func SecKeyCreateDecryptedData(
     _ key: SecKey, _ algorithm: SecKeyAlgorithm, _ ciphertext: CFData,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
-    unsafe storing(error) {
-        let algorithm = try key.supported(.decrypt, algorithm)
-        return try key.implementation.decrypt(ciphertext as Data, algorithm) as NSData
+    unsafe storing(error, in: "\(key.kind) decryption", as: NSError.keyUse) {
+        try key.plaintext(of: ciphertext as Data, algorithm) as NSData
     }
 }
 
@@ -109,14 +110,15 @@ public func SecKeyCreateDecryptedData(
 ///   - publicKey: The other's public key, of the same curve.
 ///   - parameters: Where the algorithm derives a key, `SecKeyKeyExchangeParameter.requestedSize`, in bytes, at most 1 MiB, and perhaps
 ///     `sharedInfo`, data, by their `rawValue`.
-///   - error: Takes `errSecParam` where the key does not support the algorithm, the other does not fit, or a parameter is missing or wrong.
+///   - error: Takes `errSecParam` where the key does not support the algorithm, the other does not fit, or a parameter is missing or wrong; else
+///     as ``SecKeyCreateSignature(_:_:_:_:)``.
 /// - Returns: What was derived; or the shared coordinate, as long as one of the curve.
 @discardableResult
 public func SecKeyCopyKeyExchangeResult(
     _ privateKey: SecKey, _ algorithm: SecKeyAlgorithm, _ publicKey: SecKey, _ parameters: CFDictionary,
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
-    unsafe storing(error) {
+    unsafe storing(error, in: "\(privateKey.kind) exchange", as: NSError.keyUse) {
         guard case .ecdhKeyExchange(let hash) = try privateKey.supported(.keyExchange, algorithm),
             case .ellipticCurvePublic(let other)? = publicKey.implementation as? SoftwareKey
         else { throw Status.param }
@@ -133,21 +135,19 @@ public func SecKeyCopyKeyExchangeResult(
 }
 
 extension SecKey {
+    /// - Throws: As the implementation of the key.
+    func signature(for data: Data, _ algorithm: SecKeyAlgorithm) throws -> Data {
+        try implementation.signature(for: data, supported(.sign, algorithm))
+    }
+
+    /// - Throws: As the implementation of the key.
+    func plaintext(of ciphertext: Data, _ algorithm: SecKeyAlgorithm) throws -> Data {
+        try implementation.decrypt(ciphertext, supported(.decrypt, algorithm))
+    }
+
     /// The algorithm of a name, where this key can be used with it.
     fileprivate func supported(_ operation: KeyOperation, _ name: SecKeyAlgorithm) throws(Status) -> KeyAlgorithm {
         guard let algorithm = name.algorithm, implementation.supports(operation, algorithm) else { throw .param }
         return algorithm
-    }
-}
-
-/// What a function returns, or nil with its failure where the caller looks for it.
-private func storing<Result>(
-    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?, _ body: () throws -> Result
-) -> Result? {
-    do {
-        return try body()
-    } catch let failure {
-        unsafe Status(failure: failure).store(in: error, underlying: NSError(underlying: failure))
-        return nil
     }
 }

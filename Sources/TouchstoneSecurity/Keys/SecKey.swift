@@ -36,6 +36,14 @@ public final class SecKey: NSObject, CoreFoundationType, Sendable {
 
     /// The hash of the public key.
     public override var hash: Int { publicKeyHash.hashValue }
+
+    /// What kind of key it is, and how long; nothing of the key itself.
+    public override var description: String {
+        "<SecKey: \(kind), \(implementation.sizeInBits) bits\(implementation is EnclaveKey ? ", Secure Enclave" : "")>"
+    }
+
+    /// For errors and descriptions: "EC private key".
+    var kind: String { KeyType.kind(implementation.keyType, implementation.keyClass) }
 }
 
 extension SecKey: ItemReference {
@@ -94,12 +102,7 @@ public func SecKeyGetBlockSize(_ key: SecKey) -> Int {
 public func SecKeyCopyExternalRepresentation(
     _ key: SecKey, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
 ) -> CFData? {
-    do throws(Status) {
-        return try key.implementation.externalRepresentation() as NSData
-    } catch let status {
-        unsafe status.store(in: error)
-        return nil
-    }
+    unsafe storing(error, in: "\(key.kind) export") { try key.implementation.externalRepresentation() as NSData }
 }
 
 /// What a key is and what it can be used for, by `kSecAttr…` keys.

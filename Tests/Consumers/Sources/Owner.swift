@@ -24,7 +24,7 @@ final class Owner {
             return "yes"
         } catch LAError.userCancel {
             return "no"
-        } catch let error as LAError where error.code == .biometryNotAvailable {
+        } catch let error as LAError where [.biometryNotAvailable, .passcodeNotSet].contains(error.code) {
             return "cannot"
         } catch {
             return "unexpected \((error as NSError).code)"

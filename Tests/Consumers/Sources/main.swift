@@ -66,7 +66,7 @@ do {
     try await PrivateArea().open()
     require(false, "opened")
 } catch {
-    require((error as? LAError)?.code == .biometryNotAvailable, "\(error)")
+    require((error as? LAError)?.code == .passcodeNotSet, "\(error)")
 }
 do {
     _ = try await ServerAccess(identifier: "server").enroll(token: Data())

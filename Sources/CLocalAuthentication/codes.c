@@ -1,0 +1,2 @@
+// SwiftPM wants a source file; there is nothing to compile.
+#include "CLocalAuthentication.h"
