@@ -119,6 +119,32 @@ import TouchstoneKeyAlgorithms
         }
     }
 
+    @Test("SE-20, SE-21: the published signatures of RFC 6979 are valid, and their numbers lead to their points")
+    func publishedSignatures() throws {
+        struct Curve: Decodable {
+            let number, point: String
+            let signatures: [String: String]
+        }
+        struct Curves: Decodable { let curves: [Curve] }
+        let curves = try JSONDecoder().decode(
+            Curves.self, from: Data(contentsOf: Foreign.fixture("old_curve_signatures", "json"))
+        ).curves
+        #expect(curves.count == 2)
+        for vector in curves {
+            let bytes = Data(hex: vector.point + vector.number)
+            let key = try EllipticCurvePrivateKey(x963Representation: bytes)
+            #expect(key.publicKey.curve.isOld && key.x963Representation == bytes)
+            #expect(vector.signatures.count == 5)
+            for (name, text) in vector.signatures {
+                let input = SignatureInput.message(try #require(HashAlgorithm(rawValue: name)))
+                let signature = Data(hex: text)
+                #expect(
+                    try key.publicKey.isValidSignature(signature, for: Data("sample".utf8), input, .rfc4754), "\(name)")
+                #expect(try !key.publicKey.isValidSignature(signature, for: Data("test".utf8), input, .rfc4754))
+            }
+        }
+    }
+
     @Test("SE-21: a digest of a wrong length, or of none, is refused", arguments: curves)
     func digestsOfAWrongLengthAreRefused(_ curve: EllipticCurve) throws {
         let key = try key(curve).publicKey
