@@ -163,11 +163,10 @@ import TouchstoneKeyAlgorithms
         let key = try key(curve)
         let size = curve.fieldSize
         let request: [String: Any] = [
-            "operation": "ecdsa_sign", "curve": "\(curve)", "hash": "SHA256", "isMessage": true, "data": message.hex,
-            "number": key.number.hex,
+            "operation": "ecdsa_sign", "curve": "\(curve)", "hash": "SHA256", "isMessage": true, "isRaw": true,
+            "data": message.hex, "number": key.number.hex,
         ]
-        let answers = try Foreign.python([true, false].map { request.merging(["isRaw": $0]) { $1 } })
-        let (raw, der) = try (#require(answers[0]), #require(answers[1]))
+        let raw = try #require(try Foreign.python([request])[0])
         let order = Data(hex: try #require(Self.orders[curve]))
         let (r, s) = (Data(raw.prefix(size)), Data(raw.suffix(size)))
         let wrongRaw: [Data] = [
@@ -178,7 +177,15 @@ import TouchstoneKeyAlgorithms
         for signature in wrongRaw + raw.indices.map({ raw.flippingBit(at: $0) }) {
             #expect(try !key.publicKey.isValidSignature(Data(signature), for: message, .message(.sha256), .rfc4754))
         }
+        let (rDigits, sDigits) = (Self.digits(r), Self.digits(s))
+        let der = Self.der(rDigits, sDigits)
+        #expect(try key.publicKey.isValidSignature(der, for: message, .message(.sha256), .x962))
+        let zero = Data([0])
+        // Zeros in front that are not needed, and numbers that are none, below zero or too large.
         let wrongDER: [Data] = [
+            Self.der(.joined(zero, rDigits), sDigits), Self.der(rDigits, .joined(zero, sDigits)),
+            Self.der(rDigits, Data([0xff])), Self.der(Data(), sDigits), Self.der(rDigits, zero),
+            Self.der(.joined(zero, .filled(0xff, size)), sDigits), Self.der(rDigits, .joined(Data([1]), s)),
             Data(), der.dropLast(), .joined(der, Data([0])), Data([0x30, 0]), Data([0x30, 0x80]),
             Data([0x30, 6, 2, 1, 0, 2, 1, 0]), Data([0x30, 6, 2, 1, 1, 2, 1, 0xff]), Data([0x30, 4, 2, 0, 2, 0]),
             Data([0x30, 0x84, 0xff, 0xff, 0xff, 0xff]), raw, .filled(0, 1 << 20),
@@ -288,6 +295,17 @@ import TouchstoneKeyAlgorithms
             #expect(throws: Status.param) { try scheme.encrypt(message, to: key.publicKey) }
             #expect(throws: Status.param) { try scheme.encrypt(message, to: key.publicKey, ephemeral: self.key(curve)) }
         }
+    }
+
+    /// What DER writes of a number that is not below zero.
+    private static func digits(_ number: Data) -> Data {
+        let digits = number.drop { $0 == 0 }
+        return (digits.first ?? 0x80) >= 0x80 ? .joined(Data([0]), Data(digits)) : Data(digits)
+    }
+
+    private static func der(_ r: Data, _ s: Data) -> Data {
+        let content = Data.joined(Data([2, UInt8(r.count)]), r, Data([2, UInt8(s.count)]), s)
+        return .joined(Data([0x30, UInt8(content.count)]), content)
     }
 
     private func data(_ input: SignatureInput) -> Data {
