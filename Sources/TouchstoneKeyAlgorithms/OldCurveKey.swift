@@ -123,7 +123,9 @@ extension UnsafeRawBufferPointer {
 private enum DERSignature {
     /// Reads what DER allows and nothing else.
     ///
-    /// - Parameter byteCount: Those of each number, less than 61, so that no length has more than one byte.
+    /// - Parameters:
+    ///   - der: The signature.
+    ///   - byteCount: Those of each number, less than 61, so that no length has more than one byte.
     /// - Returns: `r ‖ s`; nil for what is no signature, and for a number that is longer.
     static func numbers(_ der: Data, byteCount: Int) -> Data? {
         var rest = der[...]

@@ -4,7 +4,9 @@ import Testing
 import TouchstoneCore
 import TouchstoneKeyAlgorithms
 
-/// P-192 and P-224: what was made with them is read, and nothing new is made. Python makes what is read here.
+/// P-192 and P-224: what was made with them is read, and nothing new is made.
+///
+/// Python makes what is read here.
 @Suite struct OldCurveTests {
     static let curves = EllipticCurve.allCases.filter(\.isOld)
     private static let orders: [EllipticCurve: String] = [

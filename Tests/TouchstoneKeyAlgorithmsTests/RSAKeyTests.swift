@@ -419,7 +419,9 @@ import TouchstoneKeyAlgorithms
 
 /// Keys that the tests share, since large ones take long to make.
 enum RSAKeys {
-    /// Of 1031 and 2049 bits too: what is whole bytes elsewhere is not there. Those of 1032 and 2056 bits are nettle's.
+    /// Of 1031 and 2049 bits too: what is whole bytes elsewhere is not there.
+    ///
+    /// Those of 1032 and 2056 bits are nettle's.
     static let sizes = [1024, 1031, 1032, 2048, 2049, 2056, 4096]
 
     static func key(_ size: Int) throws -> RSAPrivateKey {
