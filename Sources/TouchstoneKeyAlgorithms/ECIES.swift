@@ -20,10 +20,13 @@ package struct ECIES: Hashable, Sendable {
     }
 
     /// Encrypts, with an ephemeral key that is used this once.
+    ///
+    /// - Throws: `errSecParam` for a key of an old curve.
     package func encrypt(
         _ plaintext: Data, to recipient: EllipticCurvePublicKey, ephemeral: EllipticCurvePrivateKey? = nil
     ) throws(Status) -> Data {
-        let ephemeral = ephemeral ?? EllipticCurvePrivateKey(recipient.curve)
+        guard !recipient.curve.isOld else { throw .param }
+        let ephemeral = if let ephemeral { ephemeral } else { try EllipticCurvePrivateKey(recipient.curve) }
         let point = ephemeral.publicKey.x963Representation
         let (key, nonce) = try keyAndNonce(ephemeral.sharedSecret(with: recipient), point, recipient.curve)
         do {

@@ -7,6 +7,7 @@ extension EllipticCurvePrivateKey {
     ///
     /// - Throws: `errSecParam` for a point of another curve.
     package func sharedSecret(with other: EllipticCurvePublicKey) throws(Status) -> SymmetricKey {
+        if case (.old(let key), .old(let other)) = (self, other) { return try key.sharedSecret(with: other) }
         var number = number
         defer { number.erase() }
         do {
@@ -32,9 +33,10 @@ extension EllipticCurvePrivateKey {
         }
     }
 
-    /// K; whoever asks erases it.
+    /// K of a current curve; whoever asks erases it.
     private var number: Data {
         switch self {
+        case .old: Data()
         case .p256(let key): key.rawRepresentation
         case .p384(let key): key.rawRepresentation
         case .p521(let key): key.rawRepresentation

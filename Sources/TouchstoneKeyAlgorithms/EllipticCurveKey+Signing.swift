@@ -5,17 +5,20 @@ package import TouchstoneCore
 extension EllipticCurvePrivateKey {
     /// Signs (SE-20); a digest longer than the curve is cut to its left bits (SE-21).
     ///
-    /// - Throws: `errSecParam` for a digest of a wrong length, or of none: anyone can sign that for any key.
+    /// - Throws: `errSecParam` for a digest of a wrong length, or of none: anyone can sign that for any key; and for a key of an old curve.
     package func signature(
         for data: Data, _ input: SignatureInput, _ encoding: ECDSASignatureEncoding
     ) throws(Status) -> Data {
         let digest = try GivenDigest(nonempty: input.digest(of: data))
         do {
             return switch self {
+            case .old: throw Status.param
             case .p256(let key): try key.signature(for: digest).encoded(encoding)
             case .p384(let key): try key.signature(for: digest).encoded(encoding)
             case .p521(let key): try key.signature(for: digest).encoded(encoding)
             }
+        } catch let status as Status {
+            throw status
         } catch {
             throw .internalError
         }
@@ -31,6 +34,7 @@ extension EllipticCurvePublicKey {
     ) throws(Status) -> Bool {
         let digest = try GivenDigest(nonempty: input.digest(of: data))
         switch self {
+        case .old(let key): return key.isValidSignature(signature, for: digest.data, encoding)
         case .p256(let key):
             return P256.Signing.ECDSASignature(signature, encoding).map { key.isValidSignature($0, for: digest) }
                 ?? false

@@ -29,7 +29,7 @@ package struct RSAPublicKey: RSAKey {
     private let exponent: UInt64
     private let modulus: Data
 
-    /// Reads PKCS#1 or a SubjectPublicKeyInfo; throws for a modulus of less than 1024 bits.
+    /// Reads PKCS#1 or a SubjectPublicKeyInfo; throws for a modulus of less than 1024 bits or more than 8192.
     package init(derRepresentation: Data) throws {
         try self.init(_RSA.Signing.PublicKey(unsafeDERRepresentation: derRepresentation))
     }
@@ -61,12 +61,26 @@ package struct RSAPrivateKey: RSAKey {
 
     package let publicKey: RSAPublicKey
 
-    /// A new key of at least 1024 bits, a multiple of 128.
-    package init(sizeInBits: Int) throws {
-        try self.init(_RSA.BlindSigning.PrivateKey(unsafeKeySize: .init(bitCount: sizeInBits)))
+    /// A new key.
+    ///
+    /// - Parameter sizeInBits: 1024 to 8192, a multiple of 8.
+    /// - Throws: `errSecKeySizeNotAllowed` for another size.
+    package init(sizeInBits: Int) throws(Status) {
+        guard Self.sizesInBits.contains(sizeInBits), sizeInBits.isMultiple(of: 8) else { throw .keySizeNotAllowed }
+        do {
+            if sizeInBits.isMultiple(of: 128) {
+                try self.init(_RSA.BlindSigning.PrivateKey(unsafeKeySize: .init(bitCount: sizeInBits)))
+            } else {
+                var key = try Self.newPKCS1(sizeInBits: sizeInBits)
+                defer { key.erase() }
+                try self.init(derRepresentation: key)
+            }
+        } catch {
+            throw .internalError
+        }
     }
 
-    /// Reads PKCS#1 or PKCS#8; throws for a modulus of less than 1024 bits and for numbers that do not belong together.
+    /// Reads PKCS#1 or PKCS#8; throws for a modulus of less than 1024 bits or more than 8192, and for numbers that do not belong together.
     package init(derRepresentation: some DataProtocol) throws {
         try self.init(_RSA.BlindSigning.PrivateKey(unsafeDERRepresentation: derRepresentation))
     }

@@ -48,6 +48,35 @@ import Testing
         #expect(create([]) != nil)
     }
 
+    @Test("AC-01, AC-02, AC-03: the combinations of flags that Apple's tests and source accept and refuse")
+    func combinationsOfApple() throws {
+        struct Combination: Decodable {
+            let flags: [String]
+            let isAccepted: Bool
+            let from: String
+        }
+        struct Combinations: Decodable { let combinations: [Combination] }
+        let names: [String: SecAccessControlCreateFlags] = [
+            "userPresence": .userPresence, "biometryAny": .biometryAny, "biometryCurrentSet": .biometryCurrentSet,
+            "devicePasscode": .devicePasscode, "companion": .companion, "or": .or, "and": .and,
+            "privateKeyUsage": .privateKeyUsage, "applicationPassword": .applicationPassword,
+        ]
+        let url = try #require(
+            Bundle.module.url(forResource: "access_control_flags", withExtension: "json", subdirectory: "Fixtures"))
+        let combinations = try JSONDecoder().decode(Combinations.self, from: Data(contentsOf: url)).combinations
+        #expect(combinations.count == 25 && combinations.filter { $0.from == "test" }.count == 12)
+        for combination in combinations {
+            let flags = try combination.flags.reduce(into: SecAccessControlCreateFlags()) {
+                $0.insert(try #require(names[$1], "\($1)"))
+            }
+            var error: Unmanaged<CFError>?
+            let control = unsafe SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleAlways, flags, &error)
+            #expect((control != nil) == combination.isAccepted, "\(combination.flags)")
+            let code = unsafe error.map { unsafe $0.takeRetainedValue().code }
+            #expect(code == (combination.isAccepted ? nil : Int(errSecParam)), "\(combination.flags)")
+        }
+    }
+
     @Test("AC-06: the Touch ID names have the same bits")
     func oldNamesAreTheSame() {
         #expect(SecAccessControlCreateFlags.touchIDAny == .biometryAny)

@@ -79,6 +79,42 @@ import TouchstoneCertificates
         #expect(load(file, [:]).0 == (passphrase.isEmpty ? errSecSuccess : errSecAuthFailed))
     }
 
+    /// Files with the algorithms of those in Apple's tests (SecPKCS12Tests.m, si-61-pkcs12.c); the bytes are not published with them.
+    static let filesOfApple: [(algorithm: OpenSSL.Algorithm, options: [String])] = [
+        (.rsa1024, ["-legacy", "-descert", "-macalg", "sha1"]), (.rsa2048, ["-legacy", "-descert", "-macalg", "sha1"]),
+        (.p256, ["-legacy", "-descert", "-macalg", "sha1"]), (.p521, ["-legacy", "-descert", "-macalg", "sha1"]),
+        (.rsa2048, ["-keypbe", "AES-256-CBC", "-certpbe", "AES-256-CBC", "-macalg", "sha256", "-iter", "2048"]),
+        (.rsa2048, ["-legacy", "-descert", "-macalg", "sha256"]),
+    ]
+
+    @Test(
+        "Apple's statuses: with the passphrase 0 and one identity, without any errSecAuthFailed",
+        arguments: filesOfApple)
+    func statusesOfApple(_ file: (algorithm: OpenSSL.Algorithm, options: [String])) throws {
+        try openssl.makeKey("one", file.algorithm)
+        _ = try openssl.makeCertificate()
+        let bytes = try export("secret", file.options)
+        let (status, items) = load(bytes, "secret")
+        #expect(status == errSecSuccess && items?.count == 1)
+        #expect(try identity(items?.first).key == key())
+        #expect(load(bytes, [:]).0 == errSecAuthFailed)
+        // In memory, as Apple's tests ask for it.
+        #expect(load(bytes, [kSecImportExportPassphrase: "secret", kSecImportToMemoryOnly: true]).0 == errSecSuccess)
+    }
+
+    @Test("Apple's statuses: a certificate that is none, under a good code, is errSecDecode")
+    func certificateThatIsNoneIsRefused() throws {
+        try openssl.makeKey()
+        let der = try openssl.makeCertificate()
+        let file = try export("1234", ["-keypbe", "NONE", "-certpbe", "NONE"])
+        var parts = try MadeFile(file, passphrase: "1234")
+        #expect(load(parts.file(), "1234").0 == errSecSuccess)
+        let place = try #require(Data(parts.contents).range(of: der))
+        // Its own tag is no longer that of a sequence.
+        parts.contents[place.lowerBound] = 0x04
+        #expect(load(parts.file(), "1234").0 == errSecDecode)
+    }
+
     @Test func itemSaysWhatTheFileSays() throws {
         try openssl.makeKey()
         let der = try openssl.makeCertificate()

@@ -15,9 +15,9 @@ import TouchstoneKeyAlgorithms
         }
     }
 
-    @Test("SE-20, SE-21: Python verifies what we sign, and we what it signs", arguments: EllipticCurve.allCases)
+    @Test("SE-20, SE-21: Python verifies what we sign, and we what it signs", arguments: EllipticCurve.current)
     func python(_ curve: EllipticCurve) throws {
-        let key = EllipticCurvePrivateKey(curve)
+        let key = try EllipticCurvePrivateKey(curve)
         let point = key.publicKey.x963Representation.hex
         let cases = Self.inputs.flatMap { input in [ECDSASignatureEncoding.x962, .rfc4754].map { (input, $0) } }
         let requests = try cases.flatMap { input, encoding in
@@ -49,9 +49,9 @@ import TouchstoneKeyAlgorithms
         }
     }
 
-    @Test("SE-20, SE-21: OpenSSL verifies what we sign, and we what it signs", arguments: EllipticCurve.allCases)
+    @Test("SE-20, SE-21: OpenSSL verifies what we sign, and we what it signs", arguments: EllipticCurve.current)
     func openSSL(_ curve: EllipticCurve) throws {
-        let key = EllipticCurvePrivateKey(curve)
+        let key = try EllipticCurvePrivateKey(curve)
         let (privatePEM, publicPEM) = key.pem
         let files = ["private.pem": Data(privatePEM.utf8), "public.pem": Data(publicPEM.utf8), "message": message]
         for hash in HashAlgorithm.allCases {
@@ -74,15 +74,15 @@ import TouchstoneKeyAlgorithms
 
     @Test("SE-20: the lengths of signatures")
     func lengths() throws {
-        for curve in EllipticCurve.allCases {
-            let key = EllipticCurvePrivateKey(curve)
+        for curve in EllipticCurve.current {
+            let key = try EllipticCurvePrivateKey(curve)
             #expect(try key.signature(for: message, .message(.sha256), .rfc4754).count == 2 * curve.fieldSize)
             #expect(try key.signature(for: message, .message(.sha256), .x962).first == 0x30)
         }
     }
 
     @Test func digestsOfAWrongLengthAreRefused() throws {
-        let key = EllipticCurvePrivateKey(.p256)
+        let key = try EllipticCurvePrivateKey(.p256)
         for hash in HashAlgorithm.allCases {
             for count in [0, 1, hash.byteCount - 1, hash.byteCount + 1, 1000] {
                 #expect(throws: Status.param) { try key.signature(for: Data(count: count), .digest(hash), .x962) }
@@ -96,8 +96,8 @@ import TouchstoneKeyAlgorithms
 
     @Test("SE-21: a digest of any length can be signed, but not none")
     func digestsOfAnyLength() throws {
-        for curve in EllipticCurve.allCases {
-            let key = EllipticCurvePrivateKey(curve)
+        for curve in EllipticCurve.current {
+            let key = try EllipticCurvePrivateKey(curve)
             for count in [1, 20, 32, 33, 64, 65, 66, 67, 1000] {
                 let digest = Data.random(count: count)
                 let signature = try key.signature(for: digest, .digest(nil), .rfc4754)
@@ -113,9 +113,9 @@ import TouchstoneKeyAlgorithms
         }
     }
 
-    @Test(arguments: EllipticCurve.allCases)
+    @Test(arguments: EllipticCurve.current)
     func whatIsNoSignatureIsNotValid(_ curve: EllipticCurve) throws {
-        let key = EllipticCurvePrivateKey(curve)
+        let key = try EllipticCurvePrivateKey(curve)
         let size = curve.fieldSize
         let raw = try key.signature(for: message, .message(.sha256), .rfc4754)
         let (r, s) = (Data(raw.prefix(size)), Data(raw.suffix(size)))
@@ -152,6 +152,7 @@ import TouchstoneKeyAlgorithms
 extension EllipticCurvePrivateKey {
     var pem: (private: String, public: String) {
         switch self {
+        case .old: ("", "")
         case .p256(let key): (key.pemRepresentation, key.publicKey.pemRepresentation)
         case .p384(let key): (key.pemRepresentation, key.publicKey.pemRepresentation)
         case .p521(let key): (key.pemRepresentation, key.publicKey.pemRepresentation)

@@ -62,9 +62,9 @@ import TouchstoneKeyAlgorithms
         }
     }
 
-    @Test("SE-30: Python decrypts what we encrypt, and we what it encrypts", arguments: EllipticCurve.allCases)
+    @Test("SE-30: Python decrypts what we encrypt, and we what it encrypts", arguments: EllipticCurve.current)
     func foreign(_ curve: EllipticCurve) throws {
-        let key = EllipticCurvePrivateKey(curve)
+        let key = try EllipticCurvePrivateKey(curve)
         let plaintexts = [Data(), Data("hello".utf8), Data.random(count: 5000)]
         var requests: [[String: Any]] = []
         for scheme in Self.all {
@@ -97,8 +97,8 @@ import TouchstoneKeyAlgorithms
 
     @Test("SE-33: the empty plaintext is legal, and what is shorter than a point and a tag is not")
     func lengths() throws {
-        for curve in EllipticCurve.allCases {
-            let key = EllipticCurvePrivateKey(curve)
+        for curve in EllipticCurve.current {
+            let key = try EllipticCurvePrivateKey(curve)
             for scheme in Self.all {
                 let ciphertext = try scheme.encrypt(Data(), to: key.publicKey)
                 #expect(ciphertext.count == 1 + 2 * curve.fieldSize + 16)
@@ -113,7 +113,7 @@ import TouchstoneKeyAlgorithms
 
     @Test("SE-33: any byte that is changed is noticed")
     func alteredCiphertext() throws {
-        let key = EllipticCurvePrivateKey(.p256)
+        let key = try EllipticCurvePrivateKey(.p256)
         let scheme = ECIES(hash: .sha256, initializationVector: .derived)
         let ciphertext = try scheme.encrypt(Data("a secret".utf8), to: key.publicKey)
         for index in ciphertext.indices {
@@ -124,8 +124,8 @@ import TouchstoneKeyAlgorithms
     }
 
     @Test func anotherKeyHashOrVectorDoesNotDecrypt() throws {
-        let key = EllipticCurvePrivateKey(.p256)
-        let other = EllipticCurvePrivateKey(.p256)
+        let key = try EllipticCurvePrivateKey(.p256)
+        let other = try EllipticCurvePrivateKey(.p256)
         for scheme in Self.all {
             let ciphertext = try scheme.encrypt(Data("a secret".utf8), to: key.publicKey)
             #expect(throws: Status.param) { try other.decrypt(ciphertext, scheme) }
@@ -136,14 +136,14 @@ import TouchstoneKeyAlgorithms
     }
 
     @Test func ephemeralKeysAreNotUsedTwice() throws {
-        let key = EllipticCurvePrivateKey(.p256)
+        let key = try EllipticCurvePrivateKey(.p256)
         let scheme = ECIES(hash: .sha256, initializationVector: .zero)
         let points = try (0..<20).map { _ in try scheme.encrypt(Data(), to: key.publicKey).prefix(65) }
         #expect(Set(points).count == points.count)
     }
 
     @Test func slicesAreReadFromTheirStart() throws {
-        let key = EllipticCurvePrivateKey(.p256)
+        let key = try EllipticCurvePrivateKey(.p256)
         let scheme = ECIES(hash: .sha256, initializationVector: .derived)
         let ciphertext = try scheme.encrypt(Data("a secret".utf8), to: key.publicKey)
         #expect(try key.decrypt((Data([1, 2, 3]) + ciphertext).dropFirst(3), scheme) == Data("a secret".utf8))

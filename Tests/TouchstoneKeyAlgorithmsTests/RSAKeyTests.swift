@@ -22,6 +22,82 @@ import TouchstoneKeyAlgorithms
         }
     }
 
+    @Test("keys of every size that is a multiple of 8 are made; OpenSSL finds nothing wrong with one of each eighth")
+    func everySize() throws {
+        var moduli: Set<Data> = []
+        for size in stride(from: 1024, through: 2048, by: 8) {
+            let key = try RSAPrivateKey(sizeInBits: size)
+            #expect(key.keySizeInBits == size && key.modulusByteCount == size / 8)
+            let again = try RSAPrivateKey(derRepresentation: key.pkcs1DERRepresentation)
+            let signature = try again.signature(for: message, .pkcs1v15, .message(.sha256))
+            #expect(try key.publicKey.isValidSignature(signature, for: message, .pkcs1v15, .message(.sha256)))
+            let ciphertext = try key.publicKey.encrypt(message, .oaep(.sha1))
+            #expect(try again.decrypt(ciphertext, .oaep(.sha1)) == message)
+            moduli.insert(key.publicKey.pkcs1DERRepresentation)
+            if size.isMultiple(of: 64) || size % 64 == 8 {
+                let check = ["rsa", "-check", "-noout", "-in", "private.pem"]
+                let answer = try #require(try Foreign.openSSL(check, key.files), "\(size) bits")
+                #expect(String(decoding: answer, as: UTF8.self).contains("RSA key ok"))
+            }
+        }
+        #expect(moduli.count == 129)
+    }
+
+    @Test("a key of 4104 bits, which is no multiple of 128, works like one of 4096", .timeLimit(.minutes(5)))
+    func largeSize() throws {
+        let key = try RSAPrivateKey(sizeInBits: 4104)
+        #expect(key.keySizeInBits == 4104)
+        for input in Self.inputs {
+            let signature = try key.signature(for: data(input), .pss, input)
+            #expect(try key.publicKey.isValidSignature(signature, for: data(input), .pss, input))
+        }
+        for scheme in Self.encryptions where scheme != .raw {
+            #expect(try key.decrypt(key.publicKey.encrypt(message, scheme), scheme) == message)
+        }
+    }
+
+    @Test(arguments: [Int.min, -8, 0, 8, 512, 1016, 1023, 1025, 1028, 2049, 8193, 8200, 16384, Int.max])
+    func otherSizesAreNotMade(_ size: Int) {
+        #expect(throws: Status.keySizeNotAllowed) { try RSAPrivateKey(sizeInBits: size) }
+    }
+
+    @Test("keys of OpenSSL's at both ends of the sizes are read and used, and those beyond are refused")
+    func readSizes() throws {
+        struct Row: Decodable {
+            let size: Int
+            let isRead: Bool
+            let key: String
+        }
+        struct Rows: Decodable { let keys: [Row] }
+        let rows = try JSONDecoder().decode(
+            Rows.self, from: Data(contentsOf: Foreign.fixture("rsa_sizes", "json"))
+        ).keys
+        #expect(rows.filter(\.isRead).map(\.size) == [1024, 1032, 8184, 8192])
+        #expect(rows.filter { !$0.isRead }.map(\.size) == [1016, 8200])
+        for row in rows {
+            let bytes = try #require(Data(base64Encoded: row.key))
+            let file = ["private.der": bytes]
+            let publicBytes = try #require(
+                try Foreign.openSSL(
+                    ["rsa", "-inform", "DER", "-in", "private.der", "-RSAPublicKey_out", "-outform", "DER"], file))
+            guard row.isRead else {
+                #expect(throws: (any Error).self) { try RSAPrivateKey(derRepresentation: bytes) }
+                #expect(throws: (any Error).self, "public, \(row.size)") {
+                    try RSAPublicKey(derRepresentation: publicBytes)
+                }
+                continue
+            }
+            let key = try RSAPrivateKey(derRepresentation: bytes)
+            let publicKey = try RSAPublicKey(derRepresentation: publicBytes)
+            #expect(key.keySizeInBits == row.size && key.pkcs1DERRepresentation == bytes)
+            #expect(publicKey.keySizeInBits == row.size && publicKey.pkcs1DERRepresentation == publicBytes)
+            let signature = try key.signature(for: message, .pss, .message(.sha256))
+            #expect(try publicKey.isValidSignature(signature, for: message, .pss, .message(.sha256)))
+            let ciphertext = try publicKey.encrypt(message, .oaepWithAESGCM(.sha256))
+            #expect(try key.decrypt(ciphertext, .oaepWithAESGCM(.sha256)) == message)
+        }
+    }
+
     @Test("RFC 8017 9.1.1: PSS needs a modulus that holds the digest, as long a salt, and two bytes")
     func smallestModulusOfPSS() throws {
         for (size, isEnough) in [(1033, false), (1034, true)] {
@@ -344,7 +420,9 @@ import TouchstoneKeyAlgorithms
 /// Keys that the tests share, since large ones take long to make.
 enum RSAKeys {
     /// Of 1031 and 2049 bits too: what is whole bytes elsewhere is not there.
-    static let sizes = [1024, 1031, 2048, 2049, 4096]
+    ///
+    /// Those of 1032 and 2056 bits are nettle's.
+    static let sizes = [1024, 1031, 1032, 2048, 2049, 2056, 4096]
 
     static func key(_ size: Int) throws -> RSAPrivateKey {
         try #require(keys[size] ?? nil, "\(size) bits")
@@ -353,7 +431,8 @@ enum RSAKeys {
     static func other() throws -> RSAPrivateKey { try RSAPrivateKey(sizeInBits: 2048) }
 
     private static let keys: [Int: RSAPrivateKey?] = {
-        var keys = [1024: try? RSAPrivateKey(sizeInBits: 1024), 2048: try? RSAPrivateKey(sizeInBits: 2048)]
+        var keys = Dictionary(
+            uniqueKeysWithValues: [1024, 1032, 2048, 2056].map { ($0, try? RSAPrivateKey(sizeInBits: $0)) })
         // Python makes the sizes that swift-crypto does not, and this one sooner.
         let foreign = [1031, 2049, 4096]
         let answers = try? Foreign.python(foreign.map { ["operation": "rsa_generate", "size": $0] })

@@ -34,7 +34,7 @@ public func SecKeyCreateWithData(
 ///
 /// - Parameters:
 ///   - parameters: `kSecAttrKeyType`, a constant, and `kSecAttrKeySizeInBits`, a number or its text: 256, 384 or 521 for a curve; for RSA
-///     1024 to 8192, in steps of 128. With `kSecAttrTokenID`, `kSecAttrTokenIDSecureEnclave`, the enclave makes the key, of P-256 alone; its
+///     1024 to 8192, a multiple of 8. With `kSecAttrTokenID`, `kSecAttrTokenIDSecureEnclave`, the enclave makes the key, of P-256 alone; its
 ///     private half is permanent unless it is said not to be, and takes an access control, and a context that is used with the key.
 ///   - error: Takes `errSecParam` for another type, `errSecKeySizeNotAllowed` for another size, `errSecItemNotFound` for another
 ///     token, `errSecAuthFailed` where the access control wants what is not set up, or why the key could not be added.
@@ -103,14 +103,10 @@ private func randomKey(_ parameters: CFDictionary) throws(Status) -> SoftwareKey
         guard let curve = EllipticCurve.allCases.first(where: { $0.sizeInBits == size }) else {
             throw .keySizeNotAllowed
         }
-        return .ellipticCurvePrivate(EllipticCurvePrivateKey(curve))
+        return .ellipticCurvePrivate(try EllipticCurvePrivateKey(curve))
     case .rsa:
-        guard (1024...8192).contains(size), size.isMultiple(of: 128) else { throw .keySizeNotAllowed }
-        do {
-            return .rsaPrivate(try RSAPrivateKey(sizeInBits: Int(size)))
-        } catch {
-            throw .internalError
-        }
+        guard let size = Int(exactly: size) else { throw .keySizeNotAllowed }
+        return .rsaPrivate(try RSAPrivateKey(sizeInBits: size))
     }
 }
 

@@ -11,7 +11,8 @@ internal import TouchstoneKeyAlgorithms
 ///   - operation: What is to be done with it.
 ///   - algorithm: How.
 /// - Returns: Whether the function for this operation takes them. Private keys of a curve sign, decrypt and exchange keys, public ones verify
-///   and encrypt; private RSA keys also verify, and public ones also decrypt. The block of the algorithm must fit into the modulus.
+///   and encrypt; private RSA keys also verify, and public ones also decrypt. The block of the algorithm must fit into the modulus. Keys of
+///   P-192 and P-224 neither sign nor encrypt.
 @discardableResult
 public func SecKeyIsAlgorithmSupported(
     _ key: SecKey, _ operation: SecKeyOperationType, _ algorithm: SecKeyAlgorithm

@@ -5,6 +5,8 @@ internal import TouchstoneKeyAlgorithms
 
 extension SoftwareKey {
     /// As Apple's: a private RSA key verifies too, and a public one decrypts, which is to undo what the private one did.
+    ///
+    /// Unlike Apple's, a key of P-192 or P-224 makes nothing new: it neither signs nor is encrypted to.
     func supports(_ operation: KeyOperation, _ algorithm: KeyAlgorithm) -> Bool {
         switch (self, algorithm, operation) {
         case (.rsaPublic(let key), .rsaSignature(let scheme, let input), .verify): key.supports(scheme, input)
@@ -14,8 +16,8 @@ extension SoftwareKey {
         case (.rsaPrivate(let key), .rsaSignature(let scheme, let input), .verify): key.supports(scheme, input)
         case (.rsaPrivate(let key), .rsaEncryption(let scheme), .decrypt): key.supports(scheme)
         case (.ellipticCurvePublic, .ecdsaSignature, .verify): true
-        case (.ellipticCurvePublic, .eciesEncryption, .encrypt): true
-        case (.ellipticCurvePrivate, .ecdsaSignature, .sign): true
+        case (.ellipticCurvePublic(let key), .eciesEncryption, .encrypt): !key.curve.isOld
+        case (.ellipticCurvePrivate(let key), .ecdsaSignature, .sign): !key.publicKey.curve.isOld
         case (.ellipticCurvePrivate, .eciesEncryption, .decrypt): true
         case (.ellipticCurvePrivate, .ecdhKeyExchange, .keyExchange): true
         default: false

@@ -49,7 +49,14 @@ extension SoftwareKey: KeyImplementation {
 
     var itemData: Data? { externalRepresentation() }
 
-    var ownAttributes: KeychainInterface.Dictionary { [:] }
+    /// What a key of an old curve cannot do.
+    var ownAttributes: KeychainInterface.Dictionary {
+        switch self {
+        case .ellipticCurvePublic(let key) where key.curve.isOld: ["encr": .boolean(false)]
+        case .ellipticCurvePrivate(let key) where key.publicKey.curve.isOld: ["sign": .boolean(false)]
+        default: [:]
+        }
+    }
 
     var furtherAttributes: KeychainInterface.Dictionary { [:] }
 

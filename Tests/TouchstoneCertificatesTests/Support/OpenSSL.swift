@@ -55,13 +55,19 @@ final class OpenSSL: Sendable {
     // MARK: - What tests need most
 
     enum Algorithm: String, CaseIterable {
+        case p192 = "P-192"
+        case p224 = "P-224"
         case p256 = "P-256"
         case p384 = "P-384"
         case p521 = "P-521"
         case rsa1024 = "1024"
+        case rsa1032 = "1032"
         case rsa2048 = "2048"
 
-        var isRSA: Bool { self == .rsa1024 || self == .rsa2048 }
+        /// Those that we make keys of.
+        static let made = allCases.filter { $0 != .p192 && $0 != .p224 }
+
+        var isRSA: Bool { !rawValue.hasPrefix("P-") }
 
         var arguments: [String] {
             isRSA

@@ -14,7 +14,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa, utils
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-CURVES = {"p256": ec.SECP256R1(), "p384": ec.SECP384R1(), "p521": ec.SECP521R1()}
+CURVES = {
+    "p192": ec.SECP192R1(), "p224": ec.SECP224R1(), "p256": ec.SECP256R1(), "p384": ec.SECP384R1(), "p521": ec.SECP521R1()}
 HASHES = {name: getattr(hashes, name)() for name in ("SHA1", "SHA224", "SHA256", "SHA384", "SHA512")}
 POINT = (serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
 PKCS1 = (serialization.Encoding.DER, serialization.PublicFormat.PKCS1)
