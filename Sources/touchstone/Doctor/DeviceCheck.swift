@@ -51,7 +51,7 @@ struct DeviceCheck {
             }
             return
         }
-        guard DeviceDirectory.exists(paths) else {
+        guard paths.exists else {
             (state, status) = (.absent, nil)
             add(.bad, .device, "there is no device '\(paths.name)'", fix: command("setup"))
             return
