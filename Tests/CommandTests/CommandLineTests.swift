@@ -27,7 +27,11 @@ struct CommandLineTests {
         "device sensor disconnect --device phone", "device sensor connect", "device advance-clock 172801",
         "agent --script - --once --no-reconnect", "doctor phone",
         "log", "log --json --since 30m -n 5 --device phone", "log show --follow", "log -f",
-        "log verify --from 3 a.log b.log",
+        "log verify --from 3 a.log b.log", "doctor --app ./app --json", "doctor --app ./app phone",
+        // By its name alone, or behind --device.
+        "device lock phone", "device reboot phone --wait 3", "device fingers phone", "device sensor connect phone",
+        "device face-id-permission list phone", "agent phone", "keychain check phone", "setup phone", "simulator phone",
+        "device boot --device phone --detach", "device status phone --device phone",
     ])
     func commandIsUnderstood(line: String) {
         #expect(parse(line) == (0, ""))
@@ -63,8 +67,34 @@ struct CommandLineTests {
         #expect(parse(line) == (64, says))
     }
 
-    @Test func passcodeInArgumentsIsRefused() {
-        #expect(parse("device passcode set 1234") == (64, "Error: Unexpected argument '1234'"))
+    @Test(arguments: ["set", "change", "remove"]) func passcodeInArgumentsIsRefused(_ command: String) {
+        #expect(parse("device passcode \(command) 1234") == (64, "Error: Unexpected argument '1234'"))
+        #expect(parse("device unlock 1234") == (64, "Error: Unexpected argument '1234'"))
+    }
+
+    @Test func everyCommandAboutADeviceTakesTheOption() {
+        let others = ["device list", "keychain", "system", "log", "help"]
+        var count = 0
+        func look(at command: any ParsableCommand.Type, path: [String]) {
+            let children = command.configuration.subcommands + command.configuration.groupedSubcommands.flatMap(\.subcommands)
+            for child in children {
+                let path = path + [child._commandName]
+                look(at: child, path: path)
+                let name = path.joined(separator: " ")
+                let isGroup = !(child.configuration.subcommands + child.configuration.groupedSubcommands.flatMap(\.subcommands)).isEmpty
+                guard !isGroup, !others.contains(name), path[0] != "system" else { continue }
+                count += 1
+                let help = Touchstone.helpMessage(for: child, columns: 200)
+                #expect(help.contains("--device <name>"), "\(name)")
+            }
+        }
+        look(at: Touchstone.self, path: [])
+        #expect(count > 35)
+    }
+
+    @Test func twoNamesForOneDeviceAreRefused() {
+        #expect(parse("device lock one --device other") == (64, "Error: two devices are named: 'one' and 'other'"))
+        #expect(parse("simulator one --device other") == (64, "Error: two devices are named: 'one' and 'other'"))
     }
 
     @Test func helpListsEveryExitStatus() {
