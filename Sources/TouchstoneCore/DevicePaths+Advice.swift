@@ -25,16 +25,17 @@ extension DevicePaths {
                 + "'touchstone system create', and 'systemctl status touchstoned@\(getuid())' tells why one that is there "
                 + "does not start"
         }
-        return exists ? "\(name) is off: start it with 'touchstone device boot --detach \(name)'" : absence
+        return exists
+            ? "\(name) is off: start it with 'touchstone device boot --detach \(name)'"
+            : "\(absence): make it with 'touchstone device create \(name) && touchstone device boot --detach \(name)'"
     }
 
-    /// That there is no device of this name, and which there are.
+    /// That there is no device of this name, and which others there are.
     package var absence: String {
         let others = Self.names(in: state.deletingLastPathComponent())
         let shown = others.prefix(Self.maximumShown).joined(separator: ", ")
         return "there is no device '\(name)'"
             + (others.isEmpty ? "" : " (yours: \(shown)\(others.count > Self.maximumShown ? ", …" : ""))")
-            + ": make it with 'touchstone device create \(name) && touchstone device boot --detach \(name)'"
     }
 
     /// Names that one sentence lists.

@@ -111,7 +111,8 @@ package final class PeerIdentities: PeerSource {
             _ identifier: String, _ evidence: AppIdentity.Evidence, _ name: String, faceIDUsage: String? = nil
         ) -> AppIdentity {
             Self.identity(
-                identifier, evidence, name, manifests.manifest(for: identifier), digest: digest, faceIDUsage: faceIDUsage,
+                identifier, evidence, name, manifests.manifest(for: identifier), digest: digest,
+                faceIDUsage: faceIDUsage,
                 processID: processID, userID: userID)
         }
         let group = controlGroup(proc)
@@ -152,6 +153,7 @@ package final class PeerIdentities: PeerSource {
     /// - Parameters:
     ///   - path: The file, without links on the way.
     ///   - userID: Whose process it would be.
+    /// - Returns: What a process is told it is, part by part.
     package func description(ofExecutable path: String, userID: UInt32) -> AppDescription {
         let digest = digest(path)
         let found = manifests.found(for: path)

@@ -98,16 +98,17 @@ final class ExecutedFileTests {
             identifier: "/usr/bin/app", name: .init("Chores", .manifest, file: "/etc/a.conf"),
             accessGroups: [.init("F.a", .manifest, file: "/etc/a.conf"), .init("/usr/bin/app", .identifier)])
         description.faceIDUsageDescription = .init("To see\u{1B}[31m", .infoPropertyList, file: "/usr/bin/Info.plist")
+        description.executableDigest = "0a"
         description.unusedManifests = ["/etc/b.conf is not used: it is a symbolic link"]
         let lines = AppReport(description, script: "/usr/bin/tool").lines
         #expect(
             lines == [
-                "Identifier     /usr/bin/app         the path of the executable",
-                "Name           Chores               /etc/a.conf",
-                "Access groups  F.a                  /etc/a.conf",
-                "               /usr/bin/app         its own: nobody else has it",
-                "Face ID        \u{201C}To see\u{FFFD}[31m\u{201D}       /usr/bin/Info.plist",
-                "SHA-256        unknown              of the executable", "",
+                "Identifier     /usr/bin/app   the path of the executable",
+                "Name           Chores         /etc/a.conf",
+                "Access groups  F.a            /etc/a.conf",
+                "               /usr/bin/app   its own: nobody else has it",
+                "Face ID        \u{201C}To see\u{FFFD}[31m\u{201D}  /usr/bin/Info.plist",
+                "", "The executable's SHA-256 is 0a.",
                 "/usr/bin/tool is a script: to the device it is its interpreter, and so is every other script of it.",
                 "/etc/b.conf is not used: it is a symbolic link.",
                 "Started in a Flatpak or a snap, or as a system service, it is that instead.",

@@ -18,7 +18,9 @@ struct Feed: Sendable {
 
     static let all = [
         // This makes the page the device's agent: it is shown the prompts.
-        Feed(name: "prompt", method: "io.touchstone.Agent.Subscribe", parameters: #"{"version":1}"#, kept: 1, namesApps: true),
+        Feed(
+            name: "prompt", method: "io.touchstone.Agent.Subscribe", parameters: #"{"version":1}"#, kept: 1,
+            namesApps: true),
         Feed(
             name: "log", method: "io.touchstone.Device.ReadLog", parameters: #"{"newest":100,"follow":true}"#, kept: 200
         ),

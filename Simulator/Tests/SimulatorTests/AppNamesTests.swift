@@ -6,7 +6,9 @@ import Testing
 /// What the page's server remembers of apps, for a page that is loaded anew.
 @Suite struct AppNamesTests {
     private func reply(_ identifier: String, _ name: String) -> Data {
-        Data(#"{"event":"show","prompt":{"identifier":"1","app":{"identifier":"\#(identifier)","name":"\#(name)"}}}"#.utf8)
+        Data(
+            #"{"event":"show","prompt":{"identifier":"1","app":{"identifier":"\#(identifier)","name":"\#(name)"}}}"#
+                .utf8)
     }
 
     private func apps(_ json: Data?) throws -> [AppNames.App]? {
@@ -15,7 +17,8 @@ import Testing
 
     @Test("each app is told once by the name of its last prompt") func names() throws {
         var names = AppNames()
-        #expect(try apps(names.take(reply("/bin/chores", "Chores"))) == [.init(identifier: "/bin/chores", name: "Chores")])
+        #expect(
+            try apps(names.take(reply("/bin/chores", "Chores"))) == [.init(identifier: "/bin/chores", name: "Chores")])
         #expect(try apps(names.take(reply("/bin/chores", "Chores"))) == nil)
         #expect(try apps(names.take(reply("/bin/gate", "gate")))?.map(\.name) == ["Chores", "gate"])
         #expect(try apps(names.take(reply("/bin/chores", "Duties")))?.map(\.name) == ["Duties", "gate"])
@@ -23,7 +26,9 @@ import Testing
 
     @Test("a reply without a prompt, and one that is none, name nobody") func others() throws {
         var names = AppNames()
-        for text in [#"{"event":"ready"}"#, #"{"event":"show","prompt":null}"#, "[]", #"{"prompt":{"app":{"name":1}}}"#] {
+        for text in [
+            #"{"event":"ready"}"#, #"{"event":"show","prompt":null}"#, "[]", #"{"prompt":{"app":{"name":1}}}"#,
+        ] {
             #expect(try apps(names.take(Data(text.utf8))) == nil)
         }
     }

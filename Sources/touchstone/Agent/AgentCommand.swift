@@ -60,7 +60,8 @@ struct AgentCommand: ParsableCommand {
     func run() throws {
         let paths = try option.paths
         let script = try script.map { file in
-            file == "-" ? ScriptedAnswers(input: STDIN_FILENO) : ScriptedAnswers(script: try AgentScript(contentsOf: file))
+            file == "-"
+                ? ScriptedAnswers(input: STDIN_FILENO) : ScriptedAnswers(script: try AgentScript(contentsOf: file))
         }
         guard script != nil || pinentry != nil || Terminal.isInput else {
             throw Failure(

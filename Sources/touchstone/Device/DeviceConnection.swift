@@ -15,7 +15,8 @@ struct DeviceConnection {
         } catch {
             guard paths.isSystem || SupervisorLock.holder(paths) == nil else {
                 throw Failure(
-                    .unavailable, "\(paths.name) is booted and does not answer: 'touchstone doctor --device \(paths.name)' says why")
+                    .unavailable,
+                    "\(paths.name) is booted and does not answer: 'touchstone doctor --device \(paths.name)' says why")
             }
             throw Failure(.unavailable, paths.advice)
         }

@@ -5,7 +5,7 @@ import TouchstoneCore
 /// The directory a device is kept in.
 enum DeviceDirectory {
     static func check(_ paths: DevicePaths) throws {
-        guard paths.exists else { throw Failure(.unavailable, paths.absence) }
+        guard paths.exists else { throw Failure(.unavailable, paths.advice) }
     }
 
     /// Makes the directory under another name and gives it its own when it is whole, so that no half-made device is ever seen.

@@ -6,7 +6,8 @@ struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract: "Show how a device is.",
-        discussion: "Exit status: 0 booted and answering, 69 there is no such device, it is off, or it does not answer.")
+        discussion: "Exit status: 0 booted and answering, 69 there is no such device, it is off, or it does not answer."
+    )
 
     @OptionGroup var device: DeviceArgument
     @Flag(help: "As JSON.") var json = false

@@ -13,7 +13,8 @@ struct AppReport: Encodable {
         let arguments =
             ["app", "--executable", file.path] + (paths.isSystem ? [] : ["--state", paths.state.path])
         let (ending, output) = try Program.daemon.output(arguments)
-        guard ending == .exited(0), let description = try? JSONDecoder().decode(AppDescription.self, from: output) else {
+        guard ending == .exited(0), let description = try? JSONDecoder().decode(AppDescription.self, from: output)
+        else {
             throw Failure(.internalError, "touchstoned does not say who \(PlainText.line(file.path)) is: it \(ending)")
         }
         self.init(description, script: file.script)
@@ -45,16 +46,19 @@ struct AppReport: Encodable {
             rows.append([index == 0 ? "Access groups" : "", PlainText.line(group.value), source(group)])
         }
         rows.append(
-            description.faceIDUsageDescription.map { ["Face ID", "\u{201C}\(PlainText.line($0.value))\u{201D}", source($0)] }
+            description.faceIDUsageDescription.map {
+                ["Face ID", "\u{201C}\(PlainText.line($0.value))\u{201D}", source($0)]
+            }
                 ?? ["Face ID", "not to be used", "there is no NSFaceIDUsageDescription"])
-        rows.append(["SHA-256", description.executableDigest ?? "unknown", "of the executable"])
-        var notes: [String] = []
+        var notes = description.executableDigest.map { ["The executable's SHA-256 is \($0)."] } ?? []
         if let script {
             notes.append(
-                "\(PlainText.line(script)) is a script: to the device it is its interpreter, and so is every other script of it.")
+                "\(PlainText.line(script)) is a script: to the device it is its interpreter, and so is every other script of it."
+            )
         }
         if let other = description.otherManifest {
-            notes.append("\(PlainText.line(other)) is for this path with another SHA-256, so it says nothing of this file.")
+            notes.append(
+                "\(PlainText.line(other)) is for this path with another SHA-256, so it says nothing of this file.")
         }
         notes += description.unusedManifests.map { "\(PlainText.line($0))." }
         notes.append("Started in a Flatpak or a snap, or as a system service, it is that instead.")

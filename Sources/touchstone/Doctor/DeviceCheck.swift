@@ -53,7 +53,7 @@ struct DeviceCheck {
         }
         guard paths.exists else {
             (state, status) = (.absent, nil)
-            add(.bad, .device, "there is no device '\(paths.name)'", fix: command("setup"))
+            add(.bad, .device, paths.absence, fix: command("setup"))
             return
         }
         do {

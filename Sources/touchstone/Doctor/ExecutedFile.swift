@@ -55,7 +55,8 @@ struct ExecutedFile {
         let start = (try? handle.read(upToCount: Limits.firstLine)) ?? Data()
         if start.starts(with: [0x7F] + "ELF".utf8) { return nil }
         guard start.starts(with: "#!".utf8) else {
-            throw Failure(.no, "\(PlainText.line(file)) is neither a program (ELF) nor a script that names its interpreter")
+            throw Failure(
+                .no, "\(PlainText.line(file)) is neither a program (ELF) nor a script that names its interpreter")
         }
         return String(decoding: start.dropFirst(2).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }

@@ -252,7 +252,7 @@ struct SetupCommand: ParsableCommand {
 
     /// As the device knows them: the enclave looks at each question, and hears of what fprintd did when it comes to it.
     ///
-    /// - Parameter finger: One that fprintd has just enrolled.
+    /// `finger` is one that fprintd has just enrolled.
     private func fingers(_ paths: DevicePaths, with finger: String? = nil) throws -> [String] {
         let device = try DeviceConnection(paths)
         return try ask(
