@@ -53,7 +53,7 @@ package final class AppManifests: Sendable {
     private struct State {
         var versions: [String: Version]?
         /// By the spelling of the identity.
-        var manifests: [[UInt8]: AppManifest] = [:]
+        var manifests: [[UInt8]: Found] = [:]
     }
 
     private enum Limits {
@@ -72,8 +72,17 @@ package final class AppManifests: Sendable {
         self.report = report
     }
 
+    /// A manifest, and the path of its file.
+    struct Found {
+        var file: String
+        var manifest: AppManifest
+    }
+
     /// The manifest that speaks for an application identifier, as the files are now.
-    package func manifest(for identity: String) -> AppManifest? {
+    package func manifest(for identity: String) -> AppManifest? { found(for: identity)?.manifest }
+
+    /// The same with its file.
+    func found(for identity: String) -> Found? {
         state.withLock { state in
             let found = directories.map { (directory: $0, names: Self.names(in: $0)) }
             let versions = Self.versions(found)
@@ -101,8 +110,8 @@ package final class AppManifests: Sendable {
         return versions
     }
 
-    private func load(_ found: [(directory: Directory, names: [String])]) -> [[UInt8]: AppManifest] {
-        var read: [(path: String, manifest: AppManifest)] = []
+    private func load(_ found: [(directory: Directory, names: [String])]) -> [[UInt8]: Found] {
+        var read: [Found] = []
         var names: Set<String> = []
         for (directory, all) in found {
             // Absent is as good as empty.
@@ -112,7 +121,7 @@ package final class AppManifests: Sendable {
                 for name in all where names.insert(name).inserted {
                     let path = "\(directory.path)/\(name)"
                     do throws(AppManifest.Refused) {
-                        read.append((path, try open.manifest(name)))
+                        read.append(Found(file: path, manifest: try open.manifest(name)))
                     } catch {
                         report("\(path) is not used: \(error)")
                     }
@@ -125,28 +134,28 @@ package final class AppManifests: Sendable {
     }
 
     /// One manifest for each identity, the first; and no group of two families (KC-43).
-    private func withoutConflicts(_ read: [(path: String, manifest: AppManifest)]) -> [[UInt8]: AppManifest] {
-        var first: [[UInt8]: (path: String, manifest: AppManifest)] = [:]
-        var inOrder: [(path: String, manifest: AppManifest)] = []
+    private func withoutConflicts(_ read: [Found]) -> [[UInt8]: Found] {
+        var first: [[UInt8]: Found] = [:]
+        var inOrder: [Found] = []
         for entry in read {
             if let other = first[entry.manifest.identity.spelling] {
-                report("\(entry.path) is not used: \(other.path) speaks for \(entry.manifest.identity) already")
+                report("\(entry.file) is not used: \(other.file) speaks for \(entry.manifest.identity) already")
             } else {
                 first[entry.manifest.identity.spelling] = entry
                 inOrder.append(entry)
             }
         }
         var families: [String: Set<String>] = [:]
-        for (_, manifest) in inOrder {
+        for manifest in inOrder.map(\.manifest) {
             for group in manifest.applicationGroups { families[group, default: []].insert(manifest.family ?? "") }
         }
-        var manifests: [[UInt8]: AppManifest] = [:]
-        for (path, manifest) in inOrder {
+        var manifests: [[UInt8]: Found] = [:]
+        for entry in inOrder {
             // Nobody has it, rather than whoever comes first.
-            if let group = manifest.applicationGroups.first(where: { families[$0, default: []].count > 1 }) {
-                report("\(path) is not used: \(group) is named by more than one family")
+            if let group = entry.manifest.applicationGroups.first(where: { families[$0, default: []].count > 1 }) {
+                report("\(entry.file) is not used: \(group) is named by more than one family")
             } else {
-                manifests[manifest.identity.spelling] = manifest
+                manifests[entry.manifest.identity.spelling] = entry
             }
         }
         return manifests

@@ -3,7 +3,7 @@ import Crypto
 import Foundation
 import Glibc
 import Synchronization
-import TouchstoneCore
+package import TouchstoneCore
 package import TouchstoneTransport
 
 /// Who can say who is at the other end of a connection.
@@ -81,14 +81,11 @@ package final class PeerIdentities: PeerSource {
                     return nil
                 }
                 guard let identity = identity(of: process, processID: processID, userID: userID) else {
-                    report(
-                        "nothing tells what it runs; a program that is not dumpable has to be a system service or a snap"
-                    )
+                    report(Self.isUnreadable)
                     return nil
                 }
-                // One message carries it once for each of hundreds of items, as their access group.
-                guard identity.identifier.utf8.count <= AppManifest.Limits.identityBytes else {
-                    report("its path is longer than \(AppManifest.Limits.identityBytes) bytes")
+                if let refusal = Self.refusal(of: identity.identifier) {
+                    report(refusal)
                     return nil
                 }
                 // Looked at through what is only its own, but perhaps before and after it began to run another program.
@@ -97,36 +94,94 @@ package final class PeerIdentities: PeerSource {
             origin: { process.flatMap { ProcessOrigin(process: $0.path, user: userID) } })
     }
 
+    static let isUnreadable =
+        "nothing tells what it runs; a program that is not dumpable has to be a system service or a snap"
+
+    /// Why nobody is served under this name; nil: it is one.
+    static func refusal(of identifier: String) -> String? {
+        // One message carries it once for each of hundreds of items, as their access group.
+        identifier.utf8.count <= AppManifest.Limits.identityBytes
+            ? nil : "its path is longer than \(AppManifest.Limits.identityBytes) bytes"
+    }
+
     private func identity(of process: PeerProcess, processID: Int32, userID: UInt32) -> AppIdentity? {
         let proc = process.path
         let digest = digest("\(proc)/exe")
         func identity(
             _ identifier: String, _ evidence: AppIdentity.Evidence, _ name: String, faceIDUsage: String? = nil
         ) -> AppIdentity {
-            let manifest = manifests.manifest(for: identifier)
-            if let manifest, !manifest.digests.isEmpty, digest.map(manifest.digests.contains) != true {
-                // Not that app, and not one that may have what that app has kept.
-                return AppIdentity(
-                    identifier: "\(identifier) (other digest)", evidence: evidence, name: name, processID: processID,
-                    userID: userID, executableDigest: digest)
-            }
-            return AppIdentity(
-                identifier: identifier, evidence: evidence, name: manifest?.name ?? name, processID: processID,
-                userID: userID, executableDigest: digest,
-                keychainAccessGroups: manifest?.keychainAccessGroups ?? [],
-                applicationGroups: manifest?.applicationGroups ?? [],
-                faceIDUsageDescription: manifest?.faceIDUsageDescription ?? faceIDUsage)
+            Self.identity(
+                identifier, evidence, name, manifests.manifest(for: identifier), digest: digest,
+                faceIDUsage: faceIDUsage,
+                processID: processID, userID: userID)
         }
         let group = controlGroup(proc)
         if let app = flatpak(proc, group) { return identity("flatpak:\(app)", .flatpak, app) }
         if let snap = snap(proc, group) { return identity("snap:\(snap)", .snap, snap) }
         if let unit = Self.unit(ofControlGroup: group) { return identity("unit:\(unit)", .systemdUnit, unit) }
         guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(proc)/exe") else { return nil }
-        let name = URL(fileURLWithPath: path).lastPathComponent
+        let name = Self.name(ofExecutable: path)
         // A path in another mount namespace, or one whose file was replaced since, is not the path we see.
         guard isSameFile("\(proc)/exe", path) else { return identity("\(path) (replaced)", .executable, name) }
         return identity(
-            path, .executable, name, faceIDUsage: faceIDUsageDescription(ofExecutable: path, userID: userID))
+            path, .executable, name, faceIDUsage: faceIDUsage(ofExecutable: path, userID: userID)?.description)
+    }
+
+    /// What the evidence says, and the manifest adds.
+    private static func identity(
+        _ identifier: String, _ evidence: AppIdentity.Evidence, _ name: String, _ manifest: AppManifest?,
+        digest: String?, faceIDUsage: String?, processID: Int32, userID: UInt32
+    ) -> AppIdentity {
+        if let manifest, !manifest.digests.isEmpty, digest.map(manifest.digests.contains) != true {
+            // Not that app, and not one that may have what that app has kept.
+            return AppIdentity(
+                identifier: "\(identifier) (other digest)", evidence: evidence, name: name, processID: processID,
+                userID: userID, executableDigest: digest)
+        }
+        return AppIdentity(
+            identifier: identifier, evidence: evidence, name: manifest?.name ?? name, processID: processID,
+            userID: userID, executableDigest: digest,
+            keychainAccessGroups: manifest?.keychainAccessGroups ?? [],
+            applicationGroups: manifest?.applicationGroups ?? [],
+            faceIDUsageDescription: manifest?.faceIDUsageDescription ?? faceIDUsage)
+    }
+
+    private static func name(ofExecutable path: String) -> String { URL(fileURLWithPath: path).lastPathComponent }
+
+    /// Who a process of this executable is, outside a sandbox and where no system service runs it, and who says so.
+    ///
+    /// - Parameters:
+    ///   - path: The file, without links on the way.
+    ///   - userID: Whose process it would be.
+    /// - Returns: What a process is told it is, part by part.
+    package func description(ofExecutable path: String, userID: UInt32) -> AppDescription {
+        let digest = digest(path)
+        let found = manifests.found(for: path)
+        let usage = faceIDUsage(ofExecutable: path, userID: userID)
+        let identity = Self.identity(
+            path, .executable, Self.name(ofExecutable: path), found?.manifest, digest: digest,
+            faceIDUsage: usage?.description, processID: 0, userID: userID)
+        // With another digest the manifest speaks of another app.
+        let used = identity.identifier == path ? found : nil
+        func part(_ value: String, isManifests: Bool, else origin: AppDescription.Origin) -> AppDescription.Part {
+            isManifests && used != nil ? .init(value, .manifest, file: used?.file) : .init(value, origin)
+        }
+        var description = AppDescription(
+            identifier: identity.identifier, name: part(identity.name, isManifests: true, else: .executable),
+            accessGroups: identity.accessGroups.map { group in
+                part(group, isManifests: group != identity.identifier, else: .identifier)
+            })
+        description.faceIDUsageDescription = identity.faceIDUsageDescription.map { words in
+            words == used?.manifest.faceIDUsageDescription
+                ? part(words, isManifests: true, else: .executable)
+                : .init(words, .infoPropertyList, file: usage?.file)
+        }
+        description.executableDigest = digest
+        description.otherManifest = used == nil ? found?.file : nil
+        // A process whose executable its user cannot read is not dumpable.
+        description.refusal =
+            unsafe access(path, R_OK) == 0 ? Self.refusal(of: identity.identifier) : Self.isUnreadable
+        return description
     }
 
     /// `NSFaceIDUsageDescription` of the `Info.plist` beside an executable, or in the directory `Resources` there (CE-11).
@@ -134,7 +189,7 @@ package final class PeerIdentities: PeerSource {
     /// It is as good as the executable: who can write there is the app already. One that speaks for another executable is not used, so that
     /// programs in one directory, as in `/usr/bin`, do not lend each other theirs. It is the peer's own file or root's, and no part of its path
     /// is a link: this process may read what the peer may not.
-    private func faceIDUsageDescription(ofExecutable path: String, userID: UInt32) -> String? {
+    private func faceIDUsage(ofExecutable path: String, userID: UInt32) -> (description: String, file: String)? {
         let executable = URL(fileURLWithPath: path)
         for place in ["Info.plist", "Resources/Info.plist"] {
             let file = executable.deletingLastPathComponent().appendingPathComponent(place)
@@ -147,7 +202,7 @@ package final class PeerIdentities: PeerSource {
                 let description = strings["NSFaceIDUsageDescription"],
                 (1...AppManifest.Limits.descriptionBytes).contains(description.utf8.count)
             else { continue }
-            return description
+            return (description, file.path)
         }
         return nil
     }

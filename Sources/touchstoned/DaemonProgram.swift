@@ -19,11 +19,14 @@ enum DaemonProgram {
         usage: touchstoned --device NAME --state DIRECTORY --socket PATH --enclave-calls-fd N --enclave-events-fd N
                touchstoned --device NAME --state DIRECTORY --owner UID --enclave-socket PATH --peers-socket PATH
                touchstoned check --keychain FILE [--repair]
+               touchstoned app --executable FILE [--state DIRECTORY]
 
         Serves one device. `touchstone device boot` starts it beside its touchstone-enclave, connected by two socket pairs.
         With --owner it serves that user's device under a user of its own, on the socket that systemd passes: it connects to the enclave, and
         has touchstone-peers look at who connects.
         With check it looks for damage in the database of a device that is off; `touchstone keychain check` starts it.
+        With app it says who the processes of an executable are, as JSON, with the manifests of the device whose state is in DIRECTORY;
+        `touchstone doctor --app` starts it.
         Exit status: 0 stopped, or nothing is damaged (any more), 1 damage was found, 64 usage, 75 the enclave is gone or a reboot was asked for, 78 the state cannot be used as it is.
         """
 
@@ -39,6 +42,7 @@ enum DaemonProgram {
             exit(EX_OK)
         }
         if CommandLine.arguments.dropFirst().first == "check" { check(CommandLine.arguments.dropFirst(2)) }
+        if CommandLine.arguments.dropFirst().first == "app" { describeApp(CommandLine.arguments.dropFirst(2)) }
         guard let options = Options(CommandLine.arguments.dropFirst()) else { fail(usage, EX_USAGE) }
         do {
             try Daemon(options).run()
@@ -128,6 +132,26 @@ enum DaemonProgram {
         } catch {
             fail("\(file.url.path) cannot be checked: \(error)", EX_SOFTWARE)
         }
+    }
+
+    /// Says who the processes of an executable are to a device of this user's, or to the system's without a state directory.
+    static func describeApp(_ arguments: ArraySlice<String>) -> Never {
+        let words = Array(arguments)
+        guard [2, 4].contains(words.count), words[0] == "--executable", words.count == 2 || words[2] == "--state" else {
+            fail(usage, EX_USAGE)
+        }
+        let directories =
+            words.count == 2
+            ? AppManifests.system : AppManifests.simulated(state: URL(fileURLWithPath: words[3]), owner: getuid())
+        let unused = Mutex<[String]>([])
+        let identities = PeerIdentities(
+            ownerID: getuid(),
+            manifests: AppManifests(directories) { line in unused.withLock { $0.append(line) } }, report: { _ in })
+        var description = identities.description(ofExecutable: words[1], userID: getuid())
+        description.unusedManifests = unused.withLock { $0 }
+        guard let json = try? JSONEncoder().encode(description) else { fail("it cannot be said", EX_SOFTWARE) }
+        FileHandle.standardOutput.write(json)
+        exit(EX_OK)
     }
 
     static func fail(_ message: String, _ status: Int32) -> Never {

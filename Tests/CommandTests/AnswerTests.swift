@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Glibc
 import Testing
 import TouchstoneCore
 import TouchstoneDevice
@@ -25,6 +26,121 @@ struct AgentScriptTests {
                 "line 2 of the script is none of: cancel, fallback, retry, allow, deny, passcode TEXT, password TEXT, wait, ignore"
             )
         ) { try AgentScript(parsing: "cancel\npass 1234") }
+    }
+
+    @Test func emptyFileIsAScriptWithoutAnAnswer() throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("touchstone-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        #expect(throws: Failure(.usage, "the script \(file.path) cannot be read")) {
+            try AgentScript(contentsOf: file.path)
+        }
+        try Data().write(to: file)
+        #expect(try AgentScript(contentsOf: file.path).answers.isEmpty)
+    }
+}
+
+/// Answers that come while prompts are up, line by line.
+final class ScriptedAnswersTests {
+    private let writing: Int32
+    private let answers: ScriptedAnswers
+    private let reading: Int32
+
+    init() {
+        var ends: [Int32] = [-1, -1]
+        #expect(unsafe pipe(&ends) == 0)
+        (reading, writing) = (ends[0], ends[1])
+        answers = ScriptedAnswers(input: reading)
+    }
+
+    deinit {
+        close(reading)
+        close(writing)
+    }
+
+    private func prompt(_ identifier: String, phase: AgentInterface.Phase = .biometry) -> AgentInterface.Prompt {
+        var prompt = AgentInterface.Prompt.test(phase: phase, fallback: "Other way")
+        prompt.identifier = identifier
+        return prompt
+    }
+
+    /// What the answers are, as words.
+    private func words(_ answer: PromptAnswer?) -> String? {
+        switch answer {
+        case nil: nil
+        case .cancel?: "cancel"
+        case .fallback?: "fallback"
+        case .passcode(let passcode)?: "passcode " + String(decoding: Array(passcode), as: UTF8.self)
+        default: "another"
+        }
+    }
+
+    private func write(_ text: String, at prompt: AgentInterface.Prompt? = nil) throws -> String? {
+        let bytes = Array(text.utf8)
+        #expect(unsafe Glibc.write(writing, bytes, bytes.count) == bytes.count)
+        return words(try answers.inputArrived(prompt))
+    }
+
+    @Test func firstLineAnswersThePromptThatIsUpAlready() throws {
+        let shown = prompt("1")
+        #expect(answers.promptChanged(shown, isNew: true) == nil)
+        #expect(answers.input == reading)
+        #expect(try write("can", at: shown) == nil, "half a line is none")
+        #expect(try write("cel\n", at: shown) == "cancel")
+    }
+
+    @Test func eachStateOfAPromptTakesOneLine() throws {
+        let first = prompt("1")
+        #expect(answers.promptChanged(first, isNew: true) == nil)
+        #expect(try write("fallback\npasscode 1234\ncancel\n", at: first) == "fallback")
+        #expect(try write("# nobody waits\n", at: first) == nil, "the next line is for the next state")
+        let asking = prompt("1", phase: .passcode)
+        #expect(words(answers.promptChanged(asking, isNew: false)) == "passcode 1234")
+        #expect(words(answers.promptChanged(prompt("2"), isNew: true)) == "cancel")
+    }
+
+    @Test func lineThatAStateDoesNotTakeWaitsForOneThatDoes() throws {
+        let shown = prompt("1")
+        #expect(answers.promptChanged(shown, isNew: true) == nil)
+        #expect(try write("passcode 1234\n", at: shown) == nil)
+        #expect(words(answers.promptChanged(prompt("1", phase: .passcode), isNew: false)) == "passcode 1234")
+    }
+
+    @Test func waitLeavesThisStateAloneAndIgnoreThePrompt() throws {
+        let shown = prompt("1")
+        #expect(answers.promptChanged(shown, isNew: true) == nil)
+        #expect(try write("wait\ncancel\n", at: shown) == nil)
+        #expect(try write("ignore\ncancel\n", at: shown) == nil)
+        #expect(words(answers.promptChanged(shown, isNew: false)) == "cancel")
+        #expect(answers.promptChanged(prompt("2"), isNew: true) == nil)
+        #expect(answers.promptChanged(prompt("2"), isNew: false) == nil, "it is ignored in every state")
+        #expect(words(answers.promptChanged(prompt("3"), isNew: true)) == "cancel")
+    }
+
+    @Test func linesBeforeAPromptAreKept() throws {
+        #expect(try write("cancel\n") == nil)
+        #expect(words(answers.promptChanged(prompt("1"), isNew: true)) == "cancel")
+    }
+
+    @Test func lastLineNeedsNoEndAndThenNothingIsReadAnyMore() throws {
+        let shown = prompt("1")
+        _ = answers.promptChanged(shown, isNew: true)
+        #expect(try write("cancel", at: shown) == nil)
+        #expect(unsafe dup2(open("/dev/null", O_RDONLY), reading) == reading)
+        #expect(words(try answers.inputArrived(shown)) == "cancel")
+        #expect(answers.input == nil)
+    }
+
+    @Test func unknownLineEndsTheAgentAndIsNotRepeated() throws {
+        let words =
+            "line 2 of the script is none of: cancel, fallback, retry, allow, deny, passcode TEXT, password TEXT, wait, ignore"
+        #expect(throws: Failure(.usage, words)) { try write("cancel\npass 1234\n") }
+    }
+
+    @Test func writerWithoutEndWaits() throws {
+        for _ in 0..<100 { _ = try write(String(repeating: "cancel\n", count: 100)) }
+        #expect(answers.input == nil)
+        _ = answers.promptChanged(prompt("1"), isNew: true)
+        #expect(answers.input == reading)
     }
 }
 

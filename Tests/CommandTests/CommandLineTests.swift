@@ -27,7 +27,11 @@ struct CommandLineTests {
         "device sensor disconnect --device phone", "device sensor connect", "device advance-clock 172801",
         "agent --script - --once --no-reconnect", "doctor phone",
         "log", "log --json --since 30m -n 5 --device phone", "log show --follow", "log -f",
-        "log verify --from 3 a.log b.log",
+        "log verify --from 3 a.log b.log", "doctor --app ./app --json", "doctor --app ./app phone",
+        // By its name alone, or behind --device.
+        "device lock phone", "device reboot phone --wait 3", "device fingers phone", "device sensor connect phone",
+        "device face-id-permission list phone", "agent phone", "keychain check phone", "setup phone", "simulator phone",
+        "device boot --device phone --detach", "device status phone --device phone",
     ])
     func commandIsUnderstood(line: String) {
         #expect(parse(line) == (0, ""))
@@ -63,8 +67,28 @@ struct CommandLineTests {
         #expect(parse(line) == (64, says))
     }
 
-    @Test func passcodeInArgumentsIsRefused() {
-        #expect(parse("device passcode set 1234") == (64, "Error: Unexpected argument '1234'"))
+    @Test(arguments: ["set", "change", "remove"]) func passcodeInArgumentsIsRefused(_ command: String) {
+        #expect(parse("device passcode \(command) 1234") == (64, "Error: Unexpected argument '1234'"))
+        #expect(parse("device unlock 1234") == (64, "Error: Unexpected argument '1234'"))
+    }
+
+    @Test func everyCommandAboutADeviceTakesTheOption() {
+        var names: [String] = []
+        func look(at command: any ParsableCommand.Type, path: [String]) {
+            let children = command.configuration.subcommands
+            for child in children { look(at: child, path: path + [child._commandName]) }
+            // About no device, about all of them, and about another user's.
+            guard children.isEmpty, path != ["device", "list"], path.first != "system" else { return }
+            names.append(path.joined(separator: " "))
+            #expect(Touchstone.helpMessage(for: command, columns: 200).contains("--device <name>"), "\(path)")
+        }
+        look(at: Touchstone.self, path: [])
+        #expect(names.count > 35)
+    }
+
+    @Test func twoNamesForOneDeviceAreRefused() {
+        #expect(parse("device lock one --device other") == (64, "Error: two devices are named: 'one' and 'other'"))
+        #expect(parse("simulator one --device other") == (64, "Error: two devices are named: 'one' and 'other'"))
     }
 
     @Test func helpListsEveryExitStatus() {

@@ -169,6 +169,7 @@ import TouchstoneTransport
         let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
             _ = unsafe setenv("TOUCHSTONE_DEVICE", "never-existed", 1)
             _ = unsafe setenv("XDG_RUNTIME_DIR", "/nonexistent", 1)
+            _ = unsafe setenv("XDG_STATE_HOME", "/nonexistent", 1)
             for _ in 0..<3 { SecItemDelete([kSecClass: kSecClassGenericPassword] as CFDictionary) }
             unsafe LAContext().canEvaluatePolicy(.deviceOwnerAuthentication, error: nil)
         }
@@ -177,8 +178,9 @@ import TouchstoneTransport
         #expect(
             ours == [
                 """
-                touchstone: no device "never-existed" is running; start one with: \
-                touchstone device create never-existed && touchstone device boot never-existed
+                touchstone: this test has no device: make one with 'let device = try SimulatedDevice()' of \
+                TouchstoneTesting, and call inside 'device.run { … }'; or there is no device 'never-existed': make it with \
+                'touchstone device create never-existed && touchstone device boot --detach never-existed'
                 """
             ])
     }

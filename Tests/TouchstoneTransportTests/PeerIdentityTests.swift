@@ -184,6 +184,65 @@ import TouchstoneCore
         #expect(identity.faceIDUsageDescription == nil)
     }
 
+    // MARK: descriptions
+
+    @Test("KC-40, CE-11: a description of an executable says what a process of it is, and which file says so")
+    func description() throws {
+        let manifests = try ManifestDirectory()
+        let server = try ProbeServer(manifests: [manifests.directory])
+        let program = try CopiedProgram(server.path)
+        let path = program.path
+        func describe() -> AppDescription {
+            PeerIdentities(ownerID: getuid(), manifests: manifests.manifests(), report: { _ in })
+                .description(ofExecutable: path, userID: getuid())
+        }
+        func check(number: Int) throws -> AppDescription {
+            let description = describe()
+            let identity = try #require(try program.identity(server, number: number))
+            #expect(description.identifier == identity.identifier)
+            #expect(description.name.value == identity.name)
+            #expect(description.accessGroups.map(\.value) == identity.accessGroups)
+            #expect(description.faceIDUsageDescription?.value == identity.faceIDUsageDescription)
+            #expect(description.executableDigest == identity.executableDigest)
+            #expect(description.refusal == nil)
+            return description
+        }
+        let plain = try check(number: 1)
+        #expect(plain.name.origin == .executable)
+        #expect(plain.accessGroups == [.init(path, .identifier)])
+        let beside = URL(fileURLWithPath: path).deletingLastPathComponent().appendingPathComponent("Info.plist").path
+        try Self.infoPropertyList("beside").write(to: URL(fileURLWithPath: beside))
+        #expect(try check(number: 2).faceIDUsageDescription == .init("beside", .infoPropertyList, file: beside))
+        let head = "[Application]\nIdentity=\(path)\nName=One\nFamily=F\nkeychain-access-groups=F.a\n"
+        try manifests.write("a.conf", head + "application-groups=group.b\n")
+        let file = manifests.file("a.conf")
+        let named = try check(number: 3)
+        #expect(named.name == .init("One", .manifest, file: file))
+        #expect(
+            named.accessGroups == [
+                .init("F.a", .manifest, file: file), .init(path, .identifier), .init("group.b", .manifest, file: file),
+            ])
+        #expect(named.faceIDUsageDescription?.origin == .infoPropertyList)
+        try manifests.write("a.conf", head + "NSFaceIDUsageDescription=manifest\n")
+        #expect(try check(number: 4).faceIDUsageDescription == .init("manifest", .manifest, file: file))
+        // A manifest that speaks of another file at this path.
+        try manifests.write("a.conf", head + "SHA256=\(String(repeating: "0a", count: 32))\n")
+        let other = try check(number: 5)
+        #expect(other.identifier == "\(path) (other digest)")
+        #expect(other.otherManifest == file)
+        #expect(other.accessGroups == [.init("\(path) (other digest)", .identifier)])
+        #expect(other.name.origin == .executable)
+    }
+
+    @Test("a program that nobody may read, and one whose path is too long, is said not to be served")
+    func descriptionOfWhatIsNotServed() {
+        let identities = PeerIdentities(ownerID: getuid(), manifests: AppManifests([]) { _ in }, report: { _ in })
+        let missing = identities.description(ofExecutable: "/nonexistent", userID: getuid())
+        #expect(missing.refusal == PeerIdentities.isUnreadable)
+        #expect(PeerIdentities.refusal(of: "/" + String(repeating: "a", count: 1023)) == nil)
+        #expect(PeerIdentities.refusal(of: "/" + String(repeating: "a", count: 1024))?.contains("1024 bytes") == true)
+    }
+
     // MARK: attacks
 
     @Test("AT: a program whose path is another spelling of the same characters is another app, with another manifest")

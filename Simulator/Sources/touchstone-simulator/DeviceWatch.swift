@@ -4,7 +4,8 @@ import TouchstoneDevice
 
 /// Tells the tabs how the device is, as long as there are any.
 ///
-/// Events: `connection` (`{"isConnected": …}`), `status` (the reply of `GetStatus`), and for each feed its own, the replies of its method.
+/// Events: `connection` (`{"isConnected": …}`), `status` (the reply of `GetStatus`), `apps` (what prompts called each app:
+/// `[{"identifier": …, "name": …}]`), and for each feed its own, the replies of its method.
 /// `feed` (`{"name": …, "isRunning": …}`) comes before a feed's first and after its last: what came before it is over.
 ///
 /// Threads of their own wait for the device. With the last tab the streams end, too: a page that nobody sees must be no agent.
@@ -12,6 +13,7 @@ final class DeviceWatch: Sendable {
     let tabs = Tabs()
     private let device: Device
     private let streams = Mutex<[String: DeviceStream]>([:])
+    private let apps = Mutex(AppNames())
 
     init(_ device: Device, feeds: [Feed]) {
         self.device = device
@@ -57,6 +59,9 @@ final class DeviceWatch: Sendable {
                 announce(feed, isRunning: true)
                 while tabs.isWatched, let reply = try stream.next() {
                     tabs.publish(.init(feed.name, reply), keptAs: feed.name, limit: feed.kept)
+                    if feed.namesApps, let names = apps.withLock({ $0.take(reply) }) {
+                        tabs.publish(.init("apps", names), keptAs: "apps")
+                    }
                     if feed.tellsOfChange { look() }
                 }
             } catch DeviceError.answered {

@@ -13,10 +13,14 @@ struct Feed: Sendable {
     ///
     /// Not of the messages: looking sends some itself.
     var tellsOfChange = true
+    /// Whether a reply says what an app is called.
+    var namesApps = false
 
     static let all = [
         // This makes the page the device's agent: it is shown the prompts.
-        Feed(name: "prompt", method: "io.touchstone.Agent.Subscribe", parameters: #"{"version":1}"#, kept: 1),
+        Feed(
+            name: "prompt", method: "io.touchstone.Agent.Subscribe", parameters: #"{"version":1}"#, kept: 1,
+            namesApps: true),
         Feed(
             name: "log", method: "io.touchstone.Device.ReadLog", parameters: #"{"newest":100,"follow":true}"#, kept: 200
         ),

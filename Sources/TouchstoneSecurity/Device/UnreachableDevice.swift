@@ -11,19 +11,35 @@ enum UnreachableDevice {
             return !isReported
         }
         guard isFirst else { return }
-        FileHandle.standardError.write(Data((message(endpoint) + "\n").utf8))
+        let words = message(
+            endpoint, arguments: CommandLine.arguments, environment: ProcessInfo.processInfo.environment)
+        FileHandle.standardError.write(Data("touchstone: \(words)\n".utf8))
     }
 
-    static func message(_ endpoint: any VarlinkEndpoint) -> String {
+    /// A sentence without a full stop.
+    static func message(
+        _ endpoint: any VarlinkEndpoint, arguments: [String], environment: [String: String]
+    ) -> String {
         if endpoint is AmbiguousEndpoint {
-            return "touchstone: several simulated devices live in this process and this call names none of them"
+            return "several simulated devices live in this process and this call names none of them: "
+                + "call inside 'device.run { … }'"
         }
-        let name = DevicePaths.selected().name
-        guard DevicePaths.isValid(name: name) else {
-            return "touchstone: \(DevicePaths.environmentVariable) is not the name of a device"
+        let paths = DevicePaths.selected(environment)
+        guard DevicePaths.isValid(name: paths.name) else {
+            return "\(DevicePaths.environmentVariable) is not the name of a device"
         }
-        let create = "touchstone device create \(name) && touchstone device boot \(name)"
-        return "touchstone: no device \"\(name)\" is running; start one with: \(create)"
+        guard isTest(arguments) else { return paths.advice }
+        // Who names a device wants that one, in a test too.
+        let named = environment[DevicePaths.environmentVariable] == nil ? "" : "; or \(paths.advice)"
+        return "this test has no device: make one with 'let device = try SimulatedDevice()' of TouchstoneTesting, "
+            + "and call inside 'device.run { … }'" + named
+    }
+
+    /// Whether `swift test` runs this process, by how it starts one: a bundle of tests, or a program that runs one.
+    static func isTest(_ arguments: [String]) -> Bool {
+        guard let program = arguments.first.map({ URL(fileURLWithPath: $0).lastPathComponent }) else { return false }
+        return program.hasSuffix(".xctest") || program.hasSuffix("-test-runner") || program == "swiftpm-testing-helper"
+            || arguments.contains("--testing-library")
     }
 
     private static let isReported = Mutex(false)

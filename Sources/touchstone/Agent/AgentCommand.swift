@@ -18,8 +18,9 @@ struct AgentCommand: ParsableCommand {
             finger matches.
 
             SCRIPTS
-            With --script the answers come from a file ('-': standard input), for tests and demonstrations on simulated \
-            devices only. One answer a line, '#' begins a comment; each is given when a prompt reaches a state that takes it:
+            With --script the answers come from a file, for tests and demonstrations on simulated devices only. With '-' they come \
+            from standard input, and each line counts as soon as it is there, also for a prompt that is up already. One answer a \
+            line, '#' begins a comment; each is given when a prompt reaches a state that takes it:
               cancel         press cancel
               fallback       press the other button, once it is offered
               retry          have Face ID look once more, once it has failed
@@ -29,10 +30,10 @@ struct AgentCommand: ParsableCommand {
               password TEXT  enter TEXT, once a password of the app's is asked for
               wait           leave the prompt until its next state
               ignore         leave the prompt until it is taken down
-            When the script is used up, prompts are shown and left alone.
+            While there is no line, prompts are shown and left alone.
             """)
 
-    @OptionGroup var option: DeviceOption
+    @OptionGroup var option: DeviceArgument
     @Option(help: ArgumentHelp("Answer from this file instead of the keyboard.", valueName: "file"))
     var script: String?
     @Option(help: ArgumentHelp("Show prompts with this pinentry, a name in PATH or a path.", valueName: "program"))
@@ -58,7 +59,10 @@ struct AgentCommand: ParsableCommand {
 
     func run() throws {
         let paths = try option.paths
-        let script = try script.map { try AgentScript(contentsOf: $0) }
+        let script = try script.map { file in
+            file == "-"
+                ? ScriptedAnswers(input: STDIN_FILENO) : ScriptedAnswers(script: try AgentScript(contentsOf: file))
+        }
         guard script != nil || pinentry != nil || Terminal.isInput else {
             throw Failure(
                 .usage, "the agent takes its keys from a terminal; without one it wants --pinentry or --script")
@@ -71,7 +75,7 @@ struct AgentCommand: ParsableCommand {
         let enrolled = fingers ? try DeviceConnection(paths).call(DeviceInterface.ListFingers.self).fingers : nil
         let answers: any PromptAnswers =
             if let script {
-                ScriptedAnswers(script: script)
+                script
             } else if let pinentry {
                 try PinentryAnswers(pinentry)
             } else {

@@ -47,7 +47,7 @@ final class AgentSession {
         while !isDone {
             let hasInput = wait()
             for message in inbox.take() where !isDone { try receive(message) }
-            if hasInput, !isDone { try answer(answers.inputArrived(prompt)) }
+            if hasInput, !isDone { try answer(try answers.inputArrived(prompt)) }
             if let time = answers.wakeAt, time <= .now, !isDone { try answer(answers.timeCame()) }
             if subscription == nil, !isDone { try? connect() }
             redraw()

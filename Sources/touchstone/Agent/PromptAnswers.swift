@@ -32,7 +32,8 @@ protocol PromptAnswers: AnyObject {
     /// A prompt came up, or reached another state.
     func promptChanged(_ prompt: AgentInterface.Prompt, isNew: Bool) -> PromptAnswer?
     func promptEnded()
-    func inputArrived(_ prompt: AgentInterface.Prompt?) -> PromptAnswer?
+    /// - Throws: `Failure` where no answer can come from there any more: the agent ends.
+    func inputArrived(_ prompt: AgentInterface.Prompt?) throws -> PromptAnswer?
     /// When `timeCame` is to be called; nil: not at all.
     var wakeAt: ContinuousClock.Instant? { get }
     func timeCame() -> PromptAnswer?
@@ -182,23 +183,49 @@ final class KeyboardAnswers: PromptAnswers {
 
 /// A script in the owner's place.
 final class ScriptedAnswers: PromptAnswers {
-    let input: Int32? = nil
     let drawsHere = true
     let place = "here"
     let entered: Int? = nil
     private var script: AgentScript
+    /// Where more lines come from; nil: all are there.
+    private var source: Int32?
+    /// The begin of a line whose end has not come yet.
+    private var partialLine: [UInt8] = []
     private var pending: AgentScript.Answer?
     private var ignoresPrompt = false
+    /// This state of the prompt has had its answer, or is left alone: the next line is for the next one.
+    private var isStateAnswered = false
 
     init(script: AgentScript) { self.script = script }
+
+    /// Takes each line when it comes.
+    init(input: Int32) {
+        script = AgentScript()
+        source = input
+    }
+
+    /// Not read while enough is there, so that a writer without end waits.
+    var input: Int32? { script.answers.count < Self.maximumAnswers ? source : nil }
 
     func begin() {}
     func end() {}
 
     func promptChanged(_ prompt: AgentInterface.Prompt, isNew: Bool) -> PromptAnswer? {
         if isNew { ignoresPrompt = false }
-        guard !ignoresPrompt, let next = pending ?? script.next() else { return nil }
+        isStateAnswered = false
+        return answer(prompt)
+    }
+
+    private func answer(_ prompt: AgentInterface.Prompt) -> PromptAnswer? {
+        guard !ignoresPrompt, !isStateAnswered, let next = pending ?? script.next() else { return nil }
         pending = next
+        let answer = answer(prompt, next)
+        isStateAnswered = pending == nil
+        return answer
+    }
+
+    /// nil where the prompt has to reach another state first; what was used is `pending` no more.
+    private func answer(_ prompt: AgentInterface.Prompt, _ next: AgentScript.Answer) -> PromptAnswer? {
         switch next {
         case .wait:
             pending = nil
@@ -239,5 +266,29 @@ final class ScriptedAnswers: PromptAnswers {
     }
 
     func promptEnded() {}
-    func inputArrived(_ prompt: AgentInterface.Prompt?) -> PromptAnswer? { nil }
+
+    func inputArrived(_ prompt: AgentInterface.Prompt?) throws -> PromptAnswer? {
+        guard let source else { return nil }
+        var bytes = [UInt8](repeating: 0, count: Self.maximumRead)
+        let count = unsafe read(source, &bytes, bytes.count)
+        if count < 0, [EINTR, EAGAIN].contains(errno) { return nil }
+        partialLine += bytes[..<max(0, count)]
+        if count <= 0 {
+            // The last line may have no end.
+            self.source = nil
+            partialLine.append(UInt8(ascii: "\n"))
+        }
+        while let end = partialLine.firstIndex(of: UInt8(ascii: "\n")) {
+            try script.append(String(decoding: partialLine[..<end], as: UTF8.self))
+            partialLine.removeFirst(end + 1)
+        }
+        guard partialLine.count <= AgentScript.maximumBytes else {
+            throw Failure(.usage, "a line of the script is longer than \(AgentScript.maximumBytes) bytes")
+        }
+        return prompt.flatMap(answer)
+    }
+
+    /// Answers that are kept for prompts to come.
+    private static let maximumAnswers = 10_000
+    private static let maximumRead = 64 << 10
 }

@@ -9,6 +9,9 @@ struct DeviceCommand: ParsableCommand {
             A simulated device is an enclave, a keychain, a sensor and a passcode in a directory of yours: what a Simulator \
             is to an iPhone. Driving commands (enroll, match, reboot, foreground, …) answer only on a device created as \
             simulated.
+
+            Every command takes --device NAME. Where a command has no other argument, NAME alone does as well, except with a \
+            passcode, which a word there could be.
             """,
         groupedSubcommands: [
             CommandGroup(

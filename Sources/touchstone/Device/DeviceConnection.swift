@@ -13,7 +13,12 @@ struct DeviceConnection {
         do {
             channel = try SocketEndpoint(path: paths.socket.path).connect()
         } catch {
-            throw Self.unreachable(paths)
+            guard paths.isSystem || SupervisorLock.holder(paths) == nil else {
+                throw Failure(
+                    .unavailable,
+                    "\(paths.name) is booted and does not answer: 'touchstone doctor --device \(paths.name)' says why")
+            }
+            throw Failure(.unavailable, paths.advice)
         }
         client = VarlinkClient(channel)
     }
@@ -63,22 +68,6 @@ struct DeviceConnection {
             try check()
             Pause.sleep(Pause.connect)
         }
-    }
-
-    private static func unreachable(_ paths: DevicePaths) -> Failure {
-        if paths.isSystem {
-            return Failure(
-                .unavailable,
-                "the system's device does not answer: root makes you one with 'sudo touchstone setup' or 'touchstone system create', and 'systemctl status "
-                    + "touchstoned@\(getuid())' tells why one that is there does not start")
-        }
-        guard FileManager.default.fileExists(atPath: paths.state.path) else {
-            return Failure(
-                .unavailable,
-                "there is no device '\(paths.name)': create it with 'touchstone device create \(paths.name)'")
-        }
-        return Failure(
-            .unavailable, "\(paths.name) is not booted: start it with 'touchstone device boot --detach \(paths.name)'")
     }
 }
 

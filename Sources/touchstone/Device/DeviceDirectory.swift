@@ -4,33 +4,15 @@ import TouchstoneCore
 
 /// The directory a device is kept in.
 enum DeviceDirectory {
-    /// Names of this user's devices, sorted.
-    static var names: [String] {
-        let devices = DevicePaths.devices().path
-        return ((try? FileManager.default.contentsOfDirectory(atPath: devices)) ?? [])
-            .filter { name in
-                var isDirectory: ObjCBool = false
-                guard DevicePaths.isValid(name: name) else { return false }
-                return unsafe FileManager.default.fileExists(atPath: devices + "/" + name, isDirectory: &isDirectory)
-                    && isDirectory.boolValue
-            }
-            .sorted()
-    }
-
-    static func exists(_ paths: DevicePaths) -> Bool { FileManager.default.fileExists(atPath: paths.state.path) }
-
     static func check(_ paths: DevicePaths) throws {
-        guard exists(paths) else {
-            throw Failure(
-                .no, "there is no device '\(paths.name)': create it with 'touchstone device create \(paths.name)'")
-        }
+        guard paths.exists else { throw Failure(.unavailable, paths.advice) }
     }
 
     /// Makes the directory under another name and gives it its own when it is whole, so that no half-made device is ever seen.
     ///
     /// `fill` writes the enclave's part into the directory it is given.
     static func create(_ paths: DevicePaths, biometry: Biometry, fill: (URL) throws -> Void) throws {
-        guard !exists(paths) else { throw taken(paths) }
+        guard !paths.exists else { throw taken(paths) }
         let devices = DevicePaths.devices()
         let made = devices.appendingPathComponent(".create-\(paths.name)-\(getpid())")
         do {

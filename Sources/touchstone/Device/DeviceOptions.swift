@@ -2,13 +2,9 @@ import ArgumentParser
 import Foundation
 import TouchstoneCore
 
-/// `--device NAME`, for commands whose argument is something else.
+/// `--device NAME`, which every command about a device takes.
 struct DeviceOption: ParsableArguments {
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "The device (default: $TOUCHSTONE_DEVICE, else \"system\" where you have it, else \"default\").",
-            valueName: "name"))
+    @Option(name: .long, help: ArgumentHelp(DeviceName.help, valueName: "name"))
     var device: String?
 
     func validate() throws { try DeviceName.check(device) }
@@ -16,23 +12,33 @@ struct DeviceOption: ParsableArguments {
     var paths: DevicePaths { get throws { try DeviceName.paths(device) } }
 }
 
-/// `[NAME]`, for commands about a device.
+/// `[NAME]` or `--device NAME`, for commands that take no other argument.
 struct DeviceArgument: ParsableArguments {
-    @Argument(
-        help: ArgumentHelp(
-            "The device (default: $TOUCHSTONE_DEVICE, else \"system\" where you have it, else \"default\").",
-            valueName: "name"))
+    @Argument(help: "The device, as --device names it.")
     var name: String?
+    @OptionGroup var option: DeviceOption
 
-    func validate() throws { try DeviceName.check(name) }
+    func validate() throws { try DeviceName.check(name, or: option.device) }
 
-    var paths: DevicePaths { get throws { try DeviceName.paths(name) } }
+    /// nil where the command line names none.
+    var named: String? { name ?? option.device }
+    var paths: DevicePaths { get throws { try DeviceName.paths(named) } }
 }
 
 enum DeviceName {
+    static let help: String =
+        "The device (default: $TOUCHSTONE_DEVICE, else \"system\" where you have it, else \"default\")."
+
     static func check(_ name: String?) throws {
         guard let name, !DevicePaths.isValid(name: name) else { return }
         throw ValidationError(problem(name))
+    }
+
+    /// As `check`, of a name that stands in one of two places.
+    static func check(_ name: String?, or option: String?) throws {
+        try check(name)
+        guard let name, let option, name != option else { return }
+        throw ValidationError("two devices are named: '\(PlainText.line(name))' and '\(PlainText.line(option))'")
     }
 
     /// - Throws: `Failure` where the name comes from the environment and is none.

@@ -18,7 +18,7 @@ struct FaceIDPermissionCommand: ParsableCommand {
             commandName: "list", abstract: "List the apps for which there is an answer, one on each line.")
 
         @Flag(help: "As JSON.") var json = false
-        @OptionGroup var option: DeviceOption
+        @OptionGroup var option: DeviceArgument
 
         func run() throws {
             let permissions = try DeviceConnection(option.paths)

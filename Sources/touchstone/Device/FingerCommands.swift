@@ -46,7 +46,7 @@ struct FingersCommand: ParsableCommand {
         commandName: "fingers", abstract: "List the enrolled fingers (or faces), one on each line.")
 
     @Flag(help: "As JSON.") var json = false
-    @OptionGroup var option: DeviceOption
+    @OptionGroup var option: DeviceArgument
 
     func run() throws {
         let fingers = try DeviceConnection(option.paths).call(DeviceInterface.ListFingers.self).fingers

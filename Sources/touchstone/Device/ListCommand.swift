@@ -17,7 +17,7 @@ struct ListCommand: ParsableCommand {
     }
 
     func run() throws {
-        var rows = DeviceDirectory.names.map { name in
+        var rows = DevicePaths.names().map { name in
             let paths = DevicePaths(name: name)
             return Row(
                 name: name, state: SupervisorLock.holder(paths) == nil ? "off" : "booted",

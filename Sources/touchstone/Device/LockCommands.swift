@@ -13,7 +13,7 @@ struct LockCommand: ParsableCommand {
             """)
 
     @Flag(help: "Refuse every finger until the passcode was entered.") var requirePasscode = false
-    @OptionGroup var option: DeviceOption
+    @OptionGroup var option: DeviceArgument
 
     func run() throws {
         _ = try DeviceConnection(option.paths)
@@ -31,7 +31,7 @@ struct UnlockCommand: ParsableCommand {
             With --finger the exit status is that of 'touchstone device match'.
             """)
 
-    @Option(help: ArgumentHelp("Lay this finger on the sensor instead.", valueName: "finger"))
+    @Option(help: ArgumentHelp("Lay this finger on the sensor instead, or 'nomatch'.", valueName: "finger"))
     var finger: String?
     @OptionGroup var option: DeviceOption
 
@@ -43,7 +43,7 @@ struct UnlockCommand: ParsableCommand {
         let paths = try option.paths
         let device = try DeviceConnection(paths)
         if let finger {
-            return try device.present(finger == FingerName.noMatch ? nil : finger).conclude()
+            return try device.present(device.finger(named: finger)).conclude()
         }
         let seal = try PasscodeSeal(paths)
         let passcode = try PasscodeEntry.current()
@@ -60,7 +60,7 @@ struct RebootCommand: ParsableCommand {
 
     @Option(help: ArgumentHelp("Wait so long until it answers again.", valueName: "seconds"))
     var wait = 10.0
-    @OptionGroup var option: DeviceOption
+    @OptionGroup var option: DeviceArgument
 
     func validate() throws { try Seconds.check(wait, "--wait") }
 

@@ -7,9 +7,10 @@ struct MatchCommand: ParsableCommand {
         commandName: "match",
         abstract: "Lay a finger on the simulated sensor (or show a face).",
         discussion: """
-            FINGER is one of 'touchstone device fingers', or 'nomatch' for one that is not enrolled.
+            FINGER is one of 'touchstone device fingers', or 'nomatch' for one that is not enrolled. Any other name is refused.
 
-            Exit status: 0 it matched, 1 it did not, 3 nothing was waiting for a finger, 4 the passcode is required.
+            Exit status: 0 it matched, 1 it did not, 3 nothing was waiting for a finger, 4 the passcode is required, 5 no enrolled \
+            finger has this name.
             """)
 
     @Argument(help: "An enrolled finger, or 'nomatch'.")
@@ -30,10 +31,11 @@ struct MatchCommand: ParsableCommand {
 
     func run() throws {
         let device = try DeviceConnection(option.paths)
+        let finger = try device.finger(named: finger)
         var touch = DeviceInterface.Touch.notWaiting
         for _ in 0..<times {
             if let wait { try device.waitForPrompt(within: .seconds(wait)) }
-            touch = try device.present(finger == FingerName.noMatch ? nil : finger)
+            touch = try device.present(finger)
             if touch == .notWaiting { break }
         }
         try touch.conclude()
@@ -43,6 +45,24 @@ struct MatchCommand: ParsableCommand {
 }
 
 extension DeviceConnection {
+    /// What is laid on the sensor under this name: an enrolled finger, nil for one that is not.
+    ///
+    /// - Throws: `Failure` (`refused`) for a name that nobody has, with those that there are.
+    func finger(named name: String) throws -> String? {
+        guard name != FingerName.noMatch else { return nil }
+        // A real sensor refuses every finger of ours, whatever its name.
+        guard try status.sensor?.kind == .simulated else { return name }
+        let enrolled = try call(DeviceInterface.ListFingers.self).fingers
+        guard !enrolled.contains(name) else { return name }
+        throw Failure(
+            .refused,
+            "'\(PlainText.line(name))' is not enrolled; "
+                + (enrolled.isEmpty
+                    ? "nothing is: 'touchstone device enroll' does it"
+                    : "these are: \(enrolled.map(PlainText.line).joined(separator: ", "))")
+                + ". '\(FingerName.noMatch)' is one that is not")
+    }
+
     func present(_ finger: String?) throws -> DeviceInterface.Touch {
         try call(DeviceInterface.PresentFinger.self, .init(finger: finger)).touch
     }

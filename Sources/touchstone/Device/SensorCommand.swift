@@ -12,7 +12,7 @@ struct SensorCommand: ParsableCommand {
     struct ConnectCommand: ParsableCommand {
         static let configuration = CommandConfiguration(commandName: "connect", abstract: "Plug the sensor in.")
 
-        @OptionGroup var option: DeviceOption
+        @OptionGroup var option: DeviceArgument
 
         func run() throws { try option.setSensorConnected(true) }
     }
@@ -23,7 +23,7 @@ struct SensorCommand: ParsableCommand {
             abstract: "Unplug the sensor: a prompt that waits for it goes on with the passcode, or ends.",
             discussion: "What is enrolled stays. After a reboot the sensor is plugged in.")
 
-        @OptionGroup var option: DeviceOption
+        @OptionGroup var option: DeviceArgument
 
         func run() throws { try option.setSensorConnected(false) }
     }
@@ -37,7 +37,7 @@ struct SensorCommand: ParsableCommand {
                 What is bound to the current fingers is gone for good. Wants the passcode.
                 """)
 
-        @OptionGroup var option: DeviceOption
+        @OptionGroup var option: DeviceArgument
 
         func run() throws {
             let paths = try option.paths
@@ -52,7 +52,7 @@ struct SensorCommand: ParsableCommand {
     }
 }
 
-extension DeviceOption {
+extension DeviceArgument {
     fileprivate func setSensorConnected(_ isConnected: Bool) throws {
         _ = try DeviceConnection(paths)
             .call(DeviceInterface.SetSensorConnected.self, .init(isConnected: isConnected))

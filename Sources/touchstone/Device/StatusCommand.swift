@@ -6,7 +6,8 @@ struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract: "Show how a device is.",
-        discussion: "Exit status: 0 booted and answering, 1 there is no such device, 69 off or not answering.")
+        discussion: "Exit status: 0 booted and answering, 69 there is no such device, it is off, or it does not answer."
+    )
 
     @OptionGroup var device: DeviceArgument
     @Flag(help: "As JSON.") var json = false
@@ -44,8 +45,7 @@ struct StatusCommand: ParsableCommand {
                     ["Device", paths.name], ["State", "off"], ["Biometry", biometry?.title ?? "unknown"],
                 ]) { StandardOutput.say(line) }
             }
-            throw Failure(
-                .unavailable, "\(paths.name) is off: start it with 'touchstone device boot --detach \(paths.name)'")
+            throw Failure(.unavailable, paths.advice)
         }
         let status = try DeviceConnection(paths).status
         if json {

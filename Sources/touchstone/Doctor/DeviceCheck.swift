@@ -51,9 +51,9 @@ struct DeviceCheck {
             }
             return
         }
-        guard DeviceDirectory.exists(paths) else {
+        guard paths.exists else {
             (state, status) = (.absent, nil)
-            add(.bad, .device, "there is no device '\(paths.name)'", fix: command("setup"))
+            add(.bad, .device, paths.absence, fix: command("setup"))
             return
         }
         do {

@@ -16,15 +16,28 @@ struct DoctorCommand: ParsableCommand {
             \(Finding.Topic.allCases.map(\.rawValue).joined(separator: ", ")). More keys and topics may come; these stay. Texts are for \
             people, and change.
 
+            With --app it says who a program is to the device, by the code that decides: its identifier, the name that prompts show, \
+            its access groups, why it wants Face ID, and which file says each. With --json one object: identifier, name, accessGroups \
+            (the first is the default), faceIDUsageDescription, executableDigest, otherManifest, refusal, unusedManifests and, for a \
+            script, script; each part has a value, an origin (executable, identifier, manifest, infoPropertyList) and a file. On Linux \
+            Bundle.main.bundleIdentifier is nil, so give kSecAttrService a text of your own.
+
             Exit status: 0 ready, also with warnings; 1 it answers, and something of it does not work; 69 there is no such device, or \
-            it does not answer.
+            it does not answer. With --app: 0 it is served; 1 it is not, or there is no such program; 69 there is no such device.
             """)
 
     @OptionGroup var device: DeviceArgument
+    @Option(help: ArgumentHelp("Say who this program is to the device.", valueName: "path"), completion: .file())
+    var app: String?
     @Flag(help: "As JSON.") var json = false
 
     func run() throws {
         let paths = try device.paths
+        if let app {
+            // Without one, what the system's manifests say is still to be told.
+            if device.named != nil, !paths.isSystem { try DeviceDirectory.check(paths) }
+            return try AppReport(ExecutedFile(app), paths).tell(json: json)
+        }
         let report = DoctorReport(paths)
         if json {
             try StandardOutput.json(report)

@@ -20,7 +20,7 @@ struct CheckCommand: ParsableCommand {
             others as in 'touchstone --help'.
             """)
 
-    @OptionGroup var option: DeviceOption
+    @OptionGroup var option: DeviceArgument
     @Flag(help: "Mend what can be mended; put the rest aside.") var repair = false
 
     func run() throws {

@@ -29,7 +29,7 @@ struct SetupCommand: ParsableCommand {
         (try? SystemDevice.ofSudo()) == nil ? "touchstone setup" : "sudo touchstone setup"
     }
 
-    @OptionGroup var option: DeviceOption
+    @OptionGroup var option: DeviceArgument
     @Option(help: "The socket of fprintd's D-Bus.", completion: .file())
     var bus: String?
     @Option(help: "The directory that fprintd keeps what is enrolled in.", completion: .directory)
@@ -39,7 +39,7 @@ struct SetupCommand: ParsableCommand {
 
     func run() throws {
         let system = try SystemDevice.ofSudo()
-        guard system == nil || [nil, DevicePaths.systemName].contains(option.device) else {
+        guard system == nil || [nil, DevicePaths.systemName].contains(option.named) else {
             throw Failure(
                 .usage, "with sudo it is the system's device that is set up: run it without sudo for one of your own")
         }
@@ -95,7 +95,7 @@ struct SetupCommand: ParsableCommand {
 
     private func setUpDevice(_ paths: DevicePaths, _ system: SystemDevice?, _ user: String) throws {
         begin(1, "Sensor and root of trust")
-        if system?.exists ?? DeviceDirectory.exists(paths) {
+        if system?.exists ?? paths.exists {
             tell("\(title(paths, system, user)) is there already, and stays as it was created.")
         } else {
             try create(paths, system, user)
@@ -214,7 +214,7 @@ struct SetupCommand: ParsableCommand {
 
     private func setUpFingers(_ paths: DevicePaths, _ user: String) throws {
         begin(3, "Fingers")
-        let status = try DeviceConnection(paths).status
+        let status = try statusWithSensor(paths)
         guard let sensor = status.sensor else { return tell("There is no sensor.") }
         if let fault = sensor.fault {
             return tell("The sensor does not work: \(fault). 'touchstone doctor' says what to do.")
@@ -235,21 +235,46 @@ struct SetupCommand: ParsableCommand {
             tell("Touch the reader with it, as often as it takes.")
             do {
                 try reader.enroll(finger, tell: tell)
+                enrolled = try fingers(paths, with: finger)
             } catch let failure as Failure where failure.status == .no {
                 tell(failure)
+                enrolled = try fingers(paths)
             }
-            enrolled = try fingers(paths)
         }
         if enrolled.isEmpty { tell("None is enrolled: 'fprintd-enroll' does it later.") }
     }
 
-    /// As the device knows them: the enclave looks at each question.
-    private func fingers(_ paths: DevicePaths) throws -> [String] {
+    /// How the device is once it has asked its sensor: that takes a moment after a boot.
+    private func statusWithSensor(_ paths: DevicePaths) throws -> DeviceInterface.Status {
         let device = try DeviceConnection(paths)
-        // The look.
-        _ = try device.status
-        return try device.call(DeviceInterface.ListFingers.self).fingers
+        return try ask({ try device.status }, until: { $0.sensor?.problem != .starting })
     }
+
+    /// As the device knows them: the enclave looks at each question, and hears of what fprintd did when it comes to it.
+    ///
+    /// `finger` is one that fprintd has just enrolled.
+    private func fingers(_ paths: DevicePaths, with finger: String? = nil) throws -> [String] {
+        let device = try DeviceConnection(paths)
+        return try ask(
+            {
+                // The look.
+                _ = try device.status
+                return try device.call(DeviceInterface.ListFingers.self).fingers
+            },
+            until: { fingers in finger.map(fingers.contains) ?? true })
+    }
+
+    /// Asks until the answer is the one that has to come; the last one, where it does not come for long.
+    private func ask<Answer>(_ question: () throws -> Answer, until isTold: (Answer) -> Bool) throws -> Answer {
+        let deadline = ContinuousClock.now + Self.longestLook
+        while true {
+            let answer = try question()
+            if isTold(answer) || ContinuousClock.now >= deadline { return answer }
+            Pause.sleep(Pause.prompt)
+        }
+    }
+
+    private static let longestLook = Duration.seconds(20)
 
     // MARK: the test
 

@@ -14,8 +14,10 @@ struct SimulatorCommand: ParsableCommand {
             when the page ends: 'touchstone device shutdown NAME' shuts it down.
             """)
 
-    @Argument(help: ArgumentHelp("The simulated device.", valueName: "name"))
-    var name = "simulator"
+    @Argument(help: "The simulated device, as --device names it.")
+    var name: String?
+    @Option(help: ArgumentHelp("The simulated device (default: simulator).", valueName: "name"))
+    var device: String?
     @Option(help: "The sensor of a device that is created (default: touchid).")
     var biometry: Biometry?
     @Option(help: ArgumentHelp("The port on 127.0.0.1 (default: any that is free).", valueName: "number"))
@@ -23,13 +25,16 @@ struct SimulatorCommand: ParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Boot the device where it is off.")
     var boot = true
 
-    func validate() throws { try DeviceName.check(name) }
+    func validate() throws {
+        try DeviceName.check(device)
+        try DeviceName.check(name, or: device)
+    }
 
     func run() throws {
-        let paths = try DeviceName.paths(name)
+        let paths = try DeviceName.paths(name ?? device ?? Self.defaultName)
         // Before anything is made: without it there is nothing to show.
         let program = try Program.simulator.locate()
-        if !DeviceDirectory.exists(paths) {
+        if !paths.exists {
             try CreateCommand.create(paths, biometry: biometry ?? .touchid)
         } else if let biometry, let found = DeviceDirectory.biometry(paths), found != biometry {
             throw Failure(
@@ -56,6 +61,7 @@ struct SimulatorCommand: ParsableCommand {
         throw Failure.system("\(program) cannot be started")
     }
 
+    private static let defaultName = "simulator"
     /// As of `touchstone device boot`.
     private static let bootSeconds = 10.0
     private static let silenceSeconds = 30.0

@@ -15,6 +15,24 @@ extension Program {
         ).wait()
     }
 
+    /// Runs the program to its end, without input; what it has written to standard output.
+    func output(_ arguments: [String]) throws -> (ending: Child.Ending, output: Data) {
+        let (reading, writing) = try Child.pipe()
+        let handle = FileHandle(fileDescriptor: reading, closeOnDealloc: true)
+        let child: Child
+        do {
+            defer { close(writing) }
+            child = try Child.start(
+                try locate(), arguments,
+                inheriting: [
+                    (STDIN_FILENO, .file("/dev/null", flags: O_RDONLY)), (STDOUT_FILENO, .descriptor(writing)),
+                    (STDERR_FILENO, .descriptor(STDERR_FILENO)),
+                ], flags: 0)
+        }
+        let output = (try? handle.readToEnd()) ?? Data()
+        return (child.wait(), output)
+    }
+
     /// Has the enclave take away what its state directory has in a TPM; whether that went well.
     func forget(_ enclave: URL) throws -> Bool { try run(["forget", "--state", enclave.path]) == .exited(0) }
 }

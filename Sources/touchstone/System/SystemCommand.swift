@@ -51,7 +51,7 @@ struct SystemRemoveCommand: ParsableCommand {
 
     func run() throws {
         let device = try SystemDevice(user)
-        guard device.exists else { throw Failure(.no, "\(user) has no device of the system's") }
+        guard device.exists else { throw Failure(.unavailable, "\(user) has no device of the system's") }
         if !yes {
             StandardError.write("Everything in the device of \(user) will be gone. Remove it? Type its owner's name: ")
             guard readLine() == user else { throw Failure(.cancelled, "nothing was removed") }
@@ -84,7 +84,7 @@ struct SystemRecoverCommand: ParsableCommand {
 
     func run() throws {
         let device = try SystemDevice(user)
-        guard device.exists else { throw Failure(.no, "\(user) has no device of the system's") }
+        guard device.exists else { throw Failure(.unavailable, "\(user) has no device of the system's") }
         try device.recover(tcti: tcti)
         StandardError.say("the device of \(user) is bound to this TPM now")
     }

@@ -1,4 +1,4 @@
-// The apps that the device has told of since this page was opened.
+// The apps that the device has told of since this page was opened, and those that the page's server has names of.
 import { call, on } from "./device.js";
 
 const apps = new Map();
@@ -31,6 +31,10 @@ function tell() {
 on("prompt", (prompt) => {
   if (!prompt) return;
   meet(prompt.app.identifier, prompt.app.name);
+  tell();
+});
+on("apps", (named) => {
+  for (const { identifier, name } of named) meet(identifier, name);
   tell();
 });
 on("log", ({ lines }) => {

@@ -8,6 +8,7 @@ const outcomes = {
   matched: "Matched.", notMatched: "Not recognised.", unlocked: "Unlocked.",
   passcodeRequired: "The passcode is required: neither finger nor face helps now.", notWaiting: "Nothing asked for it.",
 };
+const restarted = "The device has restarted.";
 const steps = [["1 minute", 60], ["1 hour", 3600], ["8 hours", 8 * 3600], ["48 hours", 48 * 3600]];
 
 export function showControls(panel) {
@@ -24,22 +25,39 @@ export function showControls(panel) {
     try {
       const reply = await call(method, values);
       if (ended === endedBefore) say(typeof words === "function" ? words(reply) : words);
+      return true;
     } catch (error) {
       say(sentence(error));
+      return false;
     }
+  };
+  // A restart that was asked for here: "asked", then "away", then null again.
+  let restarting = null;
+  const restart = async () => {
+    restarting = "asked";
+    if (!await act("Device.Reboot", {}, () => (restarting ? "Restarting…" : restarted))) restarting = null;
   };
   const button = (testid, text, onclick, kind = "plain") => element("button", { type: "button", class: kind, testid, onclick }, text);
 
   panel.append(
     said,
     sensorControls(button, act),
-    group("Device", lockControls(button, act)),
+    group("Device", lockControls(button, act, restart)),
     group("Apps", appControls(say)),
     group("Clock", clockControls(button, act)));
 
   on("status", (status) => {
     // Not disabled, which would take the focus away from who works with the keyboard.
     for (const control of panel.querySelectorAll("button")) control.setAttribute("aria-disabled", !status);
+  });
+  // What was said is of the device before it went.
+  on("connection", ({ isConnected }) => !isConnected && !restarting && say(""));
+  // A stream ends and begins anew, also where the device was away for too short a time to be missed.
+  on("log-end", () => restarting && (restarting = "away"));
+  on("log-start", () => {
+    if (restarting !== "away") return;
+    restarting = null;
+    say(restarted);
   });
   on("outcome", ({ event, prompt }) => {
     ended += 1;
@@ -124,11 +142,11 @@ function sensorControls(button, act) {
   return section;
 }
 
-function lockControls(button, act) {
+function lockControls(button, act, restart) {
   const row = element("div", { class: "row" },
     button("lock", "Lock", () => act("Device.Lock", {}, "Locked.")),
     button("lock-passcode", "Lock, passcode only", () => act("Device.Lock", { requiresPasscode: true }, "Locked. Only the passcode opens it.")),
-    button("reboot", "Restart", () => act("Device.Reboot", {}, "Restarting…")));
+    button("reboot", "Restart", restart));
   return row;
 }
 

@@ -5,8 +5,9 @@
 //   enter(use, typed)     what was typed, as bytes, sealed for the page's server, and by that for the enclave
 //
 // Events: "connection" {isConnected}, "status" (Device.Status, null while the device does not answer), "prompt" (Agent.Prompt
-// that is up, or null), "outcome" {event, prompt} when a prompt was taken down, and, for each stream of the device's that the server
-// relays (Feed.swift), its replies under its name, and "NAME-start" when they begin anew: what was shown of it before is old then;
+// that is up, or null), "apps" (what prompts called the apps), "outcome" {event, prompt} when a prompt was taken down, and, for each stream of the device's that the server
+// relays (Feed.swift), its replies under its name, "NAME-end" when the device went away, and "NAME-start" when they begin anew: what was
+// shown of it before is old then;
 // "ended" when the page's server is gone: whoever answers at its address from then on may be anybody, so nothing is sent there again.
 
 const listeners = new Map();
@@ -109,10 +110,11 @@ export async function connect(feeds = ["log", "keys", "messages"]) {
   });
   hear("connection", (value) => value.isConnected ? tell("connection", value, true) : lost());
   hear("status", (reply) => tell("status", reply.status, true));
+  hear("apps", (apps) => tell("apps", apps, true));
   hear("prompt", receivePrompt);
   hear("feed", ({ name, isRunning }) => {
     if (name === "prompt") showPrompt(null);
-    else if (isRunning) tell(`${name}-start`);
+    else tell(`${name}-${isRunning ? "start" : "end"}`);
   });
   for (const name of feeds) hear(name, (reply) => tell(name, reply));
 }

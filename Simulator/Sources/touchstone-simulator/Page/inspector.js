@@ -61,6 +61,8 @@ function bar(parts) {
   }
   on("status", (next) => {
     status = next;
+    // What was said is of the device before it went.
+    if (!next) said.textContent = "";
     refresh();
   });
   return { row, refresh };

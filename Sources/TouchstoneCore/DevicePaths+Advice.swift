@@ -1,0 +1,43 @@
+package import Foundation
+
+/// What to say, and what to do, where nobody answers at a device's socket: the same words in apps and in the command.
+extension DevicePaths {
+    /// Names of this user's devices, sorted.
+    package static func names(in devices: URL = devices()) -> [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: devices.path)) ?? [])
+            .filter { name in
+                var isDirectory: ObjCBool = false
+                guard isValid(name: name) else { return false }
+                return unsafe FileManager.default.fileExists(
+                    atPath: devices.path + "/" + name, isDirectory: &isDirectory)
+                    && isDirectory.boolValue
+            }
+            .sorted()
+    }
+
+    /// Whether there is such a device, booted or off.
+    package var exists: Bool { FileManager.default.fileExists(atPath: state.path) }
+
+    /// Why nobody answers, and the command that helps; a sentence without a full stop.
+    package var advice: String {
+        if isSystem {
+            return "the system's device does not answer: root makes you one with 'sudo touchstone setup' or "
+                + "'touchstone system create', and 'systemctl status touchstoned@\(getuid())' tells why one that is there "
+                + "does not start"
+        }
+        return exists
+            ? "\(name) is off: start it with 'touchstone device boot --detach \(name)'"
+            : "\(absence): make it with 'touchstone device create \(name) && touchstone device boot --detach \(name)'"
+    }
+
+    /// That there is no device of this name, and which others there are.
+    package var absence: String {
+        let others = Self.names(in: state.deletingLastPathComponent())
+        let shown = others.prefix(Self.maximumShown).joined(separator: ", ")
+        return "there is no device '\(name)'"
+            + (others.isEmpty ? "" : " (yours: \(shown)\(others.count > Self.maximumShown ? ", …" : ""))")
+    }
+
+    /// Names that one sentence lists.
+    private static let maximumShown = 10
+}

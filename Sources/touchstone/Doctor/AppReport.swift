@@ -1,0 +1,75 @@
+import Foundation
+import TouchstoneCore
+
+/// What `touchstone doctor --app` says of a program.
+struct AppReport: Encodable {
+    private let description: AppDescription
+    private let script: String?
+
+    private enum CodingKeys: String, CodingKey { case script }
+
+    /// Has touchstoned say it, which decides it when a process connects.
+    init(_ file: ExecutedFile, _ paths: DevicePaths) throws {
+        let arguments =
+            ["app", "--executable", file.path] + (paths.isSystem ? [] : ["--state", paths.state.path])
+        let (ending, output) = try Program.daemon.output(arguments)
+        guard ending == .exited(0), let description = try? JSONDecoder().decode(AppDescription.self, from: output)
+        else {
+            throw Failure(.internalError, "touchstoned does not say who \(PlainText.line(file.path)) is: it \(ending)")
+        }
+        self.init(description, script: file.script)
+    }
+
+    init(_ description: AppDescription, script: String?) {
+        self.description = description
+        self.script = script
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        try description.encode(to: encoder)
+        var more = encoder.container(keyedBy: CodingKeys.self)
+        try more.encodeIfPresent(script, forKey: .script)
+    }
+
+    /// - Throws: `Failure` (`no`) for a program that is not served.
+    func tell(json: Bool) throws {
+        if json { try StandardOutput.json(self) } else { lines.forEach(StandardOutput.say) }
+        if let refusal = description.refusal {
+            throw Failure(.no, "\(PlainText.line(description.identifier)) is not served: \(refusal)")
+        }
+    }
+
+    var lines: [String] {
+        var rows = [["Identifier", PlainText.line(description.identifier), "the path of the executable"]]
+        rows.append(["Name", PlainText.line(description.name.value), source(description.name)])
+        for (index, group) in description.accessGroups.enumerated() {
+            rows.append([index == 0 ? "Access groups" : "", PlainText.line(group.value), source(group)])
+        }
+        rows.append(
+            description.faceIDUsageDescription.map {
+                ["Face ID", "\u{201C}\(PlainText.line($0.value))\u{201D}", source($0)]
+            }
+                ?? ["Face ID", "not to be used", "there is no NSFaceIDUsageDescription"])
+        var notes = description.executableDigest.map { ["The executable's SHA-256 is \($0)."] } ?? []
+        if let script {
+            notes.append(
+                "\(PlainText.line(script)) is a script: to the device it is its interpreter, and so is every other script of it."
+            )
+        }
+        if let other = description.otherManifest {
+            notes.append(
+                "\(PlainText.line(other)) is for this path with another SHA-256, so it says nothing of this file.")
+        }
+        notes += description.unusedManifests.map { "\(PlainText.line($0))." }
+        notes.append("Started in a Flatpak or a snap, or as a system service, it is that instead.")
+        return Table.lines(rows) + [""] + notes
+    }
+
+    private func source(_ part: AppDescription.Part) -> String {
+        switch part.origin {
+        case .executable: "the last part of the path"
+        case .identifier: "its own: nobody else has it"
+        case .manifest, .infoPropertyList: PlainText.line(part.file ?? "")
+        }
+    }
+}
