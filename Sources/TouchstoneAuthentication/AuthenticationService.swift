@@ -12,6 +12,7 @@ package final class AuthenticationService: Sendable {
     let enclave: VarlinkClient
     let ownerID: UInt32
     let contexts: ContextOwners
+    private let refusals: RefusalNotes
     private let report: @Sendable (String) -> Void
     private let now: @Sendable () -> Double
     let schedule: @Sendable (Double, @escaping @Sendable () -> Void) -> Void
@@ -43,11 +44,11 @@ package final class AuthenticationService: Sendable {
         func agent(for app: AppIdentity) throws -> ConnectedAgent {
             // EV-05
             guard !backgroundApps.contains(app.identifier.spelling) else {
-                throw Failed(.notInteractive, "Caller is not running foreground.")
+                throw Failed(.notInteractive, "Caller is not running foreground.", .appInBackground)
             }
             guard let agent = agents.first else {
                 throw Failed(
-                    .notInteractive, "User interaction required: start an agent with `touchstone agent`.")
+                    .notInteractive, "User interaction required: start an agent with `touchstone agent`.", .noAgent)
             }
             return agent
         }
@@ -105,11 +106,12 @@ package final class AuthenticationService: Sendable {
     ///   - enclave: The enclave's calls; its events come to `handle(_:)`.
     ///   - ownerID: The user whose device this is: only that user, or root, may show prompts.
     ///   - contexts: Which of them are whose, shared with the services that open things on them.
+    ///   - refusals: Takes to the log what is refused here.
     ///   - report: Is told what a developer should know, for the daemon's own log.
     ///   - now: The time in seconds, from any beginning.
     ///   - schedule: Runs something after so many seconds.
     package init(
-        enclave: VarlinkClient, ownerID: UInt32, contexts: ContextOwners,
+        enclave: VarlinkClient, ownerID: UInt32, contexts: ContextOwners, refusals: RefusalNotes,
         report: @escaping @Sendable (String) -> Void = { _ in },
         now: @escaping @Sendable () -> Double = { Double(DispatchTime.now().uptimeNanoseconds) / 1e9 },
         schedule: @escaping @Sendable (Double, @escaping @Sendable () -> Void) -> Void = { seconds, body in
@@ -119,6 +121,7 @@ package final class AuthenticationService: Sendable {
         self.enclave = enclave
         self.ownerID = ownerID
         self.contexts = contexts
+        self.refusals = refusals
         self.report = report
         self.now = now
         self.schedule = schedule
@@ -163,7 +166,7 @@ package final class AuthenticationService: Sendable {
                     call.answer(result.map { .init(domainState: $0) })
                 }
                 guard let requirement = Requirement(request.policy) else {
-                    return answer(.failure(Self.failed(.companionNotAvailable)))
+                    return answer(.failure(Self.failed(.noCompanion)))
                 }
                 evaluate(
                     requirement, Subject(), context: request.context, options: request.options,
@@ -197,7 +200,9 @@ package final class AuthenticationService: Sendable {
         let key = ObjectIdentifier(connection)
         let count = state.withLock { $0.contextsByConnection[key]?.count }
         guard count ?? 0 < Limits.contextsPerConnection else {
-            throw AuthenticationInterface.Failed(.invalidContext, "Too many contexts: let go of some.")
+            refusals.note(.tooManyContexts, of: app)
+            throw AuthenticationInterface.Failed(
+                .invalidContext, "Too many contexts: let go of some.", .tooManyContexts)
         }
         let context = try enclave.call(
             EnclaveInterface.CreateContext.self, .init(app: app.identifier, accessGroups: app.accessGroups)
@@ -232,7 +237,7 @@ package final class AuthenticationService: Sendable {
             return state.evaluation?.context == context ? state.evaluation : nil
         }
         _ = try enclave.call(EnclaveInterface.InvalidateContext.self, .init(context: context))
-        if let running { finish(running.identifier, .failure(Self.failed(.appCancel))) }
+        if let running { finish(running.identifier, .failure(Self.failed(.cancelledByApp))) }
     }
 
     func isOwner(_ connection: VarlinkConnection, of context: String) throws -> Bool {
@@ -282,9 +287,11 @@ package final class AuthenticationService: Sendable {
         tellsDomainState: Bool, connection: VarlinkConnection,
         answer: @escaping @Sendable (Result<Data?, any Error>) -> Void
     ) {
+        // What the enclave refuses it has logged.
+        var isLogged = false
         do {
             let app = try connection.identity()
-            guard try isOwner(connection, of: context) else { throw Self.failed(.invalidContext) }
+            guard try isOwner(connection, of: context) else { throw Self.failed(.contextInvalidated) }
             let asksPassword = try subject.passwordControl != nil && !credential(of: context, app).isSet
             if asksPassword, !options.interactionNotAllowed {
                 try checkPasswordCanBeAsked(context, app, for: subject.passwordControl)
@@ -300,12 +307,15 @@ package final class AuthenticationService: Sendable {
             if preflight.verdict != .satisfied { try checkUsageDescription(app, requirement, options) }
             switch preflight.verdict {
             case .satisfied where !asksPassword: return succeed()
-            case .refused: throw Self.failed(preflight.code ?? .authenticationFailed)
+            case .refused:
+                isLogged = !requirement.proofs.isEmpty
+                throw Self.failed(
+                    preflight.code ?? .authenticationFailed, preflight.reason.flatMap(RefusalCause.init))
             case .satisfied, .interactive: break
             }
             // EV-54
             guard !options.interactionNotAllowed else {
-                throw AuthenticationInterface.Failed(.notInteractive, "User interaction required.")
+                throw Self.failed(.interactionForbidden)
             }
             let closing = Mutex<UInt64?>(nil)
             // Nothing is left to prove, or all of that comes first (AC-04).
@@ -322,9 +332,12 @@ package final class AuthenticationService: Sendable {
                 }
             }
             // A client that vanishes takes its prompt with it.
-            let number = connection.onClose { [weak self] in self?.cancel(identifier, .appCancel) }
+            let number = connection.onClose { [weak self] in self?.cancel(identifier, Self.failed(.cancelledByApp)) }
             closing.withLock { $0 = number }
         } catch {
+            if !isLogged, let failed = error as? Failed, let app = try? connection.identity() {
+                noteRefusal(failed, of: app, requirement)
+            }
             answer(.failure(error))
         }
     }
@@ -346,6 +359,22 @@ package final class AuthenticationService: Sendable {
             )
         }
         if options.isStrict == true { throw AuthenticationInterface.MissingUsageDescription() }
+    }
+
+    private func noteRefusal(_ failed: Failed, of app: AppIdentity, _ requirement: Requirement?) {
+        // The owner's cancel is an answer; a context of before a restart is one that the library makes anew.
+        guard let cause = failed.reason.flatMap(RefusalCause.init),
+            ![.ownerCancelled, .contextInvalidated].contains(cause)
+        else { return }
+        refusals.note(cause, of: app, requirement)
+    }
+
+    /// Tells the app how its evaluation ended; the end of one of which the enclave knows nothing goes to the log by us.
+    private func reply(to ended: RunningEvaluation, _ result: Result<Void, Failed>) {
+        if case .failure(let failed) = result, [.waiting, .entered].contains(ended.password) {
+            noteRefusal(failed, of: ended.app, nil)
+        }
+        ended.reply(result)
     }
 
     func facts(_ app: AppIdentity) throws -> EnclaveInterface.Facts {
@@ -402,10 +431,10 @@ package final class AuthenticationService: Sendable {
             }
         } catch {
             // The enclave has ended it for the one that came to nothing.
-            if let abandoned { cancel(abandoned, .systemCancel, "Canceled by another authentication.") }
+            if let abandoned { cancel(abandoned, Self.cancelledByAnother) }
             throw error
         }
-        old?.reply(.failure(.init(.systemCancel, "Canceled by another authentication.")))
+        if let old { reply(to: old, .failure(Self.cancelledByAnother)) }
         return new.identifier
     }
 
@@ -421,7 +450,7 @@ package final class AuthenticationService: Sendable {
                     isFaceIDDescribed: app.faceIDUsageDescription != nil))
         } catch let error as RemoteError where error.as(EnclaveInterface.InvalidContext.self) != nil {
             // The preflight knew the context: the device has locked since (EV-05).
-            throw Self.failed(.notInteractive)
+            throw Self.failed(.deviceLocked)
         }
     }
 
@@ -441,10 +470,10 @@ package final class AuthenticationService: Sendable {
     }
 
     /// Ends an evaluation from outside the enclave.
-    func cancel(_ identifier: String, _ code: AuthenticationFailure, _ message: String? = nil) {
+    func cancel(_ identifier: String, _ failed: Failed) {
         guard state.withLock({ $0.evaluation?.identifier == identifier }) else { return }
-        _ = try? enclave.call(EnclaveInterface.EndEvaluation.self, .init(evaluation: identifier, code: code))
-        finish(identifier, .failure(message.map { .init(code, $0) } ?? Self.failed(code)))
+        _ = try? enclave.call(EnclaveInterface.EndEvaluation.self, .init(evaluation: identifier, code: failed.code))
+        finish(identifier, .failure(failed))
     }
 
     func finish(_ identifier: String, _ result: Result<Void, AuthenticationInterface.Failed>) {
@@ -455,7 +484,7 @@ package final class AuthenticationService: Sendable {
             show(isSuccess ? .succeeded : .dismissed, ended)
             return ended
         }
-        ended?.reply(result)
+        if let ended { reply(to: ended, result) }
     }
 
     // MARK: what happens meanwhile
@@ -465,16 +494,20 @@ package final class AuthenticationService: Sendable {
         waitForTurn()
         if let ticket = event.ticket {
             let reply = state.withLock { $0.credentials.removeValue(forKey: ticket) }
-            reply?(event.outcome == .succeeded ? .success(()) : .failure(Self.failed(.authenticationFailed)))
+            reply?(event.outcome == .succeeded ? .success(()) : .failure(Self.failed(.authenticationFailed, nil)))
         }
-        if [.erased, .locked].contains(event.outcome) { endPasswordEntry() }
+        if event.outcome == .erased { endPasswordEntry(.deviceErased) }
+        if event.outcome == .locked { endPasswordEntry(.lockedMeanwhile) }
         if event.ticket == nil, event.evaluation == nil, event.log == nil { environmentChanged() }
         guard let identifier = event.evaluation else { return }
         switch event.outcome {
         // Of no evaluation: what runs ends with an event of its own.
         case .erased, .unlocked, .locked: break
         case .succeeded: if let result = askForPassword(identifier) { finish(identifier, result) }
-        case .failed: finish(identifier, .failure(Self.failed(event.code ?? .authenticationFailed)))
+        case .failed:
+            let failed = Self.failed(
+                event.code ?? .authenticationFailed, event.reason.flatMap(RefusalCause.init))
+            finish(identifier, .failure(failed))
         case .progress:
             guard let progress = event.progress else { return }
             state.withLock { state in
@@ -498,9 +531,9 @@ package final class AuthenticationService: Sendable {
             defer { state.credentials = [:] }
             return (state.evaluation?.identifier, state.credentials)
         }
-        for reply in credentials.values { reply(.failure(Self.failed(.systemCancel))) }
+        for reply in credentials.values { reply(.failure(Self.failed(.deviceStopped))) }
         guard let identifier = running else { return }
-        finish(identifier, .failure(.init(.systemCancel, "UI canceled by system.")))
+        finish(identifier, .failure(Self.failed(.deviceStopped)))
     }
 
     /// EV-52: an app that leaves the foreground loses its prompt.
@@ -515,7 +548,9 @@ package final class AuthenticationService: Sendable {
             }
             return state.evaluation?.identifier
         }
-        if let running { cancel(running, .systemCancel, "Caller moved to background.") }
+        if let running {
+            cancel(running, .init(.systemCancel, "Caller moved to background.", .appLeftForeground))
+        }
     }
 
     /// What is left of a delay that a prompt shows is less now, or nothing.
@@ -528,8 +563,14 @@ package final class AuthenticationService: Sendable {
     /// Returns once what was being begun with the enclave is known here.
     private func waitForTurn() { turn.withLock { _ in } }
 
+    private static let cancelledByAnother = Failed(
+        .systemCancel, "Canceled by another authentication.", .cancelledByAnother)
+
+    /// The cause with its code.
+    static func failed(_ cause: RefusalCause) -> Failed { failed(cause.failure, cause) }
+
     /// The code with the words that Apple's framework logs beside it (A.5).
-    static func failed(_ code: AuthenticationFailure) -> AuthenticationInterface.Failed {
+    static func failed(_ code: AuthenticationFailure, _ cause: RefusalCause?) -> Failed {
         let message =
             switch code {
             case .authenticationFailed: "Application retry limit exceeded."
@@ -545,7 +586,7 @@ package final class AuthenticationService: Sendable {
             case .companionNotAvailable: "No companion device is near."
             case .notInteractive: "User interaction required."
             }
-        return .init(code, message)
+        return .init(code, message, cause)
     }
 }
 

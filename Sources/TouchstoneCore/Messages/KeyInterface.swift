@@ -114,7 +114,20 @@ package enum KeyInterface {
     package struct Failed: VarlinkError {
         package static let name = "io.touchstone.Key.Failed"
         package var status: Int32
-        package init(_ status: Status) { self.status = status.rawValue }
+        /// A word of `RefusalCause`, or a newer one: why, where the status does not say it.
+        package var reason: String?
+        /// What stands in the way, where an access control does.
+        package var accessControl: AccessControl?
+
+        package init(_ status: Status, _ cause: RefusalCause? = nil, _ accessControl: AccessControl? = nil) {
+            self.status = status.rawValue
+            reason = cause?.rawValue
+            self.accessControl = accessControl
+        }
+
+        package init(_ refusal: Refusal) {
+            self.init(refusal.status, refusal.cause, refusal.accessControl)
+        }
     }
 
     /// Nothing was done: evaluate each of these with `EvaluateAccessControl` on one context and call again with it (AC-40).
@@ -127,6 +140,8 @@ package enum KeyInterface {
     /// The key can never be used again: its owner changed the enrolled fingers or removed the passcode it was bound to (AC-52).
     package struct Invalidated: VarlinkError {
         package static let name = "io.touchstone.Key.Invalidated"
-        package init() {}
+        /// A word of `RefusalCause`, or a newer one.
+        package var reason: String?
+        package init(_ cause: RefusalCause? = nil) { reason = cause?.rawValue }
     }
 }

@@ -8,7 +8,7 @@ import { appName, plain } from "./words.js";
 const events = {
   "device-started": "The device started", "device-stopped": "The device stopped", "evaluation-began": "The owner was asked",
   "evaluation-ended": "The owner is asked no more", "item-opened": "An item was opened", "key-created": "A private key was made",
-  "key-used": "A private key was used", "biometry-rejected": "A finger or face was not recognised",
+  "key-used": "A private key was used", "call-refused": "A call was refused", "biometry-rejected": "A finger or face was not recognised",
   "biometry-locked-out": "No finger or face helps until the passcode", "passcode-rejected": "A passcode was rejected",
   "passcode-set": "A passcode was set", "passcode-changed": "The passcode was changed", "passcode-removed": "The passcode was removed",
   "erase-data-changed": "Erase Data was changed", locked: "The device was locked", unlocked: "The device was unlocked",
