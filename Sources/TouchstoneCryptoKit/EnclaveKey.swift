@@ -82,10 +82,11 @@ struct EnclaveKey: Sendable {
     ) throws -> M.Reply {
         do {
             if let context, context.deviceContext.isInvalidated {
-                throw AuthenticationInterface.Failed(.invalidContext, "The context was invalidated.")
+                throw AuthenticationInterface.Failed(
+                    .invalidContext, "The context was invalidated.", .contextInvalidated)
             }
             let authentication = Authentication(context: context, operationPrompt: "use a key in the Secure Enclave")
-            return try AuthenticatedCall(authentication).run { endpoint, context in
+            return try AuthenticatedCall(authentication, as: "SecureEnclave key").run { endpoint, context in
                 // None of them changes anything that is kept.
                 try endpoint.call(method, parameters(context), isRepeatable: true)
             }
