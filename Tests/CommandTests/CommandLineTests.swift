@@ -27,7 +27,7 @@ struct CommandLineTests {
         "device sensor disconnect --device phone", "device sensor connect", "device advance-clock 172801",
         "agent --script - --once --no-reconnect", "doctor phone",
         "log", "log --json --since 30m -n 5 --device phone", "log show --follow", "log -f",
-        "log verify --from 3 a.log b.log",
+        "log --refused -n 5", "log show --refused --follow --json", "log verify --from 3 a.log b.log",
     ])
     func commandIsUnderstood(line: String) {
         #expect(parse(line) == (0, ""))
