@@ -10,7 +10,8 @@ package final class RefusalNotes: Sendable {
     enum Limits {
         /// Refusals that differ, between two times that the enclave is told; more are only counted, all together.
         static let distinct = 64
-        static let interval = DispatchTimeInterval.seconds(1)
+        /// Nanoseconds.
+        static let interval: UInt64 = 1_000_000_000
     }
 
     private struct State {
@@ -19,8 +20,8 @@ package final class RefusalNotes: Sendable {
         var places: [EnclaveInterface.NoteObservation.RefusedCall: Int] = [:]
         var others = 0
         var isScheduled = false
-        /// Before which the enclave is not told again.
-        var next = DispatchTime.now()
+        /// Before which the enclave is not told again, in nanoseconds since the machine started.
+        var next: UInt64 = 0
     }
 
     private let enclave: VarlinkClient
@@ -37,7 +38,7 @@ package final class RefusalNotes: Sendable {
     package func note(_ cause: RefusalCause, of app: AppIdentity, _ requirement: Requirement? = nil) {
         let call = EnclaveInterface.NoteObservation.RefusedCall(
             app: app.identifier, cause: cause, requirement: requirement)
-        let time = state.withLock { state -> DispatchTime? in
+        let time = state.withLock { state -> UInt64? in
             if let place = state.places[call] {
                 state.waiting[place].count += 1
             } else if state.waiting.count < Limits.distinct {
@@ -48,9 +49,9 @@ package final class RefusalNotes: Sendable {
             }
             guard !state.isScheduled else { return nil }
             state.isScheduled = true
-            return max(state.next, .now())
+            return max(state.next, DispatchTime.now().uptimeNanoseconds)
         }
-        if let time { queue.asyncAfter(deadline: time) { [self] in tell() } }
+        if let time { queue.asyncAfter(deadline: DispatchTime(uptimeNanoseconds: time)) { [self] in tell() } }
     }
 
     /// Tells the enclave what was counted so far, and returns once it knows.
@@ -63,7 +64,7 @@ package final class RefusalNotes: Sendable {
         let (waiting, others) = state.withLock { state in
             defer {
                 (state.waiting, state.places, state.others, state.isScheduled) = ([], [:], 0, false)
-                state.next = .now() + Limits.interval
+                state.next = DispatchTime.now().uptimeNanoseconds + Limits.interval
             }
             return (state.waiting, state.others)
         }

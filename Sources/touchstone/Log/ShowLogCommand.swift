@@ -37,8 +37,10 @@ struct ShowLogCommand: ParsableCommand {
         let newest = refused && !follow ? nil : number
         // Columns are as wide as what comes first; what follows later keeps to them.
         func show() {
-            if refused, !follow, let number { waiting = waiting.suffix(number) }
-            for line in json ? waiting.map(\.line) : table.lines(waiting.map(\.entry)) { StandardOutput.say(line) }
+            if refused, !follow, let number { waiting = Array(waiting.suffix(number)) }
+            for line in json ? waiting.map { $0.line } : table.lines(waiting.map { $0.entry }) {
+                StandardOutput.say(line)
+            }
             waiting = []
         }
         do {

@@ -103,7 +103,7 @@ extension Refused {
             "touchstone: SecItemCopyMatching -25293: biometryAny, and the app does not say what it wants Face ID for. Try: device.run(as:faceIDUsageDescription:)",
             logged: "evaluation-ended biometryAny biometryNotAvailable", on: withFace
         ) { device in
-            try device.run(as: "org.example.silent", faceIDUsageDescription: nil) {
+            try await device.run(as: "org.example.silent", faceIDUsageDescription: nil) {
                 try App.add(.biometryAny)
                 #expect(App.read() == errSecAuthFailed)
             }

@@ -19,7 +19,7 @@ const events = {
   "log-interrupted": "Entries could not be written", others: "More happened in one second than is written",
 };
 // What stands before what was asked.
-const purposes = { "item-opened": "wants", "key-created": "wants", "key-used": "to", "erase-data-changed": "turned", "backup-authorized": "to" };
+const purposes = { "item-opened": "wants", "call-refused": "wants", "key-created": "wants", "key-used": "to", "erase-data-changed": "turned", "backup-authorized": "to" };
 const asked = {
   biometryAny: "a finger or face", biometryCurrentSet: "a finger or face of this set", presence: "the owner", passcode: "the passcode",
   companion: "a companion device", applicationPassword: "the app’s password", "application-password": "the app’s password",
