@@ -13,7 +13,7 @@ extension AuthenticationService {
             },
             .method(AgentInterface.Cancel.self) { [self] request, connection in
                 try checkPrompt(request.prompt, connection)
-                cancel(request.prompt, .userCancel)
+                cancel(request.prompt, Self.failed(.ownerCancelled))
                 return Empty()
             },
             .method(AgentInterface.ChooseFallback.self) { [self] request, connection in
@@ -84,7 +84,7 @@ extension AuthenticationService {
             expectConfirmation(of: running)
             return nil
         }
-        if let orphan { cancel(orphan, .systemCancel) }
+        if let orphan { cancel(orphan, Self.failed(.agentLost)) }
         observe(.agentLost)
     }
 

@@ -45,7 +45,7 @@ extension AuthenticationService {
             call.answer(result.mapError { $0 as any Error }.map { Empty() })
         }
         do {
-            guard try isOwner(call.connection, of: request.context) else { throw Self.failed(.invalidContext) }
+            guard try isOwner(call.connection, of: request.context) else { throw Self.failed(.contextInvalidated) }
             let app = try call.connection.identity().identifier
             let isDone = try turn.withLock { _ in
                 let reply = try enclave.call(
@@ -57,7 +57,8 @@ extension AuthenticationService {
             if isDone { answer(.success(())) }
         } catch let error as RemoteError {
             let isInvalid = error.as(EnclaveInterface.InvalidContext.self) != nil
-            call.answer(.failure(Self.failed(isInvalid ? .invalidContext : .authenticationFailed)))
+            call.answer(
+                .failure(isInvalid ? Self.failed(.contextInvalidated) : Self.failed(.authenticationFailed, nil)))
         } catch {
             call.answer(.failure(error))
         }
@@ -72,21 +73,25 @@ extension AuthenticationService {
     /// EV-61: a wrong password, or none with nobody there to ask, is a failed authentication.
     func checkPasswordCanBeAsked(_ context: String, _ app: AppIdentity, for control: AccessControl?) throws {
         guard try credential(of: context, app).retryAfterSeconds == nil else {
-            throw Failed(.authenticationFailed, "Too many wrong application passwords: wait before the next.")
+            throw Failed(
+                .authenticationFailed, "Too many wrong application passwords: wait before the next.",
+                .applicationPasswordDelayed)
         }
         try state.withLock { state in
             if case .app? = state.passwords[context] {
-                throw Failed(.authenticationFailed, "The application password is wrong: set it with setCredential.")
+                throw Failed(
+                    .authenticationFailed, "The application password is wrong: set it with setCredential.",
+                    .wrongApplicationPassword)
             }
             guard state.entries(context, for: control) < Self.maximumEntries else {
                 state.passwords[context] = nil
-                throw Self.failed(.authenticationFailed)
+                throw Self.failed(.tooManyApplicationPasswords)
             }
             guard !state.agents.isEmpty else {
                 throw Failed(
                     .authenticationFailed,
-                    "The application password is missing: set it with setCredential, or start an agent with `touchstone agent`."
-                )
+                    "The application password is missing: set it with setCredential, or start an agent with `touchstone agent`.",
+                    .noApplicationPassword)
             }
         }
     }
@@ -95,7 +100,7 @@ extension AuthenticationService {
     func beginWithoutProof(endingOf old: String?) throws -> EnclaveInterface.BeginEvaluation.Reply {
         // Behind the lock screen nothing is in the foreground (EV-05).
         guard try !enclave.call(EnclaveInterface.GetFacts.self, .init(app: "")).facts.isLocked else {
-            throw Self.failed(.notInteractive)
+            throw Self.failed(.deviceLocked)
         }
         if let old { _ = try enclave.call(EnclaveInterface.EndEvaluation.self, .init(evaluation: old)) }
         return .init(
@@ -124,7 +129,7 @@ extension AuthenticationService {
         }
         guard let app else { return .success(()) }
         // EV-52: it may have locked since the last proof; a lock after this answer is told by an event after this one.
-        guard let facts = try? facts(app), !facts.isLocked else { return .failure(Self.failed(.systemCancel)) }
+        guard let facts = try? facts(app), !facts.isLocked else { return .failure(Self.failed(.lockedMeanwhile)) }
         return state.withLock { state in
             guard var running = state.evaluation, running.identifier == identifier, running.password == .afterProofs
             else { return .success(()) }
@@ -144,11 +149,11 @@ extension AuthenticationService {
 
     /// Ends a prompt that asks for an application password, of which the enclave knows nothing: the device has locked, has another
     /// passcode or was erased (EV-05, EV-33, EV-52).
-    func endPasswordEntry() {
+    func endPasswordEntry(_ cause: RefusalCause) {
         let asking = state.withLock { state in
             state.evaluation.flatMap { [.waiting, .entered].contains($0.password) ? $0.identifier : nil }
         }
-        if let asking { cancel(asking, .systemCancel) }
+        if let asking { cancel(asking, Self.failed(cause)) }
     }
 
     /// Takes what the owner typed; whether it is right shows when an item is opened with it.
@@ -180,7 +185,7 @@ extension AuthenticationService {
                 throw error
             }
         }
-        if !isTaken { cancel(prompt, .authenticationFailed) }
+        if !isTaken { cancel(prompt, Self.failed(.applicationPasswordDelayed)) }
         return Empty()
     }
 

@@ -89,12 +89,18 @@ extension AuthenticationService {
             guard case .later(let yielding, let replaced) = try begin(asking, password, isCalled: isCalled) else {
                 return
             }
-            replaced?.end(.failure(Self.replaced))
+            if let replaced { refuse(replaced, Self.cancelledByAnother) }
             schedule(Limits.waiting) { [weak self] in
-                guard let self, stopWaiting(where: { $0 === asking }) != nil else { return }
-                asking.end(.failure(Failed(.notInteractive, "Another app's prompt was up for too long.")))
+                self?.endWaiting(Self.failed(.waitedTooLong)) { $0 === asking }
             }
-            if let yielding { cancel(yielding, .systemCancel, Self.replaced.message) }
+            if let yielding { cancel(yielding, Self.cancelledByAnother) }
+        } catch let refused as Refused {
+            // The enclave has logged it.
+            asking.end(.failure(refused.failed))
+            callNext()
+        } catch let failed as Failed {
+            refuse(asking, failed)
+            callNext()
         } catch {
             asking.end(.failure(error))
             callNext()
@@ -113,8 +119,28 @@ extension AuthenticationService {
 
     /// An evaluation is over: the next one's turn has come.
     func ended(_ evaluation: RunningEvaluation, _ result: Result<Void, Failed>) {
-        evaluation.asking.end(result.mapError { $0 })
+        answer(evaluation, result)
         callNext()
+    }
+
+    private func answer(_ evaluation: RunningEvaluation, _ result: Result<Void, Failed>) {
+        // The end of one of which the enclave knows nothing goes to the log by us.
+        if case .failure(let failed) = result, [.waiting, .entered].contains(evaluation.password) {
+            refuse(evaluation.asking, failed)
+        } else {
+            evaluation.asking.end(result.mapError { $0 })
+        }
+    }
+
+    /// Ends one with a failure that nobody else puts into the log.
+    private func refuse(_ asking: Asking, _ failed: Failed) {
+        noteRefusal(failed, of: asking.app, asking.requirement)
+        asking.end(.failure(failed))
+    }
+
+    /// What the enclave refused before anybody was asked.
+    private struct Refused: Error {
+        var failed: Failed
     }
 
     /// Looks at whether anybody has to be asked, and may be.
@@ -137,30 +163,28 @@ extension AuthenticationService {
         if preflight.verdict != .satisfied { try checkUsageDescription(app, requirement, options) }
         switch preflight.verdict {
         case .satisfied where !asksPassword: return nil
-        case .refused: throw Self.failed(preflight.code ?? .authenticationFailed)
+        case .refused:
+            let failed = Self.failed(
+                preflight.code ?? .authenticationFailed, preflight.reason.flatMap(RefusalCause.init))
+            if requirement.proofs.isEmpty { throw failed }
+            throw Refused(failed: failed)
         case .satisfied, .interactive: break
         }
         // EV-54
-        guard !options.interactionNotAllowed else {
-            throw AuthenticationInterface.Failed(.notInteractive, "User interaction required.")
-        }
+        guard !options.interactionNotAllowed else { throw Self.failed(.interactionForbidden) }
         // Nothing is left to prove, or all of that comes first (AC-04).
         return !asksPassword ? PasswordEntry.none : preflight.verdict == .satisfied ? .waiting : .afterProofs
     }
 
     /// The client is gone, and takes its evaluation with it.
     func abandon(_ asking: Asking) {
-        if let running = asking.abandon() { cancel(running, .appCancel) }
+        if let running = asking.abandon() { cancel(running, Self.failed(.cancelledByApp)) }
         _ = stopWaiting { $0 === asking }
     }
 
-    /// Ends those that wait and that `isMeant`, with a code.
-    func endWaiting(
-        _ code: AuthenticationFailure, _ message: String? = nil, where isMeant: (Asking) -> Bool
-    ) {
-        while let one = stopWaiting(where: isMeant) {
-            one.end(.failure(message.map { Failed(code, $0) } ?? Self.failed(code)))
-        }
+    /// Ends those that wait and that `isMeant`.
+    func endWaiting(_ failed: Failed, where isMeant: (Asking) -> Bool) {
+        while let one = stopWaiting(where: isMeant) { refuse(one, failed) }
     }
 
     private func stopWaiting(where isMeant: (Asking) -> Bool) -> Asking? {
@@ -168,8 +192,6 @@ extension AuthenticationService {
             state.waiting.firstIndex(where: isMeant).map { state.waiting.remove(at: $0) }
         }
     }
-
-    private static let replaced = Failed(.systemCancel, "Canceled by another authentication.")
 
     /// Takes the one place for prompts, or a place among those that wait.
     private func begin(_ asking: Asking, _ password: PasswordEntry, isCalled: Bool) throws -> Turn {
@@ -220,11 +242,11 @@ extension AuthenticationService {
             }
         } catch {
             // The enclave has ended it for the one that came to nothing.
-            if let abandoned { cancel(abandoned, .systemCancel, Self.replaced.message) }
+            if let abandoned { cancel(abandoned, Self.cancelledByAnother) }
             throw error
         }
-        old?.asking.end(.failure(Self.replaced))
-        if let new, !asking.begun(new.identifier) { cancel(new.identifier, .appCancel) }
+        if let old { answer(old, .failure(Self.cancelledByAnother)) }
+        if let new, !asking.begun(new.identifier) { cancel(new.identifier, Self.failed(.cancelledByApp)) }
         return taken
     }
 
@@ -238,7 +260,7 @@ extension AuthenticationService {
                     isFaceIDDescribed: asking.app.faceIDUsageDescription != nil))
         } catch let error as RemoteError where error.as(EnclaveInterface.InvalidContext.self) != nil {
             // The preflight knew the context: the device has locked since (EV-05).
-            throw Self.failed(.notInteractive)
+            throw Self.failed(.deviceLocked)
         }
     }
 }
@@ -263,7 +285,7 @@ extension AuthenticationService.State {
             return .later(yielding: nil, replaced: older)
         }
         guard waiting.count < AuthenticationService.Limits.waitingEvaluations else {
-            throw .init(.notInteractive, "Too many apps wait for the owner.")
+            throw AuthenticationService.failed(.tooManyWait)
         }
         waiting.append(asking)
         return .later(yielding: isOwn ? evaluation?.identifier : nil, replaced: nil)

@@ -12,6 +12,7 @@ package final class AuthenticationService: Sendable {
     let enclave: VarlinkClient
     let ownerID: UInt32
     let contexts: ContextOwners
+    private let refusals: RefusalNotes
     private let report: @Sendable (String) -> Void
     let now: @Sendable () -> Double
     let schedule: @Sendable (Double, @escaping @Sendable () -> Void) -> Void
@@ -45,11 +46,11 @@ package final class AuthenticationService: Sendable {
         func agent(for app: AppIdentity) throws -> ConnectedAgent {
             // EV-05
             guard !backgroundApps.contains(app.identifier.spelling) else {
-                throw Failed(.notInteractive, "Caller is not running foreground.")
+                throw Failed(.notInteractive, "Caller is not running foreground.", .appInBackground)
             }
             guard let agent = agents.first else {
                 throw Failed(
-                    .notInteractive, "User interaction required: start an agent with `touchstone agent`.")
+                    .notInteractive, "User interaction required: start an agent with `touchstone agent`.", .noAgent)
             }
             return agent
         }
@@ -112,11 +113,12 @@ package final class AuthenticationService: Sendable {
     ///   - enclave: The enclave's calls; its events come to `handle(_:)`.
     ///   - ownerID: The user whose device this is: only that user, or root, may show prompts.
     ///   - contexts: Which of them are whose, shared with the services that open things on them.
+    ///   - refusals: Takes to the log what is refused here.
     ///   - report: Is told what a developer should know, for the daemon's own log.
     ///   - now: The time in seconds, from any beginning.
     ///   - schedule: Runs something after so many seconds.
     package init(
-        enclave: VarlinkClient, ownerID: UInt32, contexts: ContextOwners,
+        enclave: VarlinkClient, ownerID: UInt32, contexts: ContextOwners, refusals: RefusalNotes,
         report: @escaping @Sendable (String) -> Void = { _ in },
         now: @escaping @Sendable () -> Double = { Double(DispatchTime.now().uptimeNanoseconds) / 1e9 },
         schedule: @escaping @Sendable (Double, @escaping @Sendable () -> Void) -> Void = { seconds, body in
@@ -126,6 +128,7 @@ package final class AuthenticationService: Sendable {
         self.enclave = enclave
         self.ownerID = ownerID
         self.contexts = contexts
+        self.refusals = refusals
         self.report = report
         self.now = now
         self.schedule = schedule
@@ -172,7 +175,7 @@ package final class AuthenticationService: Sendable {
                     call.answer(result.map { .init(domainState: $0) })
                 }
                 guard let requirement = Requirement(request.policy) else {
-                    return answer(.failure(Self.failed(.companionNotAvailable)))
+                    return answer(.failure(Self.failed(.noCompanion)))
                 }
                 evaluate(
                     requirement, Subject(), context: request.context, options: request.options,
@@ -209,7 +212,9 @@ package final class AuthenticationService: Sendable {
         let key = ObjectIdentifier(connection)
         let count = state.withLock { $0.contextsByConnection[key]?.count }
         guard count ?? 0 < Limits.contextsPerConnection else {
-            throw AuthenticationInterface.Failed(.invalidContext, "Too many contexts: let go of some.")
+            refusals.note(.tooManyContexts, of: app)
+            throw AuthenticationInterface.Failed(
+                .invalidContext, "Too many contexts: let go of some.", .tooManyContexts)
         }
         let context = try enclave.call(
             EnclaveInterface.CreateContext.self, .init(app: app.identifier, accessGroups: app.accessGroups)
@@ -244,8 +249,8 @@ package final class AuthenticationService: Sendable {
             return state.evaluation?.context == context ? state.evaluation : nil
         }
         _ = try enclave.call(EnclaveInterface.InvalidateContext.self, .init(context: context))
-        endWaiting(.appCancel) { $0.context == context }
-        if let running { finish(running.identifier, .failure(Self.failed(.appCancel))) }
+        endWaiting(Self.failed(.cancelledByApp)) { $0.context == context }
+        if let running { finish(running.identifier, .failure(Self.failed(.cancelledByApp))) }
     }
 
     func isOwner(_ connection: VarlinkConnection, of context: String) throws -> Bool {
@@ -295,7 +300,7 @@ package final class AuthenticationService: Sendable {
     ) {
         do {
             let app = try connection.identity()
-            guard try isOwner(connection, of: context) else { throw Self.failed(.invalidContext) }
+            guard try isOwner(connection, of: context) else { throw Self.failed(.contextInvalidated) }
             let succeed = { @Sendable [self] in
                 answer(Result { tellsDomainState ? try facts(app).domainState : nil })
             }
@@ -315,6 +320,9 @@ package final class AuthenticationService: Sendable {
             closing.withLock { $0 = number }
             ask(asking)
         } catch {
+            if let failed = error as? Failed, let app = try? connection.identity() {
+                noteRefusal(failed, of: app, requirement)
+            }
             answer(.failure(error))
         }
     }
@@ -338,6 +346,14 @@ package final class AuthenticationService: Sendable {
         if options.isStrict == true { throw AuthenticationInterface.MissingUsageDescription() }
     }
 
+    func noteRefusal(_ failed: Failed, of app: AppIdentity, _ requirement: Requirement?) {
+        // The owner's cancel is an answer; a context of before a restart is one that the library makes anew.
+        guard let cause = failed.reason.flatMap(RefusalCause.init),
+            ![.ownerCancelled, .contextInvalidated].contains(cause)
+        else { return }
+        refusals.note(cause, of: app, requirement)
+    }
+
     func facts(_ app: AppIdentity) throws -> EnclaveInterface.Facts {
         try enclave.call(EnclaveInterface.GetFacts.self, .init(app: app.identifier)).facts
     }
@@ -358,10 +374,10 @@ package final class AuthenticationService: Sendable {
     }
 
     /// Ends an evaluation from outside the enclave.
-    func cancel(_ identifier: String, _ code: AuthenticationFailure, _ message: String? = nil) {
+    func cancel(_ identifier: String, _ failed: Failed) {
         guard state.withLock({ $0.evaluation?.identifier == identifier }) else { return }
-        _ = try? enclave.call(EnclaveInterface.EndEvaluation.self, .init(evaluation: identifier, code: code))
-        finish(identifier, .failure(message.map { .init(code, $0) } ?? Self.failed(code)))
+        _ = try? enclave.call(EnclaveInterface.EndEvaluation.self, .init(evaluation: identifier, code: failed.code))
+        finish(identifier, .failure(failed))
     }
 
     func finish(_ identifier: String, _ result: Result<Void, AuthenticationInterface.Failed>) {
@@ -382,16 +398,20 @@ package final class AuthenticationService: Sendable {
         waitForTurn()
         if let ticket = event.ticket {
             let reply = state.withLock { $0.credentials.removeValue(forKey: ticket) }
-            reply?(event.outcome == .succeeded ? .success(()) : .failure(Self.failed(.authenticationFailed)))
+            reply?(event.outcome == .succeeded ? .success(()) : .failure(Self.failed(.authenticationFailed, nil)))
         }
-        if [.erased, .locked].contains(event.outcome) { endPasswordEntry() }
+        if event.outcome == .erased { endPasswordEntry(.deviceErased) }
+        if event.outcome == .locked { endPasswordEntry(.lockedMeanwhile) }
         if event.ticket == nil, event.evaluation == nil, event.log == nil { environmentChanged() }
         guard let identifier = event.evaluation else { return }
         switch event.outcome {
         // Of no evaluation: what runs ends with an event of its own.
         case .erased, .unlocked, .locked: break
         case .succeeded: if let result = askForPassword(identifier) { finish(identifier, result) }
-        case .failed: finish(identifier, .failure(Self.failed(event.code ?? .authenticationFailed)))
+        case .failed:
+            let failed = Self.failed(
+                event.code ?? .authenticationFailed, event.reason.flatMap(RefusalCause.init))
+            finish(identifier, .failure(failed))
         case .progress:
             guard let progress = event.progress else { return }
             state.withLock { state in
@@ -415,10 +435,10 @@ package final class AuthenticationService: Sendable {
             defer { state.credentials = [:] }
             return (state.evaluation?.identifier, state.credentials)
         }
-        for reply in credentials.values { reply(.failure(Self.failed(.systemCancel))) }
-        endWaiting(.systemCancel) { _ in true }
+        for reply in credentials.values { reply(.failure(Self.failed(.deviceStopped))) }
+        endWaiting(Self.failed(.deviceStopped)) { _ in true }
         guard let identifier = running else { return }
-        finish(identifier, .failure(.init(.systemCancel, "UI canceled by system.")))
+        finish(identifier, .failure(Self.failed(.deviceStopped)))
     }
 
     /// EV-52: an app that leaves the foreground loses its prompt.
@@ -433,13 +453,10 @@ package final class AuthenticationService: Sendable {
             }
             return state.evaluation?.identifier
         }
-        if newState == .background {
-            endWaiting(.systemCancel, Self.toBackground) { $0.app.identifier.isSpelled(like: app) }
-        }
-        if let running { cancel(running, .systemCancel, Self.toBackground) }
+        let toBackground = Failed(.systemCancel, "Caller moved to background.", .appLeftForeground)
+        if newState == .background { endWaiting(toBackground) { $0.app.identifier.isSpelled(like: app) } }
+        if let running { cancel(running, toBackground) }
     }
-
-    private static let toBackground = "Caller moved to background."
 
     /// What is left of a delay that a prompt shows is less now, or nothing.
     func clockAdvanced() {
@@ -451,8 +468,14 @@ package final class AuthenticationService: Sendable {
     /// Returns once what was being begun with the enclave is known here.
     private func waitForTurn() { turn.withLock { _ in } }
 
+    static let cancelledByAnother = Failed(
+        .systemCancel, "Canceled by another authentication.", .cancelledByAnother)
+
+    /// The cause with its code.
+    static func failed(_ cause: RefusalCause) -> Failed { failed(cause.failure, cause) }
+
     /// The code with the words that Apple's framework logs beside it (A.5).
-    static func failed(_ code: AuthenticationFailure) -> AuthenticationInterface.Failed {
+    static func failed(_ code: AuthenticationFailure, _ cause: RefusalCause?) -> Failed {
         let message =
             switch code {
             case .authenticationFailed: "Application retry limit exceeded."
@@ -469,7 +492,7 @@ package final class AuthenticationService: Sendable {
             case .notInteractive: "User interaction required."
             case .operationNotGranted: "The access control does not grant this operation."
             }
-        return .init(code, message)
+        return .init(code, message, cause)
     }
 }
 

@@ -22,6 +22,7 @@ package protocol LogStorage: Sendable {
 package final class DeviceLog: Sendable {
     private let storage: any LogStorage
     private let enclave: VarlinkClient
+    private let refusals: RefusalNotes
     private let journal: Journal?
     private let report: @Sendable (String) -> Void
     private let queue = DispatchQueue(label: "io.touchstone.log")
@@ -49,13 +50,14 @@ package final class DeviceLog: Sendable {
         static let arrival = DispatchTimeInterval.seconds(2)
     }
 
-    /// `journal` is where entries are sent as well, `report` takes a sentence for touchstoned's own log.
+    /// `refusals` is what waits to be told to the enclave, `journal` is where entries are sent as well, `report` takes a sentence for touchstoned's own log.
     package init(
-        storage: any LogStorage, enclave: VarlinkClient, journal: Journal?,
+        storage: any LogStorage, enclave: VarlinkClient, refusals: RefusalNotes, journal: Journal?,
         report: @escaping @Sendable (String) -> Void
     ) {
         self.storage = storage
         self.enclave = enclave
+        self.refusals = refusals
         self.journal = journal
         self.report = report
     }
@@ -75,12 +77,16 @@ package final class DeviceLog: Sendable {
 
     /// Has the enclave end the log, and waits until its last line is kept; the enclave logs nothing afterwards.
     package func end() {
+        flush()
         guard let head = try? enclave.call(EnclaveInterface.CloseLog.self, Empty()).head else { return }
         let isKept = DispatchSemaphore(value: 0)
         whenTaken(head.sequence) { isKept.signal() }
         isKept.wait()
         queue.sync {}
     }
+
+    /// Has the enclave hear of what touchstoned only counted so far.
+    func flush() { refusals.flush() }
 
     /// Keeps new lines, and passes them on.
     package func take(_ lines: [String]) {

@@ -22,6 +22,7 @@ extension DeviceService {
             .deferred(DeviceInterface.GetLogHead.self) { [self] _, call in
                 do {
                     try checkOwner(call.connection)
+                    log.flush()
                     let reply = try enclave.call(EnclaveInterface.GetLogHead.self, Empty())
                     log.whenTaken(reply.head.sequence) { call.reply(reply) }
                 } catch {

@@ -86,7 +86,7 @@ package final class DeviceService: Sendable {
                 try enclave.call(EnclaveInterface.GetNonce.self, Empty())
             },
             .deferred(DeviceInterface.ChangePasscode.self) { [self] request, call in
-                redeem(call, then: authentication.endPasswordEntry) {
+                redeem(call, then: { [authentication] in authentication.endPasswordEntry(.passcodeChanged) }) {
                     try enclave.call(EnclaveInterface.ChangePasscode.self, request)
                 }
             },
@@ -110,7 +110,7 @@ package final class DeviceService: Sendable {
             },
             owner(DeviceInterface.Lock.self) { [self] request in
                 let reply = try enclave.call(EnclaveInterface.Lock.self, request)
-                if try facts().isLocked { authentication.endPasswordEntry() }
+                if try facts().isLocked { authentication.endPasswordEntry(.lockedMeanwhile) }
                 try keysChanged()
                 return reply
             },

@@ -82,7 +82,7 @@ struct EnclaveKey: Sendable {
     ) throws -> M.Reply {
         do {
             let authentication = Authentication(context: context, operationPrompt: "use a key in the Secure Enclave")
-            return try AuthenticatedCall(authentication).run { endpoint, context in
+            return try AuthenticatedCall(authentication, as: "SecureEnclave key").run { endpoint, context in
                 // None of them changes anything that is kept.
                 try endpoint.call(method, parameters(context), isRepeatable: true)
             }

@@ -31,12 +31,21 @@ extension Enclave {
     }
 
     /// Why biometry cannot be used, in the order of the decision table (CE-02, CE-03).
-    func biometryObstacle(now: Double) -> AuthenticationFailure? {
-        guard let sensor, sensor.problem == nil else { return .biometryNotAvailable }
-        if !isEnrolled { return .biometryNotEnrolled }
-        if isPasscodeSet, isBiometryLockedOut(now: now) { return .biometryLockout }
-        return isPasscodeSet ? nil : .passcodeNotSet
+    func biometryRefusal(now: Double) -> RefusalCause? {
+        guard let sensor else { return .noSensor }
+        if sensor.problem != nil { return .sensorUnavailable }
+        if !isEnrolled { return notEnrolled }
+        guard isPasscodeSet else { return .passcodeNotSet }
+        if state.biometryFailures >= Limits.biometryFailures { return .biometryLockedOut }
+        if isBiometrySuspended { return .biometrySuspended }
+        return isPasscodeRequired(now: now) ? .passcodeRequired : nil
     }
+
+    /// The same, as the code of an evaluation.
+    func biometryObstacle(now: Double) -> AuthenticationFailure? { biometryRefusal(now: now)?.failure }
+
+    /// Nobody is enrolled, by the words of the sensor.
+    var notEnrolled: RefusalCause { hasFaceID ? .noFaceEnrolled : .notEnrolled }
 
     /// DS-01…05.
     ///
@@ -111,8 +120,8 @@ extension Enclave {
         evaluation?.hint = nil
         if let evaluation, evaluation.phase == .biometry, !isLocked {
             // PC-20: time goes by before a prompt too, and fingers are removed.
-            if let obstacle = biometryObstacle(of: evaluation, now: now) {
-                return (.passcodeRequired, biometryRefused(obstacle, now: now))
+            if let cause = biometryRefusal(of: evaluation, now: now) {
+                return (.passcodeRequired, biometryRefused(cause, now: now))
             }
             return matches ? (.matched, matched(now: now)) : (.notMatched, notMatched(now: now))
         }
@@ -151,7 +160,7 @@ extension Enclave {
         isBiometrySuspended = true
         heldForBiometry = ClassKeys()
         guard let phase = evaluation?.phase, [.permission, .biometry, .retry].contains(phase) else { return [] }
-        return biometryRefused(.biometryLockout, now: now)
+        return biometryRefused(.biometrySuspended, now: now)
     }
 
     // MARK: lock screen
@@ -174,6 +183,6 @@ extension Enclave {
         let classA = keys.remove { $0.availability == .unlocked }
         heldForBiometry = isEnrolled && !isBiometryLockedOut(now: now) ? classA : ClassKeys()
         forgetProofs()
-        return evaluation == nil ? [] : endEvaluation(.failed(.systemCancel))
+        return evaluation == nil ? [] : endEvaluation(.refused(.lockedMeanwhile))
     }
 }

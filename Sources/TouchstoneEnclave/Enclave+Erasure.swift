@@ -35,7 +35,7 @@ extension Enclave {
     /// it, and until then there is no key that opens them.
     mutating func eraseIfDue(before events: [EnclaveEvent] = [], now: Double) throws -> [EnclaveEvent] {
         guard isErasureDue else { return events }
-        let ended = endEvaluation(.failed(.systemCancel))
+        let ended = endEvaluation(.refused(.deviceErased))
         var fresh = try EnclaveState.fresh(
             isSimulated: state.isSimulated, biometryType: state.biometryType, sensor: state.sensor,
             deviceKey: deviceKey)

@@ -28,7 +28,10 @@ extension Enclave {
 
     enum EvaluationEnd {
         case succeeded
-        case failed(AuthenticationFailure)
+        case failed(AuthenticationFailure, RefusalCause?)
+
+        /// For this cause, with its code.
+        static func refused(_ cause: RefusalCause) -> EvaluationEnd { .failed(cause.failure, cause) }
     }
 
     /// Non-matches that end biometry in one evaluation (section 2.1).
@@ -39,7 +42,7 @@ extension Enclave {
     func preflight(_ request: EnclaveInterface.Preflight.Parameters, now: Double) -> EnclaveInterface.Preflight.Reply {
         if let identifier = request.context {
             guard let context = contexts[identifier], context.app.isSpelled(like: request.app) else {
-                return .init(verdict: .refused, code: .invalidContext)
+                return .refused(.contextInvalidated)
             }
             if isMet(request.requirement, by: context.proven) { return .init(verdict: .satisfied) }
             if isReusable(request, now: now) {
@@ -48,10 +51,10 @@ extension Enclave {
                 if isMet(request.requirement, by: proven) { return .init(verdict: .satisfied) }
             }
         }
-        if let code = obstacle(to: request, now: now) { return .init(verdict: .refused, code: code) }
+        if let cause = refusal(of: request, now: now) { return .refused(cause) }
         if request.requirement.proofs.isEmpty { return .init(verdict: .satisfied) }
         // Behind the lock screen nothing is in the foreground (EV-05); what can be evaluated is another question (CE-04).
-        if request.context != nil, isLocked { return .init(verdict: .refused, code: .notInteractive) }
+        if request.context != nil, isLocked { return .refused(.deviceLocked) }
         return .init(verdict: .interactive)
     }
 
@@ -94,25 +97,23 @@ extension Enclave {
     }
 
     /// Why the requirement cannot be met now (CE-02…05).
-    private func obstacle(
-        to request: EnclaveInterface.Preflight.Parameters, now: Double
-    ) -> AuthenticationFailure? {
-        obstacle(
-            to: request.requirement,
-            biometry: biometryObstacle(of: request.app, isFaceIDDescribed: request.isFaceIDDescribed, now: now))
+    private func refusal(of request: EnclaveInterface.Preflight.Parameters, now: Double) -> RefusalCause? {
+        refusal(
+            of: request.requirement,
+            biometry: biometryRefusal(of: request.app, isFaceIDDescribed: request.isFaceIDDescribed, now: now))
     }
 
     /// The same, where it is known what stands in the way of biometry.
-    func obstacle(to requirement: Requirement, biometry: AuthenticationFailure?) -> AuthenticationFailure? {
-        let obstacles = requirement.proofs.map { proof -> AuthenticationFailure? in
+    func refusal(of requirement: Requirement, biometry: RefusalCause?) -> RefusalCause? {
+        let causes = requirement.proofs.map { proof -> RefusalCause? in
             switch proof {
             case .presence, .passcode: isPasscodeSet ? nil : .passcodeNotSet
-            case .biometryAny, .biometryCurrentSet: biometryMeets(proof) ? biometry : .biometryNotAvailable
-            case .companion: .companionNotAvailable
+            case .biometryAny, .biometryCurrentSet: biometryMeets(proof) ? biometry : .sensorTooWeak
+            case .companion: .noCompanion
             }
         }
-        if requirement.anyOne, obstacles.contains(nil) { return nil }
-        return obstacles.compactMap { $0 }.first
+        if requirement.anyOne, causes.contains(nil) { return nil }
+        return causes.compactMap { $0 }.first
     }
 
     // MARK: during
@@ -124,7 +125,7 @@ extension Enclave {
         guard let context = contexts[request.context], context.app.isSpelled(like: request.app), !isLocked else {
             throw .init()
         }
-        var events = evaluation == nil ? [] : endEvaluation(.failed(.systemCancel))
+        var events = evaluation == nil ? [] : endEvaluation(.refused(.cancelledByAnother))
         var new = Evaluation(
             identifier: Self.freshIdentifier(), context: request.context, requirement: request.requirement,
             isFallbackHidden: request.isFallbackHidden, isFaceIDDescribed: request.isFaceIDDescribed, phase: .biometry,
@@ -135,7 +136,7 @@ extension Enclave {
         note(
             LogFact(
                 event: .evaluationBegan, app: request.app, asked: request.requirement.logged, isRepeatable: true))
-        if new.phase == .passcode, isPasscodeDisabled { events += endEvaluation(.failed(.authenticationFailed)) }
+        if new.phase == .passcode, isPasscodeDisabled { events += endEvaluation(.refused(.passcodeDisabled)) }
         return (.init(evaluation: new.identifier, progress: progress(of: new, now: now)), events)
     }
 
@@ -144,7 +145,7 @@ extension Enclave {
         let proven = contexts[evaluation.context]?.proven ?? Proven()
         let biometryHelps =
             proven.biometry == nil && evaluation.requirement.proofs.contains(where: biometryMeets)
-        if biometryHelps, !evaluation.isBiometryOver, biometryObstacle(of: evaluation, now: now) == nil {
+        if biometryHelps, !evaluation.isBiometryOver, biometryRefusal(of: evaluation, now: now) == nil {
             // CE-10: the first time that the app would use it.
             let isAsked = hasFaceID && contexts[evaluation.context].map { faceIDPermission(of: $0.app) } == .some(nil)
             return isAsked ? .permission : .biometry
@@ -153,8 +154,8 @@ extension Enclave {
         return nil
     }
 
-    func biometryObstacle(of evaluation: Evaluation, now: Double) -> AuthenticationFailure? {
-        biometryObstacle(
+    func biometryRefusal(of evaluation: Evaluation, now: Double) -> RefusalCause? {
+        biometryRefusal(
             of: contexts[evaluation.context]?.app ?? "", isFaceIDDescribed: evaluation.isFaceIDDescribed, now: now)
     }
 
@@ -218,7 +219,13 @@ extension Enclave {
         if isMet(evaluation.requirement, by: contexts[evaluation.context]?.proven ?? Proven()) {
             return endEvaluation(.succeeded)
         }
-        guard let phase = nextPhase(evaluation, now: now) else { return endEvaluation(.failed(.authenticationFailed)) }
+        guard let phase = nextPhase(evaluation, now: now) else {
+            // What is left to prove cannot be: the app hears -1, and why.
+            let cause =
+                biometryRefusal(of: evaluation, now: now)
+                ?? (isPasscodeDisabled ? .passcodeDisabled : .missedTooOften)
+            return endEvaluation(.failed(.authenticationFailed, cause))
+        }
         self.evaluation?.phase = phase
         self.evaluation?.wrongPasscode = false
         return progressEvent(now: now)
@@ -231,13 +238,13 @@ extension Enclave {
         guard let evaluation else { return [] }
         if state.biometryFailures >= Limits.biometryFailures {
             // EV-26
-            return biometryRefused(.biometryLockout, now: now)
+            return biometryRefused(.biometryLockedOut, now: now)
         }
         if evaluation.failures >= failureLimit {
             if fallbackIsPasscode(evaluation) { return turnToPasscode(now: now) }
             // EV-25 for Touch ID; EV-16 and EV-22 for Face ID.
             if state.biometryType == .touchID || evaluation.isFallbackHidden {
-                return endEvaluation(.failed(.authenticationFailed))
+                return endEvaluation(.refused(.missedTooOften))
             }
             self.evaluation?.isBiometryOver = true
             self.evaluation?.phase = .fallback
@@ -251,7 +258,7 @@ extension Enclave {
     /// Has Face ID look once more (EV-16).
     mutating func tryAgain(now: Double) -> [EnclaveEvent] {
         guard let evaluation, evaluation.phase == .retry else { return [] }
-        if let obstacle = biometryObstacle(of: evaluation, now: now) { return biometryRefused(obstacle, now: now) }
+        if let cause = biometryRefusal(of: evaluation, now: now) { return biometryRefused(cause, now: now) }
         self.evaluation?.phase = .biometry
         return progressEvent(now: now)
     }
@@ -261,16 +268,16 @@ extension Enclave {
         guard let evaluation, [.permission, .biometry, .retry].contains(evaluation.phase),
             contexts[evaluation.context]?.app.isSpelled(like: app) == true
         else { return [] }
-        if let obstacle = biometryObstacle(of: evaluation, now: now) { return biometryRefused(obstacle, now: now) }
+        if let cause = biometryRefusal(of: evaluation, now: now) { return biometryRefused(cause, now: now) }
         guard evaluation.phase == .permission, faceIDPermission(of: app) != nil else { return [] }
         self.evaluation?.phase = .biometry
         return progressEvent(now: now)
     }
 
     /// No finger helps any more: on to the passcode where that is enough.
-    mutating func biometryRefused(_ code: AuthenticationFailure, now: Double) -> [EnclaveEvent] {
+    mutating func biometryRefused(_ cause: RefusalCause, now: Double) -> [EnclaveEvent] {
         guard let evaluation else { return [] }
-        return fallbackIsPasscode(evaluation) ? turnToPasscode(now: now) : endEvaluation(.failed(code))
+        return fallbackIsPasscode(evaluation) ? turnToPasscode(now: now) : endEvaluation(.refused(cause))
     }
 
     /// What was entered for this evaluation was not looked at: it needs the next nonce, or is over.
@@ -280,24 +287,24 @@ extension Enclave {
         guard reason == .passcodeDisabled, evaluation?.identifier == identifier else {
             return progressEvent(of: identifier, now: now)
         }
-        return endEvaluation(.failed(.authenticationFailed))
+        return endEvaluation(.refused(.passcodeDisabled))
     }
 
     mutating func passcodeNotMatched(now: Double) -> [EnclaveEvent] {
         evaluation?.wrongPasscode = true
-        return isPasscodeDisabled ? endEvaluation(.failed(.authenticationFailed)) : progressEvent(now: now)
+        return isPasscodeDisabled ? endEvaluation(.refused(.passcodeDisabled)) : progressEvent(now: now)
     }
 
     /// The owner chose the fallback (EV-17, EV-18).
     mutating func chooseFallback(now: Double) -> [EnclaveEvent] {
         guard let evaluation, progress(of: evaluation, now: now).isFallbackOffered, !evaluation.isFallbackHidden
         else { return [] }
-        return fallbackIsPasscode(evaluation) ? turnToPasscode(now: now) : endEvaluation(.failed(.userFallback))
+        return fallbackIsPasscode(evaluation) ? turnToPasscode(now: now) : endEvaluation(.refused(.fallbackChosen))
     }
 
     /// A passcode that is looked at no more (PC-01) helps nobody.
     private mutating func turnToPasscode(now: Double) -> [EnclaveEvent] {
-        guard !isPasscodeDisabled else { return endEvaluation(.failed(.authenticationFailed)) }
+        guard !isPasscodeDisabled else { return endEvaluation(.refused(.passcodeDisabled)) }
         evaluation?.isBiometryOver = true
         evaluation?.phase = .passcode
         return progressEvent(now: now)
@@ -310,8 +317,14 @@ extension Enclave {
         noteEnd(of: evaluation, end)
         switch end {
         case .succeeded: return [EnclaveEvent(evaluation: evaluation.identifier, outcome: .succeeded)]
-        case .failed(let code):
-            return [EnclaveEvent(evaluation: evaluation.identifier, outcome: .failed, code: code)]
+        case .failed(let code, let cause):
+            return [EnclaveEvent(evaluation: evaluation.identifier, outcome: .failed, code: code, cause: cause)]
         }
+    }
+}
+
+extension EnclaveInterface.Preflight.Reply {
+    fileprivate static func refused(_ cause: RefusalCause) -> Self {
+        .init(verdict: .refused, code: cause.failure, cause: cause)
     }
 }

@@ -21,8 +21,15 @@ extension Enclave {
     }
 
     /// Why the app cannot use biometry now: rows 1 to 5 of the decision table.
+    func biometryRefusal(of app: String, isFaceIDDescribed: Bool, now: Double) -> RefusalCause? {
+        if mayUseBiometry(app, isDescribed: isFaceIDDescribed) { return biometryRefusal(now: now) }
+        if !isFaceIDDescribed { return .faceIDNotDescribed }
+        return Self.canBeAnsweredFor(app) ? .faceIDDenied : .faceIDNotAnswerable
+    }
+
+    /// The same, as the code of an evaluation.
     func biometryObstacle(of app: String, isFaceIDDescribed: Bool, now: Double) -> AuthenticationFailure? {
-        mayUseBiometry(app, isDescribed: isFaceIDDescribed) ? biometryObstacle(now: now) : .biometryNotAvailable
+        biometryRefusal(of: app, isFaceIDDescribed: isFaceIDDescribed, now: now)?.failure
     }
 
     /// Keeps the owner's answer for an app, or forgets it.

@@ -76,8 +76,8 @@ extension Enclave {
 
     /// What an evaluation that begins now would end with before anybody could meet it.
     private func obstacleNow(to requirement: Requirement, now: Double) -> AuthenticationFailure? {
-        let biometry = biometryObstacle(now: now)
-        if let obstacle = obstacle(to: requirement, biometry: biometry) { return obstacle }
+        let biometry = biometryRefusal(now: now)
+        if let cause = refusal(of: requirement, biometry: biometry) { return cause.failure }
         guard !requirement.proofs.isEmpty else { return nil }
         // Behind the lock screen nothing is in the foreground (EV-05).
         if isLocked { return .notInteractive }

@@ -58,11 +58,11 @@ extension Enclave {
         // AC-20: with it there is no decrypt entry, so that what is wrapped could never be read.
         guard !control.flags.contains(.privateKeyUsage) else { throw EnclaveInterface.NotWrapped(.param) }
         let classKey: SecretBytes
-        do throws(Status) {
+        do throws(Refusal) {
             try checkCanBind(control)
             classKey = try self.classKey(of: control.protection)
         } catch {
-            throw EnclaveInterface.NotWrapped(error)
+            throw EnclaveInterface.NotWrapped(error.status, error.cause)
         }
         let number = control.protection.number
         let wantsPassword = control.flags.contains(.applicationPassword)
@@ -91,24 +91,27 @@ extension Enclave {
     /// Whether what a control asks for is there to be bound to.
     ///
     /// - Throws: `.authFailed` where nobody could ever give it (AC-15).
-    func checkCanBind(_ control: AccessControl) throws(Status) {
+    func checkCanBind(_ control: AccessControl) throws(Refusal) {
         let requirement = control.requirement
         let proofs = requirement.proofs
-        if proofs.contains(.companion), !requirement.anyOne || proofs == [.companion] { throw .authFailed }
+        if proofs.contains(.companion), !requirement.anyOne || proofs == [.companion] {
+            throw Refusal(.authFailed, .noCompanion, control)
+        }
         for proof in proofs {
-            if !isPasscodeSet { throw .authFailed }
-            if [.biometryAny, .biometryCurrentSet].contains(proof),
-                state.biometryType == .none || !isEnrolled || !biometryMeets(proof)
-            {
-                throw .authFailed
-            }
+            if !isPasscodeSet { throw Refusal(.authFailed, .passcodeNotSet, control) }
+            guard [.biometryAny, .biometryCurrentSet].contains(proof) else { continue }
+            if state.biometryType == .none { throw Refusal(.authFailed, .noSensor, control) }
+            if !isEnrolled { throw Refusal(.authFailed, notEnrolled, control) }
+            if !biometryMeets(proof) { throw Refusal(.authFailed, .sensorTooWeak, control) }
         }
     }
 
     /// - Throws: `.interactionNotAllowed` where it is locked (KC-20), `.authFailed` where only a passcode would bring it (KC-24).
-    func classKey(of protection: Accessibility) throws(Status) -> SecretBytes {
+    func classKey(of protection: Accessibility) throws(Refusal) -> SecretBytes {
         if let key = keys[protection] { return key }
-        throw protection == .whenPasscodeSetThisDeviceOnly && !isPasscodeSet ? .authFailed : .interactionNotAllowed
+        throw protection == .whenPasscodeSetThisDeviceOnly && !isPasscodeSet
+            ? Refusal(.authFailed, .passcodeNotSet)
+            : Refusal(.interactionNotAllowed, RefusalCause(locked: protection))
     }
 
     /// An app's context, where what is proven to it opens what is of this group: a proof, or a password, opens what is of the groups of the app
@@ -195,7 +198,10 @@ extension Enclave {
         var unwrapped: Unwrapped
         switch self.unwrapped(item) {
         // Without a passcode no class is merely locked: P is destroyed (KC-23).
-        case .closed: return .init(isPasscodeSet ? .locked : .gone)
+        case .closed(let protection):
+            var closed = Opened(isPasscodeSet ? .locked : .gone)
+            if isPasscodeSet { closed.use = LogFact(refused: app, RefusalCause(locked: protection), nil) }
+            return closed
         case .gone: return .init(.gone)
         case .open(let opened): unwrapped = opened
         }

@@ -20,8 +20,8 @@ extension Enclave {
         _ request: EnclaveInterface.CreateKey.Parameters, made: PrivateKey? = nil
     ) throws -> KeyInterface.Create.Reply {
         let control = request.accessControl
-        do throws(Status) {
-            guard request.accessGroup.utf8.count <= PrivateKeyBlob.maximumGroupBytes else { throw .param }
+        do {
+            guard request.accessGroup.utf8.count <= PrivateKeyBlob.maximumGroupBytes else { throw Status.param }
             try checkCanBind(control)
             let classKey = try classKey(of: control.protection)
             let key = if let made { made } else { try PrivateKey(request.kind) }
@@ -33,7 +33,7 @@ extension Enclave {
             defer { plain.resetBytes(in: 0..<plain.count) }
             if control.flags.contains(.applicationPassword) {
                 // AC-48: there is nothing to mix in, and nobody here to ask for it.
-                guard let password = credential(of: request.context, app: request.app) else { throw .authNeeded }
+                guard let password = credential(of: request.context, app: request.app) else { throw Status.authNeeded }
                 blob.passwordSalt = SecretBytes.random(count: blob.passwordSalt.count).publicBytes
                 let sealed = try sealing {
                     try password.privateKeyKey(salt: blob.passwordSalt).seal(
@@ -49,11 +49,13 @@ extension Enclave {
             let sealed = blob
             return .init(
                 key: try sealing { try sealed.sealed(key: blobKey.symmetricKey) }, publicKey: sealed.publicKey)
-        } catch .authNeeded {
+        } catch let status as Status where status == .authNeeded {
             throw KeyInterface.AuthenticationNeeded(
                 operations: [.init(accessControl: control, operation: .createKey)])
-        } catch {
-            throw KeyInterface.Failed(error)
+        } catch let status as Status {
+            throw KeyInterface.Failed(status)
+        } catch let refusal as Refusal {
+            throw KeyInterface.Failed(refusal.status, refusal.cause, control)
         }
     }
 
@@ -97,24 +99,26 @@ extension Enclave {
         }
         let control = blob.control
         // AC-20, SE-13: a control of constraints that are not meant for private keys has no entry for them.
-        guard control.grants(operation) else { throw KeyInterface.Failed(.authFailed, code: .operationNotGranted) }
+        guard control.grants(operation) else {
+            throw KeyInterface.Failed(.authFailed, .operationNotGranted, control)
+        }
         let requirement = control.requirement
         // AC-50, AC-52: bound to an enrolment that is no more.
         if requirement.proofs.contains(.biometryCurrentSet), blob.enrolment != state.database.hash {
-            throw KeyInterface.Invalidated()
+            throw KeyInterface.Invalidated(.enrolmentChanged)
         }
-        do throws(Status) {
+        do throws(Refusal) {
             classKey = try self.classKey(of: control.protection)
         } catch {
             // Without a passcode no class is merely locked: P is destroyed (KC-23).
-            guard error == .interactionNotAllowed else { throw KeyInterface.Invalidated() }
+            guard error.status == .interactionNotAllowed else { throw KeyInterface.Invalidated(.passcodeRemoved) }
             throw KeyInterface.Failed(error)
         }
         guard let box = try? AES.GCM.SealedBox(combined: blob.sealedKey),
             var plain = try? AES.GCM.open(box, using: classKey.symmetricKey, authenticating: blob.description)
         else {
             // This device made it, so its class has another key since: the passcode was removed.
-            throw KeyInterface.Invalidated()
+            throw KeyInterface.Invalidated(.passcodeRemoved)
         }
         defer { plain.resetBytes(in: 0..<plain.count) }
         let needed = KeyInterface.AuthenticationNeeded(
@@ -221,6 +225,9 @@ extension EnclaveHost {
             }
         } catch let error as KeyInterface.Invalidated {
             note(read { enclave, _ in [enclave.keyUsed(use, operation, result: "invalidated")].compactMap { $0 } })
+            throw error
+        } catch let error as KeyInterface.Failed {
+            noteRefusal(of: use.app, error.reason, error.accessControl)
             throw error
         }
         // Of what the hardware does it is noted what came of it.

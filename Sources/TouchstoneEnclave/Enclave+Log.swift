@@ -32,7 +32,7 @@ extension Enclave {
             event: .evaluationEnded, app: evaluation.app, asked: evaluation.requirement.logged,
             factors: evaluation.factors)
         // Each success took a finger, a face or a passcode. An app can cancel as often as it likes.
-        if case .failed(let code) = end {
+        if case .failed(let code, _) = end {
             fact.result = code.logged
             fact.isRepeatable = true
         }
@@ -86,7 +86,18 @@ extension LogFact {
             case .agentConnected: .agentConnected
             case .agentLost: .agentLost
             case .logInterrupted: .logInterrupted
+            case .callRefused: .callRefused
             }
+        if event == .callRefused {
+            // A word of ours, or none of it: what touchstoned makes up is not written down.
+            guard let refused = request.refused, let cause = RefusalCause(rawValue: refused.reason) else {
+                self.init(event: event, author: .touchstoned, result: "others", isRepeatable: true)
+                return
+            }
+            self.init(refused: refused.app, cause, refused.requirement)
+            author = .touchstoned
+            return
+        }
         self.init(
             event: event, author: .touchstoned,
             // What is counted here is counted here alone.
@@ -96,6 +107,12 @@ extension LogFact {
 }
 
 extension LogFact {
+    /// A call that was refused for this cause, and what it wanted of the owner.
+    init(refused app: String, _ cause: RefusalCause, _ requirement: Requirement?) {
+        self.init(
+            event: .callRefused, app: app, asked: requirement?.logged, result: cause.rawValue, isRepeatable: true)
+    }
+
     init(keyCreated request: EnclaveInterface.CreateKey.Parameters) {
         self.init(
             event: .keyCreated, app: request.app, asked: request.accessControl.requirement.logged, isRepeatable: true)
@@ -134,6 +151,41 @@ extension EnclaveHost {
         log { log, now, date in
             for fact in facts { log.note(fact) }
             return log.lines(now: now, date: date)
+        }
+    }
+
+    /// Logs what touchstoned saw: so many times, where it counted.
+    func note(_ request: EnclaveInterface.NoteObservation.Parameters) {
+        let fact = LogFact(request)
+        log { log, now, date in
+            log.note(fact, times: fact.event == .callRefused ? max(request.count ?? 1, 1) : 1)
+            return log.lines(now: now, date: date)
+        }
+    }
+
+    /// Logs that an app was refused something, where that has a cause.
+    func noteRefusal(of app: String, _ reason: String?, _ control: AccessControl?) {
+        guard let cause = reason.flatMap(RefusalCause.init) else { return }
+        note([LogFact(refused: app, cause, control?.requirement)])
+    }
+
+    /// Does what an app asks for, and logs it where that is refused.
+    func notingRefusal<R>(of app: String, _ body: () throws -> R) throws -> R {
+        do {
+            return try body()
+        } catch let error as KeyInterface.Failed {
+            noteRefusal(of: app, error.reason, error.accessControl)
+            throw error
+        }
+    }
+
+    /// Wraps an item's key, or logs why not.
+    func wrap(_ request: EnclaveInterface.WrapKey.Parameters) throws -> Data {
+        do {
+            return try read { try $0.wrap(request, now: $1) }
+        } catch let error as EnclaveInterface.NotWrapped {
+            noteRefusal(of: request.app, error.reason, request.accessControl)
+            throw error
         }
     }
 

@@ -229,7 +229,7 @@ extension Enclave {
         }
         isPasscodeBusy = false
         forgetProofs()
-        let events = evaluation == nil ? [] : endEvaluation(.failed(.systemCancel))
+        let events = evaluation == nil ? [] : endEvaluation(.refused(.passcodeChanged))
         let underDevice = deviceKey.derive("class keys")
         if let new {
             let hadPasscode = isPasscodeSet

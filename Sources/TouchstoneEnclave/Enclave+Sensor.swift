@@ -112,8 +112,8 @@ extension Enclave {
     /// Goes on without the sensor where an evaluation waits for it and it can help no more.
     mutating func biometryEnded(now: Double) -> [EnclaveEvent] {
         guard let evaluation, [.permission, .biometry, .retry].contains(evaluation.phase),
-            let obstacle = biometryObstacle(of: evaluation, now: now)
+            let cause = biometryRefusal(of: evaluation, now: now)
         else { return [] }
-        return biometryRefused(obstacle, now: now)
+        return biometryRefused(cause, now: now)
     }
 }

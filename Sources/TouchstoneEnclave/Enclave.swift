@@ -214,7 +214,7 @@ package struct Enclave {
     mutating func invalidateContext(_ identifier: String) -> [EnclaveEvent] {
         contexts[identifier] = nil
         guard evaluation?.context == identifier else { return [] }
-        return endEvaluation(.failed(.appCancel))
+        return endEvaluation(.refused(.cancelledByApp))
     }
 
     /// Forgets what was proven to every context (EV-33).

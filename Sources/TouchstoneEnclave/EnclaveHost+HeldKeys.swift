@@ -32,13 +32,17 @@ extension EnclaveHost {
     /// - Throws: `EnclaveInterface.Deferred` where the hardware makes it; the errors of `io.touchstone.Key`.
     func createKey(_ request: EnclaveInterface.CreateKey.Parameters) throws -> KeyInterface.Create.Reply {
         guard request.kind == .p256, read({ enclave, _ in enclave.state.areKeysHeld == true }) else {
-            let reply = try read { enclave, _ in try enclave.createKey(request) }
+            let reply = try notingRefusal(of: request.app) {
+                try read { enclave, _ in try enclave.createKey(request) }
+            }
             note([LogFact(keyCreated: request)])
             return reply
         }
         // What is refused is refused before the hardware is asked: for a key that is thrown away.
         let nobody = PrivateKey.held(HeldKey(value: SecretBytes([0]), key: Data()), publicKey: Data())
-        _ = try read { enclave, _ in try enclave.createKey(request, made: nobody) }
+        _ = try notingRefusal(of: request.app) {
+            try read { enclave, _ in try enclave.createKey(request, made: nobody) }
+        }
         throw try later { [self] work in
             let key = try work.makeKey()
             let reply = try read { enclave, _ in try enclave.createKey(request, made: key) }
@@ -63,14 +67,18 @@ extension EnclaveHost {
                 result = try work(HeldKeyWork(holder: holder))
             } catch let error as KeyHolderError {
                 report("a key in the TPM cannot be used: \(error)")
-                result = error.isKeyLost ? .init(isInvalidated: true) : .init(status: Status.notAvailable.rawValue)
+                result =
+                    error.isKeyLost
+                    ? .init(isInvalidated: true, reason: RefusalCause.keyLost.rawValue)
+                    : .init(status: Status.notAvailable.rawValue, reason: RefusalCause.deviceNotWorking.rawValue)
             } catch let error as KeyInterface.Failed {
-                result = .init(status: error.status)
-            } catch is KeyInterface.Invalidated {
-                result = .init(isInvalidated: true)
+                result = .init(status: error.status, reason: error.reason)
+            } catch let error as KeyInterface.Invalidated {
+                result = .init(isInvalidated: true, reason: error.reason)
             } catch {
                 // What was there when it was begun is not any more: the app's password.
-                result = .init(status: Status.authFailed.rawValue)
+                result = .init(
+                    status: Status.authFailed.rawValue, reason: RefusalCause.noApplicationPassword.rawValue)
             }
             endHeldKeyJob()
             let isDone = result.status == nil && result.isInvalidated != true

@@ -65,7 +65,7 @@ package struct EnclaveService: Sendable {
             .method(EnclaveInterface.EndEvaluation.self) { request, _ in
                 try host.change { enclave, _ in
                     guard enclave.evaluation?.identifier == request.evaluation else { return (Empty(), []) }
-                    _ = enclave.endEvaluation(.failed(request.code ?? .systemCancel))
+                    _ = enclave.endEvaluation(.failed(request.code ?? .systemCancel, nil))
                     return (Empty(), [])
                 }
             },
@@ -220,7 +220,7 @@ package struct EnclaveService: Sendable {
             .method(EnclaveInterface.WrapKey.self) { request, _ in
                 // AC-50: what is enrolled when it is added.
                 host.lookAtSensor(for: request.accessControl.requirement)
-                return .init(wrappedKey: try host.read { try $0.wrap(request, now: $1) })
+                return .init(wrappedKey: try host.wrap(request))
             },
             .method(EnclaveInterface.UnwrapKeys.self) { request, _ in
                 host.lookAtSensor(for: request.context)
@@ -256,7 +256,7 @@ package struct EnclaveService: Sendable {
                 .init(genuine: host.checkLog(Array(request.lines.prefix(DeviceInterface.logLinesPerMessage))))
             },
             .method(EnclaveInterface.NoteObservation.self) { request, _ in
-                host.note([LogFact(request)])
+                host.note(request)
                 return Empty()
             },
             .method(EnclaveInterface.CloseLog.self) { _, _ in .init(head: host.closeLog()) },

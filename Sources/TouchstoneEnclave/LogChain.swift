@@ -30,6 +30,8 @@ struct LogChain {
         static let window = 10.0
         /// Repeatable entries in one second; what is more is only counted, all together.
         static let entriesPerSecond = 20
+        /// Of them those that tell of a refused call, which costs an app less than any other: so that they never hide the others.
+        static let refusalsPerSecond = 10
         /// Characters of an application identifier.
         static let appCharacters = 200
         /// Facts that wait for the log to be resumed; more are not made an entry of.
@@ -45,6 +47,7 @@ struct LogChain {
     private struct Second {
         var began = 0.0
         var entries = 0
+        var refusals = 0
         /// Facts that came when the second was full.
         var others = 0
     }
@@ -56,7 +59,7 @@ struct LogChain {
     private let kept: KeptLog
     private var isResumed = false
     private(set) var isClosed = false
-    private var waiting: [LogFact] = []
+    private var waiting: [(fact: LogFact, times: Int)] = []
     /// No more than begin within a window.
     private var repeats: [LogFact: Repeat] = [:]
     private var second = Second()
@@ -74,12 +77,13 @@ struct LogChain {
     /// Whether anything is counted that no entry tells of yet.
     var isCounting: Bool { !repeats.isEmpty || second.others > 0 }
 
-    mutating func note(_ fact: LogFact) {
+    /// Takes what happened, so many times if it is repeatable.
+    mutating func note(_ fact: LogFact, times: Int = 1) {
         guard !isClosed, waiting.count < Limits.waiting else { return }
         var fact = fact
         // At once, so that two apps are told apart by their bytes also where they are counted.
         fact.app = fact.app.map(Self.escaped)
-        waiting.append(fact)
+        waiting.append((fact, times))
     }
 
     /// Goes on after the last of these lines that is ours, where it is not older than what was kept; else after what was kept.
@@ -102,7 +106,7 @@ struct LogChain {
             started.result = kept.isOpen ? "after-crash" : "state-restored"
         default: started.result = "log-cut"
         }
-        waiting.insert(started, at: 0)
+        waiting.insert((started, 1), at: 0)
     }
 
     /// The lines of what was noted.
@@ -115,7 +119,7 @@ struct LogChain {
         }
         // Before what is new, so that a count stands before what came after it.
         lines += endRepeats(date) { now - $1.since >= Limits.window }
-        for fact in waiting {
+        for (fact, times) in waiting {
             guard fact.isRepeatable else {
                 // Somebody touched a sensor for this app, or typed: what it does next is told at once again.
                 if let app = fact.app { lines += endRepeats(date) { counted, _ in counted.app == app } }
@@ -123,20 +127,28 @@ struct LogChain {
                 continue
             }
             if let counted = repeats[fact]?.count {
-                let (sum, isTooMany) = counted.addingReportingOverflow(fact.count ?? 1)
-                repeats[fact]?.count = isTooMany ? .max : sum
+                repeats[fact]?.count = Self.sum(counted, fact.count ?? times)
                 continue
             }
-            guard second.entries < Limits.entriesPerSecond else {
-                second.others += fact.count ?? 1
+            let isRefusal = fact.event == .callRefused
+            guard second.entries < Limits.entriesPerSecond,
+                !isRefusal || second.refusals < Limits.refusalsPerSecond
+            else {
+                second.others = Self.sum(second.others, fact.count ?? times)
                 continue
             }
             second.entries += 1
-            repeats[fact] = Repeat(since: now)
+            if isRefusal { second.refusals += 1 }
+            repeats[fact] = Repeat(since: now, count: times - 1)
             lines.append(line(fact, date))
         }
         waiting = []
         return lines
+    }
+
+    private static func sum(_ counted: Int, _ more: Int) -> Int {
+        let (sum, isTooMany) = counted.addingReportingOverflow(more)
+        return isTooMany ? .max : sum
     }
 
     /// As `lines`, and those of what is being counted, which is counted on.

@@ -9,13 +9,15 @@ package import TouchstoneTransport
 package final class KeyService: Sendable {
     private let enclave: VarlinkClient
     private let contexts: ContextOwners
+    private let refusals: RefusalNotes
     /// Who waits for the device's hardware, by the enclave's ticket.
     private let waiting = Mutex<[String: @Sendable (Result<EnclaveInterface.KeyResult, KeyInterface.Failed>) -> Void]>(
         [:])
 
-    package init(enclave: VarlinkClient, contexts: ContextOwners) {
+    package init(enclave: VarlinkClient, contexts: ContextOwners, refusals: RefusalNotes) {
         self.enclave = enclave
         self.contexts = contexts
+        self.refusals = refusals
     }
 
     package var interface: VarlinkInterface {
@@ -81,7 +83,8 @@ package final class KeyService: Sendable {
     private func accessGroup(_ asked: String?, of app: AppIdentity) throws -> String {
         guard let asked else { return app.accessGroups[0] }
         guard app.accessGroups.contains(where: asked.isSpelled) else {
-            throw KeyInterface.Failed(.missingEntitlement)
+            refusals.note(.foreignAccessGroup, of: app)
+            throw KeyInterface.Failed(.missingEntitlement, .foreignAccessGroup)
         }
         return asked
     }
@@ -110,10 +113,12 @@ package final class KeyService: Sendable {
                     waiting[deferred.ticket] = { found in
                         switch found {
                         case .success(let found) where found.isInvalidated == true:
-                            call.fail(KeyInterface.Invalidated())
+                            call.fail(KeyInterface.Invalidated(found.reason.flatMap(RefusalCause.init)))
                         case .success(let found):
                             if let status = found.status {
-                                call.fail(KeyInterface.Failed(Status(rawValue: status)))
+                                call.fail(
+                                    KeyInterface.Failed(
+                                        Status(rawValue: status), found.reason.flatMap(RefusalCause.init)))
                             } else {
                                 call.reply(result(found))
                             }
@@ -142,7 +147,7 @@ package final class KeyService: Sendable {
             defer { waiting = [:] }
             return waiting.values
         }
-        for answer in lost { answer(.failure(KeyInterface.Failed(.notAvailable))) }
+        for answer in lost { answer(.failure(KeyInterface.Failed(.notAvailable, .deviceNotWorking))) }
     }
 
     private static func passedOn(_ error: any Error) -> any Error {
@@ -150,7 +155,7 @@ package final class KeyService: Sendable {
         case let error as RemoteError:
             error.as(KeyInterface.AuthenticationNeeded.self) ?? error.as(KeyInterface.Failed.self)
                 ?? error.as(KeyInterface.Invalidated.self) ?? KeyInterface.Failed(.internalError) as any VarlinkError
-        case is TransportError: KeyInterface.Failed(.notAvailable)
+        case is TransportError: KeyInterface.Failed(.notAvailable, .deviceNotWorking)
         default: error
         }
     }

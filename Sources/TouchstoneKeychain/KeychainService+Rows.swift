@@ -11,13 +11,13 @@ extension KeychainService {
     }
 
     /// - Throws: `.interactionNotAllowed` where the class is locked (KC-15, KC-20).
-    func openMetadata(_ row: ItemRow) throws(Status) -> OpenedMetadata {
+    func openMetadata(_ row: ItemRow) throws(Refusal) -> OpenedMetadata {
         let (key, isDestroyed) = metadataKeys.withLock {
             ($0.open[row.accessibility], $0.destroyed.contains(row.accessibility))
         }
         guard let key else {
             if isDestroyed { return .gone }
-            throw .interactionNotAllowed
+            throw Refusal(.interactionNotAllowed, RefusalCause(locked: row.accessibility))
         }
         guard var attributes = ItemCipher.openMetadata(row.metadata, classKey: key, binding: row.binding),
             case .accessControl(let control)? = attributes.removeValue(forKey: "accc"),
@@ -108,16 +108,21 @@ extension KeychainService {
                     context: contexts.own(context, of: app))
             ).wrappedKey
         } catch let error as RemoteError {
-            let status = error.as(EnclaveInterface.NotWrapped.self).map { Status(rawValue: $0.status) }
+            let failed = error.as(EnclaveInterface.NotWrapped.self)
+            let status = failed.map { Status(rawValue: $0.status) }
             // AC-21, AC-48: the context lacks the application password.
             if status == .authNeeded {
                 throw KeychainInterface.AuthenticationNeeded(
                     operations: [.init(accessControl: control, operation: .createItem)])
             }
+            // The enclave has logged what it refused.
+            if let status, let cause = failed?.reason.flatMap(RefusalCause.init) {
+                throw KeychainInterface.Failed(status, cause, control)
+            }
             throw status ?? .internalError
         }
         guard let metadataKey = metadataKeys.withLock({ $0.open[control.protection] }) else {
-            throw Status.interactionNotAllowed
+            throw Refusal(.interactionNotAllowed, RefusalCause(locked: control.protection), control)
         }
         var metadata = attributes
         metadata["accc"] = .accessControl(control)

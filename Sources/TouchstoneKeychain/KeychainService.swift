@@ -14,6 +14,7 @@ package final class KeychainService: Sendable {
     let store: KeychainStore
     let enclave: VarlinkClient
     let contexts: ContextOwners
+    private let refusals: RefusalNotes
     let lookupKey: LookupKey
     let metadataKeys = Mutex(MetadataKeys())
     private let refreshing = NSLock()
@@ -28,12 +29,13 @@ package final class KeychainService: Sendable {
 
     /// - Throws: what the enclave or the store throw.
     package init(
-        store: KeychainStore, enclave: VarlinkClient, contexts: ContextOwners,
+        store: KeychainStore, enclave: VarlinkClient, contexts: ContextOwners, refusals: RefusalNotes? = nil,
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws {
         self.store = store
         self.enclave = enclave
         self.contexts = contexts
+        self.refusals = refusals ?? RefusalNotes(enclave: enclave)
         self.now = now
         lookupKey = LookupKey(try enclave.call(EnclaveInterface.GetLookupKey.self, Empty()).key)
         try refreshKeys()
@@ -102,7 +104,7 @@ package final class KeychainService: Sendable {
     /// Gives what `body` returns as the answer; nil is one that comes later.
     func answer<M: VarlinkMethod>(_ call: VarlinkCall<M>, _ body: () throws -> M.Reply?) {
         do {
-            if let reply = try reporting(body) { call.reply(reply) }
+            if let reply = try reporting(to: call.connection, body) { call.reply(reply) }
         } catch let error as any VarlinkError {
             call.fail(error)
         } catch {
@@ -111,15 +113,22 @@ package final class KeychainService: Sendable {
     }
 
     /// Turns whatever went wrong into the one answer a client gets.
-    private func reporting<R>(_ body: () throws -> R) throws -> R {
+    private func reporting<R>(to connection: VarlinkConnection, _ body: () throws -> R) throws -> R {
         do {
             return try body()
+        } catch let refusal as Refusal {
+            try refusals.note(refusal.cause, of: connection.identity(), refusal.accessControl?.requirement)
+            throw KeychainInterface.Failed(refusal)
+        } catch let status as Status where status == .missingEntitlement {
+            // KC-42: there is no other.
+            try refusals.note(.foreignAccessGroup, of: connection.identity())
+            throw KeychainInterface.Failed(status, .foreignAccessGroup)
         } catch let status as Status {
             throw KeychainInterface.Failed(status)
         } catch let error as DatabaseError {
             throw KeychainInterface.Failed(Status(error))
         } catch is TransportError {
-            throw KeychainInterface.Failed(.notAvailable)
+            throw KeychainInterface.Failed(.notAvailable, .deviceNotWorking)
         }
     }
 

@@ -245,7 +245,10 @@ final class Search<Source: RowSource> {
                     let isExpired = item.control.requirement.proofs.contains(.biometryCurrentSet)
                     if isExpired { gone.append(item.row) } else { damaged.append(item.row) }
                     isOpen = false
-                case .locked: throw Status.interactionNotAllowed
+                case .locked:
+                    // The enclave has logged it.
+                    throw KeychainInterface.Failed(
+                        .interactionNotAllowed, RefusalCause(locked: item.row.accessibility))
                 case .authenticationNeeded:
                     isOpen = false
                     // AC-41: Skip leaves it out.
@@ -270,7 +273,9 @@ final class Search<Source: RowSource> {
         (gone, damaged, unreadable) = ([], [], [])
         guard !needed.isEmpty else { return }
         // AC-41, AC-42: nobody may be asked.
-        if query.authenticationUI == .fail { throw Status.interactionNotAllowed }
+        if query.authenticationUI == .fail {
+            throw Refusal(.interactionNotAllowed, .interactionForbidden, needed.first?.accessControl)
+        }
         throw KeychainInterface.AuthenticationNeeded(operations: needed)
     }
 }

@@ -138,7 +138,7 @@ open class LAContext: NSObject, AuthenticationContext {
     ) {
         let policy = policy.value
         evaluate(localizedReason, reply) { context, options throws(AuthenticationInterface.Failed) in
-            try context.evaluate(policy, options)
+            try context.evaluate(policy, options, explainedAs: "evaluatePolicy")
         }
     }
 
@@ -178,7 +178,7 @@ open class LAContext: NSObject, AuthenticationContext {
     ) {
         let (control, operation) = (accessControl.value, operation.value)
         evaluate(localizedReason, reply) { context, options throws(AuthenticationInterface.Failed) in
-            try context.evaluate(control, operation, options)
+            try context.evaluate(control, operation, options, explainedAs: "evaluateAccessControl")
         }
     }
 

@@ -123,7 +123,7 @@ final class RightAuthorization: Sendable {
     ) -> (any Error)? {
         do {
             let control = try AccessControl(protection: StoredRight.protection, flags: flags)
-            _ = try context.evaluate(control, .useItem, .init(reason: reason))
+            _ = try context.evaluate(control, .useItem, .init(reason: reason), explainedAs: "authorize")
             return nil
         } catch let failure as AuthenticationInterface.Failed {
             // The context is nobody else's: it is invalid only because the right was deauthorised.

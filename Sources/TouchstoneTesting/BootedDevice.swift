@@ -35,17 +35,19 @@ package final class BootedDevice: Sendable {
         let trace = MessageTrace()
         let enclave = try enclaveEndpoint.client(trace: trace)
         let contexts = ContextOwners()
+        let refusals = RefusalNotes(enclave: enclave)
         let clock = DeviceClock(time: { clock.now }, date: { clock.date })
         let keychain = try KeychainService(
-            store: store, enclave: enclave, contexts: contexts, now: { clock.date })
+            store: store, enclave: enclave, contexts: contexts, refusals: refusals, now: { clock.date })
         let backup = try BackupService(
             store: store, enclave: enclave, ownerID: getuid(), now: { clock.date })
         let inspector = try InspectorService(
             store: store, keychain: keychain, enclave: enclave, trace: trace, ownerID: getuid())
         let authentication = AuthenticationService(
-            enclave: enclave, ownerID: getuid(), contexts: contexts, report: report,
+            enclave: enclave, ownerID: getuid(), contexts: contexts, refusals: refusals, report: report,
             now: { clock.now }, schedule: { [deadlines] seconds, body in deadlines.add(seconds, body) })
-        let log = DeviceLog(storage: logStorage, enclave: enclave, journal: nil, report: { _ in })
+        let log = DeviceLog(
+            storage: logStorage, enclave: enclave, refusals: refusals, journal: nil, report: { _ in })
         self.log = log
         let device = DeviceService(
             name: "test", enclave: enclave, authentication: authentication, log: log, clock: clock,
@@ -59,8 +61,8 @@ package final class BootedDevice: Sendable {
         router = VarlinkRouter(
             info: .init(product: "touchstoned", version: TouchstoneVersion.current),
             interfaces: [
-                keychain.interface, KeyService(enclave: enclave, contexts: contexts).interface, backup.interface,
-                device.interface, inspector.interface,
+                keychain.interface, KeyService(enclave: enclave, contexts: contexts, refusals: refusals).interface,
+                backup.interface, device.interface, inspector.interface,
             ] + authentication.interfaces, trace: trace)
         ownerEndpoint = LoopbackEndpoint(router: router, peer: daemon)
         owner = try ownerEndpoint.client()

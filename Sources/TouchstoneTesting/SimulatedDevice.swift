@@ -40,6 +40,7 @@ public final class SimulatedDevice: Sendable {
     let booted: Mutex<BootedDevice>
     let person = Person()
     private let reports = FaultReports()
+    private let explanations = RefusalLines()
     private let endpoint: SimulatedEndpoint
     private let hasFaceID: Bool
     /// Apps whose use of Face ID has been decided once.
@@ -73,7 +74,7 @@ public final class SimulatedDevice: Sendable {
         let first = try BootedDevice(
             storage: storage, root: root, clock: clock, store: store, logStorage: log, report: reports.report)
         booted = Mutex(first)
-        endpoint = SimulatedEndpoint(app: Self.thisApp, device: first)
+        endpoint = SimulatedEndpoint(app: Self.thisApp, device: first, refusalLines: explanations)
         person.attend(first)
         introduce(Self.applicationIdentifier)
         DeviceEndpoint.fallback.add(endpoint, for: self)
@@ -161,6 +162,9 @@ public final class SimulatedDevice: Sendable {
         return try await DeviceEndpoint.$scoped.withValue(endpoint, operation: body)
     }
 
+    /// The lines on standard error that explained refused calls so far, each once.
+    package var refusals: [String] { explanations.lines }
+
     /// What the device has told its log for developers to read.
     package var faults: [String] { reports.lines }
 
@@ -182,7 +186,8 @@ public final class SimulatedDevice: Sendable {
         return others.withLock { others in
             let key = ([app, faceIDUsageDescription ?? ""] + identity.accessGroups).map(\.spelling)
             if let known = others[key] { return known }
-            let other = SimulatedEndpoint(app: identity, device: booted.withLock { $0 })
+            let other = SimulatedEndpoint(
+                app: identity, device: booted.withLock { $0 }, refusalLines: explanations)
             others[key] = other
             return other
         }

@@ -6,10 +6,12 @@ import TouchstoneTransport
 /// How one app reaches a simulated device, across its reboots.
 final class SimulatedEndpoint: VarlinkEndpoint {
     private let app: AppIdentity
+    let refusalLines: RefusalLines?
     private let current = Mutex<(endpoint: LoopbackEndpoint, passcodeKey: Data)?>(nil)
 
-    init(app: AppIdentity, device: BootedDevice) {
+    init(app: AppIdentity, device: BootedDevice, refusalLines: RefusalLines) {
         self.app = app
+        self.refusalLines = refusalLines
         connectTo(device)
     }
 

@@ -17,6 +17,8 @@ package protocol VarlinkEndpoint: Sendable {
     var identifier: String? { get }
     /// Reads the enclave's public key for what only the enclave may read, from where touchstoned could not have put its own (DEC-005).
     func passcodeKey() throws(PasscodeKeyError) -> Data
+    /// What its refused calls were explained with, of a device that is a test's own; nil for every other.
+    var refusalLines: RefusalLines? { get }
     func connect() throws(TransportError) -> any VarlinkChannel
 }
 
@@ -104,6 +106,8 @@ extension Result where Failure == RemoteError {
 
 extension VarlinkEndpoint {
     package var identifier: String? { nil }
+
+    package var refusalLines: RefusalLines? { nil }
 
     package func passcodeKey() throws(PasscodeKeyError) -> Data { throw .unreadable(ENOENT) }
 

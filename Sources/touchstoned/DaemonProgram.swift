@@ -191,22 +191,23 @@ final class Daemon: Sendable {
         }
         let store = try KeychainStore(file: options.keychain)
         let contexts = ContextOwners()
+        let refusals = RefusalNotes(enclave: enclave)
         let clock = DeviceClock()
         let keychain = try KeychainService(
-            store: store, enclave: enclave, contexts: contexts, now: { clock.date })
+            store: store, enclave: enclave, contexts: contexts, refusals: refusals, now: { clock.date })
         let ending = Ending()
         self.ending = ending
         self.keychain = keychain
-        keys = KeyService(enclave: enclave, contexts: contexts)
+        keys = KeyService(enclave: enclave, contexts: contexts, refusals: refusals)
         backup = try BackupService(store: store, enclave: enclave, ownerID: options.owner, now: { clock.date })
         let inspector = try InspectorService(
             store: store, keychain: keychain, enclave: enclave, trace: trace, ownerID: options.owner)
         self.inspector = inspector
         authentication = AuthenticationService(
-            enclave: enclave, ownerID: options.owner, contexts: contexts, report: { [log] in log.error("\($0)") },
-            now: { clock.now })
+            enclave: enclave, ownerID: options.owner, contexts: contexts, refusals: refusals,
+            report: { [log] in log.error("\($0)") }, now: { clock.now })
         let deviceLog = DeviceLog(
-            storage: LogFiles(directory: options.state), enclave: enclave,
+            storage: LogFiles(directory: options.state), enclave: enclave, refusals: refusals,
             journal: Journal(device: options.device, environment: ProcessInfo.processInfo.environment),
             report: { [log] in log.error("\($0)") })
         self.deviceLog = deviceLog

@@ -27,7 +27,8 @@ struct CommandLineTests {
         "device sensor disconnect --device phone", "device sensor connect", "device advance-clock 172801",
         "agent --script - --once --no-reconnect", "doctor phone",
         "log", "log --json --since 30m -n 5 --device phone", "log show --follow", "log -f",
-        "log verify --from 3 a.log b.log", "doctor --app ./app --json", "doctor --app ./app phone",
+        "log --refused -n 5", "log show --refused --follow --json", "log verify --from 3 a.log b.log",
+        "doctor --app ./app --json", "doctor --app ./app phone",
         // By its name alone, or behind --device.
         "device lock phone", "device reboot phone --wait 3", "device fingers phone", "device sensor connect phone",
         "device face-id-permission list phone", "agent phone", "keychain check phone", "setup phone", "simulator phone",

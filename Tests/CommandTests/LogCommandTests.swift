@@ -45,6 +45,22 @@ import TouchstoneCore
             ])
     }
 
+    @Test func whatWasRefusedIsFound() throws {
+        let refused = [
+            #""event":"call-refused","app":"a","result":"noAgent""#,
+            #""event":"evaluation-ended","app":"a","result":"userCancel""#,
+            #""event":"item-opened","app":"a","result":"enrolment-changed""#,
+            #""event":"key-used","app":"a","result":"invalidated""#,
+        ]
+        let others = [
+            #""event":"evaluation-ended","app":"a","result":"ok""#, #""event":"item-opened","app":"a","result":"ok""#,
+            #""event":"passcode-rejected","result":"wrong""#, #""event":"device-started","result":"after-crash""#,
+            #""event":"of-a-newer-version","result":"no""#,
+        ]
+        #expect(try refused.map { try entry(1, $0).isRefusal } == [true, true, true, true])
+        #expect(try others.map { try entry(1, $0).isRefusal } == [false, false, false, false, false])
+    }
+
     @Test func colourIsOnlyForWhoWantsIt() throws {
         var plain = LogTable(hasColour: false)
         var coloured = LogTable(hasColour: true)

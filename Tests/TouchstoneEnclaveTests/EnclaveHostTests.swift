@@ -129,6 +129,7 @@ import TouchstoneMemory
         storage.isFull = false
         #expect(try host.touch(.finger(1)) == .notWaiting)
         #expect(host.read { $0.biometryObstacle(now: $1) } == .biometryLockout)
+        #expect(host.read { $0.biometryRefusal(now: $1) } == .biometrySuspended)
         _ = try host.change { ((), $0.lock(now: $1)) }
         #expect(try await unlock("1234", ticket: "b").outcome == .succeeded)
         #expect(host.read { $0.biometryObstacle(now: $1) } == nil)

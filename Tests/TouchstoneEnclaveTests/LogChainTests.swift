@@ -357,6 +357,56 @@ extension LogFact {
         #expect(boot.findings(await boot.written()) == [])
     }
 
+    @Test("DEC-022: of refused calls there are ten entries in a second, so that they hide nothing else") func refusals()
+        async throws
+    {
+        let boot = try Boot()
+        for number in 0..<1000 { boot.host.note([LogFact(refused: "app \(number)", .noAgent, nil)]) }
+        boot.host.note([.used(repeatable: true)])
+        #expect(await boot.entries().map(\.event).count { $0 == "call-refused" } == 10)
+        #expect(await boot.entries().last?.event == "item-opened")
+        boot.clock.advance(1)
+        boot.host.note([LogFact(event: .locked)])
+        #expect(await boot.entries().suffix(2).map(\.event) == ["others", "locked"])
+        #expect(await boot.entries().suffix(2).first?.count == 990)
+    }
+
+    @Test("DEC-022: what touchstoned counted before is counted on") func countedRefusals() async throws {
+        let boot = try Boot()
+        let refused = EnclaveInterface.NoteObservation.RefusedCall(
+            app: "app", cause: .interactionForbidden, requirement: Requirement(proofs: [.presence]))
+        for count in [3, 4, .max] { boot.host.note(.init(.callRefused, count: count, refused: refused)) }
+        boot.clock.advance(10)
+        boot.host.note([LogFact(event: .locked)])
+        let entries = await boot.entries().filter(\.isRefusal)
+        #expect(entries.map(\.count) == [nil, .max])
+        #expect(entries.allSatisfy { $0.author == .touchstoned && $0.app == "app" && $0.asked == "presence" })
+        #expect(entries.allSatisfy { $0.result == "interactionForbidden" })
+    }
+
+    @Test("Threat 35: a word that touchstoned made up is not written down") func madeUpCause() async throws {
+        let boot = try Boot()
+        var refused = EnclaveInterface.NoteObservation.RefusedCall(app: "CANARY", cause: .noAgent, requirement: nil)
+        refused.reason = "CANARY\",\"result\":\"ok"
+        boot.host.note(.init(.callRefused, refused: refused))
+        boot.host.note(.init(.callRefused, count: 7))
+        let entries = await boot.entries().filter(\.isRefusal)
+        #expect(entries.map(\.result) == ["others"] && entries.map(\.app) == [nil])
+        #expect(!(await boot.written().joined().contains("CANARY")))
+        // The twin: a word of ours is.
+        refused.reason = "noAgent"
+        boot.host.note(.init(.callRefused, refused: refused))
+        #expect(await boot.entries().last?.app == "CANARY")
+    }
+
+    @Test("DEC-022: a refused call writes no state") func refusalWritesNoState() async throws {
+        let boot = try Boot()
+        let versions = boot.storage.versions.count
+        for _ in 0..<100 { boot.host.noteRefusal(of: "app", RefusalCause.deviceLocked.rawValue, nil) }
+        #expect(await boot.entries().contains { $0.event == "call-refused" })
+        #expect(boot.storage.versions.count == versions)
+    }
+
     @Test("Threat 34: what came when a second was full is told at the end as well") func othersAreNotLost() async throws
     {
         let boot = try Boot()

@@ -448,7 +448,7 @@ extension Enclave {
             if isBound {
                 try enclave.checkCanBind(control)
             } else {
-                #expect(throws: Status.authFailed) { try enclave.checkCanBind(control) }
+                #expect(throws: Refusal(.authFailed, .sensorTooWeak, control)) { try enclave.checkCanBind(control) }
             }
         }
     }

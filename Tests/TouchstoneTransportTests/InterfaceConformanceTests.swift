@@ -132,8 +132,9 @@ import TouchstoneEnclave
             ("query: [string]AttributeValue", "query: []AttributeValue"),
             ("type Accessibility (ak, ", "type Accessibility ("),
             ("type Accessibility (ak, ", "type Accessibility (ak, al, "),
-            ("error Failed (status: int)", "error Failed (status: string)"),
-            ("error Failed (status: int)", "error Failed (status: int)\nerror Other ()"),
+            ("error Failed (status: int,", "error Failed (status: string,"),
+            ("error Failed (status: int, reason: ?string,", "error Failed (status: int, reason: string,"),
+            ("error Failed (status: int,", "error Other ()\nerror Failed (status: int,"),
             ("error AuthenticationNeeded (", "error AuthenticationWanted ("),
             ("interface io.touchstone.Keychain", "interface io.touchstone.Keychains"),
         ])

@@ -94,5 +94,14 @@ package struct LogEntry: Codable, Hashable, Sendable {
         return result == "ok" ? sentence : "\(sentence): \(result)"
     }
 
+    /// Whether an app did not get what it asked for.
+    package var isRefusal: Bool {
+        switch LogEvent(rawValue: event) {
+        case .callRefused: true
+        case .evaluationEnded, .itemOpened, .keyUsed: result != "ok"
+        default: false
+        }
+    }
+
     package var head: LogHead { LogHead(sequence: sequence, code: code) }
 }

@@ -16,6 +16,8 @@ package enum LogEvent: String, CaseIterable, Codable, Sendable {
     case keyCreated = "key-created"
     /// A private key was used.
     case keyUsed = "key-used"
+    /// A call was refused before anybody was asked, or for what it wanted; result: the cause.
+    case callRefused = "call-refused"
     /// A finger or face that is not enrolled.
     case biometryRejected = "biometry-rejected"
     /// No finger or face helps until the passcode.
@@ -68,6 +70,7 @@ package enum LogEvent: String, CaseIterable, Codable, Sendable {
         .itemOpened: "dce5e9b453144bbe889d330d91987cb5",
         .keyCreated: "36a7983d3a454a3aa88c9194bb162267",
         .keyUsed: "c905966caccf48cab82af3340090cdba",
+        .callRefused: "dd40cd31a0071765be02961388a079cd",
         .biometryRejected: "745f8dc2138b43f9b89625634d5d48f8",
         .biometryLockedOut: "1cadee0a479f48598373994d4fe63dd2",
         .passcodeRejected: "4f50ebc2057d44bd92b1d429c0c95957",

@@ -154,9 +154,13 @@ package enum AuthenticationInterface {
         package var code: AuthenticationFailure
         /// What went wrong, for a developer to read (A.5): match on the code, never on this.
         package var message: String
-        package init(_ code: AuthenticationFailure, _ message: String) {
+        /// A word of `RefusalCause`, or a newer one: why, where the code stands for several causes.
+        package var reason: String?
+
+        package init(_ code: AuthenticationFailure, _ message: String, _ cause: RefusalCause? = nil) {
             self.code = code
             self.message = message
+            reason = cause?.rawValue
         }
     }
 }

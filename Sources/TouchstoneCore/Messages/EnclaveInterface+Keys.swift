@@ -100,9 +100,11 @@ extension EnclaveInterface {
         package var status: Int32?
         /// Whether the key can never be used again.
         package var isInvalidated: Bool?
+        /// Of either error.
+        package var reason: String?
         package init(
             key: Data? = nil, publicKey: Data? = nil, signature: Data? = nil, sharedSecret: Data? = nil,
-            status: Int32? = nil, isInvalidated: Bool? = nil
+            status: Int32? = nil, isInvalidated: Bool? = nil, reason: String? = nil
         ) {
             self.key = key
             self.publicKey = publicKey
@@ -110,6 +112,7 @@ extension EnclaveInterface {
             self.sharedSecret = sharedSecret
             self.status = status
             self.isInvalidated = isInvalidated
+            self.reason = reason
         }
     }
 }

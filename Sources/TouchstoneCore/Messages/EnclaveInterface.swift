@@ -169,9 +169,12 @@ package enum EnclaveInterface {
         package struct Reply: Codable, Sendable {
             package var verdict: Verdict
             package var code: AuthenticationFailure?
-            package init(verdict: Verdict, code: AuthenticationFailure? = nil) {
+            /// A word of `RefusalCause`, beside the code.
+            package var reason: String?
+            package init(verdict: Verdict, code: AuthenticationFailure? = nil, cause: RefusalCause? = nil) {
                 self.verdict = verdict
                 self.code = code
+                reason = cause?.rawValue
             }
         }
         package enum Verdict: String, Codable, Sendable {
@@ -333,11 +336,14 @@ package enum EnclaveInterface {
             package var log: [String]?
             /// What came of a call that was answered with `Deferred`.
             package var key: KeyResult?
+            /// A word of `RefusalCause`, beside the code.
+            package var reason: String?
 
             package init(
                 evaluation: String? = nil, ticket: String? = nil, outcome: Outcome, code: AuthenticationFailure? = nil,
                 progress: Progress? = nil, refusal: DeviceInterface.RefusalReason? = nil,
-                retryAfterSeconds: Double? = nil, log: [String]? = nil, key: KeyResult? = nil
+                retryAfterSeconds: Double? = nil, log: [String]? = nil, key: KeyResult? = nil,
+                cause: RefusalCause? = nil
             ) {
                 self.evaluation = evaluation
                 self.ticket = ticket
@@ -348,6 +354,7 @@ package enum EnclaveInterface {
                 self.retryAfterSeconds = retryAfterSeconds
                 self.log = log
                 self.key = key
+                reason = cause?.rawValue
             }
         }
     }
@@ -640,7 +647,12 @@ package enum EnclaveInterface {
     package struct NotWrapped: VarlinkError {
         package static let name = "io.touchstone.Enclave.NotWrapped"
         package var status: Int32
-        package init(_ status: Status) { self.status = status.rawValue }
+        /// A word of `RefusalCause`.
+        package var reason: String?
+        package init(_ status: Status, _ cause: RefusalCause? = nil) {
+            self.status = status.rawValue
+            reason = cause?.rawValue
+        }
     }
 
     /// The context is unknown or belongs to another app.

@@ -114,11 +114,19 @@ package enum KeyInterface {
     package struct Failed: VarlinkError {
         package static let name = "io.touchstone.Key.Failed"
         package var status: Int32
-        /// What is behind the status, where the token has a code of its own for it (AC-45).
-        package var code: AuthenticationFailure?
-        package init(_ status: Status, code: AuthenticationFailure? = nil) {
+        /// A word of `RefusalCause`, or a newer one: why, where the status does not say it.
+        package var reason: String?
+        /// What stands in the way, where an access control does.
+        package var accessControl: AccessControl?
+
+        package init(_ status: Status, _ cause: RefusalCause? = nil, _ accessControl: AccessControl? = nil) {
             self.status = status.rawValue
-            self.code = code
+            reason = cause?.rawValue
+            self.accessControl = accessControl
+        }
+
+        package init(_ refusal: Refusal) {
+            self.init(refusal.status, refusal.cause, refusal.accessControl)
         }
     }
 
@@ -132,6 +140,8 @@ package enum KeyInterface {
     /// The key can never be used again: its owner changed the enrolled fingers or removed the passcode it was bound to (AC-52).
     package struct Invalidated: VarlinkError {
         package static let name = "io.touchstone.Key.Invalidated"
-        package init() {}
+        /// A word of `RefusalCause`, or a newer one.
+        package var reason: String?
+        package init(_ cause: RefusalCause? = nil) { reason = cause?.rawValue }
     }
 }

@@ -101,7 +101,20 @@ package enum KeychainInterface {
     package struct Failed: VarlinkError {
         package static let name = "io.touchstone.Keychain.Failed"
         package var status: Int32
-        package init(_ status: Status) { self.status = status.rawValue }
+        /// A word of `RefusalCause`, or a newer one: why, where the status does not say it.
+        package var reason: String?
+        /// What stands in the way, where an access control does.
+        package var accessControl: AccessControl?
+
+        package init(_ status: Status, _ cause: RefusalCause? = nil, _ accessControl: AccessControl? = nil) {
+            self.status = status.rawValue
+            reason = cause?.rawValue
+            self.accessControl = accessControl
+        }
+
+        package init(_ refusal: Refusal) {
+            self.init(refusal.status, refusal.cause, refusal.accessControl)
+        }
     }
 
     /// Nothing was done: evaluate each of these with `EvaluateAccessControl` on one context and call again with it (AC-40).

@@ -42,14 +42,30 @@ extension EnclaveInterface {
     package enum NoteObservation: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.NoteObservation"
         package enum Observation: String, Codable, Sendable {
-            case agentConnected, agentLost, logInterrupted
+            case agentConnected, agentLost, logInterrupted, callRefused
+        }
+        /// What an app was refused, and why.
+        package struct RefusedCall: Codable, Hashable, Sendable {
+            package var app: String
+            /// A word of `RefusalCause`; another is not written down.
+            package var reason: String
+            /// What the owner would have had to prove.
+            package var requirement: Requirement?
+            package init(app: String, cause: RefusalCause, requirement: Requirement?) {
+                self.app = app
+                reason = cause.rawValue
+                self.requirement = requirement
+            }
         }
         package struct Parameters: Codable, Sendable {
             package var observation: Observation
             package var count: Int?
-            package init(_ observation: Observation, count: Int? = nil) {
+            /// Of `callRefused`; absent where it stands for several.
+            package var refused: RefusedCall?
+            package init(_ observation: Observation, count: Int? = nil, refused: RefusedCall? = nil) {
                 self.observation = observation
                 self.count = count
+                self.refused = refused
             }
         }
         package typealias Reply = Empty

@@ -111,25 +111,37 @@ package final class DeviceContext: Sendable {
 
     /// Has the owner asked; blocks until there is an answer.
     ///
+    /// `function` is what the app called, for a line that explains a refusal; nil where a caller explains it.
+    ///
     /// - Returns: The domain state, where DS-01 gives one.
     package func evaluate(
-        _ policy: Policy, _ options: AuthenticationInterface.Options
+        _ policy: Policy, _ options: AuthenticationInterface.Options, explainedAs function: String? = nil
     ) throws(Failed) -> Data? {
-        try evaluate(AuthenticationInterface.EvaluatePolicy.self, Requirement(policy)) { context in
-            .init(context: context, policy: policy, options: options)
-        }.domainState
+        do {
+            return try evaluate(AuthenticationInterface.EvaluatePolicy.self, Requirement(policy)) { context in
+                .init(context: context, policy: policy, options: options)
+            }.domainState
+        } catch {
+            if let function { RefusedCall(function, error, wanted: "\(policy)").explain(on: endpoint) }
+            throw error
+        }
     }
 
     /// As above, for one operation of an access control (EV-62).
     package func evaluate(
         _ accessControl: AccessControl, _ operation: AccessControlOperation, keyLabel: String? = nil,
-        _ options: AuthenticationInterface.Options
+        _ options: AuthenticationInterface.Options, explainedAs function: String? = nil
     ) throws(Failed) -> Data? {
-        try evaluate(AuthenticationInterface.EvaluateAccessControl.self, accessControl.requirement) { context in
-            .init(
-                context: context, accessControl: accessControl, operation: operation, keyLabel: keyLabel,
-                options: options)
-        }.domainState
+        do {
+            return try evaluate(AuthenticationInterface.EvaluateAccessControl.self, accessControl.requirement) { context in
+                .init(
+                    context: context, accessControl: accessControl, operation: operation, keyLabel: keyLabel,
+                    options: options)
+            }.domainState
+        } catch {
+            if let function { RefusedCall(function, error, wanted: accessControl.words).explain(on: endpoint) }
+            throw error
+        }
     }
 
     /// Ends the context: what is being evaluated fails with -9, what comes later with -10; harmless when repeated (EV-50).
@@ -227,7 +239,7 @@ package final class DeviceContext: Sendable {
                 "this app attempted to use Face ID without NSFaceIDUsageDescription, which docs/app-manifests.md describes"
             )
         } catch  where isInvalidated {
-            throw Failed(.appCancel, "Canceled by the app.")
+            throw Failed(.appCancel, "Canceled by the app.", .cancelledByApp)
         } catch TransportError.unreachable {
             throw TransportError.closed
         }
@@ -238,20 +250,19 @@ package final class DeviceContext: Sendable {
         case let failed as Failed: failed
         case let remote as RemoteError:
             remote.as(Failed.self)
-                ?? Failed(
-                    .authenticationFailed,
-                    remote.as(VarlinkServiceError.PermissionDenied.self) == nil
-                        ? "The device did not understand the request."
-                        : "The device does not know this program: its log says why.")
+                ?? (remote.as(VarlinkServiceError.PermissionDenied.self) == nil
+                    ? Failed(.authenticationFailed, "The device did not understand the request.", .notUnderstood)
+                    : Failed(
+                        .authenticationFailed, "The device does not know this program: its log says why.", .unknownApp))
         // Without a device there is no passcode, and no sensor. What a passcode would do for lacks the passcode.
         case TransportError.unreachable where requirement?.isMetByPasscode == true:
-            Failed(.passcodeNotSet, "No device is running.")
-        case TransportError.unreachable: Failed(.biometryNotAvailable, "No device is running.")
-        case TransportError.tooLarge: Failed(.authenticationFailed, "The request is too large.")
-        default: Failed(.systemCancel, "The connection to the device was lost.")
+            Failed(.passcodeNotSet, "No device is running.", .noDevice)
+        case TransportError.unreachable: Failed(.biometryNotAvailable, "No device is running.", .noDevice)
+        case TransportError.tooLarge: Failed(.authenticationFailed, "The request is too large.", .requestTooLarge)
+        default: Failed(.systemCancel, "The connection to the device was lost.", .connectionLost)
         }
     }
 
-    private static let invalid = Failed(.invalidContext, "The context was invalidated.")
+    private static let invalid = Failed(.invalidContext, "The context was invalidated.", .contextInvalidated)
     private static let queue = DispatchQueue(label: "io.touchstone.contexts")
 }

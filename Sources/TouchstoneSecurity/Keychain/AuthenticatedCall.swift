@@ -30,9 +30,12 @@ package struct Authentication {
 /// A call for an item or a key that has the owner asked as often as the device wants it (AC-40).
 package struct AuthenticatedCall {
     private let authentication: Authentication
+    private let function: String
 
-    package init(_ authentication: Authentication) {
+    /// `function` is what the app called, for a line that explains a refusal.
+    package init(_ authentication: Authentication, as function: String = #function) {
         self.authentication = authentication
+        self.function = function
     }
 
     /// Calls until the device has what it needs.
@@ -43,25 +46,37 @@ package struct AuthenticatedCall {
     /// - Returns: What the last call returned.
     /// - Throws: What the last call has thrown, or why the owner's proof was not had.
     package func run<Reply>(_ body: (any VarlinkEndpoint, String?) throws -> Reply) throws -> Reply {
-        guard let context = authentication.context else { return try runWithoutContext(body) }
-        let device = context.deviceContext
-        return try run(
-            device.endpoint, device,
-            options: { context.evaluationOptions(reason: $0) },
-            identifier: try Self.identifier(of: device), body)
-    }
-
-    private func runWithoutContext<Reply>(_ body: (any VarlinkEndpoint, String?) throws -> Reply) throws -> Reply {
-        let endpoint = DeviceEndpoint.current()
-        let device = DeviceContext(endpoint: endpoint)
-        defer { device.invalidate() }
-        return try run(
-            endpoint, device, options: { AuthenticationInterface.Options(reason: $0) }, identifier: nil, body)
+        let endpoint = authentication.context?.deviceContext.endpoint ?? DeviceEndpoint.current()
+        var wanted: AccessControl?
+        do {
+            return try run(on: endpoint, wanted: &wanted, body)
+        } catch {
+            RefusedCall(function, error, wanted: wanted)?.explain(on: endpoint)
+            throw error
+        }
     }
 
     private func run<Reply>(
+        on endpoint: any VarlinkEndpoint, wanted: inout AccessControl?,
+        _ body: (any VarlinkEndpoint, String?) throws -> Reply
+    ) throws -> Reply {
+        guard let context = authentication.context else {
+            let device = DeviceContext(endpoint: endpoint)
+            defer { device.invalidate() }
+            return try run(
+                endpoint, device, options: { AuthenticationInterface.Options(reason: $0) }, identifier: nil,
+                wanted: &wanted, body)
+        }
+        let device = context.deviceContext
+        return try run(
+            endpoint, device, options: { context.evaluationOptions(reason: $0) },
+            identifier: try Self.identifier(of: device), wanted: &wanted, body)
+    }
+
+    /// `wanted` takes what the owner was asked for last.
+    private func run<Reply>(
         _ endpoint: any VarlinkEndpoint, _ device: DeviceContext,
-        options: (String) -> AuthenticationInterface.Options, identifier: String?,
+        options: (String) -> AuthenticationInterface.Options, identifier: String?, wanted: inout AccessControl?,
         _ body: (any VarlinkEndpoint, String?) throws -> Reply
     ) throws -> Reply {
         var identifier = identifier
@@ -76,22 +91,26 @@ package struct AuthenticatedCall {
                 else { throw error }
                 needed = operations
             }
-            // AC-41. With a context that has proven enough the device does not ask, and we do not get here (AC-42).
-            if authentication.forbidsInteraction, authentication.context == nil { throw Self.notInteractive }
             for operation in needed {
+                wanted = operation.accessControl
                 var options = options(authentication.reason)
+                // AC-41. With a context that has proven enough the device does not ask, and we do not get here (AC-42).
                 if authentication.forbidsInteraction { options.interactionNotAllowed = true }
                 do throws(DeviceContext.Failed) {
                     _ = try device.evaluate(
                         operation.accessControl, operation.operation, keyLabel: authentication.keyLabel, options)
                 } catch {
                     // EV-40: what an unlock of the device proved is given silently; whatever else is in the way, nobody may be asked.
-                    throw authentication.forbidsInteraction ? Self.notInteractive : error
+                    guard authentication.forbidsInteraction else { throw error }
+                    throw DeviceContext.Failed(
+                        .notInteractive, "User interaction required.",
+                        error.reason.flatMap(RefusalCause.init) ?? .interactionForbidden)
                 }
             }
             identifier = try Self.identifier(of: device)
         }
-        throw Status.authFailed
+        throw DeviceContext.Failed(
+            .authenticationFailed, "The device asked for the owner too often.", .tooManyRounds)
     }
 
     /// AC-47: a context that cannot be had is a failed authentication; of an invalidated one it is said that it is invalid.
@@ -100,11 +119,10 @@ package struct AuthenticatedCall {
             return try device.identifier()
         } catch let error where error is TransportError || error is DeviceContext.Failed {
             throw error
-        } catch {
-            throw Status.authFailed
+        } catch let error as RemoteError {
+            throw error.as(DeviceContext.Failed.self) ?? Status.authFailed as any Error
         }
     }
 
-    private static let notInteractive = DeviceContext.Failed(.notInteractive, "User interaction required.")
     private static let maximumRounds = 20
 }

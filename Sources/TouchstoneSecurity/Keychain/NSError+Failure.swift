@@ -68,8 +68,10 @@ extension AuthenticationInterface.Failed {
     package init?(behind failure: any Error) {
         if let failed = failure as? Self {
             self = failed
-        } else if let code = (failure as? RemoteError)?.as(KeyInterface.Failed.self)?.code {
-            self.init(code)
+        } else if (failure as? RemoteError)?.as(KeyInterface.Failed.self)?.reason
+            == RefusalCause.operationNotGranted.rawValue
+        {
+            self.init(.operationNotGranted)
         } else {
             return nil
         }

@@ -49,7 +49,7 @@ struct EnclaveKey: Sendable {
     init(_ query: ItemQuery, isPermanent: Bool) throws {
         let control = try Self.accessControl(query.entries)
         let group: String? = if case .string(let group)? = query.entries["agrp"] { group } else { nil }
-        let reply = try AuthenticatedCall(query.authentication).run { endpoint, context in
+        let reply = try AuthenticatedCall(query.authentication, as: "SecKeyCreateRandomKey").run { endpoint, context in
             try endpoint.call(
                 KeyInterface.Create.self,
                 .init(kind: .p256, accessControl: control, accessGroup: group, context: context))
@@ -93,7 +93,8 @@ struct EnclaveKey: Sendable {
     ) throws -> SymmetricKey {
         let parameters = KeyInterface.ExchangeKeys.Parameters(
             key: key, publicKey: other.x963Representation, operation: operation, context: nil)
-        let reply = unsafe try AuthenticatedCall(authentication).run { endpoint, context in
+        let function = operation == .useKeyDecrypt ? "SecKeyCreateDecryptedData" : "SecKeyCopyKeyExchangeResult"
+        let reply = unsafe try AuthenticatedCall(authentication, as: function).run { endpoint, context in
             var parameters = parameters
             parameters.context = context
             return try endpoint.call(KeyInterface.ExchangeKeys.self, parameters, isRepeatable: true)
@@ -137,7 +138,8 @@ extension EnclaveKey: KeyImplementation {
     func signature(for data: Data, _ algorithm: KeyAlgorithm) throws -> Data {
         guard case .ecdsaSignature(let encoding, let input) = algorithm else { throw Status.param }
         let digest = try input.number(of: data, byteCount: point.curve.fieldSize)
-        let reply = unsafe try AuthenticatedCall(authentication).run { endpoint, context in
+        let reply = unsafe try AuthenticatedCall(authentication, as: "SecKeyCreateSignature").run {
+            endpoint, context in
             try endpoint.call(
                 KeyInterface.Sign.self, .init(key: key, data: digest, context: context), isRepeatable: true)
         }

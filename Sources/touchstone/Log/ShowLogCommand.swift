@@ -15,6 +15,7 @@ struct ShowLogCommand: ParsableCommand {
     var since: String?
     @Flag(name: .shortAndLong, help: "Go on with each new entry.") var follow = false
     @Option(name: [.customShort("n"), .long], help: "Only the newest so many.") var number: Int?
+    @Flag(help: "Only what an app was refused or did not get, and why.") var refused = false
     @OptionGroup var device: DeviceOption
 
     func validate() throws {
@@ -31,25 +32,32 @@ struct ShowLogCommand: ParsableCommand {
         let connection = try DeviceConnection(paths)
         let since = since.flatMap { LogTime.parse($0, now: Date()) }
         var table = LogTable()
-        var waiting: [LogEntry] = []
+        var waiting: [(entry: LogEntry, line: String)] = []
+        // Of refused calls the newest are not those among the newest entries.
+        let newest = refused && !follow ? nil : number
         // Columns are as wide as what comes first; what follows later keeps to them.
         func show() {
-            for line in table.lines(waiting) { StandardOutput.say(line) }
+            if refused, !follow, let number { waiting = Array(waiting.suffix(number)) }
+            for line in json ? waiting.map { $0.line } : table.lines(waiting.map { $0.entry }) {
+                StandardOutput.say(line)
+            }
             waiting = []
         }
         do {
             // So that what is only counted is written.
             _ = try connection.call(DeviceInterface.GetLogHead.self)
-            try connection.stream(DeviceInterface.ReadLog.self, .init(newest: number, follow: follow)) { reply in
+            try connection.stream(DeviceInterface.ReadLog.self, .init(newest: newest, follow: follow)) { reply in
                 for line in reply.lines {
                     guard let entry = LogEntry(line: line) else {
                         StandardError.say("a line of the log cannot be read: run 'touchstone log verify'")
                         continue
                     }
                     if let since, let time = LogTime.date(entry), time < since { continue }
-                    if json { StandardOutput.say(line) } else { waiting.append(entry) }
+                    if refused, !entry.isRefusal { continue }
+                    waiting.append((entry, line))
                 }
-                if follow { show() }
+                // What need not stand in columns, or be cut, is shown as it comes.
+                if follow || (json && !refused) { show() }
                 return true
             }
         } catch {

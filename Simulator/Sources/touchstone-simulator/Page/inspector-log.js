@@ -8,7 +8,7 @@ import { appName, plain } from "./words.js";
 const events = {
   "device-started": "The device started", "device-stopped": "The device stopped", "evaluation-began": "The owner was asked",
   "evaluation-ended": "The owner is asked no more", "item-opened": "An item was opened", "key-created": "A private key was made",
-  "key-used": "A private key was used", "biometry-rejected": "A finger or face was not recognised",
+  "key-used": "A private key was used", "call-refused": "A call was refused", "biometry-rejected": "A finger or face was not recognised",
   "biometry-locked-out": "No finger or face helps until the passcode", "passcode-rejected": "A passcode was rejected",
   "passcode-set": "A passcode was set", "passcode-changed": "The passcode was changed", "passcode-removed": "The passcode was removed",
   "erase-data-changed": "Erase Data was changed", locked: "The device was locked", unlocked: "The device was unlocked",
@@ -19,7 +19,7 @@ const events = {
   "log-interrupted": "Entries could not be written", others: "More happened in one second than is written",
 };
 // What stands before what was asked.
-const purposes = { "item-opened": "wants", "key-created": "wants", "key-used": "to", "erase-data-changed": "turned", "backup-authorized": "to" };
+const purposes = { "item-opened": "wants", "call-refused": "wants", "key-created": "wants", "key-used": "to", "erase-data-changed": "turned", "backup-authorized": "to" };
 const asked = {
   biometryAny: "a finger or face", biometryCurrentSet: "a finger or face of this set", presence: "the owner", passcode: "the passcode",
   companion: "a companion device", applicationPassword: "the app’s password", "application-password": "the app’s password",

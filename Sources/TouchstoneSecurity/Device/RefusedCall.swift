@@ -1,0 +1,101 @@
+internal import Foundation
+package import TouchstoneCore
+package import TouchstoneTransport
+
+/// A call that was refused, and the line on standard error that explains it: the one place where such lines are made and printed.
+///
+/// The cause is the device's own word, or what only this side can know: that no device answers, say. Nothing of the app's is in a line: no
+/// name, no attribute, no reason, no secret.
+package struct RefusedCall {
+    private let function: String
+    private let code: Int
+    private let wanted: String?
+    /// A word of `RefusalCause`, or a newer one; nil where an older device gave none.
+    private let reason: String?
+
+    /// `function` is what the app called, up to a bracket; `wanted` what the owner would have had to prove, in words.
+    package init(_ function: String, _ failed: AuthenticationInterface.Failed, wanted: String?) {
+        self.init(function, code: failed.code.rawValue, wanted: wanted, reason: failed.reason)
+    }
+
+    /// nil for what is no refusal: nothing was found, it is there already, the query is wrong, the owner cancelled.
+    package init?(_ function: String, _ failure: any Error, wanted: AccessControl?) {
+        let status = Status(failure: failure)
+        guard [.authFailed, .interactionNotAllowed, .missingEntitlement, .notAvailable].contains(status) else {
+            return nil
+        }
+        var (code, wanted, reason) = (Int(status.rawValue), wanted, String?.none)
+        // AC-45: what uses a key hands out the token's own errors.
+        let answersWithStatus = function.hasPrefix("SecItem") || function == "SecKeyCreateRandomKey"
+        switch failure {
+        case let failed as AuthenticationInterface.Failed:
+            if !answersWithStatus { code = failed.code.rawValue }
+            reason = failed.reason
+        case let remote as RemoteError:
+            if let failed = remote.as(KeychainInterface.Failed.self) {
+                (reason, wanted) = (failed.reason, failed.accessControl ?? wanted)
+            } else if let failed = remote.as(KeyInterface.Failed.self) {
+                (reason, wanted) = (failed.reason, failed.accessControl ?? wanted)
+            } else if let invalidated = remote.as(KeyInterface.Invalidated.self) {
+                if !answersWithStatus { code = Self.invalidated }
+                reason = invalidated.reason
+            } else if remote.as(VarlinkServiceError.PermissionDenied.self) != nil {
+                reason = RefusalCause.unknownApp.rawValue
+            }
+        case TransportError.unreachable: reason = RefusalCause.noDevice.rawValue
+        case is TransportError: reason = RefusalCause.connectionLost.rawValue
+        default: break
+        }
+        self.init(function, code: code, wanted: wanted?.words, reason: reason)
+    }
+
+    private init(_ function: String, code: Int, wanted: String?, reason: String?) {
+        self.function = function.firstIndex(of: "(").map { String(function[..<$0]) } ?? function
+        self.code = code
+        self.wanted = wanted
+        self.reason = reason
+    }
+
+    /// Prints the line, where `TOUCHSTONE_EXPLAIN=1` asks for it, and always where the device is a test's own: there each line once.
+    package func explain(on endpoint: any VarlinkEndpoint) {
+        guard reason != RefusalCause.ownerCancelled.rawValue else { return }
+        let line: String
+        if let told = endpoint.refusalLines {
+            line = self.line(inTest: true)
+            guard told.isNew(line) else { return }
+        } else {
+            guard Self.isWanted else { return }
+            line = self.line(inTest: false)
+        }
+        FileHandle.standardError.write(Data((line + "\n").utf8))
+    }
+
+    /// `inTest` says whether the advice names the test kit's calls, and not commands.
+    func line(inTest: Bool) -> String {
+        let known = reason.flatMap(RefusalCause.init)
+        let what = known?.explanation ?? reason.map { "the device says \"\($0)\"" } ?? "the device does not say why"
+        let step = known.map { inTest ? $0.stepInTest : $0.step } ?? "touchstone log --refused"
+        return "touchstone: \(function) \(code): \(wanted.map { "\($0), and " } ?? "")\(what). Try: \(step)"
+    }
+
+    private static let isWanted = ProcessInfo.processInfo.environment["TOUCHSTONE_EXPLAIN"] == "1"
+    /// Of `CryptoTokenKit` (AC-52).
+    private static let invalidated = -3
+}
+
+extension AccessControl {
+    /// Its constraints by the names of Apple's flags; else its class, where that wants a passcode.
+    package var words: String? {
+        let names: [(Flags, String)] = [
+            (.userPresence, "userPresence"), (.devicePasscode, "devicePasscode"), (.biometryAny, "biometryAny"),
+            (.biometryCurrentSet, "biometryCurrentSet"), (.companion, "companion"),
+        ]
+        let constraints = names.filter { flags.contains($0.0) }.map(\.1)
+            .joined(separator: flags.contains(.or) ? " or " : " and ")
+        let all = [constraints, flags.contains(.applicationPassword) ? "applicationPassword" : ""].filter {
+            !$0.isEmpty
+        }
+        if !all.isEmpty { return all.joined(separator: " and ") }
+        return protection == .whenPasscodeSetThisDeviceOnly ? "whenPasscodeSetThisDeviceOnly" : nil
+    }
+}
