@@ -108,11 +108,12 @@ package final class PeerIdentities: PeerSource {
                 // Not that app, and not one that may have what that app has kept.
                 return AppIdentity(
                     identifier: "\(identifier) (other digest)", evidence: evidence, name: name, processID: processID,
-                    userID: userID, executableDigest: digest)
+                    userID: userID, executableDigest: digest, hasPinnedDigest: false)
             }
             return AppIdentity(
                 identifier: identifier, evidence: evidence, name: manifest?.name ?? name, processID: processID,
                 userID: userID, executableDigest: digest,
+                hasPinnedDigest: manifest?.digests.isEmpty == false ? true : nil,
                 keychainAccessGroups: manifest?.keychainAccessGroups ?? [],
                 applicationGroups: manifest?.applicationGroups ?? [],
                 faceIDUsageDescription: manifest?.faceIDUsageDescription ?? faceIDUsage)
