@@ -9,4 +9,5 @@ public func guarded(_ service: String) -> [CFString: Any] {
     Vault(service: service).query(guardedBy: ownersOnly())
 }
 
+/// The SHA-256 of a text.
 public func digest(_ text: String) -> Data { Data(SHA256.hash(data: Data(text.utf8))) }
