@@ -39,6 +39,10 @@ let package = Package(
         .library(name: "Security", targets: ["Security"]),
         .library(name: "LocalAuthentication", targets: ["LocalAuthentication"]),
         .library(name: "CryptoKit", targets: ["CryptoKit"]),
+        // The same without a facade, which another package could find: for targets that give them Apple's names by a flag.
+        .library(name: "TouchstoneSecurity", targets: ["TouchstoneSecurity"]),
+        .library(name: "TouchstoneLocalAuthentication", targets: ["TouchstoneLocalAuthentication"]),
+        .library(name: "TouchstoneCryptoKit", targets: ["TouchstoneCryptoKit"]),
         .library(name: "TouchstoneTesting", targets: ["TouchstoneTesting"]),
         .library(name: "TouchstoneDevice", targets: ["TouchstoneDevice"]),
         .library(name: "TouchstoneSignIn", targets: ["TouchstoneSignIn"]),

@@ -13,7 +13,7 @@ extension AuthenticationService {
     var environmentHandlers: [VarlinkHandler] {
         [
             .method(AuthenticationInterface.GetIdentity.self) { _, connection in
-                .init(app: try connection.identity().identifier)
+                .init(try connection.identity())
             },
             .deferred(AuthenticationInterface.GetEnvironment.self) { [self] _, call in
                 guard call.wantsMore else {

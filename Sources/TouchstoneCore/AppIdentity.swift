@@ -29,8 +29,16 @@ package struct AppIdentity: Codable, Hashable, Sendable {
     package var executableDigest: String?
     /// Every access group that is the app's, in order; the first is the default (KC-40, KC-41).
     ///
-    /// Stays in the daemon: no message has it.
+    /// Stays in the daemon: nobody but the app itself is told.
     package private(set) var accessGroups: [String] = []
+    /// Those of the manifest that stand before the app's own group.
+    package private(set) var keychainAccessGroups: [String] = []
+    /// Those of the manifest that stand behind it.
+    package private(set) var applicationGroups: [String] = []
+    /// Whether the manifest names the digest of the executable; nil where there is no manifest, or it names none.
+    ///
+    /// Stays in the daemon as well.
+    package private(set) var hasPinnedDigest: Bool?
 
     /// `NSFaceIDUsageDescription`: what the app says it wants Face ID for, never empty; nil where it does not say (CE-11).
     ///
@@ -44,8 +52,8 @@ package struct AppIdentity: Codable, Hashable, Sendable {
     /// `keychainAccessGroups` stand before the app's own group, so that the first is then the default; `applicationGroups` stand behind it.
     package init(
         identifier: String, evidence: Evidence, name: String, processID: Int32, userID: UInt32,
-        executableDigest: String? = nil, keychainAccessGroups: [String] = [], applicationGroups: [String] = [],
-        faceIDUsageDescription: String? = nil
+        executableDigest: String? = nil, hasPinnedDigest: Bool? = nil, keychainAccessGroups: [String] = [],
+        applicationGroups: [String] = [], faceIDUsageDescription: String? = nil
     ) {
         self.identifier = identifier
         self.evidence = evidence
@@ -54,6 +62,9 @@ package struct AppIdentity: Codable, Hashable, Sendable {
         self.userID = userID
         self.executableDigest = executableDigest
         self.faceIDUsageDescription = faceIDUsageDescription?.isEmpty == true ? nil : faceIDUsageDescription
+        self.hasPinnedDigest = hasPinnedDigest
+        self.keychainAccessGroups = keychainAccessGroups
+        self.applicationGroups = applicationGroups
         accessGroups = keychainAccessGroups + [identifier] + applicationGroups
     }
 }

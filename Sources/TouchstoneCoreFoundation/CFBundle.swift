@@ -1,6 +1,22 @@
-// Keys of an `Info.plist`. Why they are `nonisolated(unsafe)` and `@safe` is said in `CFError.swift`.
-
 public import Foundation
+
+/// A program with what it brings.
+public typealias CFBundle = Bundle
+
+/// The bundle of the program that runs.
+///
+/// - Returns: The bundle.
+@discardableResult
+public func CFBundleGetMainBundle() -> CFBundle! { Bundle.main }
+
+/// The identifier that the `Info.plist` of a bundle gives it.
+///
+/// - Parameter bundle: The bundle.
+/// - Returns: The identifier; nil where there is no `Info.plist`, as with most programs on Linux.
+@discardableResult
+public func CFBundleGetIdentifier(_ bundle: CFBundle!) -> CFString! { bundle.bundleIdentifier as NSString? }
+
+// Keys of an `Info.plist`. Why they are `nonisolated(unsafe)` and `@safe` is said in `CFError.swift`.
 
 /// The identifier of a bundle.
 @safe nonisolated(unsafe) public let kCFBundleIdentifierKey: CFString! = "CFBundleIdentifier"

@@ -48,3 +48,55 @@ public func CFDataGetLength(_ data: CFData) -> CFIndex { data.length }
 public func CFDataGetBytePtr(_ data: CFData) -> UnsafePointer<UInt8>! {
     unsafe data.bytes.assumingMemoryBound(to: UInt8.self)
 }
+
+/// Copies data.
+///
+/// - Parameters:
+///   - allocator: Disregarded.
+///   - theData: The data.
+/// - Returns: The same bytes, which do not change.
+@discardableResult
+public func CFDataCreateCopy(_ allocator: CFAllocator!, _ theData: CFData!) -> CFData! { theData.copy() as? NSData }
+
+/// Makes empty data that may change.
+///
+/// - Parameters:
+///   - allocator: Disregarded.
+///   - capacity: Disregarded.
+/// - Returns: The data.
+@discardableResult
+public func CFDataCreateMutable(_ allocator: CFAllocator!, _ capacity: CFIndex) -> CFMutableData! { NSMutableData() }
+
+/// Makes data that may change of some that need not.
+///
+/// - Parameters:
+///   - allocator: Disregarded.
+///   - capacity: Disregarded.
+///   - theData: The data.
+/// - Returns: The same bytes.
+@discardableResult
+public func CFDataCreateMutableCopy(
+    _ allocator: CFAllocator!, _ capacity: CFIndex, _ theData: CFData!
+) -> CFMutableData! {
+    theData.mutableCopy() as? NSMutableData
+}
+
+/// Appends bytes, which are copied.
+///
+/// - Parameters:
+///   - theData: The data.
+///   - bytes: The bytes.
+///   - length: How many; nothing happens where that is less than 1.
+public func CFDataAppendBytes(_ theData: CFMutableData!, _ bytes: UnsafePointer<UInt8>!, _ length: CFIndex) {
+    if length > 0 { unsafe theData.append(bytes, length: length) }
+}
+
+/// Copies bytes out of data.
+///
+/// - Parameters:
+///   - theData: The data.
+///   - range: Which bytes, within its length; the process ends for others.
+///   - buffer: Takes them.
+public func CFDataGetBytes(_ theData: CFData!, _ range: CFRange, _ buffer: UnsafeMutablePointer<UInt8>!) {
+    unsafe theData.getBytes(buffer, range: NSRange(location: range.location, length: range.length))
+}

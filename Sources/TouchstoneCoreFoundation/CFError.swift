@@ -57,5 +57,22 @@ public func CFErrorCopyFailureReason(_ error: CFError) -> CFString! { error.loca
 /// The domain of Foundation's codes.
 @safe nonisolated(unsafe) public let kCFErrorDomainCocoa: CFErrorDomain! = "NSCocoaErrorDomain"
 
-// The three above and the keys of `CFBundle.swift` are `nonisolated(unsafe)` because Foundation makes no `NSString` Sendable
+/// An error in words to show, of a dictionary of an error.
+@safe nonisolated(unsafe) public let kCFErrorLocalizedDescriptionKey: CFString! = "NSLocalizedDescription"
+/// What failed, in words to show.
+@safe nonisolated(unsafe) public let kCFErrorLocalizedFailureKey: CFString! = "NSLocalizedFailure"
+/// Why it failed, in words to show.
+@safe nonisolated(unsafe) public let kCFErrorLocalizedFailureReasonKey: CFString! = "NSLocalizedFailureReason"
+/// What would help, in words to show.
+@safe nonisolated(unsafe) public let kCFErrorLocalizedRecoverySuggestionKey: CFString! = "NSLocalizedRecoverySuggestion"
+/// An error in words for a developer.
+@safe nonisolated(unsafe) public let kCFErrorDescriptionKey: CFString! = "NSDescription"
+/// The error behind it (CFError).
+@safe nonisolated(unsafe) public let kCFErrorUnderlyingErrorKey: CFString! = "NSUnderlyingError"
+/// The address that it is about (CFURL).
+@safe nonisolated(unsafe) public let kCFErrorURLKey: CFString! = "NSURL"
+/// The path of the file that it is about.
+@safe nonisolated(unsafe) public let kCFErrorFilePathKey: CFString! = "NSFilePath"
+
+// The domains and keys above, and those of `CFBundle.swift` are `nonisolated(unsafe)` because Foundation makes no `NSString` Sendable
 // on account of its mutable subclass, and `@safe` because an immutable string is safe to read from any isolation.

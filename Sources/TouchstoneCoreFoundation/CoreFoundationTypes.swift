@@ -47,7 +47,9 @@ public typealias CFTimeInterval = Double
 /// A result code.
 public typealias OSStatus = Int32
 /// Four characters in a number.
-public typealias OSType = UInt32
+public typealias OSType = FourCharCode
+/// Four characters in a number.
+public typealias FourCharCode = UInt32
 /// Objective-C's integer.
 public typealias NSInteger = Int
 /// Where a method puts its error.

@@ -112,8 +112,7 @@ package final class PeerIdentities: PeerSource {
         ) -> AppIdentity {
             Self.identity(
                 identifier, evidence, name, manifests.manifest(for: identifier), digest: digest,
-                faceIDUsage: faceIDUsage,
-                processID: processID, userID: userID)
+                faceIDUsage: faceIDUsage, processID: processID, userID: userID)
         }
         let group = controlGroup(proc)
         if let app = flatpak(proc, group) { return identity("flatpak:\(app)", .flatpak, app) }
@@ -136,11 +135,11 @@ package final class PeerIdentities: PeerSource {
             // Not that app, and not one that may have what that app has kept.
             return AppIdentity(
                 identifier: "\(identifier) (other digest)", evidence: evidence, name: name, processID: processID,
-                userID: userID, executableDigest: digest)
+                userID: userID, executableDigest: digest, hasPinnedDigest: false)
         }
         return AppIdentity(
             identifier: identifier, evidence: evidence, name: manifest?.name ?? name, processID: processID,
-            userID: userID, executableDigest: digest,
+            userID: userID, executableDigest: digest, hasPinnedDigest: manifest?.digests.isEmpty == false ? true : nil,
             keychainAccessGroups: manifest?.keychainAccessGroups ?? [],
             applicationGroups: manifest?.applicationGroups ?? [],
             faceIDUsageDescription: manifest?.faceIDUsageDescription ?? faceIDUsage)

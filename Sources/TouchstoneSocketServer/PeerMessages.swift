@@ -31,13 +31,14 @@ struct PeerAnswer: Codable {
         var identity: AppIdentity
         var keychainAccessGroups: [String]
         var applicationGroups: [String]
+        var hasPinnedDigest: Bool?
         var faceIDUsageDescription: String?
 
         init(_ identity: AppIdentity) {
             self.identity = identity
-            let own = identity.accessGroups.firstIndex(of: identity.identifier) ?? identity.accessGroups.endIndex
-            keychainAccessGroups = Array(identity.accessGroups[..<own])
-            applicationGroups = Array(identity.accessGroups[own...].dropFirst())
+            keychainAccessGroups = identity.keychainAccessGroups
+            applicationGroups = identity.applicationGroups
+            hasPinnedDigest = identity.hasPinnedDigest
             faceIDUsageDescription = identity.faceIDUsageDescription
         }
 
@@ -45,7 +46,8 @@ struct PeerAnswer: Codable {
             AppIdentity(
                 identifier: identity.identifier, evidence: identity.evidence, name: identity.name,
                 processID: identity.processID, userID: identity.userID, executableDigest: identity.executableDigest,
-                keychainAccessGroups: keychainAccessGroups, applicationGroups: applicationGroups,
+                hasPinnedDigest: hasPinnedDigest, keychainAccessGroups: keychainAccessGroups,
+                applicationGroups: applicationGroups,
                 faceIDUsageDescription: faceIDUsageDescription)
         }
     }

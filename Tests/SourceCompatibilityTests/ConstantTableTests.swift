@@ -16,6 +16,26 @@ import Testing
         }
     }
 
+    @Test func everyConstantBesideSecurityHasApplesValue() throws {
+        let expected = try table("beside_security").map { ($0[0], $0[1]) }
+        #expect(expected.count == 120)
+        let implemented = Dictionary(uniqueKeysWithValues: implementedBesideSecurity)
+        #expect(implemented.count == expected.count)
+        for (name, value) in expected {
+            // 751 and 751.0 are one number.
+            let actual = implemented[name]
+            #expect(actual == value || (actual.flatMap(Double.init) ?? .nan) == Double(value), "\(name)")
+        }
+    }
+
+    @Test func theNewestBranchOfAVersionCheckIsTaken() throws {
+        let versions = try table("beside_security").filter { $0[0].hasPrefix("NSFoundationVersionNumber") }
+        #expect(versions.count > 50)
+        for version in versions {
+            #expect(floor(NSFoundationVersionNumber) > (try #require(Double(version[1]))), "\(version[0])")
+        }
+    }
+
     @Test func everyKeyAlgorithmHasApplesValue() throws {
         let expected = try table("sec_key_algorithms").filter { $0[3] == "public" }
         #expect(expected.count == 87)

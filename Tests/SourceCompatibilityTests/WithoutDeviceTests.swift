@@ -138,6 +138,53 @@ import TouchstoneTransport
         }
     }
 
+    @Test("Without a device no entitlement is told, and the error says why; no code is valid")
+    func nobodyToSayWhoThisIs() throws {
+        let task = try #require(SecTaskCreateFromSelf(nil))
+        var error: Unmanaged<CFError>?
+        #expect(SecTaskCopyValueForEntitlement(task, "application-identifier" as CFString, &error) == nil)
+        let failure = try #require(error?.takeRetainedValue())
+        #expect(CFErrorGetCode(failure) == Int(errSecNotAvailable))
+        #expect(CFErrorCopyDescription(failure) as String == "No device is running.")
+        #expect(SecTaskCopyValuesForEntitlements(task, ["application-identifier"] as CFArray, nil) == nil)
+        #expect(SecTaskCopySigningIdentifier(task, nil) == nil)
+        var code: SecCode?
+        #expect(SecCodeCopySelf([], &code) == errSecSuccess)
+        #expect(SecCodeCheckValidity(try #require(code), [], nil) == errSecNotAvailable)
+    }
+
+    @Test("Shared web credentials are errSecUnimplemented, to the completion")
+    func noSharedWebCredentials() async throws {
+        let added: NSError? = await withCheckedContinuation { continuation in
+            SecAddSharedWebCredential("example.org" as CFString, "me" as CFString, "secret" as CFString) {
+                continuation.resume(returning: $0)
+            }
+        }
+        #expect(added?.domain == NSOSStatusErrorDomain && added?.code == Int(errSecUnimplemented))
+        #expect(added?.localizedDescription.contains("iCloud Keychain") == true)
+        let requested: NSError? = await withCheckedContinuation { continuation in
+            SecRequestSharedWebCredential(nil, nil) { credentials, error in
+                continuation.resume(returning: credentials == nil ? error : nil)
+            }
+        }
+        #expect(requested?.code == Int(errSecUnimplemented))
+    }
+
+    @Test("A password for a web site has Apple's form, and is another each time")
+    func sharedWebCredentialPasswords() throws {
+        var seen: Set<String> = []
+        for _ in 0..<1000 {
+            let password = try #require(SecCreateSharedWebCredentialPassword()) as String
+            seen.insert(password)
+            #expect(
+                password.wholeMatch(of: /[a-hkmnp-yA-HJ-NP-Z3-9o]{3}(-[a-hkmnp-yA-HJ-NP-Z3-9o]{3}){3}/) != nil,
+                "\(password)")
+            #expect(password.contains { $0.isLowercase } && password.contains { $0.isUppercase })
+            #expect(password.contains { $0.isNumber })
+        }
+        #expect(seen.count == 1000)
+    }
+
     @Test("EV-42: the reuse duration is not clamped when it is set")
     func reuseDurationIsKept() {
         let context = LAContext()

@@ -444,6 +444,8 @@ import TouchstoneCore
         #expect(identity.identifier == copy.path)
         #expect(identity.name == "Copy")
         #expect(identity.accessGroups == ["F.b", "F.a", copy.path, "group.x"])
+        #expect(identity.keychainAccessGroups == ["F.b", "F.a"] && identity.applicationGroups == ["group.x"])
+        #expect(identity.hasPinnedDigest == nil)
         #expect(server.reports.all.isEmpty)
     }
 
@@ -459,10 +461,12 @@ import TouchstoneCore
         let identity = try #require(try copy.identity(server, number: 1))
         #expect(identity.identifier == copy.path)
         #expect(identity.accessGroups == ["F.a", copy.path])
+        #expect(identity.hasPinnedDigest == true)
         try copy.setLastByte(1)
         let other = try #require(try copy.identity(server, number: 2))
         #expect(other.identifier == "\(copy.path) (other digest)")
         #expect(other.accessGroups == [other.identifier])
+        #expect(other.hasPinnedDigest == false)
     }
 
     @Test(.enabled(if: getuid() != 0, "root is every device's user"))

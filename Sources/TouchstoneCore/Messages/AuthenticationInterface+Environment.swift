@@ -41,13 +41,27 @@ extension AuthenticationInterface {
         }
     }
 
-    /// The identifier of the app that asks, and the name of the access group that is its alone (KC-40).
+    /// Who the app that asks is: its identifier, the groups of its manifest, and how the device knows all that.
     package enum GetIdentity: VarlinkMethod {
         package static let name = "io.touchstone.Authentication.GetIdentity"
         package typealias Parameters = Empty
         package struct Reply: Codable, Sendable {
+            /// Also the name of the access group that is the app's alone (KC-40).
             package var app: String
-            package init(app: String) { self.app = app }
+            // nil from a device of before these were told.
+            package var evidence: AppIdentity.Evidence?
+            /// nil where the manifest names no digest.
+            package var hasPinnedDigest: Bool?
+            package var keychainAccessGroups: [String]?
+            package var applicationGroups: [String]?
+
+            package init(_ app: AppIdentity) {
+                self.app = app.identifier
+                evidence = app.evidence
+                hasPinnedDigest = app.hasPinnedDigest
+                keychainAccessGroups = app.keychainAccessGroups
+                applicationGroups = app.applicationGroups
+            }
         }
     }
 }

@@ -19,7 +19,7 @@ export const messageWords = {
   "io.touchstone.Authentication.CanEvaluatePolicy": ["could the owner be asked?", "yes, or why not"],
   "io.touchstone.Authentication.EvaluatePolicy": ["ask the owner", "the owner agreed", "The yes that comes back opens nothing by itself: what counts is what the enclave has noted under the context."],
   "io.touchstone.Authentication.EvaluateAccessControl": ["ask the owner for this item", "the owner agreed", "The yes that comes back opens nothing by itself: what counts is what the enclave has noted under the context."],
-  "io.touchstone.Authentication.GetIdentity": ["who am I?", "the app’s identifier"],
+  "io.touchstone.Authentication.GetIdentity": ["who am I?", "the app’s identifier, its groups"],
   "io.touchstone.Authentication.GetEnvironment": ["what sensor and passcode are there?", "how it stands"],
   "io.touchstone.Agent.Subscribe": ["I show prompts", "what to show", "touchstoned says who asks and why; the agent only draws it."],
   "io.touchstone.Agent.ConfirmShown": ["the prompt is up", "noted"],

@@ -14,7 +14,7 @@ export const methods = {
   "io.touchstone.Authentication.CanEvaluatePolicy": [["context", "policy"], ["code", "biometryType", "domainState"]],
   "io.touchstone.Authentication.EvaluatePolicy": [["context", "policy", "options"], ["domainState"]],
   "io.touchstone.Authentication.EvaluateAccessControl": [["context", "accessControl", "operation", "keyLabel", "options"], ["domainState"]],
-  "io.touchstone.Authentication.GetIdentity": [[], ["app"]],
+  "io.touchstone.Authentication.GetIdentity": [[], ["app", "evidence", "hasPinnedDigest", "keychainAccessGroups", "applicationGroups"]],
   "io.touchstone.Authentication.GetEnvironment": [[], ["environment"]],
   "io.touchstone.Device.GetStatus": [[], ["status"]],
   "io.touchstone.Device.GetNonce": [[], ["nonce"]],
