@@ -44,7 +44,7 @@ struct BootedDeviceTests {
 
     private struct Reply: Equatable {
         var success: Bool
-        var code: LAError.Code?
+        var code: Int?
     }
 
     /// As apps type it: the reply does not capture the context, and nobody keeps it.
@@ -65,7 +65,7 @@ struct BootedDeviceTests {
     private func replied(_ begin: (@escaping @Sendable (Bool, (any Error)?) -> Void) -> Void) async -> Reply {
         await withCheckedContinuation { continuation in
             begin { success, error in
-                continuation.resume(returning: Reply(success: success, code: (error as? LAError)?.code))
+                continuation.resume(returning: Reply(success: success, code: (error as? LAError)?.code.rawValue))
             }
         }
     }
@@ -89,7 +89,7 @@ struct BootedDeviceTests {
         // The script's finger leaves this prompt alone.
         context.evaluatePolicy(.deviceOwnerAuthenticationWithBiometrics, localizedReason: "nobody touches") {
             success, error in
-            answers.continuation.yield(Reply(success: success, code: (error as? LAError)?.code))
+            answers.continuation.yield(Reply(success: success, code: (error as? LAError)?.code.rawValue))
             answers.continuation.finish()
         }
         await eventually {
@@ -99,6 +99,6 @@ struct BootedDeviceTests {
         context.invalidate()
         var replies: [Reply] = []
         for await reply in answers.stream { replies.append(reply) }
-        #expect(replies == [Reply(success: false, code: .appCancel)])
+        #expect(replies == [Reply(success: false, code: LAError.appCancel.rawValue)])
     }
 }

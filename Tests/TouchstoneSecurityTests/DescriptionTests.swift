@@ -58,7 +58,7 @@ import TouchstoneTesting
             try control([.biometryCurrentSet, .privateKeyUsage], kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly),
             "<SecAccessControl: whenPasscodeSetThisDeviceOnly; biometryCurrentSet, privateKeyUsage>")
         expect(
-            try control([.userPresence, .init(rawValue: 1 << 20)]),
-            "<SecAccessControl: whenUnlocked; userPresence, 0x100000>")
+            try control([.devicePasscode, .init(rawValue: 1 << 20)]),
+            "<SecAccessControl: whenUnlocked; devicePasscode, 0x100000>")
     }
 }

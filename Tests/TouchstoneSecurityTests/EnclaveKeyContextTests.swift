@@ -108,7 +108,7 @@ import TouchstoneTransport
             #expect(device.prompts.count == 2)
             let fresh = try stored("t", [kSecUseAuthenticationContext: LAContext()])
             device.present(.cancel)
-            #expect(status { try signature(of: fresh) } == errSecUserCanceled)
+            #expect(refusal { try signature(of: fresh) } == .userCancel)
             #expect(device.prompts.count == 3)
         }
     }
@@ -143,16 +143,16 @@ import TouchstoneTransport
         #expect(device.prompts.count == 1)
     }
 
-    @Test("AC-47: an invalidated context is -25293, without a prompt, for making and for using") func invalidated()
-        throws
-    {
+    @Test("AC-45, AC-47: an invalidated context is -10, without a prompt, for using, and -25293 where a status is said")
+    func invalidated() throws {
         try device.runUnprompted {
             let context = LAContext()
             let key = try enclaveKey(Self.present, context: context)
             context.invalidate()
-            #expect(status { try signature(of: key) } == errSecAuthFailed)
-            #expect(status { _ = try decryption(with: key) } == errSecAuthFailed)
-            #expect(status { _ = try exchange(key, softwareKey()) } == errSecAuthFailed)
+            #expect(refusal { try signature(of: key) } == .invalidContext)
+            #expect(refusal { _ = try decryption(with: key) } == .invalidContext)
+            #expect(refusal { _ = try exchange(key, softwareKey()) } == .invalidContext)
+            #expect(rawSignStatus(key) == errSecAuthFailed)
             let parameters = parameters([kSecUseAuthenticationContext: context, kSecAttrIsPermanent: false])
             #expect(status { _ = try randomKey(parameters) } == errSecAuthFailed)
             let none = TouchstoneSecurityTests.parameters([kSecUseAuthenticationContext: "x"])
@@ -167,7 +167,7 @@ import TouchstoneTransport
             #expect(try await context.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "r"))
             let biometric = try enclaveKey(Self.finger, context: context)
             context.interactionNotAllowed = true
-            #expect(status { try signature(of: biometric) } == errSecInteractionNotAllowed)
+            #expect(refusal { try signature(of: biometric) } == .notInteractive)
             #expect(device.prompts.count == 1)
             // The same context serves one that takes the passcode.
             let present = try enclaveKey(Self.present, context: context)
@@ -288,17 +288,6 @@ import TouchstoneTransport
             let key = try enclaveKey(Self.finger)
             try device.removeFinger(1)
             #expect(refusal { try signature(of: key) } == .biometryNotEnrolled)
-            #expect(rawSignStatus(key) == errSecAuthFailed)
-        }
-    }
-
-    @Test("AC-45, EV-50: a context that was invalidated is -10 at the top, and -25293 as a status (AC-47)")
-    func invalidatedContext() throws {
-        try device.runUnprompted {
-            let context = LAContext()
-            let key = try enclaveKey(Self.finger, context: context)
-            context.invalidate()
-            #expect(refusal { try signature(of: key) } == .invalidContext)
             #expect(rawSignStatus(key) == errSecAuthFailed)
         }
     }
