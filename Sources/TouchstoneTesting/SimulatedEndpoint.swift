@@ -5,17 +5,25 @@ import TouchstoneTransport
 
 /// How one app reaches a simulated device, across its reboots.
 final class SimulatedEndpoint: VarlinkEndpoint {
-    private let app: AppIdentity
+    private let app: @Sendable () -> AppIdentity
+    private let willConnect = Mutex<@Sendable () -> Void>({})
     private let current = Mutex<(endpoint: LoopbackEndpoint, passcodeKey: Data)?>(nil)
 
-    init(app: AppIdentity, device: BootedDevice) {
+    let isSimulated = true
+
+    /// - Parameters:
+    ///   - app: Who connects: asked for each connection.
+    ///   - device: The device.
+    init(app: @autoclosure @escaping @Sendable () -> AppIdentity, device: BootedDevice) {
         self.app = app
         connectTo(device)
     }
 
+    /// Has this run on the thread of each call that connects, before it does.
+    func beforeConnecting(_ body: @escaping @Sendable () -> Void) { willConnect.withLock { $0 = body } }
+
     func connectTo(_ device: BootedDevice) {
-        let app = app
-        let peer = Peer(processID: app.processID, userID: app.userID, identify: { app })
+        let peer = Peer(processID: getpid(), userID: getuid(), identify: app)
         let new = LoopbackEndpoint(router: device.router, peer: peer)
         let key = device.passcodeKey
         let old = current.withLock { current in
@@ -26,6 +34,7 @@ final class SimulatedEndpoint: VarlinkEndpoint {
     }
 
     func connect() throws(TransportError) -> any VarlinkChannel {
+        willConnect.withLock { $0 }()
         guard let current = current.withLock({ $0?.endpoint }) else { throw .unreachable }
         return try current.connect()
     }

@@ -18,6 +18,10 @@ package protocol VarlinkEndpoint: Sendable {
     /// Reads the enclave's public key for what only the enclave may read, from where touchstoned could not have put its own (DEC-005).
     func passcodeKey() throws(PasscodeKeyError) -> Data
     func connect() throws(TransportError) -> any VarlinkChannel
+    /// Whether it is a simulated device of this process: then advice names the test kit, not the command.
+    var isSimulated: Bool { get }
+    /// The endpoint that this one stands for now; nearly always itself.
+    var target: any VarlinkEndpoint { get }
 }
 
 /// Typed, blocking calls over one channel, one at a time.
@@ -104,6 +108,8 @@ extension Result where Failure == RemoteError {
 
 extension VarlinkEndpoint {
     package var identifier: String? { nil }
+    package var isSimulated: Bool { false }
+    package var target: any VarlinkEndpoint { self }
 
     package func passcodeKey() throws(PasscodeKeyError) -> Data { throw .unreadable(ENOENT) }
 

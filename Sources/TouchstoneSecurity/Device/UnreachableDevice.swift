@@ -15,7 +15,7 @@ enum UnreachableDevice {
     }
 
     static func message(_ endpoint: any VarlinkEndpoint) -> String {
-        if endpoint is AmbiguousEndpoint {
+        if endpoint.target is AmbiguousEndpoint {
             return "touchstone: several simulated devices live in this process and this call names none of them"
         }
         let name = DevicePaths.selected().name
