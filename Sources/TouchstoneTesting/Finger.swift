@@ -5,7 +5,7 @@ extension SimulatedDevice {
     ///
     /// Fingers have numbers too. They count from 1, in the order in which ``SimulatedDevice/enrollFinger()`` takes them:
     /// `right-index`, `left-index`, `right-thumb`, `left-thumb`, `right-middle`; faces are `my-face` and `other-face`.
-    public struct Finger: Hashable, Sendable, ExpressibleByStringLiteral {
+    public struct Finger: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
         private enum Choice: Hashable {
             case number(Int)
             case name(String)
@@ -24,6 +24,14 @@ extension SimulatedDevice {
         public init(stringLiteral value: String) { self.init(value) }
 
         init(number: Int) { choice = .number(number) }
+
+        /// Its name, or its number.
+        public var description: String {
+            switch choice {
+            case .name(let name): name
+            case .number(let number): "\(number)"
+            }
+        }
 
         /// The index finger of the right hand: number 1.
         public static let rightIndex: Finger = "right-index"

@@ -110,7 +110,8 @@ public final class SimulatedDevice: Sendable {
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
     public func run<Result>(_ body: () throws -> Result) rethrows -> Result {
-        try DeviceEndpoint.$scoped.withValue(endpoint, operation: body)
+        person.noteTest()
+        return try DeviceEndpoint.$scoped.withValue(endpoint, operation: body)
     }
 
     /// Runs `body` with this device as the one that `Security` and `LocalAuthentication` use.
@@ -119,7 +120,8 @@ public final class SimulatedDevice: Sendable {
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
     public func run<Result>(_ body: () async throws -> Result) async rethrows -> Result {
-        try await DeviceEndpoint.$scoped.withValue(endpoint, operation: body)
+        person.noteTest()
+        return try await DeviceEndpoint.$scoped.withValue(endpoint, operation: body)
     }
 
     /// Runs `body` as another app, with access groups and contexts of its own.
@@ -147,6 +149,7 @@ public final class SimulatedDevice: Sendable {
         _ body: () throws -> Result
     ) rethrows -> Result {
         let endpoint = endpoint(as: app, keychainAccessGroups, applicationGroups, faceIDUsageDescription)
+        person.noteTest()
         return try DeviceEndpoint.$scoped.withValue(endpoint, operation: body)
     }
 
@@ -175,6 +178,7 @@ public final class SimulatedDevice: Sendable {
         _ body: () async throws -> Result
     ) async rethrows -> Result {
         let endpoint = endpoint(as: app, keychainAccessGroups, applicationGroups, faceIDUsageDescription)
+        person.noteTest()
         return try await DeviceEndpoint.$scoped.withValue(endpoint, operation: body)
     }
 
