@@ -40,6 +40,7 @@ test: ## Run every test
 	@swift build --package-path Examples
 	@swift build --package-path Simulator --build-tests
 	@swift build --package-path SignIn --build-tests
+	@Tests/Scripts/first-tests --build
 	@swift build --build-tests
 	@script/run-script-tests
 	@timeout --kill-after=30 600 swift test --package-path Simulator --quiet

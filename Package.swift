@@ -244,7 +244,9 @@ let package = Package(
                 "TouchstoneTesting", "Security", "LocalAuthentication", "CryptoKit", "TouchstoneCore",
                 "TouchstoneTransport",
             ]),
-        tests("TouchstoneTestingTests", ["TouchstoneTesting", "Security", "LocalAuthentication"]),
+        tests(
+            "TouchstoneTestingTests",
+            ["TouchstoneTesting", "TouchstoneTransport", "Security", "LocalAuthentication"]),
 
         // tests of the keychain, through the app API and beneath it
         tests(

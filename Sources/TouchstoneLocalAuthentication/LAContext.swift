@@ -9,7 +9,7 @@ internal import TouchstoneTransport
 /// What it proves alone is an answer that a changed program can ignore: give the context to a keychain call, or let the keychain
 /// make its own, and the secret itself depends on the answer (EV-70).
 ///
-/// It belongs to the device that was current when it was made. Every member may be used from any thread.
+/// It belongs to the simulated device in whose `run` it was made, elsewhere to the device that is current when it is used. Every member may be used from any thread.
 ///
 /// Not declared `Sendable`, as Apple's is not: subclasses, such as the mocks in an app's tests, would have to say it again and
 /// be warned if they do not, and the conformances that apps have added themselves would be refused.
@@ -19,9 +19,9 @@ open class LAContext: NSObject, AuthenticationContext {
 
     private let properties = ContextProperties()
 
-    /// Makes a context of the current device, of which nothing is asked yet.
+    /// Makes a context, of which nothing is asked yet.
     public override init() {
-        deviceContext = DeviceContext(endpoint: DeviceEndpoint.current())
+        deviceContext = DeviceContext(endpoint: DeviceEndpoint.scoped ?? LateEndpoint())
         super.init()
     }
 

@@ -1,23 +1,90 @@
+import Dispatch
 import Foundation
 import Synchronization
+import Testing
 import TouchstoneCore
 import TouchstoneTransport
 
 /// Whoever sits before a simulated device: sees its prompts, and does what the test has them do.
 final class Person: Sendable {
+    /// A prompt as far as a standing answer cares: where it comes back like this, the answer was of no use.
+    private struct Question: Equatable {
+        let identifier: String
+        let phase: AgentInterface.Phase
+        let failures: Int
+
+        init(_ prompt: AgentInterface.Prompt) {
+            identifier = prompt.identifier
+            phase = prompt.phase
+            failures = prompt.failures
+        }
+    }
+
     private struct State {
         var device: BootedDevice?
         var agent: VarlinkClient?
         var planned: [SimulatedDevice.Action] = []
+        /// What is done about every prompt for which nothing is planned: the first of these that it has a use for.
+        var standing: [SimulatedDevice.Action] = []
+        /// How many of those were tried, and on what.
+        var tried: (question: Question, count: Int)?
         var shown: AgentInterface.Prompt?
         /// An action was taken and what it led to has not been seen yet.
         var isActing = false
+        /// The prompt that had no use for something.
+        var useless: String?
         var seen: [(identifier: String, prompt: SimulatedDevice.Prompt)] = []
+        var unanswered: SimulatedDevice.Unanswered = .waits
+        /// Whom to tell of a prompt that is left alone.
+        var test: (test: TestInScope, place: SourcePlace)?
+        /// Counts what has happened: what stands still at one number is left alone.
+        var turn = 0
+        /// A thread looks at what stands still.
+        var isWatched = false
+
+        /// How long a prompt may be left alone; nil where that may be for ever, or there is none.
+        var limit: Duration? {
+            guard case .fails(let limit) = unanswered, shown != nil else { return nil }
+            return limit
+        }
     }
 
     private let state = Mutex(State())
 
     var prompts: [SimulatedDevice.Prompt] { state.withLock { $0.seen.map(\.prompt) } }
+
+    /// What becomes of a prompt about which nothing is done; somebody who was not told waits.
+    var unanswered: SimulatedDevice.Unanswered {
+        get { state.withLock { $0.unanswered } }
+        set {
+            state.withLock { state in
+                state.unanswered = newValue
+                state.turn += 1
+            }
+            watch()
+        }
+    }
+
+    /// From now on it is the test that calls this which is told of what is left alone.
+    ///
+    /// On a thread that is no test's, as those of a context, the one before stays.
+    func noteTest(at place: SourcePlace? = nil) {
+        let isTest = Test.current != nil
+        // The one before goes outside the lock: it runs code when it does.
+        let before = state.withLock { state in
+            let before = state.test
+            guard let place = place ?? before?.place else { return before }
+            state.test = (isTest ? TestInScope() : before?.test ?? TestInScope(), place)
+            return before
+        }
+        _ = before
+    }
+
+    /// Fails the test that uses the device now.
+    func fail(_ words: String, at place: SourcePlace? = nil) {
+        guard let (test, latest) = state.withLock({ $0.test }) else { return }
+        test.fail(words, at: place, or: latest)
+    }
 
     /// Whether something was done of which nothing has come yet, or is still to be done.
     var isActing: Bool { state.withLock { $0.isActing || !$0.planned.isEmpty } }
@@ -60,6 +127,7 @@ final class Person: Sendable {
                 state.device = nil
                 state.shown = nil
                 state.isActing = false
+                state.turn += 1
             }
             return state.agent
         }
@@ -67,12 +135,26 @@ final class Person: Sendable {
     }
 
     func present(_ actions: [SimulatedDevice.Action]) {
-        state.withLock { $0.planned += actions }
+        state.withLock { state in
+            state.planned += actions
+            state.turn += 1
+        }
+        act()
+    }
+
+    /// Does the first of these that a prompt has a use for, whenever nothing is planned.
+    func always(_ actions: [SimulatedDevice.Action]) {
+        state.withLock { state in
+            state.standing = actions
+            state.tried = nil
+            state.turn += 1
+        }
         act()
     }
 
     private func see(_ reply: AgentInterface.Subscribe.Reply) {
         state.withLock { state in
+            state.turn += 1
             switch reply.event {
             case .ready: break
             case .show:
@@ -90,27 +172,106 @@ final class Person: Sendable {
         act()
     }
 
-    /// Takes planned actions until one of them changes what is shown.
+    /// Takes actions until one of them changes what is shown.
     private func act() {
         while true {
-            let next = state.withLock { state -> (SimulatedDevice.Action, AgentInterface.Prompt, BootedDevice)? in
-                guard !state.isActing, let shown = state.shown, let device = state.device, !state.planned.isEmpty
+            let next = state.withLock { state -> (SimulatedDevice.Action, Bool, AgentInterface.Prompt, BootedDevice)? in
+                guard !state.isActing, let shown = state.shown, let device = state.device else { return nil }
+                let isPlanned = !state.planned.isEmpty
+                guard let action = isPlanned ? state.planned.removeFirst() : Self.standingAction(&state, shown)
                 else { return nil }
                 state.isActing = true
-                return (state.planned.removeFirst(), shown, device)
+                return (action, isPlanned, shown, device)
             }
-            guard let (action, prompt, device) = next else { return }
-            if (try? Self.perform(action, prompt, device)) == true { return }
+            guard let (action, isPlanned, prompt, device) = next else { break }
+            if (try? Self.perform(action, prompt, device)) == true { break }
             let isShown = device.prompt == prompt.identifier
             state.withLock { state in
                 state.isActing = false
+                if isShown { state.useless = prompt.identifier }
                 guard !isShown, state.device === device else { return }
                 // Gone in the meantime, which nobody has told yet: the action waits for the next prompt.
-                state.planned.insert(action, at: 0)
+                if isPlanned { state.planned.insert(action, at: 0) }
                 if state.shown?.identifier == prompt.identifier { state.shown = nil }
             }
         }
+        watch()
     }
+
+    private static func standingAction(_ state: inout State, _ prompt: AgentInterface.Prompt)
+        -> SimulatedDevice.Action?
+    {
+        let question = Question(prompt)
+        let count = state.tried.flatMap { $0.question == question ? $0.count : nil } ?? 0
+        guard state.standing.indices.contains(count) else { return nil }
+        state.tried = (question, count + 1)
+        return state.standing[count]
+    }
+
+    // MARK: a prompt that is left alone
+
+    /// Has one thread look at the prompts for as long as there are any.
+    private func watch() {
+        let begins = state.withLock { state in
+            guard state.limit != nil, !state.isWatched else { return false }
+            state.isWatched = true
+            return true
+        }
+        guard begins else { return }
+        Thread.detachNewThread { [weak self] in
+            var seen = (turn: 0, looks: 0)
+            while let limit = self?.look(&seen) { Self.pass(limit / Self.looks) }
+        }
+    }
+
+    /// Looks at the prompt, and gives it up where nothing has happened for too long.
+    ///
+    /// - Parameter seen: For how many looks nothing has happened.
+    /// - Returns: How long a prompt may be left alone; nil where there is nothing more to look at.
+    private func look(_ seen: inout (turn: Int, looks: Int)) -> Duration? {
+        let (limit, left) = state.withLock { state -> (Duration?, AgentInterface.Prompt?) in
+            guard let limit = state.limit else {
+                state.isWatched = false
+                return (nil, nil)
+            }
+            seen = state.turn == seen.turn ? (seen.turn, seen.looks + 1) : (state.turn, 0)
+            // What is being done takes its time too, on a machine with much to do.
+            let isLeft = seen.looks >= (state.isActing ? Self.looks * Self.patienceWhileActing : Self.looks)
+            if isLeft { state.turn += 1 }
+            return (limit, isLeft ? state.shown : nil)
+        }
+        if let limit, let left { giveUp(left, limit) }
+        return limit
+    }
+
+    /// Lets a moment go by in which tasks had their turn.
+    ///
+    /// A test that is about to present something needs a thread for that. As long as all of them are busy, up to two moments more,
+    /// no time is counted.
+    private static func pass(_ moment: Duration) {
+        let seconds = moment / .seconds(1)
+        Thread.sleep(forTimeInterval: seconds)
+        let hadTurn = DispatchSemaphore(value: 0)
+        Task { hadTurn.signal() }
+        _ = hadTurn.wait(timeout: .now() + 2 * seconds)
+    }
+
+    /// Fails the test, and takes the prompt down.
+    private func giveUp(_ prompt: AgentInterface.Prompt, _ limit: Duration) {
+        let (device, isUseless) = state.withLock { state in
+            (state.device, state.isActing || state.useless == prompt.identifier)
+        }
+        fail(prompt.forgotten(after: limit, isUseless: isUseless))
+        // Where the device is gone, so is the prompt.
+        _ = try? device?.client().call(AgentInterface.Cancel.self, .init(prompt: prompt.identifier))
+    }
+
+    /// How often a prompt is looked at before it counts as left alone.
+    private static let looks = 20
+    /// How many times longer that takes while something is being done.
+    private static let patienceWhileActing = 5
+
+    // MARK: acting
 
     /// - Returns: Whether the prompt will change.
     private static func perform(
@@ -119,11 +280,15 @@ final class Person: Sendable {
         // A connection of its own: the agent's is busy with what it shows.
         let hand = try device.client()
         switch action {
-        case .finger(let number):
+        case .match:
+            guard prompt.phase == .biometry,
+                let enrolled = try hand.call(DeviceInterface.ListFingers.self, Empty()).fingers.first
+            else { return false }
+            return try hand.call(DeviceInterface.PresentFinger.self, .init(finger: enrolled)).touch != .notWaiting
+        case .finger(let finger):
             guard prompt.phase == .biometry else { return false }
-            let touch = try hand.call(
-                DeviceInterface.PresentFinger.self, .init(finger: SimulatedDevice.name(number)))
-            return touch.touch != .notWaiting
+            let name = finger.name(on: prompt.biometryType)
+            return try hand.call(DeviceInterface.PresentFinger.self, .init(finger: name)).touch != .notWaiting
         case .nonMatch:
             guard prompt.phase == .biometry else { return false }
             return try hand.call(DeviceInterface.PresentFinger.self, .init(finger: nil)).touch != .notWaiting
@@ -156,28 +321,5 @@ final class Person: Sendable {
                 DeviceInterface.SetApplicationState.self, .init(app: prompt.app.identifier, state: .background))
         }
         return true
-    }
-}
-
-extension SimulatedDevice.Prompt {
-    init(_ prompt: AgentInterface.Prompt) {
-        app = prompt.app.name
-        reason = prompt.reason
-        keyOperation =
-            switch prompt.operation {
-            case .useKeySign: .sign
-            case .useKeyDecrypt: .decrypt
-            case .useKeyKeyExchange: .exchangeKeys
-            case .createItem, .useItem, .createKey, nil: nil
-            }
-        keyLabel = prompt.keyLabel
-        cancelTitle = prompt.cancelTitle
-        fallbackTitle = prompt.fallbackTitle
-        asksForPasscode = prompt.phase == .passcode
-        asksForPermission = prompt.phase == .permission
-        offersToTryAgain = prompt.phase == .retry
-        asksForApplicationPassword = prompt.phase == .applicationPassword
-        isWrong = prompt.wrongPasscode
-        failures = prompt.failures
     }
 }

@@ -5,103 +5,6 @@ package import TouchstoneCore
 import TouchstoneTransport
 
 extension SimulatedDevice {
-    /// Something that a person does in front of the device.
-    public enum Action: Sendable {
-        /// Lays an enrolled finger (or shows an enrolled face) on the sensor, by its number.
-        case finger(Int)
-        /// Lays a finger on the sensor that is not enrolled; before Face ID, shows another face, or none.
-        case nonMatch
-        /// Types a passcode where one is asked for.
-        case passcode(String)
-        /// Has Face ID look once more, after it has failed once.
-        case tryAgain
-        /// Allows the app the use of Face ID, where that is asked.
-        case allowFaceID
-        /// Denies the app the use of Face ID, where that is asked.
-        case denyFaceID
-        /// Types a password of the app's where one is asked for (EV-61).
-        case applicationPassword(String)
-        /// Taps Cancel.
-        case cancel
-        /// Taps the fallback button.
-        case fallback
-        /// Leaves the app, which takes its prompt down.
-        case leaveApp
-    }
-
-    /// What an app wants to do with a private key of the device.
-    public enum KeyOperation: Sendable {
-        /// Making a signature.
-        case sign
-        /// Decrypting.
-        case decrypt
-        /// Agreeing on a secret with the holder of another key.
-        case exchangeKeys
-    }
-
-    /// A prompt as the person saw it last.
-    public struct Prompt: Sendable, Hashable {
-        /// The name of the app that asks.
-        public let app: String
-        /// What the app says it is for; empty where Face ID does not show it (EV-11).
-        public let reason: String
-        /// What is to be done with a key; nil where it is not about a key.
-        public let keyOperation: KeyOperation?
-        /// What the app calls the key; nil where it has no name for it.
-        public let keyLabel: String?
-        /// The title of the cancel button.
-        public let cancelTitle: String
-        /// The title of the fallback button; nil where there is none.
-        public let fallbackTitle: String?
-        /// Whether the passcode is asked for.
-        public let asksForPasscode: Bool
-        /// Whether it asks if the app may use Face ID.
-        public let asksForPermission: Bool
-        /// Whether Face ID has failed once and offers to look again.
-        public let offersToTryAgain: Bool
-        /// Whether a password of the app's own is asked for.
-        public let asksForApplicationPassword: Bool
-        /// Whether the passcode or password entered last was wrong.
-        public let isWrong: Bool
-        /// Touches in this prompt that did not match.
-        public let failures: Int
-    }
-
-    /// Has the person do something, now or as soon as a prompt is up.
-    ///
-    /// Actions are taken in order, each by the prompt that is up when its turn comes; one that a prompt has no use for,
-    /// as a finger where the passcode is asked for, does nothing.
-    ///
-    /// - Parameter actions: What to do.
-    public func present(_ actions: Action...) {
-        person.present(actions)
-    }
-
-    /// Every prompt that has been shown so far, oldest first.
-    public var prompts: [Prompt] { person.prompts }
-
-    /// Whether somebody is there to see a prompt.
-    ///
-    /// Where nobody is, what needs one fails at once.
-    ///
-    /// - Parameter isAttended: Whether somebody is.
-    public func setAttended(_ isAttended: Bool) {
-        if isAttended { person.attend(booted.withLock { $0 }) } else { person.leave() }
-    }
-
-    /// Lets the time be up in which an agent has to show the prompt.
-    package func passShowingDeadline() {
-        booted.withLock { $0 }.deadlines.pass(10)
-    }
-
-    /// Lets the time be up for which an app's evaluation may wait for the prompts of others.
-    package func passWaitingDeadline() {
-        booted.withLock { $0 }.deadlines.pass(120)
-    }
-
-    /// Evaluations that wait for another app's prompt to go.
-    package var waitingEvaluations: Int { booted.withLock { $0 }.waitingEvaluations }
-
     // MARK: lock screen
 
     /// Locks the device; without a passcode it stays unlocked.
@@ -122,13 +25,22 @@ extension SimulatedDevice {
 
     /// Unlocks the device with a finger or face.
     ///
-    /// - Parameter finger: Its number; nil for one that is not enrolled.
+    /// - Parameter finger: Its number, from 1; nil for one that is not enrolled.
     /// - Returns: Whether it is unlocked now.
-    /// - Throws: ``SimulatedDeviceError``.
+    /// - Throws: ``SimulatedDeviceError``, for a number that is not enrolled too.
     @discardableResult
     public func unlock(finger: Int?) throws -> Bool {
-        try call(DeviceInterface.PresentFinger.self, .init(finger: finger.map(Self.name))).touch == .unlocked
+        guard let finger else { return try unlock(byName: nil) }
+        return try unlock(finger: Finger(number: finger))
     }
+
+    /// Unlocks the device with a finger or face.
+    ///
+    /// - Parameter finger: One that is enrolled.
+    /// - Returns: Whether it is unlocked now.
+    /// - Throws: ``SimulatedDeviceError``, for one that is not enrolled too.
+    @discardableResult
+    public func unlock(finger: Finger) throws -> Bool { try unlock(byName: enrolledName(of: finger)) }
 
     /// Whether the lock screen is up.
     ///
@@ -178,23 +90,37 @@ extension SimulatedDevice {
 
     /// Enrols another finger or face.
     ///
-    /// - Returns: Its number.
+    /// - Returns: Its number: the lowest that is free.
     /// - Throws: ``SimulatedDeviceError`` without a passcode, a sensor, or room for another.
     @discardableResult
     public func enrollFinger() throws -> Int {
         let taken = try call(DeviceInterface.ListFingers.self, Empty()).fingers
         var number = 1
-        while taken.contains(Self.name(number)) { number += 1 }
-        try call(DeviceInterface.Enroll.self, .init(finger: Self.name(number)))
+        while taken.contains(Finger(number: number).name(on: biometryType)) { number += 1 }
+        try enrollFinger(Finger(number: number))
         return number
+    }
+
+    /// Enrols this finger or face.
+    ///
+    /// - Parameter finger: Its name.
+    /// - Throws: ``SimulatedDeviceError`` where it is enrolled already; without a passcode, a sensor, or room for another.
+    public func enrollFinger(_ finger: Finger) throws {
+        try call(DeviceInterface.Enroll.self, .init(finger: finger.name(on: biometryType)))
     }
 
     /// Removes an enrolled finger or face.
     ///
-    /// - Parameter finger: Its number.
+    /// - Parameter finger: Its number, from 1.
     /// - Throws: ``SimulatedDeviceError`` where it is not enrolled.
-    public func removeFinger(_ finger: Int) throws {
-        try call(DeviceInterface.RemoveFinger.self, .init(finger: Self.name(finger)))
+    public func removeFinger(_ finger: Int) throws { try removeFinger(Finger(number: finger)) }
+
+    /// Removes an enrolled finger or face.
+    ///
+    /// - Parameter finger: One that is enrolled.
+    /// - Throws: ``SimulatedDeviceError`` where it is not.
+    public func removeFinger(_ finger: Finger) throws {
+        try call(DeviceInterface.RemoveFinger.self, .init(finger: enrolledName(of: finger)))
     }
 
     /// Whether an app may use Face ID, as the owner answered; nil where the owner has not been asked (CE-09).
@@ -246,6 +172,19 @@ extension SimulatedDevice {
 
     // MARK: inside
 
+    /// Lets the time be up in which an agent has to show the prompt.
+    package func passShowingDeadline() {
+        booted.withLock { $0 }.deadlines.pass(10)
+    }
+
+    /// Lets the time be up for which an app's evaluation may wait for the prompts of others.
+    package func passWaitingDeadline() {
+        booted.withLock { $0 }.deadlines.pass(120)
+    }
+
+    /// Evaluations that wait for another app's prompt to go.
+    package var waitingEvaluations: Int { booted.withLock { $0 }.waitingEvaluations }
+
     /// Whether an action of the person's waits for a prompt, or for what comes of it.
     package var isPersonActing: Bool { person.isActing }
 
@@ -253,7 +192,24 @@ extension SimulatedDevice {
         get throws { try call(DeviceInterface.GetStatus.self, Empty()).status }
     }
 
-    static func name(_ finger: Int) -> String { "finger \(finger)" }
+    /// - Throws: ``SimulatedDeviceError`` that lists who is enrolled, where this finger is not.
+    private func enrolledName(of finger: Finger) throws -> String {
+        let enrolled = try call(DeviceInterface.ListFingers.self, Empty()).fingers
+        let name = finger.name(on: biometryType)
+        guard enrolled.contains(name) else { throw SimulatedDeviceError(notEnrolled(finger, enrolled)) }
+        return name
+    }
+
+    /// What is wrong with a finger that is not enrolled, and what to write.
+    func notEnrolled(_ finger: Finger, _ enrolled: [String]) -> String {
+        enrolled.isEmpty
+            ? Finger.noneEnrolled(on: biometryType)
+            : Finger.notEnrolled(finger.name(on: biometryType), among: enrolled, on: biometryType)
+    }
+
+    private func unlock(byName name: String?) throws -> Bool {
+        try call(DeviceInterface.PresentFinger.self, .init(finger: name)).touch == .unlocked
+    }
 
     @discardableResult
     func call<M: VarlinkMethod>(_ method: M.Type, _ parameters: M.Parameters) throws -> M.Reply {
@@ -278,6 +234,8 @@ extension SimulatedDevice {
 public struct SimulatedDeviceError: Error, CustomStringConvertible, Sendable {
     /// What went wrong: the name of the device's error, and its reason.
     public let description: String
+
+    init(_ description: String) { self.description = description }
 
     init(_ error: RemoteError) {
         if let refused = error.as(DeviceInterface.Refused.self) {

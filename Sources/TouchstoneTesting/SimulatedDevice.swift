@@ -15,10 +15,12 @@ import TouchstoneTransport
 /// ```swift
 /// let device = try SimulatedDevice(passcode: "1234", fingers: 2)
 /// try await device.run {
-///     device.present(.finger(1))
+///     device.present(.match)
 ///     let isOwner = try await LAContext().evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "open the safe")
 /// }
 /// ```
+///
+/// A prompt that nobody answers never hangs a test: after two seconds it fails it, with the line to add (``unanswered``).
 ///
 /// > Concurrency: Every method may be called from any thread.
 public final class SimulatedDevice: Sendable {
@@ -42,7 +44,8 @@ public final class SimulatedDevice: Sendable {
     private let reports = FaultReports()
     private let explanations = RefusalLines()
     private let endpoint: SimulatedEndpoint
-    private let hasFaceID: Bool
+    /// What its sensor looks at.
+    let biometryType: BiometryType
     /// Apps whose use of Face ID has been decided once.
     let introduced = Mutex<Set<[UInt8]>>([])
     /// How other apps reach it, by their identifiers, usage descriptions and groups.
@@ -53,10 +56,21 @@ public final class SimulatedDevice: Sendable {
     /// - Parameters:
     ///   - biometry: The sensor.
     ///   - passcode: The passcode, at least four bytes of UTF-8; nil for none.
-    ///   - fingers: How many fingers (or faces) are enrolled, named 1, 2, …; only with a passcode.
+    ///   - fingers: How many fingers (or faces) are enrolled, numbered 1, 2, …; only with a passcode.
+    ///   - unanswered: What becomes of a prompt about which nothing is done; `.waits` where somebody answers later.
+    ///   - fileID: Where a failure points at that is no test's.
+    ///   - filePath: Where a failure points at that is no test's.
+    ///   - line: Where a failure points at that is no test's.
+    ///   - column: Where a failure points at that is no test's.
     /// - Throws: ``SimulatedDeviceError`` where a device cannot be set up so.
-    public convenience init(biometry: Biometry = .touchID, passcode: String? = nil, fingers: Int = 0) throws {
+    public convenience init(
+        biometry: Biometry = .touchID, passcode: String? = nil, fingers: Int = 0,
+        unanswered: Unanswered = .fails(after: .seconds(2)), fileID: String = #fileID,
+        filePath: StaticString = #filePath, line: Int = #line, column: Int = #column
+    ) throws {
         try self.init(biometry: biometry)
+        person.noteTest(at: SourcePlace(fileID: fileID, filePath: filePath, line: line, column: column))
+        person.unanswered = unanswered
         if let passcode { try setPasscode(passcode) }
         for _ in 0..<fingers { try enrollFinger() }
     }
@@ -68,7 +82,7 @@ public final class SimulatedDevice: Sendable {
             case .faceID: .faceID
             case .none: .none
             }
-        hasFaceID = biometry == .faceID
+        biometryType = type
         try storage.replace(Enclave.create(isSimulated: true, biometryType: type, root: root))
         store = try KeychainStore()
         let first = try BootedDevice(
@@ -76,7 +90,10 @@ public final class SimulatedDevice: Sendable {
         booted = Mutex(first)
         endpoint = SimulatedEndpoint(app: Self.thisApp, device: first, refusalLines: explanations)
         person.attend(first)
-        introduce(Self.applicationIdentifier)
+        endpoint.beforeConnecting { [weak self] in
+            self?.person.noteTest()
+            self?.introduce(Self.applicationIdentifier)
+        }
         DeviceEndpoint.fallback.add(endpoint, for: self)
     }
 
@@ -94,7 +111,8 @@ public final class SimulatedDevice: Sendable {
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
     public func run<Result>(_ body: () throws -> Result) rethrows -> Result {
-        try DeviceEndpoint.$scoped.withValue(endpoint, operation: body)
+        person.noteTest()
+        return try DeviceEndpoint.$scoped.withValue(endpoint, operation: body)
     }
 
     /// Runs `body` with this device as the one that `Security` and `LocalAuthentication` use.
@@ -103,7 +121,8 @@ public final class SimulatedDevice: Sendable {
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
     public func run<Result>(_ body: () async throws -> Result) async rethrows -> Result {
-        try await DeviceEndpoint.$scoped.withValue(endpoint, operation: body)
+        person.noteTest()
+        return try await DeviceEndpoint.$scoped.withValue(endpoint, operation: body)
     }
 
     /// Runs `body` as another app, with access groups and contexts of its own.
@@ -131,6 +150,7 @@ public final class SimulatedDevice: Sendable {
         _ body: () throws -> Result
     ) rethrows -> Result {
         let endpoint = endpoint(as: app, keychainAccessGroups, applicationGroups, faceIDUsageDescription)
+        person.noteTest()
         return try DeviceEndpoint.$scoped.withValue(endpoint, operation: body)
     }
 
@@ -159,6 +179,7 @@ public final class SimulatedDevice: Sendable {
         _ body: () async throws -> Result
     ) async rethrows -> Result {
         let endpoint = endpoint(as: app, keychainAccessGroups, applicationGroups, faceIDUsageDescription)
+        person.noteTest()
         return try await DeviceEndpoint.$scoped.withValue(endpoint, operation: body)
     }
 
@@ -167,6 +188,35 @@ public final class SimulatedDevice: Sendable {
 
     /// What the device has told its log for developers to read.
     package var faults: [String] { reports.lines }
+
+    /// Says which app this process is, for every device and for whatever is called outside `run(as:)`.
+    ///
+    /// `run(as:)` is a task-local value. This is for what is made where no `run` is around it, as the properties of an `XCTestCase`:
+    ///
+    /// ```swift
+    /// override class func setUp() {
+    ///     SimulatedDevice.process(as: "org.example.app", keychainAccessGroups: ["TEAM.shared"])
+    /// }
+    /// ```
+    ///
+    /// What has called before stays who it was.
+    ///
+    /// - Parameters:
+    ///   - app: The application identifier; nil for the one that the process had at first.
+    ///   - keychainAccessGroups: The entitlement `keychain-access-groups`, in order.
+    ///   - applicationGroups: The entitlement `com.apple.security.application-groups`.
+    ///   - faceIDUsageDescription: `NSFaceIDUsageDescription`; nil for an app that has none and may not use Face ID (CE-11).
+    public static func process(
+        as app: String?, keychainAccessGroups: [String] = [], applicationGroups: [String] = [],
+        faceIDUsageDescription: String? = defaultFaceIDUsageDescription
+    ) {
+        let name = app ?? ProcessInfo.processInfo.processName
+        let identity = AppIdentity(
+            identifier: app ?? "process:\(name)", evidence: .process, name: name, processID: getpid(),
+            userID: getuid(), keychainAccessGroups: keychainAccessGroups, applicationGroups: applicationGroups,
+            faceIDUsageDescription: faceIDUsageDescription)
+        processApp.withLock { $0 = identity }
+    }
 
     /// The application identifier of the test process.
     public static var applicationIdentifier: String { thisApp.identifier }
@@ -188,6 +238,7 @@ public final class SimulatedDevice: Sendable {
             if let known = others[key] { return known }
             let other = SimulatedEndpoint(
                 app: identity, device: booted.withLock { $0 }, refusalLines: explanations)
+            other.beforeConnecting { [weak person] in person?.noteTest() }
             others[key] = other
             return other
         }
@@ -195,15 +246,18 @@ public final class SimulatedDevice: Sendable {
 
     /// Allows the app the use of Face ID, where the test has not decided about that.
     private func introduce(_ app: String) {
-        guard hasFaceID, introduced.withLock({ $0.insert(app.spelling).inserted }) else { return }
+        guard biometryType == .faceID, introduced.withLock({ $0.insert(app.spelling).inserted }) else { return }
         // Of more apps than the device keeps answers for the first are asked again, as on every device.
         _ = try? call(DeviceInterface.SetFaceIDPermission.self, .init(app: app, isAllowed: true))
     }
 
-    private static let thisApp = AppIdentity(
-        identifier: "process:\(ProcessInfo.processInfo.processName)", evidence: .process,
-        name: ProcessInfo.processInfo.processName, processID: getpid(), userID: getuid(),
-        faceIDUsageDescription: defaultFaceIDUsageDescription)
+    private static var thisApp: AppIdentity { processApp.withLock { $0 } }
+
+    private static let processApp = Mutex(
+        AppIdentity(
+            identifier: "process:\(ProcessInfo.processInfo.processName)", evidence: .process,
+            name: ProcessInfo.processInfo.processName, processID: getpid(), userID: getuid(),
+            faceIDUsageDescription: defaultFaceIDUsageDescription))
 
     // MARK: time
 

@@ -5,19 +5,30 @@ import TouchstoneTransport
 
 /// How one app reaches a simulated device, across its reboots.
 final class SimulatedEndpoint: VarlinkEndpoint {
-    private let app: AppIdentity
+    private let app: @Sendable () -> AppIdentity
+    private let willConnect = Mutex(Preparation())
     let refusalLines: RefusalLines?
     private let current = Mutex<(endpoint: LoopbackEndpoint, passcodeKey: Data)?>(nil)
 
-    init(app: AppIdentity, device: BootedDevice, refusalLines: RefusalLines) {
+    private struct Preparation {
+        var body: @Sendable () -> Void = {}
+    }
+
+    /// - Parameters:
+    ///   - app: Who connects: asked for each connection.
+    ///   - device: The device.
+    ///   - refusalLines: The lines that explain refused calls.
+    init(app: @autoclosure @escaping @Sendable () -> AppIdentity, device: BootedDevice, refusalLines: RefusalLines) {
         self.app = app
         self.refusalLines = refusalLines
         connectTo(device)
     }
 
+    /// Has this run on the thread of each call that connects, before it does.
+    func beforeConnecting(_ body: @escaping @Sendable () -> Void) { willConnect.withLock { $0.body = body } }
+
     func connectTo(_ device: BootedDevice) {
-        let app = app
-        let peer = Peer(processID: app.processID, userID: app.userID, identify: { app })
+        let peer = Peer(processID: getpid(), userID: getuid(), identify: app)
         let new = LoopbackEndpoint(router: device.router, peer: peer)
         let key = device.passcodeKey
         let old = current.withLock { current in
@@ -28,6 +39,7 @@ final class SimulatedEndpoint: VarlinkEndpoint {
     }
 
     func connect() throws(TransportError) -> any VarlinkChannel {
+        willConnect.withLock { $0 }.body()
         guard let current = current.withLock({ $0?.endpoint }) else { throw .unreachable }
         return try current.connect()
     }

@@ -1,3 +1,4 @@
+package import Foundation
 import Glibc
 import TouchstoneCore
 
@@ -22,4 +23,15 @@ package enum DeviceEndpoint {
     package static func current() -> any VarlinkEndpoint {
         scoped ?? fallback.value ?? selected()
     }
+}
+
+/// The device that is current when it is needed: for what may be made before there is one, such as the property of a test's class.
+package struct LateEndpoint: VarlinkEndpoint {
+    package init() {}
+
+    package var target: any VarlinkEndpoint { DeviceEndpoint.current() }
+    package var identifier: String? { target.identifier }
+    package var refusalLines: RefusalLines? { target.refusalLines }
+    package func passcodeKey() throws(PasscodeKeyError) -> Data { try target.passcodeKey() }
+    package func connect() throws(TransportError) -> any VarlinkChannel { try target.connect() }
 }

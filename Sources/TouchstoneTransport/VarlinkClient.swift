@@ -20,6 +20,8 @@ package protocol VarlinkEndpoint: Sendable {
     /// What its refused calls were explained with, of a device that is a test's own; nil for every other.
     var refusalLines: RefusalLines? { get }
     func connect() throws(TransportError) -> any VarlinkChannel
+    /// The endpoint that this one stands for now; nearly always itself.
+    var target: any VarlinkEndpoint { get }
 }
 
 /// Typed, blocking calls over one channel, one at a time.
@@ -106,6 +108,7 @@ extension Result where Failure == RemoteError {
 
 extension VarlinkEndpoint {
     package var identifier: String? { nil }
+    package var target: any VarlinkEndpoint { self }
 
     package var refusalLines: RefusalLines? { nil }
 

@@ -12,7 +12,7 @@ import TouchstoneTransport
 @Suite(.timeLimit(.minutes(10))) struct AgentTests {
     private let device: SimulatedDevice
 
-    init() throws { device = try SimulatedDevice(passcode: "1234", fingers: 1) }
+    init() throws { device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits) }
 
     /// An agent that does nothing but listen, on the connection of whoever makes it.
     private final class Agent: Sendable {
@@ -182,7 +182,7 @@ import TouchstoneTransport
             }
             device.passShowingDeadline()
             #expect(!agent.isEnded)
-            _ = try agent.call(DeviceInterface.PresentFinger.self, .init(finger: "finger 1"))
+            _ = try agent.call(DeviceInterface.PresentFinger.self, .init(finger: "right-index"))
             #expect(await replies.only() == nil)
         }
     }
@@ -301,7 +301,7 @@ import TouchstoneTransport
         }
         attempt { try agent.stream(AgentInterface.Subscribe.self, .init()) { _ in false } }
         attempt { _ = try client.call(DeviceInterface.GetStatus.self, Empty()) }
-        attempt { _ = try client.call(DeviceInterface.PresentFinger.self, .init(finger: "finger 1")) }
+        attempt { _ = try client.call(DeviceInterface.PresentFinger.self, .init(finger: "right-index")) }
         let isSandboxed = evidence == .flatpak || evidence == .snap
         #expect(outcomes == Array(repeating: isSandboxed ? .notOwner : nil, count: 3))
     }
@@ -358,7 +358,7 @@ import TouchstoneTransport
                 noSuchPrompt { _ = try agent.call(AgentInterface.Cancel.self, .init(prompt: name)) }
                 noSuchPrompt { _ = try agent.call(AgentInterface.ConfirmShown.self, .init(prompt: name)) }
             }
-            _ = try agent.call(DeviceInterface.PresentFinger.self, .init(finger: "finger 1"))
+            _ = try agent.call(DeviceInterface.PresentFinger.self, .init(finger: "right-index"))
             #expect(await next.only() == nil)
             noSuchPrompt { _ = try agent.call(AgentInterface.Cancel.self, .init(prompt: second.identifier)) }
         }

@@ -8,7 +8,7 @@ import TouchstoneTransport
     private let device: SimulatedDevice
 
     init() throws {
-        device = try SimulatedDevice(passcode: "1234", fingers: 1)
+        device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits)
     }
 
     /// The prompt has been taken down: a new one comes up and can be answered.

@@ -79,7 +79,7 @@ import TouchstoneTesting
     }
 
     private func end(_ phase: Phase, _ ending: Ending, _ isPolicy: Bool) async throws {
-        let device = try SimulatedDevice(biometry: phase.biometry, passcode: "1234", fingers: 1)
+        let device = try SimulatedDevice(biometry: phase.biometry, passcode: "1234", fingers: 1, unanswered: .waits)
         if phase == .permission { try device.setFaceIDPermission(nil) }
         try await device.run {
             let (replies, newer) = (Replies(), Replies())
@@ -135,7 +135,7 @@ import TouchstoneTesting
     @Test(
         "EV-33, PC-02: an erasure takes down the entry of an application password, of which the enclave knows nothing")
     func erasureEndsTheEntry() async throws {
-        let device = try SimulatedDevice(passcode: "1234", fingers: 1)
+        let device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits)
         try device.setEraseData(true, passcode: "1234")
         try await device.run {
             let replies = Replies()
@@ -159,7 +159,7 @@ import TouchstoneTesting
         "EV-52: Home while the alert is up is the owner's cancel (-2); the app that is then in the background is not told twice"
     )
     func home() async throws {
-        let device = try SimulatedDevice(passcode: "1234", fingers: 1)
+        let device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits)
         try await device.run {
             let context = LAContext()
             let replies = Replies()
@@ -175,7 +175,7 @@ import TouchstoneTesting
 
     @Test("EV-20: a prompt does not send its app to the background: the app may ask, and what needs nobody succeeds")
     func promptLeavesTheForeground() async throws {
-        let device = try SimulatedDevice(passcode: "1234", fingers: 1)
+        let device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits)
         await device.run {
             let (proven, asking) = (LAContext(), LAContext())
             device.present(.finger(1))
@@ -193,7 +193,7 @@ import TouchstoneTesting
 
     @Test("EV-50: a context invalidated before its first use, and inside a reply, is invalid for everything")
     func invalidatedEarlyAndInside() async throws {
-        let device = try SimulatedDevice(passcode: "1234", fingers: 1)
+        let device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits)
         let control = try #require(
             SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, .userPresence, nil))
         await device.run {
@@ -223,7 +223,7 @@ import TouchstoneTesting
     @Test(
         "EV-33: what was proven ends with the context, whether it was invalidated or let go", arguments: [true, false])
     func proofsEndWithTheContext(isInvalidated: Bool) async throws {
-        let device = try SimulatedDevice(passcode: "1234", fingers: 1)
+        let device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits)
         await device.run {
             var context: LAContext? = LAContext()
             device.present(.finger(1))
@@ -238,7 +238,7 @@ import TouchstoneTesting
 
     @Test("EV-30, EV-31: one app's proof is nothing to another's context")
     func proofsAreOneAppsOwn() async throws {
-        let device = try SimulatedDevice(passcode: "1234", fingers: 1)
+        let device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits)
         let contexts = ["org.example.one", "org.example.two"].map { app in device.run(as: app) { LAContext() } }
         device.present(.finger(1))
         #expect(await evaluate(biometrics, on: contexts[0]) == nil)
@@ -249,7 +249,7 @@ import TouchstoneTesting
 
     @Test("EV-12: the alert of Touch ID has two buttons, cancel and, after a miss, the fallback")
     func buttons() async throws {
-        let device = try SimulatedDevice(passcode: "1234", fingers: 1)
+        let device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits)
         await device.run {
             device.present(.nonMatch, .cancel)
             #expect(await evaluate(biometrics) == .userCancel)
@@ -262,7 +262,7 @@ import TouchstoneTesting
 
     @Test("EV-70: a success opens nothing by itself: the keychain asks again, unless it is given the context")
     func successOpensNothing() async throws {
-        let device = try SimulatedDevice(passcode: "1234", fingers: 1)
+        let device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits)
         try await device.run {
             let control = try #require(
                 SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, .userPresence, nil))

@@ -10,7 +10,7 @@ import TouchstoneTransport
     private let device: SimulatedDevice
 
     init() throws {
-        device = try SimulatedDevice(biometry: .faceID, passcode: "1234", fingers: 1)
+        device = try SimulatedDevice(biometry: .faceID, passcode: "1234", fingers: 1, unanswered: .waits)
     }
 
     private func biometryTypeAfterRefusal(_ code: LAError.Code) -> LABiometryType {

@@ -12,7 +12,7 @@ import TouchstoneTransport
 @Suite(.timeLimit(.minutes(10))) struct LogTests {
     private let device: SimulatedDevice
 
-    init() throws { device = try SimulatedDevice(passcode: "1234", fingers: 1) }
+    init() throws { device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits) }
 
     /// Everything that was logged, after the entries that set the device up.
     private func entries(_ device: SimulatedDevice? = nil, after setUp: Int = 4) throws -> [LogEntry] {

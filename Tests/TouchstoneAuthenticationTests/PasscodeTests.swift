@@ -9,7 +9,7 @@ import TouchstoneTransport
     private let device: SimulatedDevice
 
     init() throws {
-        device = try SimulatedDevice(passcode: "1234", fingers: 1)
+        device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits)
     }
 
     private func status() throws -> DeviceInterface.Status {

@@ -1,7 +1,8 @@
 import LocalAuthentication
 import Synchronization
 import Testing
-import TouchstoneTesting
+
+@testable import TouchstoneTesting
 
 /// The same for the same seed, everywhere.
 struct SplitMix: RandomNumberGenerator {
@@ -115,7 +116,8 @@ private final class DeviceRun {
     }
 
     private init(isTouch: Bool, patience: Duration) throws {
-        device = try SimulatedDevice(biometry: isTouch ? .touchID : .faceID, passcode: "1234", fingers: 1)
+        device = try SimulatedDevice(
+            biometry: isTouch ? .touchID : .faceID, passcode: "1234", fingers: 1, unanswered: .waits)
         model = DeviceModel(isTouch: isTouch)
         self.patience = patience
         contexts = [[Int: LAContext]](repeating: [:], count: DeviceModel.apps)
@@ -186,7 +188,7 @@ private final class DeviceRun {
         case .letGo(let app, let slot): contexts[app][slot] = nil
         case .enrolled: device.present(before.fingers.first.map { .finger($0) } ?? .nonMatch)
         case .stranger: device.present(.nonMatch)
-        case .removed: device.present(.finger(5))
+        case .removed: device.person.present([.finger(5)])
         case .passcode(let isRight): device.present(.passcode(isRight ? "1234" : "9999"))
         case .cancel: device.present(.cancel)
         case .fallback: device.present(.fallback)

@@ -8,7 +8,7 @@ import TouchstoneTesting
     private let device: SimulatedDevice
 
     init() throws {
-        device = try SimulatedDevice(passcode: "1234", fingers: 1)
+        device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits)
     }
 
     private func authorize(_ right: LARight) async -> LAError.Code? {

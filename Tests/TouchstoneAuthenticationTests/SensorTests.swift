@@ -43,7 +43,7 @@ import TouchstoneTesting
 
     @Test("CE-02: a prompt for biometry alone ends with -6 when the sensor is unplugged")
     func runningBiometry() async throws {
-        let device = try SimulatedDevice(passcode: "1234", fingers: 1)
+        let device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits)
         try await device.run {
             let replies = Replies()
             let context = LAContext()
@@ -57,7 +57,7 @@ import TouchstoneTesting
 
     @Test("CE-04: a prompt that the passcode can answer goes on with the passcode")
     func runningDeviceOwner() async throws {
-        let device = try SimulatedDevice(passcode: "1234", fingers: 1)
+        let device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits)
         try await device.run {
             let replies = Replies()
             let context = LAContext()
@@ -76,7 +76,7 @@ import TouchstoneTesting
 
     @Test("A prompt that asks for the passcode already is not disturbed")
     func passcodePrompt() async throws {
-        let device = try SimulatedDevice(passcode: "1234")
+        let device = try SimulatedDevice(passcode: "1234", unanswered: .waits)
         try await device.run {
             let replies = Replies()
             let context = LAContext()

@@ -42,7 +42,7 @@ import TouchstoneTransport
     @Test(
         "an agent is answered while a prompt that begins waits for the sensor, at each of its looks", arguments: [0, 1])
     func agentIsAnswered(looks: Int) async throws {
-        let device = try SimulatedDevice(passcode: "1234", fingers: 1)
+        let device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits)
         let sensor = SlowSensor()
         device.start(sensor)
         try await device.run {

@@ -8,7 +8,7 @@ import TouchstoneTesting
 @Suite(.timeLimit(.minutes(10))) struct ApplicationPasswordPromptTests {
     private let device: SimulatedDevice
 
-    init() throws { device = try SimulatedDevice(passcode: "1234", fingers: 1) }
+    init() throws { device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits) }
 
     private func item(_ name: String = "a", _ flags: SecAccessControlCreateFlags = .applicationPassword) throws
         -> Attributes

@@ -12,7 +12,7 @@ import TouchstoneTesting
     private let device: SimulatedDevice
     private let keychain = DeviceKeychain()
 
-    init() throws { device = try SimulatedDevice(passcode: "1234", fingers: 1) }
+    init() throws { device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits) }
 
     private func record(_ key: NewKey, _ audience: String = "example.org") throws -> RegisteredServer {
         RegisteredServer(

@@ -2,6 +2,7 @@ import LocalAuthentication
 import Security
 import Testing
 import TouchstoneTesting
+import TouchstoneTransport
 
 @Suite struct SimulatedDeviceTests {
     @Test func aMatchingFingerSatisfiesTheBiometricPolicy() async throws {
@@ -47,9 +48,18 @@ import TouchstoneTesting
         }
     }
 
+    @Test("Advice in a test process can name the kit")
+    func theEndpointOfADeviceSaysThatItIsSimulated() throws {
+        let device = try SimulatedDevice()
+        #expect(device.run { DeviceEndpoint.current().refusalLines != nil })
+        #expect(device.run { LateEndpoint().refusalLines != nil })
+        #expect(device.run(as: "other") { DeviceEndpoint.current().refusalLines != nil })
+        #expect(SocketEndpoint(path: "/nonexistent").refusalLines == nil)
+    }
+
     @Test("A prompt of one app delays no other app's unprotected read")
     func promptDelaysNobody() async throws {
-        let device = try SimulatedDevice(passcode: "1234", fingers: 1)
+        let device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits)
         let query: [String: Any] = [
             kSecClass as String: kSecClassGenericPassword, kSecAttrAccount as String: "a",
             kSecReturnData as String: true,
@@ -77,7 +87,7 @@ import TouchstoneTesting
 }
 
 /// Waits for what other tasks bring about, which queue behind those of all other tests; at most five minutes.
-private func eventually(_ condition: () -> Bool) async {
+func eventually(_ condition: () -> Bool) async {
     let clock = ContinuousClock()
     let end = clock.now + .seconds(300)
     while !condition(), clock.now < end { try? await Task.sleep(for: .milliseconds(1)) }

@@ -195,7 +195,7 @@ import TouchstoneTesting
         "NP-31: a registration under other names does not join the one under way, and a cancelled joiner waits no longer"
     )
     func joining() async throws {
-        let device = try SimulatedDevice(passcode: "1234", fingers: 1)
+        let device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits)
         try await LiveServer.run { server in
             try await device.run {
                 let client = try server.client()

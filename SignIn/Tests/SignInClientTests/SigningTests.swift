@@ -14,7 +14,7 @@ import TouchstoneTesting
         clockOffset: TimeInterval = 0,
         _ body: @escaping @Sendable (LiveServer, SignInClient, SimulatedDevice) async throws -> Void
     ) async throws {
-        let device = try SimulatedDevice(passcode: "1234", fingers: 1)
+        let device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits)
         try await LiveServer.run(clockOffset: clockOffset) { server in
             try await device.run {
                 let client = try server.client()

@@ -20,7 +20,7 @@ enum UnreachableDevice {
     static func message(
         _ endpoint: any VarlinkEndpoint, arguments: [String], environment: [String: String]
     ) -> String {
-        if endpoint is AmbiguousEndpoint {
+        if endpoint.target is AmbiguousEndpoint {
             return "several simulated devices live in this process and this call names none of them: "
                 + "call inside 'device.run { … }'"
         }

@@ -73,7 +73,7 @@ import Testing
             try device.unlock()
             for name in ["presence", "set", "any"] {
                 #expect(read(account(name).silent) == errSecInteractionNotAllowed)
-                device.person.present([.finger(1)])
+                device.person.present([.match])
                 #expect(secret(account(name)) == "of \(name)")
             }
             device.person.present([.passcode("1234")])

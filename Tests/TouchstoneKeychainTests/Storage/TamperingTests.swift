@@ -193,7 +193,7 @@ import Testing
                 #expect(read(account("a").silent) == expected, "\(columns)")
             }
             try a.taking(["secret"], from: b).put(into: queue)
-            device.person.present([.finger(1)])
+            device.person.present([.match])
             #expect(read(account("a")) == errSecItemNotFound)
             try a.put(into: queue)
             #expect(read(account("a").silent) == errSecInteractionNotAllowed)

@@ -47,7 +47,7 @@ final class FileDevice: Sendable {
     static let app = AppIdentity(
         identifier: "io.touchstone.fixture", evidence: .process, name: "Fixture", processID: getpid(), userID: getuid())
 
-    /// Makes a device with passcode 1234 and finger 1, unlocked.
+    /// Makes a device with passcode 1234 and one finger, unlocked.
     convenience init() throws {
         let files = try PrivateDirectory()
         let enclave = try files.subdirectory("enclave")
@@ -58,7 +58,7 @@ final class FileDevice: Sendable {
         try self.init(files)
         let change = try seal(["", "1234"], for: .change)
         _ = try device.owner.call(DeviceInterface.ChangePasscode.self, .init(passcodes: change))
-        _ = try device.owner.call(DeviceInterface.Enroll.self, .init(finger: SimulatedDevice.name(1)))
+        _ = try device.owner.call(DeviceInterface.Enroll.self, .init(finger: "right-index"))
     }
 
     /// Boots the device whose files these are.
