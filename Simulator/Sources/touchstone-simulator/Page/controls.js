@@ -50,10 +50,12 @@ export function showControls(panel) {
     // Not disabled, which would take the focus away from who works with the keyboard.
     for (const control of panel.querySelectorAll("button")) control.setAttribute("aria-disabled", !status);
   });
-  // What was said is of the device before it went.
-  on("connection", ({ isConnected }) => !isConnected && !restarting && say(""));
   // A stream ends and begins anew, also where the device was away for too short a time to be missed.
-  on("log-end", () => restarting && (restarting = "away"));
+  on("log-end", () => {
+    if (restarting) restarting = "away";
+    // What was said is of the device before it went.
+    else say("");
+  });
   on("log-start", () => {
     if (restarting !== "away") return;
     restarting = null;
