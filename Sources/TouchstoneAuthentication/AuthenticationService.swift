@@ -434,7 +434,7 @@ package final class AuthenticationService: Sendable {
             if let abandoned { cancel(abandoned, Self.cancelledByAnother) }
             throw error
         }
-        if let old { reply(to: old, .failure(Self.cancelledByAnother)) }
+        if let old { self.reply(to: old, .failure(Self.cancelledByAnother)) }
         return new.identifier
     }
 
