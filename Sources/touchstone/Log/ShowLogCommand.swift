@@ -38,9 +38,8 @@ struct ShowLogCommand: ParsableCommand {
         // Columns are as wide as what comes first; what follows later keeps to them.
         func show() {
             if refused, !follow, let number { waiting = Array(waiting.suffix(number)) }
-            for line in json ? waiting.map { $0.line } : table.lines(waiting.map { $0.entry }) {
-                StandardOutput.say(line)
-            }
+            let shown = json ? waiting.map { $0.line } : table.lines(waiting.map { $0.entry })
+            for line in shown { StandardOutput.say(line) }
             waiting = []
         }
         do {

@@ -15,32 +15,50 @@ extension Refused {
             "no passcode, for a biometric constraint (AC-15)",
             #"touchstone: SecItemAdd -25293: biometryAny, and no passcode is set. Try: device.setPasscode("1234")"#,
             logged: "call-refused biometryAny passcodeNotSet", on: fresh
-        ) { _ in #expect(try App.add(.biometryAny) == errSecAuthFailed) },
+        ) { _ in
+            let status = try App.add(.biometryAny)
+            #expect(status == errSecAuthFailed)
+        },
         Refused(
             "no passcode, for a class that wants one (KC-24)",
             #"touchstone: SecItemAdd -25293: whenPasscodeSetThisDeviceOnly, and no passcode is set. Try: device.setPasscode("1234")"#,
             logged: "call-refused - passcodeNotSet", on: fresh
-        ) { _ in #expect(try App.add(nil, kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly) == errSecAuthFailed) },
+        ) { _ in
+            let status = try App.add(nil, kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly)
+            #expect(status == errSecAuthFailed)
+        },
         Refused(
             "no sensor (AC-15)",
             #"touchstone: SecItemAdd -25293: biometryAny, and the device has no sensor. Try: SimulatedDevice(biometry: .touchID, passcode: "1234", fingers: 1)"#,
             logged: "call-refused biometryAny noSensor", on: withoutSensor
-        ) { _ in #expect(try App.add(.biometryAny) == errSecAuthFailed) },
+        ) { _ in
+            let status = try App.add(.biometryAny)
+            #expect(status == errSecAuthFailed)
+        },
         Refused(
             "nothing enrolled (AC-15)",
             "touchstone: SecItemAdd -25293: biometryCurrentSet, and no finger is enrolled. Try: device.enrollFinger()",
             logged: "call-refused biometryCurrentSet notEnrolled", on: withPasscode
-        ) { _ in #expect(try App.add(.biometryCurrentSet) == errSecAuthFailed) },
+        ) { _ in
+            let status = try App.add(.biometryCurrentSet)
+            #expect(status == errSecAuthFailed)
+        },
         Refused(
             "no face enrolled (AC-15)",
             "touchstone: SecItemAdd -25293: biometryCurrentSet, and no face is enrolled. Try: device.enrollFinger()",
             logged: "call-refused biometryCurrentSet noFaceEnrolled", on: withoutFace
-        ) { _ in #expect(try App.add(.biometryCurrentSet) == errSecAuthFailed) },
+        ) { _ in
+            let status = try App.add(.biometryCurrentSet)
+            #expect(status == errSecAuthFailed)
+        },
         Refused(
             "a companion (AC-15)",
             "touchstone: SecItemAdd -25293: companion, and there are no companions on Linux. Try: another flag or policy",
             logged: "call-refused companion noCompanion"
-        ) { _ in #expect(try App.add(.companion) == errSecAuthFailed) },
+        ) { _ in
+            let status = try App.add(.companion)
+            #expect(status == errSecAuthFailed)
+        },
         Refused(
             "nothing enrolled, for a key (AC-15, SE-15)",
             "touchstone: SecKeyCreateRandomKey -25293: biometryAny, and no finger is enrolled. Try: device.enrollFinger()",
@@ -103,7 +121,7 @@ extension Refused {
             "touchstone: SecItemCopyMatching -25293: biometryAny, and the app does not say what it wants Face ID for. Try: device.run(as:faceIDUsageDescription:)",
             logged: "evaluation-ended biometryAny biometryNotAvailable", on: withFace
         ) { device in
-            try await device.run(as: "org.example.silent", faceIDUsageDescription: nil) {
+            try device.run(as: "org.example.silent", faceIDUsageDescription: nil) {
                 try App.add(.biometryAny)
                 #expect(App.read() == errSecAuthFailed)
             }
@@ -353,7 +371,8 @@ extension Refused {
             logged: "call-refused - foreignAccessGroup"
         ) { _ in
             let foreign: Entries = [kSecAttrAccessGroup: App.canary]
-            #expect(try App.add(nil, kSecAttrAccessibleWhenUnlocked, foreign) == errSecMissingEntitlement)
+            let status = try App.add(nil, kSecAttrAccessibleWhenUnlocked, foreign)
+            #expect(status == errSecMissingEntitlement)
         },
         Refused(
             "a key of another set of fingers (AC-52)",
