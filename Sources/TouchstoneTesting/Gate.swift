@@ -23,14 +23,18 @@ final class Gate: @unchecked Sendable {
 
 /// What is to happen when a time is up: of several the last one set.
 final class Deadline: Sendable {
-    private let body = Mutex<(@Sendable () -> Void)?>(nil)
+    private struct Plan {
+        var body: (@Sendable () -> Void)?
+    }
 
-    func set(_ body: @escaping @Sendable () -> Void) { self.body.withLock { $0 = body } }
+    private let plan = Mutex(Plan())
+
+    func set(_ body: @escaping @Sendable () -> Void) { plan.withLock { $0.body = body } }
 
     func pass() {
-        let body = body.withLock { body in
-            defer { body = nil }
-            return body
+        let body = plan.withLock { plan in
+            defer { plan.body = nil }
+            return plan.body
         }
         body?()
     }
