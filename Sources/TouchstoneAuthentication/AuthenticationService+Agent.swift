@@ -45,7 +45,9 @@ extension AuthenticationService {
                     }
                     return try enclave.call(
                         EnclaveInterface.SubmitPasscode.self,
-                        .init(evaluation: request.prompt, passcode: request.passcode))
+                        .init(
+                            evaluation: request.prompt, passcode: request.passcode,
+                            caller: EnclaveInterface.Caller(connection)))
                 }
             },
         ]

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Synchronization
 package import TouchstoneCore
@@ -14,7 +15,16 @@ package final class DeviceService: Sendable {
     private let keysChanged: @Sendable () throws -> Void
     private let environmentChanged: @Sendable () -> Void
     private let reboot: @Sendable () -> Void
-    private let tickets = Mutex<[String: @Sendable (EnclaveInterface.WatchEvents.Reply) -> Void]>([:])
+    private let waiting = Mutex(Waiting())
+    /// Numbers of the connections that the enclave gave nonces to.
+    private let withNonces = Mutex<Set<Int>>([])
+    /// Connections end where others' requests are read: nobody waits there for the enclave.
+    private let endings = DispatchQueue(label: "io.touchstone.device.endings")
+
+    /// Who waits for a passcode to be judged, by the enclave's ticket.
+    private struct Waiting {
+        var byTicket: [String: @Sendable (EnclaveInterface.WatchEvents.Reply) -> Void] = [:]
+    }
 
     /// `clock` is the one by which all of touchstoned goes.
     ///
@@ -53,16 +63,16 @@ package final class DeviceService: Sendable {
             return
         }
         if event.outcome == .succeeded { try? keysChanged() }
-        tickets.withLock { $0.removeValue(forKey: ticket) }?(event)
+        waiting.withLock { $0.byTicket.removeValue(forKey: ticket) }?(event)
     }
 
     /// The enclave is gone: whoever waits for a passcode to be judged hears of it now.
     package func enclaveLost() {
-        let waiting = tickets.withLock { tickets in
-            defer { tickets = [:] }
-            return tickets.values
+        let answers = waiting.withLock { waiting in
+            defer { waiting.byTicket = [:] }
+            return waiting.byTicket.values
         }
-        for answer in waiting { answer(.init(outcome: .failed, refusal: .busy)) }
+        for answer in answers { answer(.init(outcome: .failed, refusal: .busy)) }
     }
 
     private var settings: [VarlinkHandler] {
@@ -82,25 +92,42 @@ package final class DeviceService: Sendable {
                         hasPrompt: authentication.prompt != nil, sensor: facts.sensor,
                         areKeysInTPM: facts.areKeysInTPM))
             },
-            owner(DeviceInterface.GetNonce.self) { [self] _ in
-                try enclave.call(EnclaveInterface.GetNonce.self, Empty())
+            .method(DeviceInterface.GetNonce.self) { [self] _, connection in
+                try checkOwner(connection)
+                return try passingOn { try nonce(connection) }
             },
             .deferred(DeviceInterface.ChangePasscode.self) { [self] request, call in
-                redeem(call, then: { [authentication] in authentication.endPasswordEntry(.passcodeChanged) }) {
-                    try enclave.call(EnclaveInterface.ChangePasscode.self, request)
+                redeem(call, then: { [authentication] in authentication.endPasswordEntry(.passcodeChanged) }) { caller in
+                    try enclave.call(
+                        EnclaveInterface.ChangePasscode.self,
+                        .init(passcodes: request.passcodes, kind: request.kind, caller: caller))
                 }
             },
             .deferred(DeviceInterface.Unlock.self) { [self] request, call in
-                redeem(call) { try enclave.call(EnclaveInterface.Unlock.self, request) }
+                redeem(call) { caller in
+                    try enclave.call(
+                        EnclaveInterface.Unlock.self, .init(passcode: request.passcode, caller: caller))
+                }
             },
             .deferred(DeviceInterface.AuthorizeBackup.self) { [self] request, call in
-                redeem(call) { try enclave.call(EnclaveInterface.AuthorizeBackup.self, request) }
+                redeem(call) { caller in
+                    try enclave.call(
+                        EnclaveInterface.AuthorizeBackup.self,
+                        .init(direction: request.direction, passcode: request.passcode, caller: caller))
+                }
             },
             .deferred(DeviceInterface.SetEraseData.self) { [self] request, call in
-                redeem(call) { try enclave.call(EnclaveInterface.SetEraseData.self, request) }
+                redeem(call) { caller in
+                    try enclave.call(
+                        EnclaveInterface.SetEraseData.self,
+                        .init(isOn: request.isOn, passcode: request.passcode, caller: caller))
+                }
             },
             .deferred(DeviceInterface.ForgetReader.self) { [self] request, call in
-                redeem(call) { try enclave.call(EnclaveInterface.ForgetReader.self, request) }
+                redeem(call) { caller in
+                    try enclave.call(
+                        EnclaveInterface.ForgetReader.self, .init(passcode: request.passcode, caller: caller))
+                }
             },
             owner(DeviceInterface.ListFaceIDPermissions.self) { [self] in
                 try enclave.call(EnclaveInterface.ListFaceIDPermissions.self, $0)
@@ -164,25 +191,47 @@ package final class DeviceService: Sendable {
     ) -> VarlinkHandler {
         .method(method) { [self] request, connection in
             try checkOwner(connection)
-            do {
-                return try body(request)
-            } catch let error as RemoteError {
-                throw Self.passedOn(error)
-            }
+            return try passingOn { try body(request) }
+        }
+    }
+
+    private func passingOn<R>(_ body: () throws -> R) throws -> R {
+        do {
+            return try body()
+        } catch let error as RemoteError {
+            throw Self.passedOn(error)
+        }
+    }
+
+    /// A nonce that is good on this connection alone, and gone with it.
+    private func nonce(_ connection: VarlinkConnection) throws -> DeviceInterface.GetNonce.Reply {
+        let number = connection.number
+        let reply = try enclave.call(EnclaveInterface.GetNonce.self, .init(connection: number))
+        // After the call: where the connection has ended meanwhile the enclave hears it now.
+        if withNonces.withLock({ $0.insert(number).inserted }) {
+            connection.onClose { [weak self] in self?.forgetNonces(number) }
+        }
+        return reply
+    }
+
+    private func forgetNonces(_ connection: Int) {
+        endings.async { [self] in
+            withNonces.withLock { _ = $0.remove(connection) }
+            _ = try? enclave.call(EnclaveInterface.EndConnection.self, .init(connection: connection))
         }
     }
 
     /// Answers a call once the enclave has judged its passcode; where it was right, after `done`.
     private func redeem<M: VarlinkMethod>(
         _ call: VarlinkCall<M>, then done: @escaping @Sendable () -> Void = {},
-        _ begin: () throws -> EnclaveInterface.Ticket
+        _ begin: (EnclaveInterface.Caller) throws -> EnclaveInterface.Ticket
     ) where M.Reply == Empty {
         do {
             try checkOwner(call.connection)
             // The lock is held over the call so that no event comes before its ticket is known. The call answers at once.
-            try tickets.withLock { tickets in
-                let ticket = try begin().ticket
-                tickets[ticket] = { [self] event in
+            try waiting.withLock { waiting in
+                let ticket = try begin(EnclaveInterface.Caller(call.connection)).ticket
+                waiting.byTicket[ticket] = { [self] event in
                     if event.outcome == .succeeded {
                         done()
                         call.reply(Empty())
@@ -229,5 +278,12 @@ package final class DeviceService: Sendable {
         if let notSimulated = error.as(DeviceInterface.NotSimulated.self) { return notSimulated }
         if let invalid = error.as(VarlinkServiceError.InvalidParameter.self) { return invalid }
         return error
+    }
+}
+
+extension EnclaveInterface.Caller {
+    /// As touchstoned knows it.
+    init(_ connection: VarlinkConnection) {
+        self.init(connection: connection.number, app: (try? connection.identity())?.identifier)
     }
 }

@@ -47,11 +47,16 @@ public struct Device: Sendable {
     /// - Returns: The text of a JSON object.
     /// - Throws: `DeviceError`. After `.closed` it is unknown whether the call was carried out.
     public func call(_ method: String, _ parameters: Data = Data("{}".utf8)) throws(DeviceError) -> Data {
-        let stream = try DeviceStream(paths, method, parameters, more: false)
-        defer { stream.close() }
-        guard let reply = try stream.next() else { throw .malformedReply }
-        return reply
+        let session = try session()
+        defer { session.close() }
+        return try session.call(method, parameters)
     }
+
+    /// Connects, for calls that belong together.
+    ///
+    /// - Returns: The connection.
+    /// - Throws: `DeviceError.notBooted`.
+    public func session() throws(DeviceError) -> DeviceSession { try DeviceSession(paths) }
 
     /// Calls a method that answers more than once, over a connection of its own.
     ///
@@ -66,7 +71,8 @@ public struct Device: Sendable {
     /// - Parameters:
     ///   - passcodes: As many as the purpose takes: two for a change, the current one, then the new one, empty for none; else one.
     ///   - purpose: What they are good for.
-    ///   - nonce: The bytes that the enclave gave out for them; empty for a password of an app's.
+    ///   - nonce: The bytes that the enclave gave out for them; empty for a password of an app's. One of `GetNonce` is good in the
+    ///     ``DeviceSession`` alone that asked for it.
     /// - Returns: A `SealedPasscode`, the text of a JSON object.
     /// - Throws: `DeviceError`: `.passcodeTooLong`, `.passcodeKey`.
     public func seal(_ passcodes: [PasscodeBuffer], for purpose: PasscodePurpose, nonce: Data) throws(DeviceError)

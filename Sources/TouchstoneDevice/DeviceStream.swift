@@ -11,11 +11,7 @@ public final class DeviceStream: Sendable {
     private let isAtEnd = Atomic(false)
 
     init(_ paths: DevicePaths, _ method: String, _ parameters: Data, more: Bool) throws(DeviceError) {
-        do {
-            channel = try SocketEndpoint(path: paths.socket.path).connect()
-        } catch {
-            throw .notBooted
-        }
+        channel = try paths.connect()
         do {
             try channel.send(method, json: parameters, more: more)
         } catch {

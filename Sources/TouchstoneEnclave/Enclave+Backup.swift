@@ -28,7 +28,9 @@ extension Enclave {
     mutating func authorizeBackup(_ request: EnclaveInterface.AuthorizeBackup.Parameters, now: Double)
         throws(DeviceInterface.Refused) -> PasscodeJob
     {
-        let secrets = try Self.passcodes(in: openSetting(request.passcode, for: .backup(request.direction)), count: 2)
+        let opened = try openSetting(
+            request.passcode, for: .backup(request.direction), connection: request.caller.connection)
+        let secrets = try Self.passcodes(in: opened, count: 2)
         guard secrets[1].count == BackupInterface.keyBytes else { throw .init(.unreadablePasscode) }
         guard isPasscodeSet else { throw .init(.passcodeNotSet) }
         guard !isLocked else { throw .init(.locked) }

@@ -10,14 +10,15 @@ extension Enclave {
     /// Counted so far that the device is to be erased: at once after the verdict, and at boot where that was prevented.
     ///
     /// A last guess that was counted and never judged is as good as wrong: otherwise ending the process would give another.
-    var isErasureDue: Bool { erasesData && isPasscodeDisabled }
+    var isErasureDue: Bool { isPasscodeDisabled }
 
     /// Takes the owner's passcode for turning it on or off: never a finger (PC-22).
     mutating func setEraseData(_ request: EnclaveInterface.SetEraseData.Parameters, now: Double)
         throws(DeviceInterface.Refused) -> PasscodeJob
     {
-        let secret = try Self.passcodes(
-            in: openSetting(request.passcode, for: .eraseData(request.isOn)), count: 1)[0]
+        let opened = try openSetting(
+            request.passcode, for: .eraseData(request.isOn), connection: request.caller.connection)
+        let secret = try Self.passcodes(in: opened, count: 1)[0]
         return PasscodeJob(purpose: .eraseData(request.isOn), current: try begin(secret, now: now))
     }
 

@@ -23,7 +23,10 @@ struct PasscodeJob: Sendable {
 extension Enclave {
     var isPasscodeSet: Bool { state.passcode != nil }
 
-    var isPasscodeDisabled: Bool { state.passcodeFailures >= policy.maximumFailures }
+    /// Counted so far that the device is to be erased, and no passcode is looked at before it is (PC-02).
+    ///
+    /// Without Erase Data this is never so: any program of the owner's may guess, and would end the device for its owner.
+    var isPasscodeDisabled: Bool { erasesData && state.passcodeFailures >= policy.maximumFailures }
 
     /// What the passcode is made of; nil without one (PC-06).
     var passcodeKind: PasscodeKind? { state.passcode.map { $0.kind ?? .alphanumeric } }
@@ -36,11 +39,10 @@ extension Enclave {
 
     static func nonce() -> Data { SecretBytes.random(count: 16).publicBytes }
 
-    /// A nonce for one entry of the owner's settings.
-    mutating func freshNonce() -> Data {
+    /// A nonce for one entry of the owner's settings, good on one connection of touchstoned's.
+    mutating func freshNonce(connection: Int = 0) -> Data {
         let nonce = Self.nonce()
-        nonces.append(nonce)
-        if nonces.count > Limits.nonces { nonces.removeFirst() }
+        nonces.add(nonce, of: connection)
         return nonce
     }
 
@@ -68,11 +70,11 @@ extension Enclave {
     /// Opens an entry of the owner's settings.
     ///
     /// Its nonce is used up whatever comes of it: a carrier cannot play it twice.
-    mutating func openSetting(_ sealed: SealedPasscode, for purpose: SealedPasscode.Purpose)
+    mutating func openSetting(_ sealed: SealedPasscode, for purpose: SealedPasscode.Purpose, connection: Int)
         throws(DeviceInterface.Refused) -> SecretBytes
     {
-        let (secret, nonce) = try open(sealed, for: purpose, nonces: nonces)
-        nonces.removeAll { $0 == nonce }
+        let (secret, nonce) = try open(sealed, for: purpose, nonces: nonces.of(connection))
+        nonces.remove(nonce, of: connection)
         return secret
     }
 
@@ -89,15 +91,17 @@ extension Enclave {
         return PasscodeJob(purpose: .evaluation(identifier), current: try begin(secret, now: now))
     }
 
-    mutating func unlock(_ sealed: SealedPasscode, now: Double) throws(DeviceInterface.Refused) -> PasscodeJob {
-        let secret = try Self.passcodes(in: openSetting(sealed, for: .unlock), count: 1)[0]
+    mutating func unlock(_ sealed: SealedPasscode, connection: Int = 0, now: Double) throws(DeviceInterface.Refused)
+        -> PasscodeJob
+    {
+        let secret = try Self.passcodes(in: openSetting(sealed, for: .unlock, connection: connection), count: 1)[0]
         return PasscodeJob(purpose: .unlock, current: try begin(secret, now: now))
     }
 
-    mutating func changePasscode(_ sealed: SealedPasscode, kind: PasscodeKind = .alphanumeric, now: Double)
-        throws(DeviceInterface.Refused) -> PasscodeJob
-    {
-        let passcodes = try Self.passcodes(in: openSetting(sealed, for: .change), count: 2)
+    mutating func changePasscode(
+        _ sealed: SealedPasscode, kind: PasscodeKind = .alphanumeric, connection: Int = 0, now: Double
+    ) throws(DeviceInterface.Refused) -> PasscodeJob {
+        let passcodes = try Self.passcodes(in: openSetting(sealed, for: .change, connection: connection), count: 2)
         let current = passcodes[0].count == 0 ? nil : passcodes[0]
         let new = passcodes[1].count == 0 ? nil : passcodes[1]
         if let new, new.count < Limits.minimumPasscodeBytes { throw .init(.passcodeTooShort) }
@@ -166,7 +170,7 @@ extension Enclave {
         guard let passcode = state.passcode else { return nil }
         guard let opened = ClassKeys(passcode.classKeys, under: key) else {
             let tag = PasscodeDerivation.wrongTag(key)
-            var rejected = LogFact(event: .passcodeRejected, app: app, asked: asked, result: "wrong")
+            var rejected = LogFact(event: .passcodeRejected, app: app, by: guesser, asked: asked, result: "wrong")
             defer { note(rejected) }
             if let lastWrongPasscode, lastWrongPasscode.isEqual(to: tag) {
                 state.passcodeFailures -= 1

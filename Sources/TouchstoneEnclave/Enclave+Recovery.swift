@@ -5,14 +5,14 @@ package import TouchstoneMemory
 /// A device is not moved to another root of trust; nothing changed.
 package enum RecoveryError: Error, Hashable, CustomStringConvertible {
     case wrongPasscode
-    /// It was refused for good after too many wrong ones: that does not end by moving.
-    case passcodeDisabled
+    /// Ten wrong ones erase it: that does not end by moving.
+    case erasureDue
     case notRecoverable
 
     package var description: String {
         switch self {
         case .wrongPasscode: "the passcode is wrong; nothing changed"
-        case .passcodeDisabled: "the device takes no passcode any more, after too many wrong ones; nothing changed"
+        case .erasureDue: "after ten wrong passcodes the device is erased at its next boot; nothing changed"
         case .notRecoverable: "the device's passcode was not kept for this recovery key; nothing changed"
         }
     }
@@ -36,8 +36,8 @@ extension Enclave {
     ) throws -> Data {
         var (state, deviceKey) = try decoded(stateFile, root)
         if let kept = state.passcode {
-            guard state.passcodeFailures < PasscodePolicy().maximumFailures else {
-                throw RecoveryError.passcodeDisabled
+            guard kept.erasesData != true || state.passcodeFailures < PasscodePolicy().maximumFailures else {
+                throw RecoveryError.erasureDue
             }
             guard let passcode else { throw RecoveryError.wrongPasscode }
             guard let recovery = kept.gate?.recovery,

@@ -92,7 +92,8 @@ extension Enclave {
         throws(DeviceInterface.Refused) -> PasscodeJob
     {
         guard state.sensor != nil else { throw .init(.noSensor) }
-        let secret = try Self.passcodes(in: openSetting(request.passcode, for: .forgetReader), count: 1)[0]
+        let opened = try openSetting(request.passcode, for: .forgetReader, connection: request.caller.connection)
+        let secret = try Self.passcodes(in: opened, count: 1)[0]
         return PasscodeJob(purpose: .forgetReader, current: try begin(secret, now: now))
     }
 

@@ -42,7 +42,6 @@ package struct Enclave {
         static let biometryFailures = 5
         /// Seconds after each lock for which the sensor looks for a finger that opens the lock screen.
         static let lockScreen = 60.0
-        static let nonces = 64
         /// Apps for which the owner's answer about Face ID is kept.
         static let faceIDPermissions = 128
         /// Of an application identifier.
@@ -87,8 +86,10 @@ package struct Enclave {
     var lastAwaitedTouch: String?
     /// One at a time; ends with the lock.
     var backup: BackupSession?
-    /// Nonces given out and not yet used, oldest first.
-    var nonces: [Data] = []
+    /// Those given out and not yet used.
+    var nonces = Nonces()
+    /// Who sent the guess that is being looked at, as touchstoned says; for the log.
+    var guesser: String?
     /// As it was when it was last looked at.
     private var environment: Environment?
     var log: LogChain

@@ -27,8 +27,13 @@ package final class EnclaveHost: Sendable {
     private let nextLimit = Mutex<Double?>(nil)
     /// Seconds: timers may stand still while the machine sleeps, which the clock does not.
     private static let longestSleep = 600.0
-    private let watcher = Mutex<(@Sendable (EnclaveEvent) -> Void)?>(nil)
+    private let watcher = Mutex(Watcher())
     private let sensor = Mutex<(any Sensor)?>(nil)
+
+    /// In a struct: alone in a `Mutex` a closure is wrapped anew each time it is looked at.
+    private struct Watcher {
+        var tell: (@Sendable (EnclaveEvent) -> Void)?
+    }
 
     /// Boots.
     ///
@@ -63,7 +68,7 @@ package final class EnclaveHost: Sendable {
     package func settle() { counter?.settle() }
 
     package func watch(_ watcher: (@Sendable (EnclaveEvent) -> Void)?) {
-        self.watcher.withLock { $0 = watcher }
+        self.watcher.withLock { $0.tell = watcher }
     }
 
     package func passcodePublicKey() throws -> Data {
@@ -239,8 +244,8 @@ package final class EnclaveHost: Sendable {
     private static let maximumHeldKeyJobs = 256
 
     func tell(_ happened: [EnclaveEvent]) {
-        guard !happened.isEmpty, let watcher = watcher.withLock({ $0 }) else { return }
-        events.async { for event in happened { watcher(event) } }
+        guard !happened.isEmpty, let tell = watcher.withLock({ $0.tell }) else { return }
+        events.async { for event in happened { tell(event) } }
     }
 
     @discardableResult
@@ -265,16 +270,23 @@ package final class EnclaveHost: Sendable {
     // MARK: passcodes
 
     /// Begins a job in the enclave's turn, derives outside of it, and ends the job in another turn.
+    ///
+    /// `caller` is who sent what was typed, for the log.
     func derive(
-        ticket: String, _ begin: (inout Enclave, Double) throws(DeviceInterface.Refused) -> PasscodeJob
+        ticket: String, by caller: EnclaveInterface.Caller? = nil,
+        _ begin: (inout Enclave, Double) throws(DeviceInterface.Refused) -> PasscodeJob
     ) throws {
         // A refusal is a result here, not an error that would undo the turn: the nonce is used up all the same.
         let begun: Result<PasscodeJob, DeviceInterface.Refused> = try change { enclave, now in
             do throws(DeviceInterface.Refused) {
-                return (.success(try begin(&enclave, now)), [])
+                let job = try begin(&enclave, now)
+                enclave.guesser = caller?.app
+                return (.success(job), [])
             } catch {
                 enclave.note(
-                    LogFact(event: .passcodeRejected, result: "refused: \(error.reason.rawValue)", isRepeatable: true))
+                    LogFact(
+                        event: .passcodeRejected, by: caller?.app, result: "refused: \(error.reason.rawValue)",
+                        isRepeatable: true))
                 return (.failure(error), enclave.passcodeRefused(error.reason, evaluation: ticket, now: now))
             }
         }

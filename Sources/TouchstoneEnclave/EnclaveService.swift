@@ -96,7 +96,8 @@ package struct EnclaveService: Sendable {
                 }
             },
             .method(EnclaveInterface.SubmitPasscode.self) { request, _ in
-                try host.derive(ticket: request.evaluation) { (enclave, now) throws(DeviceInterface.Refused) in
+                try host.derive(ticket: request.evaluation, by: request.caller) {
+                    (enclave, now) throws(DeviceInterface.Refused) in
                     try enclave.submitPasscode(request.passcode, evaluation: request.evaluation, now: now)
                 }
                 return Empty()
@@ -112,34 +113,46 @@ package struct EnclaveService: Sendable {
 
     private var settings: [VarlinkHandler] {
         [
-            .method(EnclaveInterface.GetNonce.self) { _, _ in
-                .init(nonce: try host.change { enclave, _ in (enclave.freshNonce(), []) })
+            .method(EnclaveInterface.GetNonce.self) { request, _ in
+                .init(
+                    nonce: try host.change { enclave, _ in
+                        (enclave.freshNonce(connection: request.connection ?? 0), [])
+                    })
+            },
+            .method(EnclaveInterface.EndConnection.self) { request, _ in
+                try host.change { enclave, _ in (enclave.nonces.removeAll(of: request.connection), []) }
+                return Empty()
             },
             .method(EnclaveInterface.ChangePasscode.self) { request, _ in
                 let ticket = Enclave.freshIdentifier()
-                try host.derive(ticket: ticket) { (enclave, now) throws(DeviceInterface.Refused) in
+                try host.derive(ticket: ticket, by: request.caller) {
+                    (enclave, now) throws(DeviceInterface.Refused) in
                     try enclave.changePasscode(
-                        request.passcodes, kind: request.kind ?? .alphanumeric, now: now)
+                        request.passcodes, kind: request.kind ?? .alphanumeric, connection: request.caller.connection,
+                        now: now)
                 }
                 return .init(ticket: ticket)
             },
             .method(EnclaveInterface.Unlock.self) { request, _ in
                 let ticket = Enclave.freshIdentifier()
-                try host.derive(ticket: ticket) { (enclave, now) throws(DeviceInterface.Refused) in
-                    try enclave.unlock(request.passcode, now: now)
+                try host.derive(ticket: ticket, by: request.caller) {
+                    (enclave, now) throws(DeviceInterface.Refused) in
+                    try enclave.unlock(request.passcode, connection: request.caller.connection, now: now)
                 }
                 return .init(ticket: ticket)
             },
             .method(EnclaveInterface.SetEraseData.self) { request, _ in
                 let ticket = Enclave.freshIdentifier()
-                try host.derive(ticket: ticket) { (enclave, now) throws(DeviceInterface.Refused) in
+                try host.derive(ticket: ticket, by: request.caller) {
+                    (enclave, now) throws(DeviceInterface.Refused) in
                     try enclave.setEraseData(request, now: now)
                 }
                 return .init(ticket: ticket)
             },
             .method(EnclaveInterface.ForgetReader.self) { request, _ in
                 let ticket = Enclave.freshIdentifier()
-                try host.derive(ticket: ticket) { (enclave, now) throws(DeviceInterface.Refused) in
+                try host.derive(ticket: ticket, by: request.caller) {
+                    (enclave, now) throws(DeviceInterface.Refused) in
                     try enclave.forgetReader(request, now: now)
                 }
                 return .init(ticket: ticket)
@@ -267,7 +280,8 @@ package struct EnclaveService: Sendable {
         [
             .method(EnclaveInterface.AuthorizeBackup.self) { request, _ in
                 let ticket = Enclave.freshIdentifier()
-                try host.derive(ticket: ticket) { (enclave, now) throws(DeviceInterface.Refused) in
+                try host.derive(ticket: ticket, by: request.caller) {
+                    (enclave, now) throws(DeviceInterface.Refused) in
                     try enclave.authorizeBackup(request, now: now)
                 }
                 return .init(ticket: ticket)

@@ -8,6 +8,8 @@ struct LogFact: Hashable, Sendable {
     var event: LogEvent
     var author = LogEntry.Author.enclave
     var app: String?
+    /// The program that sent what was typed, as touchstoned says.
+    var by: String?
     /// A word of ours, as `result`.
     var asked: String?
     var factors: [LogFactor] = []
@@ -83,6 +85,7 @@ struct LogChain {
         var fact = fact
         // At once, so that two apps are told apart by their bytes also where they are counted.
         fact.app = fact.app.map(Self.escaped)
+        fact.by = fact.by.map(Self.escaped)
         waiting.append((fact, times))
     }
 
@@ -210,6 +213,7 @@ struct LogChain {
         var text = "{\"sequence\":\(head.sequence + 1),\"time\":\"\(Self.time(date))\",\"boot\":\"\(boot)\""
         text += ",\"author\":\"\(fact.author.rawValue)\",\"event\":\"\(fact.event.rawValue)\""
         if let app = fact.app { text += ",\"app\":\"\(app)\"" }
+        if let by = fact.by { text += ",\"by\":\"\(by)\"" }
         if let asked = fact.asked { text += ",\"asked\":\"\(asked)\"" }
         if !fact.factors.isEmpty {
             text += ",\"factors\":[\(fact.factors.map { "\"\($0.rawValue)\"" }.joined(separator: ","))]"

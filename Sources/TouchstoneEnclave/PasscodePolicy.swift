@@ -1,8 +1,8 @@
 /// How long no passcode is looked at after wrong ones, and when only the passcode helps: the numbers of PC-01 and PC-20 in one place.
 package struct PasscodePolicy: Sendable {
-    /// Seconds, by the number of wrong passcodes in a row; without an entry, none (PC-01).
+    /// Seconds, by the number of wrong passcodes in a row; without an entry, as for the number before (PC-01).
     package var delays: [Int: Double] = [4: 60, 5: 300, 6: 900, 7: 3600, 8: 10800, 9: 28800]
-    /// From so many on no passcode is looked at any more, or the device is erased (PC-02).
+    /// So many erase the device, where its owner has turned that on; otherwise none is the last (PC-02).
     package var maximumFailures = 10
     /// Longest time without an unlock after which a finger still counts, in seconds (PC-20).
     package var longestWithoutUnlock: Double = 48 * 3600
@@ -13,5 +13,7 @@ package struct PasscodePolicy: Sendable {
 
     package init() {}
 
-    package func delay(afterFailures failures: Int) -> Double { delays[failures] ?? 0 }
+    package func delay(afterFailures failures: Int) -> Double {
+        delays.keys.filter { $0 <= failures }.max().flatMap { delays[$0] } ?? 0
+    }
 }

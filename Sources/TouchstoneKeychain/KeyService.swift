@@ -10,9 +10,12 @@ package final class KeyService: Sendable {
     private let enclave: VarlinkClient
     private let contexts: ContextOwners
     private let refusals: RefusalNotes
+    private let waiting = Mutex(Waiting())
+
     /// Who waits for the device's hardware, by the enclave's ticket.
-    private let waiting = Mutex<[String: @Sendable (Result<EnclaveInterface.KeyResult, KeyInterface.Failed>) -> Void]>(
-        [:])
+    private struct Waiting {
+        var byTicket: [String: @Sendable (Result<EnclaveInterface.KeyResult, KeyInterface.Failed>) -> Void] = [:]
+    }
 
     package init(enclave: VarlinkClient, contexts: ContextOwners, refusals: RefusalNotes) {
         self.enclave = enclave
@@ -110,7 +113,7 @@ package final class KeyService: Sendable {
                     return try ask()
                 } catch let error as RemoteError {
                     guard let deferred = error.as(EnclaveInterface.Deferred.self) else { throw error }
-                    waiting[deferred.ticket] = { found in
+                    waiting.byTicket[deferred.ticket] = { found in
                         switch found {
                         case .success(let found) where found.isInvalidated == true:
                             call.fail(KeyInterface.Invalidated(found.reason.flatMap(RefusalCause.init)))
@@ -138,14 +141,14 @@ package final class KeyService: Sendable {
     /// Takes one event of the enclave's.
     package func handle(_ event: EnclaveInterface.WatchEvents.Reply) {
         guard let ticket = event.ticket, let result = event.key else { return }
-        waiting.withLock { $0.removeValue(forKey: ticket) }?(.success(result))
+        waiting.withLock { $0.byTicket.removeValue(forKey: ticket) }?(.success(result))
     }
 
     /// The enclave is gone: whoever waits hears of it now.
     package func enclaveLost() {
         let lost = waiting.withLock { waiting in
-            defer { waiting = [:] }
-            return waiting.values
+            defer { waiting.byTicket = [:] }
+            return waiting.byTicket.values
         }
         for answer in lost { answer(.failure(KeyInterface.Failed(.notAvailable, .deviceNotWorking))) }
     }

@@ -76,22 +76,27 @@ protocol RowSource {
 ///
 /// Reads have a connection of their own, so that none waits for a write that is on its way to the disk.
 package final class KeychainStore: RowSource, Sendable {
-    private let writer: DatabaseQueue
-    private let reader: DatabaseQueue
+    private let writer: StoreConnection
+    private let reader: StoreConnection
     /// For searches of many rows, which point queries do not wait for.
-    private let scanner: DatabaseQueue
+    private let scanner: StoreConnection
     /// nil: in memory.
     let file: URL?
-    /// Told after each change that is on the disk.
-    private let observer = Mutex<(@Sendable () -> Void)?>(nil)
+    private let observer = Mutex(Observer())
+
+    /// In a struct: alone in a `Mutex` a closure is wrapped anew each time it is looked at.
+    private struct Observer {
+        /// Told after each change that is on the disk.
+        var changed: (@Sendable () -> Void)?
+    }
 
     /// In memory, for tests: gone with the object.
     package init() throws {
         file = nil
-        writer = try DatabaseQueue(configuration: Self.configuration())
+        writer = StoreConnection(try DatabaseQueue(configuration: Self.configuration()))
         reader = writer
         scanner = writer
-        try Self.migrate(writer)
+        try Self.migrate(writer.queue)
     }
 
     /// Opens or makes the file, which must lie in a directory that only this user can enter.
@@ -117,10 +122,11 @@ package final class KeychainStore: RowSource, Sendable {
         }
         do {
             try Self.checkVersion(file)
-            writer = try DatabaseQueue(path: file.path, configuration: Self.configuration())
-            try Self.migrate(writer)
-            reader = try DatabaseQueue(path: file.path, configuration: Self.configuration())
-            scanner = try DatabaseQueue(path: file.path, configuration: Self.configuration())
+            let connect = { StoreConnection(try DatabaseQueue(path: file.path, configuration: Self.configuration())) }
+            writer = try connect()
+            try Self.migrate(writer.queue)
+            reader = try connect()
+            scanner = try connect()
         } catch let error as DatabaseError where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode) {
             throw KeychainStoreError(
                 description: "\(file.path) is damaged (\(error.message ?? "no reason given")): "
@@ -208,34 +214,35 @@ package final class KeychainStore: RowSource, Sendable {
 
     func scan(_ filter: RowFilter, _ body: (ItemRow) throws -> Bool) throws {
         // One statement sees one state of the database: it needs no transaction around it.
-        try reader.unsafeRead { try Self.scan($0, filter, body) }
+        try reader.read { try Self.scan($0, filter, body) }
     }
 
     func rowIDs(_ filter: RowFilter) throws -> [Int64] {
-        try scanner.unsafeRead { try Self.rowIDs($0, filter) }
+        try scanner.read { try Self.rowIDs($0, filter) }
     }
 
     func rows(_ rowIDs: ArraySlice<Int64>, withSecrets: Bool) throws -> [ItemRow] {
-        try scanner.unsafeRead { database in
-            try rowIDs.compactMap { try Self.row(database, $0, withSecret: withSecrets) }
+        try scanner.read { turn in
+            try rowIDs.compactMap { try Self.row(turn.database, $0, withSecret: withSecrets) }
         }
     }
 
-    private static func scan(_ database: Database, _ filter: RowFilter, _ body: (ItemRow) throws -> Bool) throws {
+    private static func scan(
+        _ turn: StoreConnection.Turn, _ filter: RowFilter, _ body: (ItemRow) throws -> Bool
+    ) throws {
         let (sql, arguments) = selection(filter, columns: ItemRow.columns)
-        let statement = try database.cachedStatement(sql: sql)
-        let rows = try Row.fetchCursor(statement, arguments: arguments)
+        let rows = try Row.fetchCursor(turn.searchStatement(sql), arguments: arguments)
         while let row = try rows.next() {
             guard let item = ItemRow(row) else { continue }
             guard try body(item) else { return }
         }
     }
 
-    private static func rowIDs(_ database: Database, _ filter: RowFilter) throws -> [Int64] {
+    private static func rowIDs(_ turn: StoreConnection.Turn, _ filter: RowFilter) throws -> [Int64] {
         let (sql, arguments) = selection(filter, columns: "rowid")
         // In the order of their making, which apps count on although nothing promises it; the indexes are in that of the tags.
         // Not ORDER BY, for which SQLite might read the whole table.
-        return try Int64.fetchAll(database.cachedStatement(sql: sql), arguments: arguments).sorted()
+        return try Int64.fetchAll(turn.searchStatement(sql), arguments: arguments).sorted()
     }
 
     private static func row(_ database: Database, _ rowID: Int64, withSecret: Bool) throws -> ItemRow? {
@@ -272,35 +279,36 @@ package final class KeychainStore: RowSource, Sendable {
     }
 
     /// Looks at the database for longer than one search takes; point queries do not wait for it.
-    func inspect<R>(_ body: (Database) throws -> R) throws -> R { try scanner.unsafeRead(body) }
+    func inspect<R>(_ body: (Database) throws -> R) throws -> R { try scanner.read { try body($0.database) } }
 
     // MARK: writing
 
     /// Runs `body` in one transaction: all of it is on the disk when this returns, or nothing.
     func write<R>(_ body: (KeychainWriter) throws -> R) throws -> R {
-        let result = try writer.write { try body(KeychainWriter(database: $0)) }
-        observer.withLock { $0 }?()
+        let result = try writer.write { try body(KeychainWriter(turn: $0)) }
+        observer.withLock { $0.changed }?()
         return result
     }
 
     /// Has `observer` told of every change from now on; there is one.
-    func observe(_ observer: @escaping @Sendable () -> Void) { self.observer.withLock { $0 = observer } }
+    func observe(_ observer: @escaping @Sendable () -> Void) { self.observer.withLock { $0.changed = observer } }
 
     /// Deletes every item, and what was put aside of items that do not open.
     func eraseItems() throws {
-        try writer.write { try $0.execute(sql: "DELETE FROM item; DELETE FROM quarantine") }
-        observer.withLock { $0 }?()
+        try writer.write { try $0.database.execute(sql: "DELETE FROM item; DELETE FROM quarantine") }
+        observer.withLock { $0.changed }?()
     }
 
     /// The transaction of one `write`.
     struct KeychainWriter: RowSource {
-        let database: Database
+        let turn: StoreConnection.Turn
+        var database: Database { turn.database }
 
         func scan(_ filter: RowFilter, _ body: (ItemRow) throws -> Bool) throws {
-            try KeychainStore.scan(database, filter, body)
+            try KeychainStore.scan(turn, filter, body)
         }
 
-        func rowIDs(_ filter: RowFilter) throws -> [Int64] { try KeychainStore.rowIDs(database, filter) }
+        func rowIDs(_ filter: RowFilter) throws -> [Int64] { try KeychainStore.rowIDs(turn, filter) }
 
         func rows(_ rowIDs: ArraySlice<Int64>, withSecrets: Bool) throws -> [ItemRow] {
             try rowIDs.compactMap { try KeychainStore.row(database, $0, withSecret: withSecrets) }

@@ -17,21 +17,25 @@ final class RightAuthorization: Sendable {
     /// One evaluation, and everybody who waits for it.
     private final class Attempt: Sendable {
         let context: DeviceContext
-        private let waiting: Mutex<[Handler]>
+        private let waiting: Mutex<Waiting>
+
+        private struct Waiting {
+            var handlers: [Handler]
+        }
 
         init(_ context: DeviceContext, _ handler: @escaping Handler) {
             self.context = context
-            waiting = Mutex([handler])
+            waiting = Mutex(Waiting(handlers: [handler]))
         }
 
         func join(_ handler: @escaping Handler) {
-            waiting.withLock { $0.append(handler) }
+            waiting.withLock { $0.handlers.append(handler) }
         }
 
         func end(_ error: (any Error)?) {
             let handlers = waiting.withLock { waiting in
-                defer { waiting = [] }
-                return waiting
+                defer { waiting.handlers = [] }
+                return waiting.handlers
             }
             for handler in handlers { handler(error) }
         }

@@ -39,6 +39,9 @@ package struct Peer: Sendable {
 /// One connection as a service has it: answers requests in the order they came, one at a time.
 package final class VarlinkConnection: Sendable {
     package let peer: Peer
+    /// No other connection of this process ever has it; more than 0.
+    package let number = VarlinkConnection.numbers.add(1, ordering: .relaxed).newValue
+    private static let numbers = Atomic(0)
     private let router: VarlinkRouter
     private let write: @Sendable (Data) -> Void
     private let writeThrough: @Sendable (Data) -> Bool

@@ -183,7 +183,7 @@ class Device:
         return connection
 
 
-def call(connection, method, **parameters):
+def call(connection, method, /, **parameters):
     """One call without any library. Returns (error or None, parameters); EOF is ConnectionError."""
     connection.sendall(json.dumps({"method": f"io.touchstone.{method}", "parameters": parameters}).encode() + b"\0")
     reply = b""

@@ -178,6 +178,35 @@ import TouchstoneTransport
             ])
     }
 
+    @Test(
+        "Threat 7: a wrong passcode names the program that sent it, on touchstoned's word; a right one, and others, none"
+    )
+    func guesser() async throws {
+        try device.lock()
+        #expect(throws: SimulatedDeviceError.self) { try device.unlock(passcode: "0000") }
+        try device.unlock(passcode: "1234")
+        #expect(throws: SimulatedDeviceError.self) { try device.changePasscode(from: "0001", to: "9999") }
+        #expect(throws: SimulatedDeviceError.self) { try device.setEraseData(true, passcode: "0002") }
+        await device.run(as: "org.example.bank") {
+            device.present(.nonMatch, .fallback, .passcode("0003"), .cancel)
+            #expect(await evaluate(deviceOwner) == .userCancel)
+        }
+        let all = try entries()
+        let rejected = all.filter { $0.event == LogEvent.passcodeRejected.rawValue && $0.result == "wrong" }
+        // The owner's program is the agent of this device too.
+        #expect(rejected.map(\.by) == Array(repeating: "process:owner", count: 4))
+        #expect(rejected.map(\.app) == [nil, nil, nil, "org.example.bank"])
+        #expect(rejected.first?.sentence == "passcode rejected (unlock), from process:owner: wrong")
+        #expect(all.allSatisfy { $0.by == nil || $0.event == LogEvent.passcodeRejected.rawValue })
+        #expect(
+            try device.call(DeviceInterface.CheckLog.self, .init(lines: device.log.lines)).genuine.allSatisfy { $0 })
+        // And one that is not looked at: after a fourth.
+        #expect(throws: SimulatedDeviceError.self) { try device.changePasscode(from: "0004", to: "9999") }
+        #expect(throws: SimulatedDeviceError.self) { try device.changePasscode(from: "1234", to: "9999") }
+        let refused = try #require(try entries().last)
+        #expect(refused.result == "refused: busy" && refused.by == "process:owner")
+    }
+
     @Test("PC-01: a passcode that is not looked at is told with the reason") func delayed() throws {
         try device.lock()
         for number in 0..<8 {

@@ -56,19 +56,23 @@ import TouchstoneTransport
         #expect(try status().passcodeFailures == 0)
     }
 
-    @Test("PC-01: the tenth wrong passcode disables the device for the right one too, whatever the time, over restarts")
-    func disabled() throws {
+    @Test(
+        "PC-01, PC-02: with Erase Data off the device never stops taking passcodes: each from the ninth on costs eight hours"
+    )
+    func neverDisabled() throws {
         try device.lock()
-        try fail(9)
+        try fail(14)
         #expect(try !status().isPasscodeDisabled)
-        device.advance(by: .hours(8))
-        #expect(!opens("wrong 9"))
-        #expect(try status().isPasscodeDisabled)
-        device.advance(by: .hours(10_000))
+        #expect(try status().passcodeRetryAfterSeconds == 28_800)
+        #expect(!opens("1234"), "the right one is not looked at either")
+        device.advance(by: .seconds(28_799))
         #expect(!opens("1234"))
         device.reboot()
-        #expect(!opens("1234"))
-        #expect(try status().passcodeFailures == 10)
+        #expect(try status().passcodeRetryAfterSeconds == 28_800, "PC-03: in full")
+        #expect(try status().passcodeFailures == 14)
+        device.advance(by: .hours(8))
+        #expect(opens("1234"))
+        #expect(try status().passcodeFailures == 0)
     }
 
     @Test("PC-02: the same wrong passcode twenty times is counted once; two in turn count each time")
@@ -137,8 +141,8 @@ import TouchstoneTransport
         }
     }
 
-    @Test("PC-01: the tenth wrong passcode in a sheet ends it with -1; the finger is still good")
-    func disabledInASheet() async throws {
+    @Test("PC-01: after ten wrong passcodes in a sheet it goes on asking, and the right one counts eight hours later")
+    func tenWrongInASheet() async throws {
         try await device.run {
             let context = LAContext()
             let replies = Replies()
@@ -147,24 +151,24 @@ import TouchstoneTransport
             for number in 0..<10 {
                 #expect(replies.codes.isEmpty)
                 device.present(.passcode("wrong \(number)"))
-                // Judged, not only counted: the delay is there, or the reply.
+                // Judged, not only counted: the delay is there.
                 try await eventually {
                     let status = try status()
                     return status.passcodeFailures == number + 1
-                        && (number < 3 || number == 9 || status.passcodeRetryAfterSeconds != nil)
+                        && (number < 3 || status.passcodeRetryAfterSeconds != nil)
                 }
                 device.advance(by: .seconds(try status().passcodeRetryAfterSeconds ?? 0))
             }
-            #expect(await replies.only() == .authenticationFailed)
-            #expect(try status().isPasscodeDisabled)
+            #expect(replies.codes.isEmpty)
+            device.present(.passcode("1234"))
+            #expect(await replies.only() == nil)
+            #expect(try status().passcodeFailures == 0)
         }
     }
 
-    @Test(
-        "PC-01, CE-04: once passcodes are looked at no more, what comes down to one ends with -1, and says so only then"
-    )
-    func disabledBeforeASheet() async throws {
-        try await device.run {
+    @Test("PC-07: ten wrong passcodes in settings take nothing from a sheet but time")
+    func tenWrongBesideASheet() async throws {
+        await device.run {
             let (waiting, context) = (Replies(), LAContext())
             device.present(.nonMatch, .fallback)
             waiting.collect(deviceOwner, on: context)
@@ -175,13 +179,9 @@ import TouchstoneTransport
                 }
                 device.advance(by: .seconds(8 * 3600))
             }
-            let isDisabled = try status().isPasscodeDisabled
-            #expect(isDisabled)
+            #expect(waiting.codes.isEmpty)
             device.present(.passcode("1234"))
-            #expect(await waiting.only() == .authenticationFailed)
-            #expect(canEvaluate(deviceOwner) == nil)
-            // Eight hours ten times: no finger counts any more either.
-            #expect(await evaluate(deviceOwner) == .authenticationFailed)
+            #expect(await waiting.only() == nil)
         }
     }
 

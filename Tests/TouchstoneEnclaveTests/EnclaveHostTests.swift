@@ -61,6 +61,17 @@ import TouchstoneMemory
         #expect(events.all.filter { $0.outcome == .locked }.count == 2)
     }
 
+    @Test("The watcher is called as directly after many events as after the first")
+    func depthOfTheWatcher() async throws {
+        let depths = Mutex<[Int]>([])
+        host.watch { _ in depths.withLock { $0.append(Thread.callStackReturnAddresses.count) } }
+        for _ in 0..<40 { try host.change { _, _ in ((), [EnclaveEvent(outcome: .progress)]) } }
+        await eventually { depths.withLock { $0.count } == 40 }
+        let (first, last) = depths.withLock { ($0.first ?? 0, $0.last ?? 0) }
+        // The queue may call from one place or another; a closure that is wrapped at each look is 80 frames deeper by now.
+        #expect(first > 0 && abs(last - first) < 20)
+    }
+
     @Test("A guess is on disk before it is looked at: ending the process in between gives none for free")
     func countedBeforeTheCheck() async throws {
         #expect(try await unlock("9999", ticket: "a").outcome == .failed)

@@ -41,15 +41,39 @@ import TouchstoneCore
         try expectErased(enclave, before: before)
     }
 
-    @Test("PC-02: without it the tenth disables the passcode, and nothing is erased")
+    @Test("PC-01, PC-02: without it nothing is erased, and the tenth and every later wrong one costs eight hours")
     func withoutIt() throws {
         let enclave = try RunningEnclave()
-        try enclave.fail(10)
-        #expect(enclave.facts.isPasscodeDisabled && enclave.facts.isPasscodeSet && enclave.facts.isEnrolled)
+        try enclave.fail(12)
+        #expect(!enclave.facts.isPasscodeDisabled && enclave.facts.isPasscodeSet && enclave.facts.isEnrolled)
         #expect(!enclave.outcomes.contains(.erased))
+        #expect(enclave.failures == 12 && enclave.retryAfter == 28_800)
+        #expect(try enclave.unlock("1234") == .refused(.busy))
         try enclave.reboot()
-        #expect(try enclave.unlock("1234") == .refused(.passcodeDisabled))
-        #expect(!enclave.facts.wasErased)
+        #expect(enclave.retryAfter == 28_800, "PC-03")
+        enclave.clock.advance(by: 28_800)
+        #expect(try enclave.unlock("1234") == .right)
+        #expect(!enclave.facts.wasErased && enclave.failures == 0)
+    }
+
+    @Test(
+        "PC-02: a device of before that had stopped taking passcodes takes them again; with Erase Data on it is erased",
+        arguments: [false, true])
+    func disabledBefore(erasesData: Bool) throws {
+        let enclave = try RunningEnclave(erasesData: erasesData)
+        // As its file said then: ten, and no eleventh.
+        try enclave.host.change { now, _ in
+            now.state.passcodeFailures = 10
+            return ((), [])
+        }
+        try enclave.reboot()
+        #expect(enclave.facts.wasErased == erasesData)
+        guard !erasesData else { return }
+        #expect(enclave.retryAfter == 28_800)
+        enclave.clock.advance(by: 28_800)
+        #expect(try enclave.unlock("wrong") == .wrong(retryAfter: 28_800))
+        enclave.clock.advance(by: 28_800)
+        #expect(try enclave.unlock("1234") == .right)
     }
 
     @Test("PC-02: consecutive: the right one in between begins the count anew, and the same wrong one is one")

@@ -184,12 +184,43 @@ import TouchstoneCore
         #expect(enclave.state.passcodeFailures == 1)
     }
 
-    @Test("Nonces that nobody uses do not pile up, and the latest are good")
+    @Test("Nonces that nobody uses do not pile up, and the latest of a connection are good")
     func nonceFlood() throws {
         var enclave = try Enclave.device()
         for _ in 0..<500 { _ = enclave.freshNonce() }
-        #expect(enclave.nonces.count <= Enclave.Limits.nonces)
+        #expect(enclave.nonces.of(0).count == Nonces.Limits.perConnection)
         #expect(try enclave.unlock("1234"))
+    }
+
+    @Test("Of too many connections the one that has been idle for longest loses its nonces")
+    func manyConnections() {
+        var nonces = Nonces()
+        for connection in 1...Nonces.Limits.connections { nonces.add(Data([1]), of: connection) }
+        nonces.add(Data([2]), of: 1)
+        nonces.add(Data([1]), of: Nonces.Limits.connections + 1)
+        #expect(nonces.of(1) == [Data([1]), Data([2])] && nonces.of(Nonces.Limits.connections + 1) == [Data([1])])
+        #expect(nonces.of(2).isEmpty)
+        nonces.removeAll(of: 1)
+        #expect(nonces.of(1).isEmpty && !nonces.of(3).isEmpty)
+    }
+
+    @Test("A nonce of another connection is refused and costs nothing; on its own it is taken, once")
+    func otherConnection() throws {
+        var enclave = try Enclave.device()
+        let entry = try seal("1234", to: enclave.passcodePublicKey(), nonce: enclave.freshNonce(connection: 1))
+        func refused(_ connection: Int) -> DeviceInterface.RefusalReason? {
+            do throws(DeviceInterface.Refused) {
+                _ = try enclave.unlock(entry, connection: connection, now: 0)
+                return nil
+            } catch {
+                return error.reason
+            }
+        }
+        for other in [0, 2] { #expect(refused(other) == .staleNonce) }
+        #expect(enclave.state.passcodeFailures == 0 && !enclave.isPasscodeBusy)
+        #expect(refused(1) == nil)
+        enclave.isPasscodeBusy = false
+        #expect(refused(1) == .staleNonce)
     }
 
     @Test("Two guesses at once: the second is refused and not counted")

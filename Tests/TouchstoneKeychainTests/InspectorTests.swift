@@ -137,15 +137,17 @@ import TouchstoneTransport
         #expect(device.run { read(account("a")) } == errSecInteractionNotAllowed)
     }
 
-    @Test("PC-02: where the device takes no passcode any more, only biometry is left, until it is locked")
-    func passcodeDisabled() throws {
+    @Test("PC-02: after ten wrong passcodes the owner can still be asked")
+    func tenWrongPasscodes() throws {
         try adding(.userPresence, kSecAttrAccessibleAfterFirstUnlock)
         for number in 0..<10 {
             device.advance(by: .hours(8))
             #expect(throws: (any Error).self) { try device.unlock(passcode: "wrong \(number)") }
         }
-        #expect(try onlyItem().obstacle == .authenticationFailed)
-        #expect(device.run { read(account("a")) } == errSecAuthFailed)
+        #expect(try onlyItem().obstacle == nil)
+        device.advance(by: .hours(8))
+        device.present(.passcode("1234"))
+        #expect(device.run { read(account("a")) } == errSecSuccess)
     }
 
     @Test("AC-20, SE-13: a private key whose control allows no use of it can be used by nobody")

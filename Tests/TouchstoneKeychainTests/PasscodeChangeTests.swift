@@ -110,7 +110,7 @@ import TouchstoneTransport
             try failTenTimes()
             #expect(try rows() == before)
             let after = try status()
-            #expect(after.isPasscodeDisabled && !after.wasErased && after.isPasscodeSet && after.isEnrolled)
+            #expect(!after.isPasscodeDisabled && !after.wasErased && after.isPasscodeSet && after.isEnrolled)
         }
     }
 

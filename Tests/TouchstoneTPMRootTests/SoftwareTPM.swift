@@ -30,9 +30,9 @@ final class SoftwareTPM {
         try allow(tries: 32)
     }
 
-    /// So many wrong values before the dictionary-attack logic locks; one is forgotten every ten minutes.
-    func allow(tries: Int) throws {
-        try tool("tpm2_dictionarylockout", "-s", "-n", "\(tries)", "-t", "600", "-l", "600")
+    /// So many wrong values before the dictionary-attack logic locks; one is forgotten each time that so many seconds are over.
+    func allow(tries: Int, seconds: Int = 600) throws {
+        try tool("tpm2_dictionarylockout", "-s", "-n", "\(tries)", "-t", "\(seconds)", "-l", "600")
     }
 
     deinit { turnOff() }

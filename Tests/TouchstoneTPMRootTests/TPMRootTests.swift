@@ -260,6 +260,38 @@ import TouchstoneMemory
         #expect(try root.attempts() == .init(wrong: 2, maximum: 3, seconds: 600))
     }
 
+    @Test("PC-01, PC-02: slow guesses without end come to the TPM's last try but one; it gives them back by itself")
+    func slowGuesses() throws {
+        try tpm.allow(tries: 14)
+        let device = try BoundDevice(in: directory.url, address: tpm.address)
+        try device.boot()
+        #expect(try device.change(from: "", to: "1234") == .right)
+        func wait() throws {
+            if let seconds = try device.retryAfter { try #require(device.host).advanceClock(by: seconds) }
+        }
+        for guess in 0..<13 {
+            #expect(try device.unlock("wrong \(guess)") == .wrong)
+            try wait()
+        }
+        #expect(try device.failures == 13)
+        for guess in 13..<16 { #expect(try device.unlock("wrong \(guess)") == .refused(.tpmLockedOut)) }
+        #expect(try device.failures == 13 && device.retryAfter == nil, "not looked at, and not counted")
+        device.turnOff()
+        try tpm.allow(tries: 14, seconds: 1)
+        try device.boot()
+        #expect(try device.retryAfter == 28_800, "PC-03")
+        try wait()
+        // The TPM's own time.
+        let limit = ContinuousClock.now + .seconds(60)
+        var verdict = try device.unlock("1234")
+        while verdict == .refused(.tpmLockedOut), ContinuousClock.now < limit {
+            usleep(50_000)
+            verdict = try device.unlock("1234")
+        }
+        #expect(verdict == .right)
+        #expect(try device.failures == 0)
+    }
+
     @Test("A line that is cut after the TPM heard the guess gives none back; one that is cut before does")
     func cutGuess() throws {
         let relay = try Relay(to: tpm.socket)

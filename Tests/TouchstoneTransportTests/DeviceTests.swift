@@ -94,6 +94,22 @@ import TouchstoneDevice
         #expect(error == .malformedRequest)
     }
 
+    @Test("a session's calls share a connection, also after an error and a request that is not sent") func sessions()
+        throws
+    {
+        let probed = try Probed()
+        let session = try probed.device.session()
+        for text in ["one", "two"] {
+            let reply = try session.call("test.Probe.Echo", Data(#"{"text":"\#(text)"}"#.utf8))
+            #expect(try decode(Echoed.self, reply).text == text)
+            #expect(failure { () throws(DeviceError) in try session.call("test.Probe.Nothing") } != .closed)
+            let malformed = failure { () throws(DeviceError) in try session.call("test.Probe.Echo", Data("[]".utf8)) }
+            #expect(malformed == .malformedRequest)
+        }
+        session.close()
+        #expect(failure { () throws(DeviceError) in try session.call("test.Probe.Echo") } == .closed)
+    }
+
     @Test("a stream gives each reply, and then nothing") func streams() throws {
         let probed = try Probed()
         let stream = try probed.device.stream("test.Probe.Count", Data(#"{"to": 3}"#.utf8))

@@ -52,17 +52,20 @@ struct DeviceCalls: Sendable {
         let prompt = watch.tabs.newest("prompt")
         defer { watch.look() }
         return try await perform { device in
+            // A nonce is good on its own connection alone.
+            let session = try device.session()
+            defer { session.close() }
             switch use {
             case .unlock:
-                let sealed = try device.seal(typed.entries(1), for: .unlock, nonce: Self.nonce(device))
-                return try device.call("io.touchstone.Device.Unlock", Self.object(["passcode": sealed]))
+                let sealed = try device.seal(typed.entries(1), for: .unlock, nonce: Self.nonce(session))
+                return try session.call("io.touchstone.Device.Unlock", Self.object(["passcode": sealed]))
             case .change(let kind):
-                let sealed = try device.seal(typed.entries(2), for: .change, nonce: Self.nonce(device))
-                return try device.call(
+                let sealed = try device.seal(typed.entries(2), for: .change, nonce: Self.nonce(session))
+                return try session.call(
                     "io.touchstone.Device.ChangePasscode", Self.object(["passcodes": sealed, "kind": Self.text(kind)]))
             case .eraseData(let isOn):
-                let sealed = try device.seal(typed.entries(1), for: .eraseData(isOn), nonce: Self.nonce(device))
-                return try device.call(
+                let sealed = try device.seal(typed.entries(1), for: .eraseData(isOn), nonce: Self.nonce(session))
+                return try session.call(
                     "io.touchstone.Device.SetEraseData",
                     Self.object(["isOn": Data("\(isOn)".utf8), "passcode": sealed]))
             case .prompt(let identifier, let phase):
@@ -74,7 +77,7 @@ struct DeviceCalls: Sendable {
                     throw DeviceError.answered(name: "io.touchstone.Agent.NoSuchPrompt", parameters: Data("{}".utf8))
                 }
                 let sealed = try device.seal(typed.entries(1), for: purpose, nonce: prompt.nonce)
-                return try device.call(
+                return try session.call(
                     "io.touchstone.Agent.EnterPasscode",
                     Self.object(["prompt": Self.text(identifier), "passcode": sealed]))
             }
@@ -95,9 +98,9 @@ struct DeviceCalls: Sendable {
         }
     }
 
-    private static func nonce(_ device: Device) throws -> Data {
+    private static func nonce(_ session: DeviceSession) throws -> Data {
         struct Reply: Decodable { var nonce: Data }
-        let reply = try device.call("io.touchstone.Device.GetNonce")
+        let reply = try session.call("io.touchstone.Device.GetNonce")
         guard let nonce = try? JSONDecoder().decode(Reply.self, from: reply).nonce else {
             throw DeviceError.malformedReply
         }

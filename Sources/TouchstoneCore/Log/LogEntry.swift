@@ -59,6 +59,8 @@ package struct LogEntry: Codable, Hashable, Sendable {
     package var event: String
     /// The application identifier as touchstoned told it, without characters that do not print, cut at 200.
     package var app: String?
+    /// The program that sent what was typed, as touchstoned told it; as `app` otherwise.
+    package var by: String?
     /// The requirement or operation.
     package var asked: String?
     /// What was proven, in the order in which it was.
@@ -90,6 +92,7 @@ package struct LogEntry: Codable, Hashable, Sendable {
         if let app { sentence = "\(app): \(sentence)" }
         if let asked { sentence += " (\(asked))" }
         if let factors { sentence += " by \(factors.map(\.rawValue).joined(separator: " and "))" }
+        if let by { sentence += ", from \(by)" }
         if let count { sentence += ", \(count) more" }
         return result == "ok" ? sentence : "\(sentence): \(result)"
     }

@@ -299,9 +299,12 @@ package enum EnclaveInterface {
         package struct Parameters: Codable, Sendable {
             package var evaluation: String
             package var passcode: SealedPasscode
-            package init(evaluation: String, passcode: SealedPasscode) {
+            /// The agent.
+            package var caller: Caller?
+            package init(evaluation: String, passcode: SealedPasscode, caller: Caller? = nil) {
                 self.evaluation = evaluation
                 self.passcode = passcode
+                self.caller = caller
             }
         }
         package typealias Reply = Empty
@@ -361,10 +364,36 @@ package enum EnclaveInterface {
 
     // MARK: owner's settings and lock screen
 
+    /// Who sends what was typed, as touchstoned says.
+    package struct Caller: Codable, Hashable, Sendable {
+        /// The connection to touchstoned by its number: nonces are good on their own alone.
+        package var connection: Int
+        /// Application identifier; nil where touchstoned knows none.
+        package var app: String?
+        package init(connection: Int, app: String?) {
+            self.connection = connection
+            self.app = app
+        }
+    }
+
     package enum GetNonce: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.GetNonce"
-        package typealias Parameters = Empty
+        package struct Parameters: Codable, Sendable {
+            /// As of ``Caller``; nil: 0, which is none of touchstoned's.
+            package var connection: Int?
+            package init(connection: Int? = nil) { self.connection = connection }
+        }
         package typealias Reply = DeviceInterface.GetNonce.Reply
+    }
+
+    /// A connection to touchstoned has ended, and with it the nonces that were given out on it.
+    package enum EndConnection: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.EndConnection"
+        package struct Parameters: Codable, Sendable {
+            package var connection: Int
+            package init(connection: Int) { self.connection = connection }
+        }
+        package typealias Reply = Empty
     }
 
     package enum ListFaceIDPermissions: VarlinkMethod {
@@ -386,25 +415,57 @@ package enum EnclaveInterface {
 
     package enum ChangePasscode: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.ChangePasscode"
-        package typealias Parameters = DeviceInterface.ChangePasscode.Parameters
+        package struct Parameters: Codable, Sendable {
+            package var passcodes: SealedPasscode
+            package var kind: PasscodeKind?
+            package var caller: Caller?
+            package init(passcodes: SealedPasscode, kind: PasscodeKind? = nil, caller: Caller? = nil) {
+                self.passcodes = passcodes
+                self.kind = kind
+                self.caller = caller
+            }
+        }
         package typealias Reply = Ticket
     }
 
     package enum Unlock: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.Unlock"
-        package typealias Parameters = DeviceInterface.Unlock.Parameters
+        package struct Parameters: Codable, Sendable {
+            package var passcode: SealedPasscode
+            package var caller: Caller?
+            package init(passcode: SealedPasscode, caller: Caller? = nil) {
+                self.passcode = passcode
+                self.caller = caller
+            }
+        }
         package typealias Reply = Ticket
     }
 
     package enum SetEraseData: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.SetEraseData"
-        package typealias Parameters = DeviceInterface.SetEraseData.Parameters
+        package struct Parameters: Codable, Sendable {
+            package var isOn: Bool
+            package var passcode: SealedPasscode
+            package var caller: Caller?
+            package init(isOn: Bool, passcode: SealedPasscode, caller: Caller? = nil) {
+                self.isOn = isOn
+                self.passcode = passcode
+                self.caller = caller
+            }
+        }
         package typealias Reply = Ticket
     }
 
     package enum ForgetReader: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.ForgetReader"
-        package typealias Parameters = DeviceInterface.ForgetReader.Parameters
+        package struct Parameters: Codable, Sendable {
+            package var passcode: SealedPasscode
+            package var caller: Caller?
+            package init(passcode: SealedPasscode, caller: Caller? = nil) {
+                self.passcode = passcode
+                self.caller = caller
+            }
+        }
         package typealias Reply = Ticket
     }
 
@@ -565,7 +626,16 @@ package enum EnclaveInterface {
 
     package enum AuthorizeBackup: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.AuthorizeBackup"
-        package typealias Parameters = DeviceInterface.AuthorizeBackup.Parameters
+        package struct Parameters: Codable, Sendable {
+            package var direction: BackupDirection
+            package var passcode: SealedPasscode
+            package var caller: Caller?
+            package init(direction: BackupDirection, passcode: SealedPasscode, caller: Caller? = nil) {
+                self.direction = direction
+                self.passcode = passcode
+                self.caller = caller
+            }
+        }
         package typealias Reply = Ticket
     }
 

@@ -94,8 +94,8 @@ extension Failure {
             case .passcodeNotSet: "\(paths.name) has no passcode: set one with 'touchstone device passcode set'"
             case .passcodeAlreadySet: "\(paths.name) has a passcode: use 'touchstone device passcode change'"
             case .passcodeDisabled:
-                "after too many wrong passcodes \(paths.name) takes no more: all that is left is "
-                    + "'touchstone device erase \(paths.name)'"
+                "ten wrong passcodes erase \(paths.name), and its disk did not take that: "
+                    + "the next boot erases it, or 'touchstone device erase \(paths.name)'"
             case .passcodeTooShort: "the new passcode is too short"
             case .passcodeNotOfKind: "the new passcode is not of the kind that --kind says"
             case .passcodeTooLong:

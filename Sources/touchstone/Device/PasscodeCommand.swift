@@ -79,7 +79,7 @@ struct PasscodeCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Erase the device after ten wrong passcodes in a row, or do not.",
             discussion: """
-                Off to begin with: then the device takes no passcode any more after ten wrong ones. With it on, the tenth wrong one \
+                Off to begin with: then each wrong one from the ninth on costs eight hours, and none is the last. With it on, the tenth wrong one \
                 in a row makes the device as new: every item, key, finger and the passcode are gone for good. Wants the passcode.
                 """)
 

@@ -163,7 +163,7 @@ extension DeviceInterface.Status {
         guard isPasscodeSet else {
             return wasErased ? "not set: the device was erased after too many wrong ones" : "not set"
         }
-        if isPasscodeDisabled { return "set, refused for good after too many wrong ones" }
+        if isPasscodeDisabled { return "set, refused: after ten wrong ones the next boot erases the device" }
         var parts = [passcodeKind.map { "set (\($0.title))" } ?? "set"]
         if erasesData { parts.append("erases the device after ten wrong ones") }
         if !wasUnlockedSinceBoot { parts.append("not entered since boot") }

@@ -238,7 +238,8 @@ struct DeviceCheck {
         }
         if status.isPasscodeDisabled {
             return add(
-                .bad, .passcode, "refused for good after too many wrong ones: all in the device is lost",
+                .bad, .passcode,
+                "refused: ten wrong ones erase the device, and its disk does not take that; the next boot tries again",
                 fix: command("device erase"))
         }
         let wait = status.passcodeRetryAfterSeconds.map { PlainText.seconds($0) } ?? 0

@@ -94,6 +94,7 @@ struct LogTable {
     private static func cells(_ entry: LogEntry) -> [String] {
         var what = entry.event.replacingOccurrences(of: "-", with: " ")
         if let asked = entry.asked { what += ": \(asked)" }
+        if let by = entry.by { what += ", from \(short(by))" }
         if let count = entry.count { what += " (\(count) more)" }
         return [
             LogTime.local(entry), entry.app.map(short) ?? "-", what,

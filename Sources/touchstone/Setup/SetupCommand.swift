@@ -182,7 +182,8 @@ struct SetupCommand: ParsableCommand {
         let status = try DeviceConnection(paths).status
         if status.isPasscodeDisabled {
             throw Failure(
-                .no, "\(paths.name) takes no passcode any more after too many wrong ones: 'touchstone doctor' says more"
+                .no,
+                "\(paths.name) is to be erased after ten wrong passcodes, and takes none: 'touchstone doctor' says more"
             )
         }
         tell(

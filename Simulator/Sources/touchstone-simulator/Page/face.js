@@ -95,7 +95,7 @@ function lockScreen() {
 
 function lockHint(status) {
   const sensor = isFace(status.biometryType) ? "Face ID" : "Touch ID";
-  if (status.isPasscodeDisabled) return "Device unavailable: after too many wrong passcodes it takes no more.";
+  if (status.isPasscodeDisabled) return "Device unavailable: after ten wrong passcodes it is erased at its next restart.";
   if (!status.isEnrolled || status.sensor?.problem) return "Enter the passcode.";
   if (!status.wasUnlockedSinceBoot) return `${sensor} requires your passcode when the device restarts.`;
   if (status.isBiometryLockedOut) return `Your passcode is required to enable ${sensor}.`;

@@ -123,7 +123,7 @@ function judge(entries, genuine) {
 function row(entry, isGenuine, apps) {
   const terms = entry.asked?.split(" ").map((word) => asked[word] ?? word).join(" ");
   const times = entry.count ? `${entry.count} more ${entry.count === 1 ? "time" : "times"}` : null;
-  const more = [terms && `${purposes[entry.event] ?? "for"} ${terms}`, times].filter(Boolean).join("; ");
+  const more = [terms && `${purposes[entry.event] ?? "for"} ${terms}`, entry.by && `from ${appName(entry.by, apps)}`, times].filter(Boolean).join("; ");
   return element("tr", { testid: `log-${entry.sequence}`, "data-event": entry.event },
     element("td", { class: "number" }, clock(new Date(entry.time))),
     element("td", {}, events[entry.event] ?? plain(entry.event, 40), more ? element("small", {}, plain(more, 120)) : null),

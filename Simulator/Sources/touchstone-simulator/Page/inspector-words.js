@@ -67,6 +67,7 @@ export const messageWords = {
   "io.touchstone.Enclave.SubmitPasscode": ["a sealed passcode", "being looked at", "The guess is counted before it is looked at."],
   "io.touchstone.Enclave.WatchEvents": ["tell me what happens", "tells what came of it", "How a question to the owner ended, that the device unlocked, or new lines of the log."],
   "io.touchstone.Enclave.GetNonce": ["a number used once, please", "here it is"],
+  "io.touchstone.Enclave.EndConnection": ["a program has gone: forget its numbers", "forgotten"],
   "io.touchstone.Enclave.ListFaceIDPermissions": ["which apps may use Face ID?", "these"],
   "io.touchstone.Enclave.SetFaceIDPermission": ["let an app use Face ID, or not", "noted"],
   "io.touchstone.Enclave.ChangePasscode": ["sealed: the old passcode and the new", "being looked at"],

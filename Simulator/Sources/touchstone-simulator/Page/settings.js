@@ -81,7 +81,7 @@ export function showSettings(panel) {
   function door() {
     if (!status) return element("p", { class: "note" }, "The device does not answer.");
     if (status.isLocked) return element("p", { class: "note", testid: "settings-locked" }, "The device is locked. Unlock it first.");
-    if (status.isPasscodeDisabled) return element("p", { class: "note" }, "After too many wrong passcodes the device takes no more.");
+    if (status.isPasscodeDisabled) return element("p", { class: "note" }, "After ten wrong passcodes the device is erased at its next restart.");
     const passcode = secret("settings-passcode", "Passcode", status.passcodeKind);
     return form("settings-open", "Enter the passcode to change settings", "Open Settings", [passcode], async () => {
       await attempt(async () => {

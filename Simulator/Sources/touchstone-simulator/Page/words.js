@@ -3,7 +3,7 @@
 const refusals = {
   passcodeNotSet: "The device has no passcode. Set one first.",
   passcodeAlreadySet: "The device has a passcode already.",
-  passcodeDisabled: "After too many wrong passcodes the device takes no more.",
+  passcodeDisabled: "After ten wrong passcodes the device is to be erased, and its disk did not take it. Restart it.",
   passcodeTooShort: "The new passcode is too short.",
   passcodeTooLong: "A passcode has at most 256 bytes.",
   passcodeNotOfKind: "The new passcode is not of the kind you chose.",
