@@ -68,6 +68,10 @@ struct ItemQuery {
 
     var hasReference: Bool { reference != nil }
 
+    var isOfIdentity: Bool {
+        if case .identity? = reference { true } else { false }
+    }
+
     /// What to look for: a reference says the primary key of its item, and what the dictionary says itself wins.
     var searched: KeychainInterface.Dictionary {
         switch reference {
