@@ -280,7 +280,7 @@ import TouchstoneCore
         let another = try enclave.proven(.biometrics)
         #expect(state(bound, context: another) == .authenticationNeeded)
         // Where no other way is left it is gone, as ever.
-        #expect(state(try wrap(.biometryCurrentSet), context: another) == .open)
+        #expect(try state(wrap(.biometryCurrentSet), context: another) == .open)
         let alone = try wrap([.biometryCurrentSet, .or, .companion])
         try enclave.removeFinger("finger 2")
         #expect(state(alone) == .gone)

@@ -114,6 +114,7 @@ import TouchstoneTesting
                 try SecKeyCopyAttributes(make("t", "other"))?[kSecAttrApplicationLabel] as? Data == Data("other".utf8))
             #expect(SecItemDelete([kSecValueRef: key] as CFDictionary) == errSecSuccess)
             #expect(find(tagged("t", [kSecAttrApplicationLabel: given])).status == errSecItemNotFound)
+            #expect(find(tagged("u", [kSecAttrApplicationLabel: given])).status == errSecSuccess)
         }
     }
 

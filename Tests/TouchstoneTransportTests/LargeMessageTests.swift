@@ -182,15 +182,15 @@ import TouchstoneCore
             let text = try String(decoding: MessageEncoder.encode(data), as: UTF8.self)
             #expect(text == "\"\(data.base64EncodedString())\"")
             #expect(try MessageDecoder.decode(Data.self, from: Data(text.utf8)) == data)
-            let inside = text.dropFirst().dropLast()
-            for wrong in [
-                inside.dropLast(), inside + "=", "\n" + inside.dropFirst(), "-" + inside.dropFirst(),
-                "=" + inside.dropFirst(),
-                inside.prefix(8) + "=" + inside.dropFirst(9), inside.dropLast(3) + "===",
-                inside.prefix(4) + "AA==" + inside,
-            ] {
-                #expect(throws: DecodingError.self, "\(wrong.suffix(8))") {
-                    try MessageDecoder.decode(Data.self, from: Data("\"\(wrong)\"".utf8.map { $0 == 10 ? 32 : $0 }))
+            let inside = String(text.dropFirst().dropLast())
+            let wrong: [String] = [
+                String(inside.dropLast()), inside + "=", "-" + String(inside.dropFirst()), " " + String(inside.dropFirst()),
+                "=" + String(inside.dropFirst()), String(inside.prefix(8)) + "=" + String(inside.dropFirst(9)),
+                String(inside.dropLast(3)) + "===", String(inside.prefix(4)) + "AA==" + inside,
+            ]
+            for text in wrong {
+                #expect(throws: DecodingError.self, "\(text.prefix(16))...\(text.suffix(8))") {
+                    try MessageDecoder.decode(Data.self, from: Data("\"\(text)\"".utf8))
                 }
             }
         }

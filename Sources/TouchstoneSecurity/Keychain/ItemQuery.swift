@@ -89,6 +89,7 @@ struct ItemQuery {
 
     private static func primaryKey(_ item: any ItemReference) -> KeychainInterface.Dictionary {
         var attributes = item.itemAttributes.filter { key, _ in item.itemClass.attribute(key)?.isPrimaryKey == true }
+        attributes.merge(item.tellingAttributes) { $1 }
         attributes[Key.itemClass] = .string(item.itemClass.rawValue)
         return attributes
     }
