@@ -184,7 +184,8 @@ import TouchstoneCore
             #expect(try MessageDecoder.decode(Data.self, from: Data(text.utf8)) == data)
             let inside = String(text.dropFirst().dropLast())
             let wrong: [String] = [
-                String(inside.dropLast()), inside + "=", "-" + String(inside.dropFirst()), " " + String(inside.dropFirst()),
+                String(inside.dropLast()), inside + "=", "-" + String(inside.dropFirst()),
+                " " + String(inside.dropFirst()),
                 "=" + String(inside.dropFirst()), String(inside.prefix(8)) + "=" + String(inside.dropFirst(9)),
                 String(inside.dropLast(3)) + "===", String(inside.prefix(4)) + "AA==" + inside,
             ]
