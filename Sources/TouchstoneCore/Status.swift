@@ -18,6 +18,7 @@ package struct Status: RawRepresentable, Error, Hashable, Codable, Sendable, Cus
     package static let authFailed = Status(-25293)
     package static let duplicateItem = Status(-25299)
     package static let itemNotFound = Status(-25300)
+    package static let dataTooLarge = Status(-25302)
     package static let noSuchAttr = Status(-25303)
     package static let noSuchClass = Status(-25306)
     package static let interactionNotAllowed = Status(-25308)

@@ -6,6 +6,12 @@ package protocol VarlinkMethod: SendableMetatype {
     associatedtype Reply: Codable & Sendable
     /// Interface and method: `io.touchstone.Keychain.Add`.
     static var name: String { get }
+    /// Whether a request may be as large as the largest value of an item.
+    static var takesLargeRequests: Bool { get }
+}
+
+extension VarlinkMethod {
+    package static var takesLargeRequests: Bool { false }
 }
 
 /// The parameters of one error of a Varlink interface.

@@ -36,17 +36,15 @@ extension Enclave {
         case .gone: return .init(.damaged)
         case .open(var unwrapped):
             defer { unwrapped.wipe() }
-            return unwrapped.isBound(to: state.database.hash)
-                ? prospect(of: unwrapped.control, now: now) : .init(.enrolmentChanged)
+            return remaining(unwrapped.control, boundTo: unwrapped.enrolment).map { prospect(of: $0, now: now) }
+                ?? .init(.enrolmentChanged)
         }
     }
 
     private func prospect(ofPrivateKey key: Data, now: Double) -> EnclaveInterface.Prospect {
         guard let blob = PrivateKeyBlob(key, key: blobKey.symmetricKey) else { return .init(.damaged) }
-        let requirement = blob.control.requirement
-        if requirement.proofs.contains(.biometryCurrentSet), blob.enrolment != state.database.hash {
-            return .init(.enrolmentChanged)
-        }
+        guard let control = remaining(blob.control, boundTo: blob.enrolment) else { return .init(.enrolmentChanged) }
+        let requirement = control.requirement
         guard let classKey = keys[blob.control.protection] else { return closed(blob.control.protection) }
         guard let box = try? AES.GCM.SealedBox(combined: blob.sealedKey),
             var plain = try? AES.GCM.open(box, using: classKey.symmetricKey, authenticating: blob.description)
@@ -59,7 +57,7 @@ extension Enclave {
         guard blob.control.grants(.useKeySign) else {
             return .init(.authenticationNeeded, obstacle: .authenticationFailed)
         }
-        return prospect(of: blob.control, now: now)
+        return prospect(of: control, now: now)
     }
 
     /// Of what is of a class whose key is not open.

@@ -4,7 +4,7 @@ import TouchstoneCore
 import TouchstoneMemory
 
 /// A wrapped item key, as the keychain keeps it: version (1 byte), class (1 byte), then AES-256-GCM under the class key of
-/// key (32) ‖ flags (8, little-endian) ‖ enrolment hash (32, zero where the control does not want it).
+/// key (32) ‖ flags (8, little-endian) ‖ enrolment hash (32, zero where the control does not want it, or nobody is enrolled).
 ///
 /// Version 2 is of a control that wants an application password: instead of the key stands the key sealed under what the password gives this
 /// item (60 bytes), so that without the password there is nothing to open (AC-04).
@@ -68,7 +68,6 @@ extension Enclave {
         let wantsPassword = control.flags.contains(.applicationPassword)
         let version = wantsPassword ? WrappedKey.withPassword : WrappedKey.plain
         let bound = WrappedKey.context(version, number, request.binding)
-        let wantsSet = control.requirement.proofs.contains(.biometryCurrentSet)
         var plain = Data(request.key)
         defer { plain.resetBytes(in: 0..<plain.count) }
         if wantsPassword {
@@ -83,27 +82,56 @@ extension Enclave {
         for shift in stride(from: 0, to: 64, by: 8) {
             plain.append(UInt8(truncatingIfNeeded: control.flags.rawValue >> UInt64(shift)))
         }
-        plain.append(wantsSet ? state.database.hash : Data(count: 32))
+        plain.append(enrolment(for: control))
         let sealed = try AES.GCM.seal(plain, using: classKey.symmetricKey, authenticating: bound)
         return Data([version, number]) + (sealed.combined ?? Data())
     }
 
     /// Whether what a control asks for is there to be bound to.
     ///
+    /// Of several ways, one that is there is enough.
+    ///
     /// - Throws: `.authFailed` where nobody could ever give it (AC-15).
     func checkCanBind(_ control: AccessControl) throws(Refusal) {
         let requirement = control.requirement
         let proofs = requirement.proofs
-        if proofs.contains(.companion), !requirement.anyOne || proofs == [.companion] {
-            throw Refusal(.authFailed, .noCompanion, control)
+        let obstacles = proofs.map(obstacle(toBinding:))
+        let isRefused = requirement.anyOne ? !obstacles.contains(nil) : obstacles.contains { $0 != nil }
+        if !proofs.isEmpty, isRefused, let cause = obstacles.compactMap({ $0 }).first {
+            throw Refusal(.authFailed, cause, control)
         }
-        for proof in proofs {
-            if !isPasscodeSet { throw Refusal(.authFailed, .passcodeNotSet, control) }
-            guard [.biometryAny, .biometryCurrentSet].contains(proof) else { continue }
-            if state.biometryType == .none { throw Refusal(.authFailed, .noSensor, control) }
-            if !isEnrolled { throw Refusal(.authFailed, notEnrolled, control) }
-            if !biometryMeets(proof) { throw Refusal(.authFailed, .sensorTooWeak, control) }
+    }
+
+    /// Why a proof could never be given as things are; nil where it could.
+    private func obstacle(toBinding proof: Proof) -> RefusalCause? {
+        if proof == .companion { return .noCompanion }
+        if !isPasscodeSet { return .passcodeNotSet }
+        guard [.biometryAny, .biometryCurrentSet].contains(proof) else { return nil }
+        if state.biometryType == .none { return .noSensor }
+        if !isEnrolled { return notEnrolled }
+        return biometryMeets(proof) ? nil : .sensorTooWeak
+    }
+
+    /// The set of fingers that a control is bound to now: zero where it asks for none, and where there is none, which is never anybody's.
+    func enrolment(for control: AccessControl) -> Data {
+        guard control.requirement.proofs.contains(.biometryCurrentSet), obstacle(toBinding: .biometryCurrentSet) == nil else {
+            return Data(count: 32)
         }
+        return state.database.hash
+    }
+
+    /// What of a control can still be met, where it was bound to this enrolment; nil: nothing (AC-50, AC-51).
+    ///
+    /// Other fingers shut the way of `biometryCurrentSet` for good, and no other way beside it.
+    func remaining(_ control: AccessControl, boundTo enrolment: some Collection<UInt8>) -> AccessControl? {
+        let requirement = control.requirement
+        guard requirement.proofs.contains(.biometryCurrentSet), !enrolment.elementsEqual(state.database.hash) else {
+            return control
+        }
+        let others = requirement.proofs.filter { ![.biometryCurrentSet, .companion].contains($0) }
+        guard requirement.anyOne, !others.isEmpty else { return nil }
+        return try? AccessControl(
+            protection: control.protection, flags: control.flags.subtracting(.biometryCurrentSet))
     }
 
     /// - Throws: `.interactionNotAllowed` where it is locked (KC-20), `.authFailed` where only a passcode would bring it (KC-24).
@@ -127,6 +155,8 @@ extension Enclave {
     struct Opened {
         var state: EnclaveInterface.KeyState
         var key: Data?
+        /// What is to be evaluated, where that is not all of the item's control.
+        var control: AccessControl?
         /// All was proven, and the context's application password is not this item's.
         var isPasswordWrong = false
         var isPasswordRight = false
@@ -147,11 +177,8 @@ extension Enclave {
         fileprivate var version: UInt8
         fileprivate var bound: Data
 
-        /// Whether its control asks for a set of fingers and this is it, or does not ask for one (AC-50, AC-51).
-        func isBound(to enrolment: Data) -> Bool {
-            !control.requirement.proofs.contains(.biometryCurrentSet)
-                || plain.dropFirst(WrappedKey.placeBytes(version) + 8) == enrolment
-        }
+        /// The set of fingers that its control was bound to.
+        var enrolment: Data { plain.dropFirst(WrappedKey.placeBytes(version) + 8) }
 
         /// The key, or the key sealed under the application password.
         fileprivate var key: Data { Data(plain.prefix(WrappedKey.placeBytes(version))) }
@@ -206,18 +233,21 @@ extension Enclave {
         case .open(let opened): unwrapped = opened
         }
         defer { unwrapped.wipe() }
-        let requirement = unwrapped.control.requirement
         let withPassword = unwrapped.isWithPassword
         // AC-50, AC-51: bound to an enrolment that is no more.
-        guard unwrapped.isBound(to: state.database.hash) else {
+        guard let control = remaining(unwrapped.control, boundTo: unwrapped.enrolment) else {
             var gone = Opened(.gone)
             gone.use = itemOpened(
-                requirement, withPassword: withPassword, app: app, context: nil, result: "enrolment-changed")
+                unwrapped.control.requirement, withPassword: withPassword, app: app, context: nil,
+                result: "enrolment-changed")
             return gone
         }
+        let requirement = control.requirement
+        var needed = Opened(.authenticationNeeded)
+        needed.control = control == unwrapped.control ? nil : control
         let context = self.context(context, of: app, for: item.binding.accessGroup)
         guard requirement.proofs.isEmpty || context.map({ isMet(requirement, by: $0.proven) }) == true else {
-            return .init(.authenticationNeeded)
+            return needed
         }
         guard withPassword else {
             var opened = Opened(.open, key: unwrapped.key)
@@ -227,9 +257,9 @@ extension Enclave {
             return opened
         }
         // AC-04: wanted in addition to every proof, and looked at after them, so that nobody guesses without the owner.
-        guard let password = context?.credential.key else { return .init(.authenticationNeeded) }
+        guard let password = context?.credential.key else { return needed }
         guard let key = password.itemKey(item.binding).open(unwrapped.key, context: unwrapped.bound) else {
-            var wrong = Opened(.authenticationNeeded)
+            var wrong = needed
             wrong.isPasswordWrong = true
             wrong.use = itemOpened(
                 requirement, withPassword: true, app: app, context: context, result: "wrong-application-password")

@@ -28,7 +28,7 @@ extension Enclave {
             var blob = PrivateKeyBlob(
                 kind: request.kind, control: control, accessGroup: request.accessGroup, publicKey: key.publicKey)
             blob.isHeld = key.isHeld
-            if control.requirement.proofs.contains(.biometryCurrentSet) { blob.enrolment = state.database.hash }
+            blob.enrolment = enrolment(for: control)
             var plain = key.rawRepresentation
             defer { plain.resetBytes(in: 0..<plain.count) }
             if control.flags.contains(.applicationPassword) {
@@ -97,16 +97,15 @@ extension Enclave {
         } catch {
             throw KeyInterface.Failed(error)
         }
-        let control = blob.control
         // AC-20, SE-13: a control of constraints that are not meant for private keys has no entry for them.
-        guard control.grants(operation) else {
-            throw KeyInterface.Failed(.authFailed, .operationNotGranted, control)
+        guard blob.control.grants(operation) else {
+            throw KeyInterface.Failed(.authFailed, .operationNotGranted, blob.control)
         }
-        let requirement = control.requirement
         // AC-50, AC-52: bound to an enrolment that is no more.
-        if requirement.proofs.contains(.biometryCurrentSet), blob.enrolment != state.database.hash {
+        guard let control = remaining(blob.control, boundTo: blob.enrolment) else {
             throw KeyInterface.Invalidated(.enrolmentChanged)
         }
+        let requirement = control.requirement
         do throws(Refusal) {
             classKey = try self.classKey(of: control.protection)
         } catch {

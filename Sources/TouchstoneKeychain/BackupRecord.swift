@@ -17,8 +17,8 @@ struct BackupRecord {
         ItemCipher.Binding(itemClass: itemClass, identifier: identifier, version: version)
     }
 
-    /// Longest record that is read: twice what an item can be.
-    static let maximumBytes = 4 << 20
+    /// Longest record that is read: of a value of 16 MiB, and twice what all else of an item can be.
+    static let maximumBytes = 20 << 20
 
     private enum Kind: UInt8 { case item = 1, sealedItem = 2 }
 

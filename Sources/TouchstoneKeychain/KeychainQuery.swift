@@ -12,8 +12,8 @@ struct KeychainQuery: Sendable {
     enum Limits {
         static let entries = 128
         static let issuers = 128
-        /// Largest secret, in bytes: a message is at most 1 MiB, and this is base64 in it.
-        static let dataBytes = 700 << 10
+        /// Largest attributes of a dictionary, together, in bytes.
+        static let attributeBytes = 1 << 20
     }
 
     private(set) var itemClass: ItemClass
@@ -51,6 +51,8 @@ struct KeychainQuery: Sendable {
     /// - Throws: `.param`, `.noSuchAttr`, `.noSuchClass` or `.unimplemented` where Apple's keychain does (KC-34).
     init(_ dictionary: KeychainInterface.Dictionary, issuers: [Data]? = nil) throws(Status) {
         guard dictionary.count <= Limits.entries else { throw .param }
+        let attributeBytes = dictionary.reduce(0) { $0 + ($1.key == "v_Data" ? 0 : $1.value.byteCount) }
+        guard attributeBytes <= Limits.attributeBytes else { throw .param }
         itemClass = try Self.itemClass(dictionary)
         for (key, value) in dictionary where key != "class" {
             if key.utf8.count == 4 {
@@ -76,18 +78,21 @@ struct KeychainQuery: Sendable {
         }
     }
 
-    /// What the class key says, else what the persistent reference does.
+    /// What the class key says, and the persistent reference: they must agree.
     private static func itemClass(_ dictionary: KeychainInterface.Dictionary) throws(Status) -> ItemClass {
-        guard let value = dictionary["class"] else {
-            guard case .data(let reference)? = dictionary["v_PersistentRef"] else { throw .param }
-            guard let itemClass = ItemClass(rawValue: String(decoding: reference.prefix(4), as: UTF8.self)) else {
-                throw .itemNotFound
-            }
-            return itemClass
+        var named: ItemClass?
+        if let value = dictionary["class"] {
+            guard case .string(let name) = value else { throw .param }
+            guard let itemClass = ItemClass(rawValue: name) else { throw .noSuchClass }
+            named = itemClass
         }
-        guard case .string(let name) = value else { throw .param }
-        if let itemClass = ItemClass(rawValue: name) { return itemClass }
-        throw .noSuchClass
+        guard case .data(let reference)? = dictionary["v_PersistentRef"] else {
+            guard let named else { throw .param }
+            return named
+        }
+        guard let referenced = ItemIdentifier.itemClass(ofPersistentReference: reference) else { throw .param }
+        guard named == nil || named == referenced else { throw .noSuchClass }
+        return referenced
     }
 
     private mutating func readAttribute(_ key: String, _ value: AttributeValue) throws(Status) {
@@ -113,7 +118,7 @@ struct KeychainQuery: Sendable {
     }
 
     private mutating func readMatch(_ key: String, _ value: AttributeValue) throws(Status) {
-        hasMatchKeys = true
+        if key != "m_Limit" { hasMatchKeys = true }
         switch (key, value) {
         case ("m_Limit", .string("m_LimitOne")):
             limit = 1
@@ -185,7 +190,7 @@ struct KeychainQuery: Sendable {
     private mutating func readValue(_ key: String, _ value: AttributeValue) throws(Status) {
         switch (key, value) {
         case ("v_Data", .data(let data)):
-            guard data.count <= Limits.dataBytes else { throw .param }
+            guard data.count <= itemClass.maximumDataBytes else { throw .dataTooLarge }
             self.data = data
         case ("v_PersistentRef", .data(let reference)):
             guard let identifier = ItemIdentifier(persistentReference: reference) else { throw .itemNotFound }
@@ -219,7 +224,7 @@ struct KeychainQuery: Sendable {
     ///   reports success and adds nothing.
     func checkedForAdd() throws(Status) -> KeychainQuery {
         // An identity is added as a key with its certificate.
-        guard itemClass != .identity, persistentReference == nil, !hasMatchKeys, authenticationUI != .skip,
+        guard itemClass != .identity, persistentReference == nil, !hasMatchKeys, !saysLimit, authenticationUI != .skip,
             synchronizable != nil
         else { throw .param }
         // KC-27
@@ -237,9 +242,12 @@ struct KeychainQuery: Sendable {
         return query
     }
 
+    /// A deletion may say that it is of all, which it is anyway.
+    ///
     /// - Throws: `.param` for match keys (section 7 and 8 of the table) and Skip (KC-36).
     func checkedForChange(isUpdate: Bool) throws(Status) -> KeychainQuery {
         if hasMatchKeys || authenticationUI == .skip { throw .param }
+        if saysLimit, isUpdate || limit != nil { throw .param }
         if isUpdate, returnsAnything { throw .param }
         return self
     }
@@ -248,6 +256,26 @@ struct KeychainQuery: Sendable {
 extension ItemClass {
     fileprivate var hasCertificate: Bool { self == .certificate || self == .identity }
     fileprivate var hasReference: Bool { hasCertificate || self == .key }
+
+    /// Largest secret of an item.
+    ///
+    /// Of certificates many are read at a time, and two values make an identity: theirs stay small.
+    fileprivate var maximumDataBytes: Int {
+        switch self {
+        case .genericPassword, .internetPassword: 16 << 20
+        case .certificate, .key, .identity: 700 << 10
+        }
+    }
+}
+
+extension AttributeValue {
+    fileprivate var byteCount: Int {
+        switch self {
+        case .string(let string): string.utf8.count
+        case .data(let data): data.count
+        case .number, .real, .boolean, .date, .accessControl: 8
+        }
+    }
 }
 
 /// Sixteen random bytes that name a row for as long as it lives, whatever is updated in it.
@@ -272,8 +300,15 @@ struct ItemIdentifier: Hashable, Sendable {
         Data(itemClass.rawValue.utf8) + bytes
     }
 
+    /// nil for one that names no item of ours: Apple's older ones have a number of eight bytes.
     init?(persistentReference: Data) {
         guard persistentReference.count == 4 + Self.length else { return nil }
         bytes = Data(persistentReference.dropFirst(4))
+    }
+
+    /// The class of a persistent reference; nil for what is none.
+    static func itemClass(ofPersistentReference reference: Data) -> ItemClass? {
+        guard [4 + length, 4 + MemoryLayout<Int64>.size].contains(reference.count) else { return nil }
+        return ItemClass(rawValue: String(decoding: reference.prefix(4), as: UTF8.self))
     }
 }

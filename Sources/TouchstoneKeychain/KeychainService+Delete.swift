@@ -55,7 +55,7 @@ extension KeychainService {
             if let rowID = row.rowID { rows.append(rowID) }
             return true
         }
-        return rows
+        return rows.sorted()
     }
 }
 

@@ -26,6 +26,8 @@ extension KeychainService {
         guard query.accessControl == nil || query.accessControl == facts.accessControl else { throw Status.param }
         var query = query
         for (name, value) in EnclaveKey.attributes(facts) {
+            // It is part of the primary key, and an app may have chosen it.
+            if name == "klbl", query.attributes[name] != nil { continue }
             if name == "agrp", let asked = query.attributes[name], asked != value { throw Status.param }
             query.attributes[name] = value
         }

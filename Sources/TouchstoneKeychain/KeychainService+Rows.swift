@@ -38,7 +38,9 @@ extension KeychainService {
 
     enum OpenedSecret {
         case open(Data?)
-        case gone, locked, authenticationNeeded
+        case gone, locked
+        /// With what is to be evaluated.
+        case authenticationNeeded(AccessControl)
     }
 
     /// Opens items in one turn of the enclave.
@@ -74,7 +76,8 @@ extension KeychainService {
                     opened[index] = .gone
                 }
             case (.locked, _): opened[index] = .locked
-            case (.authenticationNeeded, _): opened[index] = .authenticationNeeded
+            case (.authenticationNeeded, _):
+                opened[index] = .authenticationNeeded(answer.accessControl ?? items[index].control)
             case (.gone, _), (.open, nil): opened[index] = .gone
             }
         }

@@ -6,8 +6,8 @@ import TouchstoneTransport
 extension KeychainService {
     /// Answers a search.
     ///
-    /// One item is found and given on the thread that asks. More are looked for on the connection's own thread, so that nobody else waits;
-    /// a client that takes a stream gets them a few at a time, at the pace at which it takes them.
+    /// The only item is found and given on the thread that asks. More are looked for on the connection's own thread, so that nobody else waits;
+    /// a client that takes a stream gets them a few at a time, at the pace at which it takes them. Of several the oldest come first.
     func copyMatching(
         _ request: KeychainInterface.CopyMatching.Parameters, _ call: VarlinkCall<KeychainInterface.CopyMatching>
     ) {
@@ -15,8 +15,8 @@ extension KeychainService {
             let app = try call.connection.identity()
             let query = try KeychainQuery(request.query, issuers: request.issuers).checkedForSearch()
             let search = try Search(query, of: self, for: app, context: request.context, in: store)
-            if search.canTakeFirst {
-                guard let match = try search.first() else { throw Status.itemNotFound }
+            if search.canTakeOnly, case .match(let match) = try search.only() {
+                guard let match else { throw Status.itemNotFound }
                 return .init(items: [match.result(for: query)])
             }
             call.connection.perform { [self] in
@@ -37,12 +37,22 @@ extension KeychainService {
         var waiting: [KeychainInterface.Item] = []
         var isEmpty = true
         var bytes = 0
-        try search.deliver { matches in
+        // What takes much memory waits for its turn before it is read.
+        func takeTurn(_ bytes: Int) throws {
+            if bytes > VarlinkLimits.maximumRequestBytes, !call.connection.takeLargeTurn() { throw Status.allocate }
+        }
+        try search.deliver(willRead: takeTurn) { matches in
             isEmpty = false
             if call.wantsMore {
                 // What is sent has one slice behind it, so that the last goes with the end of the stream.
                 if !waiting.isEmpty, !call.continueWhenTaken(.init(items: waiting)) { return false }
                 waiting = matches.map { $0.result(for: query) }
+                guard call.connection.hasLargeTurn else { return true }
+                // But nothing large waits.
+                defer { call.connection.endLargeTurn() }
+                let isTaken = call.continueWhenTaken(.init(items: waiting))
+                waiting = []
+                return isTaken
             } else {
                 bytes += matches.flatMap(\.items).reduce(0) { $0 + ($1.data?.count ?? 0) }
                 guard bytes <= Self.resultBytes else { throw Status.allocate }

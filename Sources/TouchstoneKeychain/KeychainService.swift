@@ -146,8 +146,13 @@ package final class KeychainService: Sendable {
     }
 
     func searchedGroups(_ query: KeychainQuery, of app: AppIdentity) throws(Status) -> [String] {
-        query.attributes["agrp"] == nil ? accessGroups(of: app) : [try accessGroup(query.attributes, of: app)]
+        // KC-40: every app may look into the group of tokens, and nobody adds to it. No token is here that has items.
+        if query.attributes["agrp"] == .string(Self.tokenGroup) { return [Self.tokenGroup] }
+        return query.attributes["agrp"] == nil ? accessGroups(of: app) : [try accessGroup(query.attributes, of: app)]
     }
+
+    /// The value of `kSecAttrAccessGroupToken`.
+    private static var tokenGroup: String { "com.apple.token" }
 
     func filter(_ query: KeychainQuery, for app: AppIdentity) throws(Status) -> RowFilter {
         let groups = try searchedGroups(query, of: app)

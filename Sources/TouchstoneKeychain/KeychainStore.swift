@@ -28,6 +28,12 @@ struct ItemRow: Sendable {
 extension ItemRow {
     static let columns =
         "rowid, class, identifier, version, pdmn, identity, metadata, wrappedKey, secret, length(secret)"
+    /// A large secret is left out, and its length says that there is one.
+    fileprivate static let columnsWithSmallSecret = """
+        rowid, class, identifier, version, pdmn, identity, metadata, wrappedKey,
+        CASE WHEN length(secret) <= \(smallSecretBytes) THEN secret END, length(secret)
+        """
+    private static let smallSecretBytes = 256 << 10
     fileprivate static let columnsWithoutSecret =
         "rowid, class, identifier, version, pdmn, identity, metadata, wrappedKey, NULL, length(secret)"
 
@@ -64,7 +70,7 @@ struct RowFilter {
 
 /// Where a search finds its rows: the store as it is from one statement to the next, or within one transaction.
 protocol RowSource {
-    /// Hands matching rows to `body` until it returns false.
+    /// Hands matching rows to `body` until it returns false, in no order, and without their secrets where these are large.
     func scan(_ filter: RowFilter, _ body: (ItemRow) throws -> Bool) throws
     /// Of all matching rows the eight bytes by which they are read later.
     func rowIDs(_ filter: RowFilter) throws -> [Int64]
@@ -230,7 +236,7 @@ package final class KeychainStore: RowSource, Sendable {
     private static func scan(
         _ turn: StoreConnection.Turn, _ filter: RowFilter, _ body: (ItemRow) throws -> Bool
     ) throws {
-        let (sql, arguments) = selection(filter, columns: ItemRow.columns)
+        let (sql, arguments) = selection(filter, columns: ItemRow.columnsWithSmallSecret)
         let rows = try Row.fetchCursor(turn.searchStatement(sql), arguments: arguments)
         while let row = try rows.next() {
             guard let item = ItemRow(row) else { continue }

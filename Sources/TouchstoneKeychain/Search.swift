@@ -26,6 +26,8 @@ final class Search<Source: RowSource> {
 
     /// Rows read, and opened in one turn of the enclave, at a time.
     private static var slice: Int { 256 }
+    /// The same where a few are wanted.
+    private static var sliceOfFew: Int { 16 }
     /// The same where each is read with a secret of unknown length.
     private static var sliceWithSecrets: Int { 16 }
     /// Bytes of secrets from which on a slice is full.
@@ -49,23 +51,30 @@ final class Search<Source: RowSource> {
 
     // MARK: one
 
-    /// Whether the first match can be had by one look at the rows, without reading others beside them.
-    var canTakeFirst: Bool {
+    /// Whether one match is wanted, and one look at the rows tells whether it is the only one.
+    var canTakeOnly: Bool {
         query.limit == 1 && query.itemClass != .identity && query.certificates.issuers == nil
             && !query.certificates.readCertificates && query.hostOrParent == nil && !query.needsMetadata
     }
 
-    /// The first match, opened at once: the shortest way for what is asked most.
-    func first() throws -> Match? {
-        var found: Match?
+    enum Only {
+        case match(Match?)
+        /// Several rows, of which the first in the order of a search for all is wanted, or a large one: the way of many finds it.
+        case notAtOnce
+    }
+
+    /// The only match, opened at once: the shortest way for what is asked most.
+    func only() throws -> Only {
+        var rows: [ItemRow] = []
         try source.scan(filter) { row in
-            guard let candidate = try match(row) else { return true }
-            found = try opened([candidate], withData: query.opensSecret).first
-            // AC-23: a protected row that is reached first forces the prompt.
-            return found == nil && blocked == 0
+            rows.append(row)
+            return rows.count == 1
         }
+        guard let row = rows.first else { return .match(nil) }
+        if rows.count > 1 || query.opensSecret && row.secret == nil && row.secretBytes > 0 { return .notAtOnce }
+        let match = try match(row).flatMap { try opened([$0], withData: query.opensSecret).first }
         try conclude()
-        return found
+        return .match(match)
     }
 
     // MARK: many
@@ -78,7 +87,9 @@ final class Search<Source: RowSource> {
         let limit = query.limit ?? .max
         var rest = limit == 0 ? [] : try source.rowIDs(filter)[...]
         while !rest.isEmpty, located.count + blocked < limit {
-            let slice = rest.prefix(query.certificates.readCertificates ? Self.sliceWithSecrets : Self.slice)
+            let slice = rest.prefix(
+                query.certificates.readCertificates
+                    ? Self.sliceWithSecrets : limit <= Self.sliceOfFew ? Self.sliceOfFew : Self.slice)
             rest = rest.dropFirst(slice.count)
             var candidates = try source.rows(slice, withSecrets: query.certificates.readCertificates).compactMap(match)[
                 ...]
@@ -100,18 +111,22 @@ final class Search<Source: RowSource> {
     ///
     /// No row is held meanwhile: what was changed since `decide` is found as it is now, or not at all.
     ///
+    /// `willRead` hears of the bytes of secrets before they are read.
+    ///
     /// - Throws: As `decide`, where a device was locked or a context ended in the meantime.
-    func deliver(_ body: ([Match]) throws -> Bool) throws {
+    func deliver(willRead: (Int) throws -> Void = { _ in }, _ body: ([Match]) throws -> Bool) throws {
         var rest = located[...]
         while !rest.isEmpty {
             var bytes = 0
             let slice = rest.prefix(Self.slice).prefix { row in
-                defer { bytes += row.bytes }
-                return bytes < Self.sliceBytes
+                guard bytes < Self.sliceBytes else { return false }
+                bytes += row.bytes
+                return true
             }
             rest = rest.dropFirst(slice.count)
-            let rows = try source.rows(
-                slice.map(\.rowID)[...], withSecrets: query.opensSecret || query.certificates.readCertificates)
+            let withSecrets = query.opensSecret || query.certificates.readCertificates
+            if withSecrets { try willRead(bytes) }
+            let rows = try source.rows(slice.map(\.rowID)[...], withSecrets: withSecrets)
             let matches = try opened(rows.compactMap(match), withData: query.opensSecret)
             try conclude()
             if !matches.isEmpty, try !body(matches) { return }
@@ -249,13 +264,13 @@ final class Search<Source: RowSource> {
                     // The enclave has logged it.
                     throw KeychainInterface.Failed(
                         .interactionNotAllowed, RefusalCause(locked: item.row.accessibility))
-                case .authenticationNeeded:
+                case .authenticationNeeded(let control):
                     isOpen = false
                     // AC-41: Skip leaves it out.
                     if query.authenticationUI == .skip { continue }
                     isBlocked = true
                     let operation = KeychainInterface.ConstrainedOperation(
-                        accessControl: item.control, operation: .useItem)
+                        accessControl: control, operation: .useItem)
                     if !needed.contains(operation) { needed.append(operation) }
                 }
             }

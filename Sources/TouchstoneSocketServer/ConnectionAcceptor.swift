@@ -10,7 +10,7 @@ import TouchstoneTransport
 /// knows what runs: it is answered with `SendAgain`. Of what comes after that the kernel says who sent it, which has to be the process
 /// that connected: a copy of the socket in another process is worth nothing.
 final class ConnectionAcceptor: Sendable {
-    /// A connection whose program is known, and what it sent first: at least one message, or nil where it sent none that can be read.
+    /// A connection whose program is known, and what it sent first: at least one message, or the beginning of a large one.
     typealias Accepted =
         @Sendable (
             _ socket: Int32, _ place: ConnectionPlaces.Place, _ peer: Peer, _ beginning: [UInt8]
@@ -152,7 +152,7 @@ struct WaitingConnection {
         case waits
         /// It is closed, broken, or not its program's.
         case ended
-        /// `beginning` has a whole message.
+        /// `beginning` has a whole message, or more of a large one than others are long.
         case began
     }
 
@@ -190,7 +190,8 @@ struct WaitingConnection {
         while earlyMessage > 0 || rest.startIndex < earlyBytes {
             guard let end = rest.firstIndex(of: 0) else {
                 earlyMessage += rest.count
-                return hasTime(earlyMessage, timeout)
+                // Nothing of it is kept, so that it may be large.
+                return hasTime(earlyMessage, VarlinkLimits.maximumLargeRequestBytes, timeout)
             }
             rest = rest[(end + 1)...]
             earlyMessage = 0
@@ -198,12 +199,13 @@ struct WaitingConnection {
             guard answer(VarlinkServiceError.SendAgain.self) else { return .ended }
         }
         beginning += rest
-        if rest.contains(0) { return .began }
-        return beginning.isEmpty ? .waits : hasTime(beginning.count, timeout)
+        // Of a large message, which waits for its turn, the beginning is enough.
+        if rest.contains(0) || beginning.count > VarlinkLimits.maximumRequestBytes { return .began }
+        return beginning.isEmpty ? .waits : hasTime(beginning.count, VarlinkLimits.maximumRequestBytes, timeout)
     }
 
-    private mutating func hasTime(_ count: Int, _ timeout: TimeInterval) -> Step {
-        guard count <= VarlinkLimits.maximumRequestBytes else { return .ended }
+    private mutating func hasTime(_ count: Int, _ maximum: Int, _ timeout: TimeInterval) -> Step {
+        guard count <= maximum else { return .ended }
         if !hasBegun || deadline == nil { deadline = .now + .seconds(timeout) }
         hasBegun = true
         return .waits

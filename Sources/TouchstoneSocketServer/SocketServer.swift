@@ -89,6 +89,7 @@ package final class SocketServer: Sendable {
     private struct Connections {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: min(4, max(2, System.coreCount)))
         let places: ConnectionPlaces
+        private let largeTurns = LargeTurns()
         private let streams: WaitingStreams
         private let router: VarlinkRouter
         private let configuration: Configuration
@@ -104,7 +105,8 @@ package final class SocketServer: Sendable {
         func add(_ channel: any Channel, _ origin: PeerHandler.Origin) throws {
             try channel.pipeline.syncOperations.addHandler(
                 PeerHandler(
-                    router: router, origin: origin, places: places, streams: streams, configuration: configuration))
+                    router: router, origin: origin, places: places, largeTurns: largeTurns, streams: streams,
+                    configuration: configuration))
         }
     }
 }
@@ -171,6 +173,7 @@ private final class PeerHandler: ChannelInboundHandler {
     private let router: VarlinkRouter
     private let origin: Origin
     private let places: ConnectionPlaces
+    private let largeTurns: LargeTurns
     private let streams: WaitingStreams
     private let configuration: SocketServer.Configuration
     private var place: ConnectionPlaces.Place?
@@ -179,17 +182,22 @@ private final class PeerHandler: ChannelInboundHandler {
     /// So many bytes of `partial` hold no end of a message.
     private var searched = 0
     private var deadline: Scheduled<Void>?
-    /// Ends a connection that asks nothing.
+    /// Ends a connection on which nothing comes.
     private var silence: Scheduled<Void>?
     private var isTakingFrames = false
+    /// Of the large message that is being read.
+    private var largeTurn: LargeTurn?
+    /// Whether nothing is read until a large message has its turn.
+    private var isWaiting = false
 
     init(
-        router: VarlinkRouter, origin: Origin, places: ConnectionPlaces, streams: WaitingStreams,
+        router: VarlinkRouter, origin: Origin, places: ConnectionPlaces, largeTurns: LargeTurns, streams: WaitingStreams,
         configuration: SocketServer.Configuration
     ) {
         self.router = router
         self.origin = origin
         self.places = places
+        self.largeTurns = largeTurns
         self.streams = streams
         self.configuration = configuration
     }
@@ -209,7 +217,7 @@ private final class PeerHandler: ChannelInboundHandler {
                 if place.belongs(to: app) { return true }
                 disconnectLater()
                 return false
-            }, router: router,
+            }, router: router, largeTurns: largeTurns,
             write: { outbox.write($0, promise: nil) },
             writeThrough: { [streams, timeout = configuration.unreadPartTimeout] frame in
                 guard streams.enter(peer.processID) else {
@@ -224,6 +232,7 @@ private final class PeerHandler: ChannelInboundHandler {
                 return (try? promise.futureResult.wait()) != nil
             }, reads: { channel.isWritable }, disconnect: disconnect)
         if case .known(_, _, let beginning) = origin {
+            silence?.cancel()
             partial.writeBytes(beginning)
             takeFrames(context)
         }
@@ -250,6 +259,7 @@ private final class PeerHandler: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        silence?.cancel()
         var received = unwrapInboundIn(data)
         partial.writeBuffer(&received)
         takeFrames(context)
@@ -258,39 +268,88 @@ private final class PeerHandler: ChannelInboundHandler {
     /// Who does not read answers gets none, and is not read: what waits for one peer has a largest size, too.
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         let isWritable = context.channel.isWritable
-        context.channel.setOption(.autoRead, value: isWritable).whenFailure { _ in }
+        setReading(context)
         if isWritable { takeFrames(context) }
         context.fireChannelWritabilityChanged()
+    }
+
+    private func setReading(_ context: ChannelHandlerContext) {
+        context.channel.setOption(.autoRead, value: context.channel.isWritable && !isWaiting).whenFailure { _ in }
     }
 
     /// Takes up the requests that came, for as long as the peer reads the answers.
     private func takeFrames(_ context: ChannelHandlerContext) {
         // An answer that is written at once comes back here through `channelWritabilityChanged`.
-        guard !isTakingFrames else { return }
+        guard !isTakingFrames, !isWaiting else { return }
         isTakingFrames = true
         defer { isTakingFrames = false }
-        while context.channel.isWritable, let end = partial.readableBytesView.dropFirst(searched).firstIndex(of: 0) {
-            let count = end - partial.readerIndex
+        while context.channel.isWritable, let count = firstZero() {
+            guard hasRoom(count, context) else { return }
+            let frame = unsafe partial.withUnsafeReadableBytes { unsafe Data($0.prefix(count)) }
             searched = 0
-            guard count <= VarlinkLimits.maximumRequestBytes, let bytes = partial.readBytes(length: count) else {
-                return context.close(promise: nil)
-            }
-            partial.moveReaderIndex(forwardBy: 1)
+            partial.moveReaderIndex(forwardBy: count + 1)
+            let turn = count > VarlinkLimits.maximumRequestBytes ? largeTurn.take() : nil
+            // What a large one took is given back at once.
+            if turn != nil { partial = ByteBuffer(bytes: partial.readableBytesView) }
             // What is left is the beginning of another message.
             cancelDeadline()
-            silence?.cancel()
-            connection?.receive(Data(bytes))
+            connection?.receive(frame, turn)
         }
         partial.discardReadBytes()
         guard context.channel.isWritable, partial.readableBytes > 0 else { return cancelDeadline() }
         searched = partial.readableBytes
-        guard partial.readableBytes <= VarlinkLimits.maximumRequestBytes else { return context.close(promise: nil) }
+        guard hasRoom(partial.readableBytes, context) else { return }
         // One deadline for the whole message: more of it does not buy more time.
         guard deadline == nil else { return }
         let channel = context.channel
         deadline = context.eventLoop.scheduleTask(
             in: .nanoseconds(Int64(configuration.partialMessageTimeout * 1e9))
         ) { channel.close(promise: nil) }
+    }
+
+    /// Bytes of the first message, if all of it is there.
+    private func firstZero() -> Int? {
+        unsafe partial.withUnsafeReadableBytes { unsafe $0.firstZero(from: searched) }
+    }
+
+    /// Whether so many bytes of a message may be there; else it waits for its turn, or is too large and ends the connection.
+    private func hasRoom(_ count: Int, _ context: ChannelHandlerContext) -> Bool {
+        if count <= VarlinkLimits.maximumRequestBytes { return true }
+        let beginning = unsafe partial.withUnsafeReadableBytes {
+            unsafe Data($0.prefix(VarlinkRouter.bytesOfBeginning))
+        }
+        guard count <= router.maximumRequestBytes(beginning: beginning) else {
+            context.close(promise: nil)
+            return false
+        }
+        if largeTurn != nil { return true }
+        waitForTurn(context)
+        return false
+    }
+
+    /// Reads no more until the message has its turn, and everything before it is answered: whoever has a turn waits for nobody.
+    private func waitForTurn(_ context: ChannelHandlerContext) {
+        isWaiting = true
+        cancelDeadline()
+        setReading(context)
+        guard let connection else { return }
+        let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
+        let channel = NIOLoopBound(context, eventLoop: context.eventLoop)
+        let process = connection.peer.processID
+        connection.whenIdle { [largeTurns, eventLoop = context.eventLoop] in
+            largeTurns.take(for: process) { turn in
+                eventLoop.execute { handler.value.begin(turn, channel.value) }
+            }
+        }
+    }
+
+    private func begin(_ turn: LargeTurn, _ context: ChannelHandlerContext) {
+        // One that is closed gives its turn back.
+        guard connection != nil else { return }
+        largeTurn = turn
+        isWaiting = false
+        setReading(context)
+        takeFrames(context)
     }
 
     private func cancelDeadline() {
@@ -302,6 +361,8 @@ private final class PeerHandler: ChannelInboundHandler {
         cancelDeadline()
         silence?.cancel()
         place?.leave()
+        largeTurn = nil
+        partial = ByteBuffer()
         connection?.closed()
         connection = nil
     }

@@ -20,7 +20,7 @@ final class TestInScope: Sendable {
     init() {
         guard test != nil else { return }
         // A task has the task-local values of where it is made. This one begins when there is something to record.
-        Task(executorPreference: held) { [held] in held.body.withLock { $0 }?() }
+        Task(executorPreference: held) { [held] in held.work.withLock { $0 }.body?() }
     }
 
     deinit { held.run() }
@@ -35,7 +35,7 @@ final class TestInScope: Sendable {
         let location = place.map(SourceLocation.init) ?? test?.sourceLocation ?? SourceLocation(latest)
         let record: @Sendable () -> Void = { _ = Issue.record(Comment(rawValue: words), sourceLocation: location) }
         if test != nil {
-            held.body.withLock { $0 = record }
+            held.work.withLock { $0.body = record }
             held.run()
         } else {
             // Each does nothing where it does not run; Swift Testing counts it for no test, and fails the run.
@@ -54,7 +54,11 @@ extension SourceLocation {
 
 /// Keeps a task from beginning until it is told to, and runs it there.
 private final class HeldTask: TaskExecutor {
-    let body = Mutex<(@Sendable () -> Void)?>(nil)
+    struct Work {
+        var body: (@Sendable () -> Void)?
+    }
+
+    let work = Mutex(Work())
     private let job = Mutex<UnownedJob?>(nil)
 
     func enqueue(_ job: consuming ExecutorJob) {

@@ -39,8 +39,10 @@ package final class LoopbackEndpoint: VarlinkEndpoint {
 private final class LoopbackChannel: VarlinkChannel {
     private let replies = ReplyQueue()
     private let connection: VarlinkConnection
+    private let router: VarlinkRouter
 
     init(router: VarlinkRouter, peer: Peer) {
+        self.router = router
         let replies = replies
         connection = VarlinkConnection(
             peer: peer, router: router, write: { replies.push($0) },
@@ -49,7 +51,7 @@ private final class LoopbackChannel: VarlinkChannel {
     }
 
     func send(_ frame: Data) throws(TransportError) {
-        guard frame.count <= VarlinkLimits.maximumRequestBytes else {
+        guard frame.count <= router.maximumRequestBytes(beginning: frame) else {
             close()
             throw .closed
         }

@@ -89,9 +89,9 @@ private struct Received {
     mutating func nextFrame(from descriptor: Int32, maximumBytes: Int) -> Result<Data, TransportError> {
         var searched = 0
         while true {
-            if let end = rest[(rest.startIndex + searched)...].firstIndex(of: 0) {
-                let frame = Data(rest[rest.startIndex..<end])
-                rest = end + 1 == rest.endIndex ? Data() : Data(rest[(end + 1)...])
+            if let end = rest.firstZero(from: searched) {
+                let frame = Data(rest.prefix(end))
+                rest = Data(rest.dropFirst(end + 1))
                 return .success(frame)
             }
             searched = rest.count
@@ -100,7 +100,7 @@ private struct Received {
             guard count > 0 else { return .failure(.closed) }
             defer { unsafe chunk.withUnsafeMutableBytes { _ = unsafe memset($0.baseAddress!, 0, count) } }
             // Mostly there is one frame, and all of it.
-            if rest.isEmpty, chunk[..<count].firstIndex(of: 0) == count - 1 {
+            if rest.isEmpty, chunk.firstZero(from: 0) == count - 1 {
                 return .success(Data(chunk[..<(count - 1)]))
             }
             rest.append(contentsOf: chunk[..<count])

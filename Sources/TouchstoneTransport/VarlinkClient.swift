@@ -46,7 +46,7 @@ package final class VarlinkClient: Sendable {
     {
         let trace = isTraced ? trace : nil
         let frame = try Frame.request(M.name, parameters, more: false)
-        guard frame.count <= VarlinkLimits.maximumRequestBytes else { throw TransportError.tooLarge }
+        guard frame.count <= M.maximumRequestBytes else { throw TransportError.tooLarge }
         let traced = trace?.called(M.name, Self.route, bytes: frame.count)
         let answer = try turn.withLock {
             do {
@@ -67,7 +67,7 @@ package final class VarlinkClient: Sendable {
         _ method: M.Type, _ parameters: M.Parameters, _ body: (M.Reply) throws -> Bool
     ) throws {
         let frame = try Frame.request(M.name, parameters, more: true)
-        guard frame.count <= VarlinkLimits.maximumRequestBytes else { throw TransportError.tooLarge }
+        guard frame.count <= M.maximumRequestBytes else { throw TransportError.tooLarge }
         try turn.withLock {
             try channel.send(frame)
             while true {

@@ -47,6 +47,7 @@ package final class VarlinkConnection: Sendable {
     private let writeThrough: @Sendable (Data) -> Bool
     private let reads: @Sendable () -> Bool
     private let disconnect: @Sendable () -> Void
+    private let largeTurns: LargeTurns
     private let state = Mutex(State())
     /// A queue of its own, so that it gets a thread also where every shared one waits for a person.
     private let queue = DispatchQueue(label: "io.touchstone.connection")
@@ -54,6 +55,9 @@ package final class VarlinkConnection: Sendable {
     private struct State {
         var waiting: [Data] = []
         var isBusy = false
+        /// Of the request that is being answered, until it is.
+        var largeTurn: LargeTurn?
+        var whenIdle: (@Sendable () -> Void)?
         var isClosed = false
         var closeHandlers: [UInt64: @Sendable () -> Void] = [:]
         var nextCloseHandler: UInt64 = 0
@@ -64,14 +68,17 @@ package final class VarlinkConnection: Sendable {
     ///
     /// `writeThrough` does as well, and waits until the peer, or the kernel for it, has taken the frame: false where it is gone.
     /// `reads` tells whether the peer takes what is written, or much of it waits.
+    /// `largeTurns` are shared by the connections whose memory is bounded together.
     /// `disconnect` closes the transport, after which `closed()` must be called.
     package init(
-        peer: Peer, router: VarlinkRouter, write: @escaping @Sendable (Data) -> Void,
+        peer: Peer, router: VarlinkRouter, largeTurns: LargeTurns = LargeTurns(),
+        write: @escaping @Sendable (Data) -> Void,
         writeThrough: @escaping @Sendable (Data) -> Bool, reads: @escaping @Sendable () -> Bool = { true },
         disconnect: @escaping @Sendable () -> Void
     ) {
         self.peer = peer
         self.router = router
+        self.largeTurns = largeTurns
         self.write = write
         self.writeThrough = writeThrough
         self.reads = reads
@@ -119,14 +126,17 @@ package final class VarlinkConnection: Sendable {
         state.withLock { $0.closeHandlers[number] = nil }
     }
 
-    /// Takes one frame from the transport.
-    package func receive(_ frame: Data) {
+    /// Takes one frame from the transport; of a large one with the turn that it was read in, while nothing else is being answered.
+    package func receive(_ frame: Data, _ largeTurn: LargeTurn? = nil) {
         enum Next { case answer, look, wait, drop }
         let next: Next = state.withLock { [peer] state in
             if state.isClosed { return .wait }
             if !state.isBusy {
                 state.isBusy = true
-                return peer.isAskedElsewhere && state.identity == nil ? .look : .answer
+                state.largeTurn = largeTurn
+                // What takes its time is read where it holds up no other connection.
+                let isSlow = peer.isAskedElsewhere && state.identity == nil || largeTurn != nil
+                return isSlow ? .look : .answer
             }
             let bytes = state.waiting.reduce(frame.count) { $0 + $1.count }
             guard state.waiting.count < VarlinkLimits.maximumPipelinedRequests,
@@ -142,6 +152,34 @@ package final class VarlinkConnection: Sendable {
         case .drop: disconnect()
         }
     }
+
+    /// Runs `body` once nothing is being answered, at once if nothing is; one at a time.
+    package func whenIdle(_ body: @escaping @Sendable () -> Void) {
+        let isIdle = state.withLock { state in
+            if state.isBusy { state.whenIdle = body }
+            return !state.isBusy
+        }
+        if isIdle { body() }
+    }
+
+    /// Waits for the turn of a large answer, unless the connection has one already; to be called from `perform` only.
+    ///
+    /// The turn ends when the request is answered, or with `endLargeTurn`.
+    ///
+    /// - Returns: Whether there is one: false where too many wait.
+    package func takeLargeTurn() -> Bool {
+        if hasLargeTurn { return true }
+        guard let turn = largeTurns.wait(for: peer.processID) else { return false }
+        state.withLock { $0.largeTurn = turn }
+        return true
+    }
+
+    package func endLargeTurn() {
+        // Let go of outside of the lock: whoever is next begins at once.
+        _ = state.withLock { $0.largeTurn.take() }
+    }
+
+    package var hasLargeTurn: Bool { state.withLock { $0.largeTurn != nil } }
 
     /// Tells that the transport is gone.
     package func closed() {
@@ -200,13 +238,16 @@ package final class VarlinkConnection: Sendable {
 
     /// The request being answered is answered: takes up the next.
     func next() {
-        let frame: Data? = state.withLock { state in
+        endLargeTurn()
+        let (frame, whenIdle): (Data?, (@Sendable () -> Void)?) = state.withLock { state in
             guard !state.waiting.isEmpty, !state.isClosed else {
                 state.isBusy = false
-                return nil
+                defer { state.whenIdle = nil }
+                return (nil, state.whenIdle)
             }
-            return state.waiting.removeFirst()
+            return (state.waiting.removeFirst(), nil)
         }
+        whenIdle?()
         // Whoever gave the answer may be the one thread that all prompts wait for: what comes next is not its work.
         if let frame { queue.async { [self] in router.answer(frame, on: self) } }
     }

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 internal import Synchronization
 package import TouchstoneCore
 
@@ -22,6 +22,7 @@ package struct VarlinkHandler: Sendable {
     /// The types, for the test that holds them against the interface file.
     package let parameters: any (Codable & Sendable).Type
     package let reply: any (Codable & Sendable).Type
+    let maximumRequestBytes: Int
     let prepare: @Sendable (MessageDecoder) throws -> @Sendable (PendingCall) -> Void
 
     /// A method that answers at once.
@@ -45,7 +46,10 @@ package struct VarlinkHandler: Sendable {
     package static func deferred<M: VarlinkMethod>(
         _ method: M.Type, _ body: @escaping @Sendable (M.Parameters, VarlinkCall<M>) -> Void
     ) -> VarlinkHandler {
-        VarlinkHandler(name: M.name, parameters: M.Parameters.self, reply: M.Reply.self) { request in
+        VarlinkHandler(
+            name: M.name, parameters: M.Parameters.self, reply: M.Reply.self,
+            maximumRequestBytes: M.maximumRequestBytes
+        ) { request in
             let parameters = try request.decode(M.Parameters.self)
             return { pending in body(parameters, VarlinkCall(pending)) }
         }
@@ -127,7 +131,12 @@ final class PendingCall: Sendable {
         if !oneway, let frame = encoded(frame) {
             trace?.answered(
                 traced, method, Self.route(method, connection), outcome: outcome, bytes: frame.count)
-            connection.send(frame)
+            // The turn of a large answer ends when the peer has taken it.
+            if frame.count > VarlinkLimits.maximumRequestBytes, connection.hasLargeTurn {
+                _ = connection.sendThrough(frame)
+            } else {
+                connection.send(frame)
+            }
         }
         connection.next()
     }
@@ -183,6 +192,19 @@ package final class VarlinkRouter: Sendable {
         self.interfaces = all
         self.handlers = Dictionary(uniqueKeysWithValues: all.flatMap(\.handlers).map { ($0.name, $0) })
     }
+
+    /// The largest request that may begin with these bytes: of a large one the method comes first.
+    package func maximumRequestBytes(beginning: Data) -> Int {
+        let beginning = beginning.prefix(Self.bytesOfBeginning).filter { $0 > UInt8(ascii: " ") }
+        let isLarge = handlers.values.contains { handler in
+            handler.maximumRequestBytes > VarlinkLimits.maximumRequestBytes
+                && beginning.starts(with: #"{"method":"\#(handler.name)""#.utf8)
+        }
+        return isLarge ? VarlinkLimits.maximumLargeRequestBytes : VarlinkLimits.maximumRequestBytes
+    }
+
+    /// More than a method with its name and white space takes.
+    package static var bytesOfBeginning: Int { 256 }
 
     func answer(_ frame: Data, on connection: VarlinkConnection) {
         guard connection.isPeerUnchanged() else { return }

@@ -3,8 +3,14 @@ package import TouchstoneCore
 
 /// Sizes and waits of the transport, each named before the code that reads it.
 package enum VarlinkLimits {
-    /// Largest request a service reads, in bytes, without the terminating NUL.
+    /// Largest request a service reads, in bytes, without the terminating NUL; what is larger is a large message.
     package static let maximumRequestBytes = 1 << 20
+    /// Largest request of a method that takes large ones: a value of 16 MiB in base64, and the rest.
+    package static let maximumLargeRequestBytes = 24 << 20
+    /// Large messages that a service works on at a time.
+    package static let maximumLargeMessages = 2
+    /// Threads that may wait for the turn of a large answer: of all, the system gives 255.
+    package static let maximumThreadsWaitingForTurns = 96
     /// Largest reply a client reads.
     package static let maximumReplyBytes = 64 << 20
     /// Requests that may wait behind the one being answered, on one connection.
@@ -43,6 +49,12 @@ package enum VarlinkServiceError {
     package struct ExpectedMore: VarlinkError {
         package static let name = "org.varlink.service.ExpectedMore"
         package init() {}
+    }
+}
+
+extension VarlinkMethod {
+    static var maximumRequestBytes: Int {
+        takesLargeRequests ? VarlinkLimits.maximumLargeRequestBytes : VarlinkLimits.maximumRequestBytes
     }
 }
 

@@ -186,7 +186,7 @@ class Device:
 def call(connection, method, /, **parameters):
     """One call without any library. Returns (error or None, parameters); EOF is ConnectionError."""
     connection.sendall(json.dumps({"method": f"io.touchstone.{method}", "parameters": parameters}).encode() + b"\0")
-    reply = b""
+    reply = bytearray()
     while not reply.endswith(b"\0"):
         chunk = connection.recv(65536)
         if not chunk:

@@ -243,10 +243,47 @@ import TouchstoneCore
             #expect(throws: EnclaveInterface.NotWrapped.self) { try wrap(flags, in: noFinger) }
         }
         #expect(throws: Never.self) { try wrap(.userPresence, in: noFinger) }
+        let noSensor = try Enclave.device(.none, fingers: 0)
+        for flags in [AccessControl.Flags.biometryAny, .biometryCurrentSet] {
+            for enclave in [noFinger, noSensor] {
+                #expect(throws: Never.self) { try wrap([flags, .or, .devicePasscode], in: enclave) }
+                #expect(throws: EnclaveInterface.NotWrapped.self) { try wrap([flags, .devicePasscode], in: enclave) }
+                #expect(throws: EnclaveInterface.NotWrapped.self) { try wrap([flags, .or, .companion], in: enclave) }
+            }
+        }
         let noPasscode = try Enclave.device(passcode: nil, fingers: 0)
         for flags in [AccessControl.Flags.userPresence, .devicePasscode] {
             #expect(throws: EnclaveInterface.NotWrapped.self) { try wrap(flags, in: noPasscode) }
         }
         #expect(throws: Never.self) { try wrap([], in: noPasscode) }
+    }
+
+    @Test("AC-50, AC-51: of either-or other fingers shut the way of the set that was, whoever has proven what")
+    mutating func eitherOr() throws {
+        let unbound = try Enclave.device(fingers: 0)
+        enclave = unbound
+        let items = [
+            try wrap([.biometryAny, .or, .devicePasscode]), try wrap([.biometryCurrentSet, .or, .devicePasscode]),
+        ]
+        let early = try enclave.proven(.init(proofs: [.passcode]), passcode: "1234")
+        #expect(items.map { state($0, context: early) } == [.open, .open])
+        try enclave.enroll("finger 1", sample: .finger(1))
+        let bound = try wrap([.biometryCurrentSet, .or, .devicePasscode])
+        let finger = try enclave.proven(.biometrics)
+        #expect(items.map { state($0, context: finger) } == [.open, .authenticationNeeded])
+        #expect(state(bound, context: finger) == .open)
+        #expect(enclave.unwrap(items[1], app: "app", context: finger).control?.flags == [.or, .devicePasscode])
+        #expect(enclave.unwrap(items[0], app: "app", context: nil).control == nil)
+        let passcode = try enclave.proven(.init(proofs: [.passcode]), passcode: "1234")
+        #expect((items + [bound]).map { state($0, context: passcode) } == [.open, .open, .open])
+        try enclave.enroll("finger 2", sample: .finger(2))
+        let another = try enclave.proven(.biometrics)
+        #expect(state(bound, context: another) == .authenticationNeeded)
+        // Where no other way is left it is gone, as ever.
+        #expect(try state(wrap(.biometryCurrentSet), context: another) == .open)
+        let alone = try wrap([.biometryCurrentSet, .or, .companion])
+        try enclave.removeFinger("finger 2")
+        #expect(state(alone) == .gone)
+        #expect(state(bound) == .authenticationNeeded)
     }
 }

@@ -246,6 +246,28 @@ import TouchstoneMemory
         #expect(try enclave.inspectKey(.init(key: current.key, accessGroups: ["app"])).publicKey == current.publicKey)
     }
 
+    @Test("AC-50, AC-52: of either-or other fingers shut the way of the set that was, and end no key")
+    mutating func eitherOr() throws {
+        enclave = try Enclave.device(fingers: 0)
+        let any = try create([.biometryAny, .or, .devicePasscode, .privateKeyUsage])
+        let current = try create([.biometryCurrentSet, .or, .devicePasscode, .privateKeyUsage])
+        try enclave.enroll("finger 1", sample: .finger(1))
+        let bound = try create([.biometryCurrentSet, .or, .devicePasscode, .privateKeyUsage])
+        let finger = try enclave.proven(.biometrics)
+        for made in [any, bound] { #expect(try isValid(sign(made.key, context: finger), by: made.publicKey)) }
+        let needed = #expect(throws: KeyInterface.AuthenticationNeeded.self) {
+            try sign(current.key, context: finger)
+        }
+        #expect(needed?.operations.map(\.accessControl.flags) == [[.or, .devicePasscode, .privateKeyUsage]])
+        try enclave.enroll("finger 2", sample: .finger(2))
+        let other = try enclave.proven(.biometrics)
+        #expect(throws: KeyInterface.AuthenticationNeeded.self) { try sign(bound.key, context: other) }
+        let passcode = try enclave.proven(.init(proofs: [.passcode]), passcode: "1234")
+        for made in [any, current, bound] {
+            #expect(try isValid(sign(made.key, context: passcode), by: made.publicKey))
+        }
+    }
+
     @Test("KC-20, KC-23: locked is not invalidated; a destroyed class is") mutating func classes() throws {
         let locked = try create(.privateKeyUsage, .whenUnlocked)
         let passcode = try create(.privateKeyUsage, .whenPasscodeSetThisDeviceOnly)
@@ -272,6 +294,11 @@ import TouchstoneMemory
             for enclave in [noFinger, noSensor, noPasscode] {
                 #expect(refusal { _ = try create([flags, .privateKeyUsage], in: enclave) } == .authFailed)
             }
+        }
+        for flags: AccessControl.Flags in [.biometryAny, .biometryCurrentSet] {
+            let either: AccessControl.Flags = [flags, .or, .devicePasscode, .privateKeyUsage]
+            for enclave in [noFinger, noSensor] { _ = try create(either, in: enclave) }
+            #expect(refusal { _ = try create(either, in: noPasscode) } == .authFailed)
         }
         #expect(refusal { _ = try create([.userPresence, .privateKeyUsage], in: noPasscode) } == .authFailed)
         #expect(refusal { _ = try create([.companion, .privateKeyUsage]) } == .authFailed)

@@ -66,6 +66,36 @@ import TouchstoneTesting
         }
     }
 
+    @Test("AC-50, AC-54: of either-or a later finger opens the way of any finger, and none of the current set")
+    func laterFinger() throws {
+        let device = try SimulatedDevice(passcode: "1234")
+        try device.run {
+            for (name, biometry) in [("any", SecAccessControlCreateFlags.biometryAny), ("set", .biometryCurrentSet)] {
+                let either = try control([biometry, .or, .devicePasscode])
+                #expect(add(account(name, [kSecAttrAccessControl: either]).value(name)) == errSecSuccess)
+            }
+            try device.enrollFinger()
+            device.present(.finger(1))
+            #expect(secret(account("any")) == "any")
+            // Nobody is asked for a finger that is of no use, and a proven one is none.
+            device.present(.passcode("1234"))
+            #expect(secret(account("set")) == "set")
+            #expect(device.prompts.map(\.asksForPasscode) == [false, true])
+            let context = try proven()
+            #expect(read(account("set", [kSecUseAuthenticationContext: context]).silent) == errSecInteractionNotAllowed)
+            #expect(secret(account("any", [kSecUseAuthenticationContext: context]).silent) == "any")
+            // Saved anew, it is bound to the finger of now.
+            device.present(.passcode("1234"))
+            #expect(update(account("set"), [kSecValueData: Data("new".utf8)]) == errSecSuccess)
+            device.present(.finger(1))
+            #expect(secret(account("set")) == "new")
+            // And other fingers shut that way again, not the passcode's.
+            try device.enrollFinger()
+            device.present(.passcode("1234"))
+            #expect(secret(account("set")) == "new")
+        }
+    }
+
     @Test("AC-15: a constraint that cannot be bound is refused, and the old one stays") func unbindable() throws {
         let device = try SimulatedDevice(passcode: "1234")
         try device.run(prompts: 3) {

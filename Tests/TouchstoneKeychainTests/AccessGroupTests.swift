@@ -52,6 +52,21 @@ import TouchstoneTesting
         }
     }
 
+    @Test("KC-40: the group of tokens is searched by everybody, is empty, and takes nothing") func tokenGroup() throws {
+        asFirst {
+            add(account("a"))
+            let tokens = grouped("a", kSecAttrAccessGroupToken as String)
+            #expect(find(tokens).status == errSecItemNotFound)
+            #expect(find(keys([kSecAttrAccessGroup: kSecAttrAccessGroupToken]).all).status == errSecItemNotFound)
+            #expect(find(identities([kSecAttrAccessGroup: kSecAttrAccessGroupToken])).status == errSecItemNotFound)
+            #expect(update(tokens, [kSecAttrLabel: "x"]) == errSecItemNotFound)
+            #expect(delete(tokens) == errSecItemNotFound)
+            #expect(add(tokens) == errSecMissingEntitlement)
+            #expect(update(account("a"), [kSecAttrAccessGroup: kSecAttrAccessGroupToken]) == errSecMissingEntitlement)
+            #expect(find(account("a")).status == errSecSuccess)
+        }
+    }
+
     @Test(
         "KC-42: a group that is not the app's is refused by every call",
         arguments: ["second", "F.second", "F", "F.shared ", "f.shared", "", "F.shared;F.first"])

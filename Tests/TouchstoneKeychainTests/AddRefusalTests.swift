@@ -47,6 +47,32 @@ import TouchstoneTesting
         }
     }
 
+    @Test("AC-15: as one of several ways biometry need not be there, as one of several that are all wanted it must")
+    func biometricAsOneWay() throws {
+        for device in [try SimulatedDevice(passcode: "1234"), try SimulatedDevice(biometry: .none, passcode: "1234")] {
+            try device.run(prompts: 2) { () throws in
+                for biometry in Self.biometric {
+                    let (either, both) = (
+                        try control([biometry, .or, .devicePasscode]), try control([biometry, .devicePasscode])
+                    )
+                    expectRefusal(errSecAuthFailed, account("a", [kSecAttrAccessControl: both]))
+                    #expect(add(account("a", [kSecAttrAccessControl: either]).value("a")) == errSecSuccess)
+                    device.present(.passcode("1234"))
+                    #expect(secret(account("a")) == "a")
+                    #expect(delete(account("a")) == errSecSuccess)
+                }
+            }
+        }
+        let noPasscode = try SimulatedDevice()
+        try noPasscode.run {
+            for biometry in Self.biometric {
+                expectRefusal(
+                    errSecAuthFailed,
+                    account("a", [kSecAttrAccessControl: try control([biometry, .or, .devicePasscode])]))
+            }
+        }
+    }
+
     @Test("AC-15: a biometric control is taken where a finger is enrolled", arguments: biometric)
     func biometricWithEnrolment(flags: SecAccessControlCreateFlags) throws {
         let device = try SimulatedDevice(passcode: "1234", fingers: 1)
@@ -186,13 +212,38 @@ import TouchstoneTesting
         }
     }
 
-    @Test("Section 4: data beyond the largest message is refused, and the next call is answered") func tooLarge() throws
+    @Test("A password of up to 16 MiB is kept, one that is larger is errSecDataTooLarge, and the next call is answered")
+    func tooLarge() throws {
+        let device = try SimulatedDevice()
+        try device.run {
+            for count in [(16 << 20) + 1, 20 << 20, 65 << 20] {
+                expectRefusal(errSecDataTooLarge, account("a", [kSecValueData: Data(count: count)]))
+            }
+            let largest = Data(
+                (0..<(16 << 20) / 64).flatMap { [UInt8](repeating: UInt8(truncatingIfNeeded: $0), count: 64) })
+            let other = Data(repeating: 7, count: 16 << 20)
+            for item in [account("a"), internet([kSecAttrAccount: "a"])] {
+                let (status, result) = addReturning(item.with(kSecValueData, largest).data)
+                #expect(status == errSecSuccess)
+                #expect(result as? Data == largest)
+                #expect(find(item.data).result as? Data == largest)
+                #expect(update(item, [kSecValueData: Data(count: (16 << 20) + 1)]) == errSecDataTooLarge)
+                #expect(update(item, [kSecValueData: other]) == errSecSuccess)
+            }
+            let all = try #require(find(generic().data.all).result as? [Data])
+            #expect(all == [other])
+        }
+    }
+
+    @Test("A key or certificate is at most 700 KiB, and what is said of an item 1 MiB") func tooLargeForTheRest() throws
     {
         let device = try SimulatedDevice()
         device.run {
-            expectRefusal(errSecParam, account("a", [kSecValueData: Data(count: (700 << 10) + 1)]))
-            expectRefusal(errSecParam, account("a", [kSecValueData: Data(count: 2 << 20)]))
-            #expect(add(account("a")) == errSecSuccess)
+            #expect(add(keys([kSecValueData: Data(count: (700 << 10) + 1)])) == errSecDataTooLarge)
+            #expect(add(keys([kSecValueData: Data(count: 700 << 10)])) == errSecSuccess)
+            let text = String(repeating: "x", count: 1 << 20)
+            expectRefusal(errSecParam, account("a", [kSecAttrComment: text]))
+            #expect(add(account("a", [kSecAttrComment: String(text.dropLast(1 << 10))])) == errSecSuccess)
         }
     }
 }

@@ -48,8 +48,21 @@ import TouchstoneTesting
             ] as Attributes {
                 #expect(delete(account("a", [key: value])) == errSecParam, "\(key)")
             }
+            for limit in [0, 1, 2] { #expect(delete(account("a", [kSecMatchLimit: limit])) == errSecParam) }
+            #expect(delete(account("a", ["m_Unknown": true]).all) == errSecParam)
             #expect(delete(account("a", ["zzzz": "x"])) == errSecNoSuchAttr)
             #expect(delete(account("a").data.attributes) == errSecSuccess)
+        }
+    }
+
+    @Test("KC-35: a delete may say that it is of all matches; an update may not, nor an add") func limitAll() {
+        device.run {
+            for name in ["a", "b"] { add(account(name)) }
+            #expect(update(generic().all, [kSecAttrLabel: "x"]) == errSecParam)
+            #expect(add(account("c").all) == errSecParam)
+            #expect(delete(generic().all) == errSecSuccess)
+            #expect(find(generic()).status == errSecItemNotFound)
+            #expect(delete(generic().all) == errSecItemNotFound)
         }
     }
 

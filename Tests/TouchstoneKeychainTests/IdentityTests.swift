@@ -127,8 +127,8 @@ import TouchstoneTesting
                 kSecAttrAccessible: kSecAttrAccessibleAlways, kSecAttrSynchronizable: true,
             ] as Attributes { #expect(find(identities([key: value])).status == errSecItemNotFound, "\(key)") }
             let reference = try clientIdentity()
-            #expect(isEqual(find([kSecValueRef: reference, kSecReturnRef: true]).result, reference))
-            #expect(find(certificates([kSecValueRef: reference, kSecReturnRef: true])).result is SecIdentity)
+            #expect(find([kSecValueRef: reference]).status == errSecSuccess)
+            #expect(find(certificates([kSecValueRef: reference])).status == errSecSuccess)
             #expect(find([kSecValueRef: reference, kSecAttrSerialNumber: Data([4])]).status == errSecItemNotFound)
         }
     }
@@ -146,6 +146,29 @@ import TouchstoneTesting
             var result: CFTypeRef?
             #expect(SecItemCopyMatching(next as CFDictionary, &result) == errSecSuccess)
             #expect((result as? [[String: Any]])?.map { $0["labl"] as? String } == ["Client Renewed"])
+        }
+    }
+
+    @Test("Section 5: a search by its reference tells whether it is there, and its persistent reference, nothing else")
+    func findingByReference() throws {
+        try device.run {
+            let identity: Attributes = [kSecValueRef: try clientIdentity()]
+            #expect(find(identity.with(kSecReturnPersistentRef, true)).status == errSecItemNotFound)
+            try addClient()
+            for key in [kSecReturnRef, kSecReturnData, kSecReturnAttributes] {
+                #expect(find(identity.with(key, true)).status == errSecSuccess)
+                #expect(find(identity.with(key, true)).result == nil)
+                #expect(find(identity.with(key, true).with(kSecReturnPersistentRef, true)).result == nil)
+                #expect(find(identity.with(key, true).all).result == nil)
+                #expect(find(identity.with(key, false)).status == errSecSuccess)
+            }
+            let (status, found) = find(identity.with(kSecReturnPersistentRef, true))
+            #expect(status == errSecSuccess)
+            let reference = try #require(found as? Data)
+            #expect(reference == find(identities([kSecReturnPersistentRef: true])).result as? Data)
+            #expect(find(identity.with(kSecReturnPersistentRef, true).all).result == nil)
+            let byPersistentReference = find([kSecValuePersistentRef: reference, kSecReturnRef: true])
+            #expect(try isEqual(byPersistentReference.result, clientIdentity()))
         }
     }
 

@@ -207,8 +207,24 @@ import TouchstoneTesting
                 #expect(delete(query.with(key, value)) == errSecParam, "\(key)")
                 #expect(update(query.with(key, value), [kSecAttrLabel: "x"]) == errSecParam, "\(key)")
             }
-            for wrong in [Data(), reference.dropLast(), reference + [0], Data("inet".utf8) + reference.dropFirst(4)] {
-                #expect(find([kSecValuePersistentRef: wrong]).status != errSecSuccess)
+            for wrong in [
+                Data(), Data("genp".utf8), reference.dropLast(), reference + [0],
+                Data("nope".utf8) + reference.dropFirst(4),
+            ] {
+                let query: Attributes = [kSecValuePersistentRef: wrong]
+                #expect(find(query).status == errSecParam)
+                #expect(find(generic(query)).status == errSecParam)
+                #expect(update(query, [kSecAttrLabel: "x"]) == errSecParam)
+                #expect(delete(query) == errSecParam)
+            }
+            // What Apple's systems gave out before names is none of ours.
+            #expect(find([kSecValuePersistentRef: Data("genp".utf8) + Data(count: 8)]).status == errSecItemNotFound)
+            let other: Attributes = [kSecValuePersistentRef: Data("inet".utf8) + reference.dropFirst(4)]
+            #expect(find(other).status == errSecItemNotFound)
+            for query in [generic(other), internet(query)] {
+                #expect(find(query).status == errSecNoSuchClass)
+                #expect(update(query, [kSecAttrLabel: "x"]) == errSecNoSuchClass)
+                #expect(delete(query) == errSecNoSuchClass)
             }
             #expect(find([kSecValuePersistentRef: Data("genp".utf8) + Data(count: 16)]).status == errSecItemNotFound)
             #expect(find([kSecValuePersistentRef: "text"]).status == errSecParam)

@@ -80,12 +80,41 @@ import TouchstoneTesting
             }
             #expect(add([kSecAttrAccessControl: try control(.userPresence)]) == errSecParam)
             #expect(add([kSecAttrSynchronizable: true]) == errSecParam)
-            #expect(add([kSecAttrApplicationLabel: Data("x".utf8), kSecAttrKeySizeInBits: 384]) == errSecSuccess)
+            #expect(add([kSecAttrKeySizeInBits: 384]) == errSecSuccess)
             let attributes = try #require(SecKeyCopyAttributes(stored("t")))
+            #expect(attributes[kSecAttrKeySizeInBits] as? Int == 256)
             #expect(
                 attributes[kSecAttrApplicationLabel] as? Data == SecKeyCopyAttributes(key)?[kSecAttrApplicationLabel]
                     as? Data)
-            #expect(attributes[kSecAttrKeySizeInBits] as? Int == 256)
+            #expect(add([kSecAttrApplicationLabel: Data("x".utf8)]) == errSecSuccess)
+            let label: Entries = [kSecAttrApplicationLabel: Data("x".utf8)]
+            #expect(try SecKeyCopyAttributes(stored("t", label))?[kSecAttrApplicationLabel] as? Data == Data("x".utf8))
+            #expect(add(label) == errSecDuplicateItem)
+        }
+    }
+
+    @Test("KC-30, KC-31: an application label is kept as it was given, and with the tag it names one key")
+    func applicationLabel() throws {
+        try device.runUnprompted {
+            let given = Data("label".utf8)
+            func make(_ tag: String, _ label: Any) throws -> SecKey {
+                try makeStored(tag, .privateKeyUsage, [kSecAttrApplicationLabel: label])
+            }
+            let key = try make("t", given)
+            #expect(status { _ = try make("t", given) } == errSecDuplicateItem)
+            #expect(SecKeyCopyAttributes(key)?[kSecAttrApplicationLabel] as? Data == given)
+            let found = find(tagged("t", [kSecAttrApplicationLabel: given, kSecReturnAttributes: true])).result
+            #expect((found as? [String: Any])?[kSecAttrApplicationLabel as String] as? Data == given)
+            #expect(try stored("t") == key)
+            #expect(find([kSecValueRef: key]).status == errSecSuccess)
+            #expect(try isValid(signature(of: stored("t")), by: key))
+            // Another tag, or another label, is another key; text is the data of its bytes.
+            #expect(try make("u", given) != key)
+            #expect(
+                try SecKeyCopyAttributes(make("t", "other"))?[kSecAttrApplicationLabel] as? Data == Data("other".utf8))
+            #expect(SecItemDelete([kSecValueRef: key] as CFDictionary) == errSecSuccess)
+            #expect(find(tagged("t", [kSecAttrApplicationLabel: given])).status == errSecItemNotFound)
+            #expect(find(tagged("u", [kSecAttrApplicationLabel: given])).status == errSecSuccess)
         }
     }
 

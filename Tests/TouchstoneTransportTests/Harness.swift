@@ -28,6 +28,14 @@ enum Probe {
         }
     }
 
+    /// Takes large requests; answers with the length of the text.
+    enum Take: VarlinkMethod {
+        static let name = "test.Probe.Take"
+        static var takesLargeRequests: Bool { true }
+        struct Parameters: Codable, Sendable { var text: String }
+        typealias Reply = Parameters
+    }
+
     /// Answers when the test says so.
     enum Wait: VarlinkMethod {
         static let name = "test.Probe.Wait"
@@ -105,6 +113,7 @@ final class ProbeServer: Sendable {
                     if request.text == "who" { peers.append(try? connection.identity()) }
                     return .init(text: request.text, number: request.number)
                 },
+                .method(Probe.Take.self) { request, _ in .init(text: String(request.text.utf8.count)) },
                 .deferred(Probe.Wait.self) { _, call in
                     call.connection.onClose { closes.append(()) }
                     calls.append(call)

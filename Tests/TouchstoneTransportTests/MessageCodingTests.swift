@@ -167,8 +167,11 @@ import TouchstoneCore
                 context: .random(using: &random) ? Self.text(&random) : nil))
         try holdAgainstCodable(
             EnclaveInterface.UnwrapKeys.Reply(
-                items: [.open, .locked, .gone, .authenticationNeeded].map {
-                    .init(state: $0, key: .random(using: &random) ? Self.data(&random) : nil)
+                items: try [.open, .locked, .gone, .authenticationNeeded].map {
+                    .init(
+                        state: $0, key: .random(using: &random) ? Self.data(&random) : nil,
+                        accessControl: .random(using: &random)
+                            ? try AccessControl(protection: .always, flags: [.devicePasscode, .or]) : nil)
                 }))
         let context = Bool.random(using: &random) ? Self.text(&random) : nil
         try holdAgainstCodable(
@@ -209,7 +212,9 @@ import TouchstoneCore
         #expect(try Set(written.keys) == declared(EnclaveInterface.WrappedItem.self))
         let binding = try #require(written["binding"] as? [String: Any])
         #expect(try Set(binding.keys) == declared(EnclaveInterface.ItemBinding.self))
-        let unwrapped = EnclaveInterface.UnwrapKeys.Reply(items: [.init(state: .open, key: Data())])
+        let unwrapped = EnclaveInterface.UnwrapKeys.Reply(items: [
+            .init(state: .open, key: Data(), accessControl: try AccessControl(protection: .always, flags: []))
+        ])
         #expect(try fields(unwrapped) == declared(EnclaveInterface.UnwrapKeys.Reply.self))
         #expect(try Set(inside("items", of: unwrapped).keys) == declared(EnclaveInterface.OpenedItem.self))
         let signing = KeyInterface.Sign.Parameters(key: Data(), data: Data(), context: "")

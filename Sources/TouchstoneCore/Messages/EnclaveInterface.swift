@@ -597,9 +597,12 @@ package enum EnclaveInterface {
     package struct OpenedItem: Codable, Sendable {
         package var state: KeyState
         package var key: Data?
-        package init(state: KeyState, key: Data? = nil) {
+        /// What is to be evaluated where authentication is needed; nil: the access control of the item.
+        package var accessControl: AccessControl?
+        package init(state: KeyState, key: Data? = nil, accessControl: AccessControl? = nil) {
             self.state = state
             self.key = key
+            self.accessControl = accessControl
         }
     }
 

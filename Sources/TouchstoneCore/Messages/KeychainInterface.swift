@@ -33,6 +33,7 @@ package enum KeychainInterface {
 
     package enum Add: VarlinkMethod {
         package static let name = "io.touchstone.Keychain.Add"
+        package static var takesLargeRequests: Bool { true }
         package struct Parameters: Codable, Sendable {
             package var attributes: Dictionary
             /// Of an identity: the certificate that is added with the key.
@@ -71,6 +72,7 @@ package enum KeychainInterface {
 
     package enum Update: VarlinkMethod {
         package static let name = "io.touchstone.Keychain.Update"
+        package static var takesLargeRequests: Bool { true }
         package struct Parameters: Codable, Sendable {
             package var query: Dictionary
             package var attributes: Dictionary

@@ -34,7 +34,7 @@ public func SecCertificateCopyCommonName(
     _ certificate: SecCertificate, _ commonName: UnsafeMutablePointer<CFString?>
 ) -> OSStatus {
     guard let name = certificate.value.commonName else { return Status.internalError.rawValue }
-    unsafe commonName.pointee = name as NSString
+    unsafe commonName.initialize(to: name as NSString)
     return Status.success.rawValue
 }
 
@@ -48,7 +48,7 @@ public func SecCertificateCopyCommonName(
 public func SecCertificateCopyEmailAddresses(
     _ certificate: SecCertificate, _ emailAddresses: UnsafeMutablePointer<CFArray?>
 ) -> OSStatus {
-    unsafe emailAddresses.pointee = certificate.value.emailAddresses.map { $0 as NSString } as NSArray
+    unsafe emailAddresses.initialize(to: certificate.value.emailAddresses.map { $0 as NSString } as NSArray)
     return Status.success.rawValue
 }
 

@@ -61,7 +61,7 @@ public func SecIdentityCreate(
 public func SecIdentityCopyCertificate(
     _ identityRef: SecIdentity, _ certificateRef: UnsafeMutablePointer<SecCertificate?>
 ) -> OSStatus {
-    unsafe certificateRef.pointee = identityRef.certificate
+    unsafe certificateRef.initialize(to: identityRef.certificate)
     return Status.success.rawValue
 }
 
@@ -75,6 +75,6 @@ public func SecIdentityCopyCertificate(
 public func SecIdentityCopyPrivateKey(
     _ identityRef: SecIdentity, _ privateKeyRef: UnsafeMutablePointer<SecKey?>
 ) -> OSStatus {
-    unsafe privateKeyRef.pointee = identityRef.privateKey
+    unsafe privateKeyRef.initialize(to: identityRef.privateKey)
     return Status.success.rawValue
 }

@@ -30,7 +30,7 @@ public func SecPKCS12Import(
         if (options[kSecUseDataProtectionKeychain] as? NSNumber)?.boolValue == true {
             for identity in identities { try identity.add(options) }
         }
-        unsafe items.pointee = identities.map(\.dictionary) as NSArray
+        unsafe items.initialize(to: identities.map(\.dictionary) as NSArray)
         return Status.success.rawValue
     } catch let status {
         return status.rawValue

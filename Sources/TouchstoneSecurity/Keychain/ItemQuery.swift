@@ -68,6 +68,10 @@ struct ItemQuery {
 
     var hasReference: Bool { reference != nil }
 
+    var isOfIdentity: Bool {
+        if case .identity? = reference { true } else { false }
+    }
+
     /// What to look for: a reference says the primary key of its item, and what the dictionary says itself wins.
     var searched: KeychainInterface.Dictionary {
         switch reference {
@@ -85,6 +89,7 @@ struct ItemQuery {
 
     private static func primaryKey(_ item: any ItemReference) -> KeychainInterface.Dictionary {
         var attributes = item.itemAttributes.filter { key, _ in item.itemClass.attribute(key)?.isPrimaryKey == true }
+        attributes.merge(item.tellingAttributes) { $1 }
         attributes[Key.itemClass] = .string(item.itemClass.rawValue)
         return attributes
     }

@@ -13,10 +13,14 @@ protocol ItemReference: AnyObject {
     /// The `kSecAttrLabel` of an item that is added without one. No attribute to search by: it may have been changed.
     var inferredLabel: String? { get }
 
+    /// What else to search by, where the attributes may be those of several items.
+    var tellingAttributes: KeychainInterface.Dictionary { get }
+
     /// What the item keeps encrypted; nil for a key whose bytes do not leave where they are.
     var itemData: Data? { get }
 }
 
 extension ItemReference {
     var inferredLabel: String? { nil }
+    var tellingAttributes: KeychainInterface.Dictionary { [:] }
 }

@@ -26,6 +26,9 @@ struct ItemResult {
 
     var isAskedFor: Bool { asked > 0 }
 
+    /// Whether a persistent reference is asked for, and nothing else.
+    var isPersistentReferenceAlone: Bool { asked == 1 && returnsPersistentReference }
+
     /// One item; nil where it has nothing of what was asked for.
     ///
     /// A password has no reference, and bytes that are no key or no certificate have none.

@@ -6,6 +6,9 @@ internal import TouchstoneTransport
 ///
 /// Durable when it returns. Blocks while the owner is asked, which adding seldom needs (AC-21).
 ///
+/// The value of a password is at most 16 MiB, that of a certificate or a key 700 KiB; `errSecDataTooLarge` is the answer to more. It is
+/// meant for secrets: keep a key here, and what it encrypts in a file.
+///
 /// > Source: section 6 of the primary-key table; AC-40.
 ///
 /// - Parameters:
@@ -23,7 +26,7 @@ public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointe
                 KeychainInterface.Add.self,
                 .init(attributes: attributes, certificate: certificate, context: context))
         }
-        if shape.isAskedFor { unsafe result?.pointee = shape.addedObject(reply.item) }
+        if shape.isAskedFor { unsafe result?.initialize(to: shape.addedObject(reply.item)) }
     }
 }
 
@@ -35,7 +38,8 @@ public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointe
 ///
 /// - Parameters:
 ///   - query: The class and the attributes to look for, how many to return, and what of each.
-///   - result: Takes one item, or an array where the query has a limit other than one; left alone if nothing is asked for.
+///   - result: Takes one item, or an array where the query has a limit other than one; left alone if nothing is asked for. A search by
+///     the reference of an identity says whether it is there, and gives its persistent reference where that alone of one is asked for.
 /// - Returns: `errSecSuccess`, or why nothing was returned.
 @discardableResult
 public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
@@ -53,7 +57,7 @@ public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePo
                     $0.items.compactMap(shape.object)
                 }
             }
-            unsafe result?.pointee = objects as NSArray
+            if !query.isOfIdentity { unsafe result?.initialize(to: objects as NSArray) }
             return
         }
         let reply = try call.run { endpoint, context in
@@ -61,7 +65,8 @@ public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePo
         }
         if shape.isAskedFor {
             guard let item = reply.items.first else { throw Status.itemNotFound }
-            unsafe result?.pointee = shape.object(item)
+            if query.isOfIdentity, !shape.isPersistentReferenceAlone { return }
+            unsafe result?.initialize(to: shape.object(item))
         }
     }
 }

@@ -18,7 +18,7 @@ extension Status {
     init(_ failure: TransportError) {
         switch failure {
         case .unreachable, .closed: self = .notAvailable
-        case .tooLarge: self = .param
+        case .tooLarge: self = .dataTooLarge
         case .malformed: self = .internalError
         }
     }

@@ -21,7 +21,7 @@ struct EnclaveKey: Sendable {
     /// - Parameters:
     ///   - key: What `KeyInterface` calls the key.
     ///   - publicKey: Its point; nil comes of what is none of P-256.
-    ///   - attributes: Label, tag, access group and access control, as far as they are known.
+    ///   - attributes: Labels, tag, access group and access control, as far as they are known.
     ///   - isPermanent: Whether it is in the keychain.
     ///   - authentication: How the owner is asked where it is used.
     init?(
@@ -55,6 +55,7 @@ struct EnclaveKey: Sendable {
                 .init(kind: .p256, accessControl: control, accessGroup: group, context: context))
         }
         var attributes = query.entries.filter { ["labl", "atag", "agrp"].contains($0.key) }
+        if let label = query.entries["klbl"] { attributes["klbl"] = try ItemClass.key.attribute("klbl")?.kept(label) }
         attributes["accc"] = .accessControl(control)
         guard
             let key = EnclaveKey(
@@ -121,7 +122,7 @@ extension EnclaveKey: KeyImplementation {
         [
             "tkid": .string(Self.token), "perm": .boolean(isPermanent), "sens": .boolean(true), "asen": .boolean(true),
             "extr": .boolean(false), "next": .boolean(true),
-        ]
+        ].merging(attributes.filter { $0.key == "klbl" }) { $1 }
     }
 
     var furtherAttributes: KeychainInterface.Dictionary {

@@ -49,8 +49,8 @@ public func SecKeyGeneratePair(
 ) -> OSStatus {
     status {
         let key = try unsafe result { unsafe SecKeyCreateRandomKey(parameters, $0) }
-        unsafe publicKey?.pointee = SecKeyCopyPublicKey(key)
-        unsafe privateKey?.pointee = key
+        unsafe publicKey?.initialize(to: SecKeyCopyPublicKey(key))
+        unsafe privateKey?.initialize(to: key)
     }
 }
 

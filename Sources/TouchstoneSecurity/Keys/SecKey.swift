@@ -65,6 +65,12 @@ extension SecKey: ItemReference {
         return common.merging(implementation.ownAttributes) { _, own in own }
     }
 
+    /// An application label that an app chose may be that of keys with other tags: none of them is to be deleted instead.
+    var tellingAttributes: KeychainInterface.Dictionary {
+        guard itemAttributes["klbl"] != .data(publicKeyHash) else { return [:] }
+        return implementation.furtherAttributes.filter { $0.key == "atag" }
+    }
+
     var itemData: Data? { implementation.itemData }
 }
 

@@ -11,7 +11,11 @@ enum Base64 {
         return values
     }()
 
+    /// From so many bytes on Foundation does it, which is compiled with optimization whatever we are.
+    private static let foundationBytes = 16 << 10
+
     static func encode(_ data: Data, into text: inout [UInt8]) {
+        if data.count >= foundationBytes { return text.append(contentsOf: data.base64EncodedData()) }
         let alphabet = alphabet
         var bits: UInt32 = 0
         var count = 0
@@ -35,6 +39,7 @@ enum Base64 {
     /// nil for anything that is not whole groups of four characters.
     static func decode(_ text: ArraySlice<UInt8>) -> Data? {
         guard text.count.isMultiple(of: 4) else { return nil }
+        if text.count >= foundationBytes { return Data(base64Encoded: Data(text)) }
         guard let last = text.last else { return Data() }
         let values = values
         let padded = last != padding ? 0 : text[text.endIndex - 2] == padding ? 2 : 1

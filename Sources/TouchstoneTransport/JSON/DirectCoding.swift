@@ -133,7 +133,8 @@ extension MessageDecoder {
     fileprivate func openedItem() throws -> EnclaveInterface.OpenedItem {
         try checkIsObject()
         return EnclaveInterface.OpenedItem(
-            state: try member("state").decode(EnclaveInterface.KeyState.self), key: try self["key"]?.data())
+            state: try member("state").decode(EnclaveInterface.KeyState.self), key: try self["key"]?.data(),
+            accessControl: try self["accessControl"]?.decode(AccessControl.self))
     }
 }
 
@@ -180,12 +181,16 @@ extension JSONOutput {
             try write(date)
         case .accessControl(let control):
             key("accessControl")
-            container("{", "}") { json in
-                json.key("protection")
-                json.write(control.protection.rawValue)
-                json.key("flags")
-                json.write(word: String(control.flags.rawValue))
-            }
+            write(control)
+        }
+    }
+
+    private mutating func write(_ control: AccessControl) {
+        container("{", "}") { json in
+            json.key("protection")
+            json.write(control.protection.rawValue)
+            json.key("flags")
+            json.write(word: String(control.flags.rawValue))
         }
     }
 
@@ -302,6 +307,10 @@ extension JSONOutput {
             if let key = item.key {
                 json.key("key")
                 json.write(key)
+            }
+            if let control = item.accessControl {
+                json.key("accessControl")
+                json.write(control)
             }
         }
     }

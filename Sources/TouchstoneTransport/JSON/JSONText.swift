@@ -315,6 +315,7 @@ private struct JSONScanner {
     private mutating func scanString() throws(Malformed) {
         index += 1
         let start = index
+        skipPlainText()
         var kind = JSONText.Kind.string
         while index < bytes.count {
             switch bytes[index] {
@@ -331,6 +332,26 @@ private struct JSONScanner {
             }
         }
         throw Malformed()
+    }
+
+    /// Eight bytes at a time, for as long as all of them are ASCII that stands for itself.
+    private mutating func skipPlainText() {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let highBits = ones << 7
+        let (quotes, backslashes) = (ones * 0x22, ones * 0x5C)
+        index = unsafe bytes.withUnsafeBytes { bytes in
+            var index = index
+            while index + 8 <= bytes.count {
+                let word = unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+                // Each has the high bit of a byte that is below the space, a quote, or a backslash.
+                let control = (word &- ones * 0x20) & ~word
+                let quote = ((word ^ quotes) &- ones) & ~(word ^ quotes)
+                let backslash = ((word ^ backslashes) &- ones) & ~(word ^ backslashes)
+                guard (word | control | quote | backslash) & highBits == 0 else { break }
+                index += 8
+            }
+            return index
+        }
     }
 
     /// One character of more than one byte: the shortest form only, and no surrogate (RFC 3629).

@@ -63,18 +63,36 @@ import TouchstoneTransport
         ),
     ]
 
-    @Test("Only what has a tag is looked for on the thread that asks") func takesFirst() throws {
+    @Test("Only what has a tag is looked for on the thread that asks") func takesOnly() throws {
         let parts = try Parts()
-        func takesFirst(_ query: KeychainInterface.Dictionary) throws -> Bool {
+        func takesOnly(_ query: KeychainInterface.Dictionary) throws -> Bool {
             try Search(
                 KeychainQuery(query).checkedForSearch(), of: parts.service, for: FileDevice.app, context: nil,
                 in: parts.service.store
-            ).canTakeFirst
+            ).canTakeOnly
         }
-        for (name, query, _) in Self.queries { #expect(try takesFirst(query), "\(name)") }
-        #expect(try !takesFirst(["class": .string("genp"), "cdat": .date(0)]))
-        #expect(try !takesFirst(["class": .string("keys"), "m_ValidOnDate": .date(0)]))
-        #expect(try !takesFirst(["class": .string("inet"), "m_HostOrSubdomainOfHost": .string("h")]))
+        for (name, query, _) in Self.queries { #expect(try takesOnly(query), "\(name)") }
+        #expect(try !takesOnly(["class": .string("genp"), "cdat": .date(0)]))
+        #expect(try !takesOnly(["class": .string("keys"), "m_ValidOnDate": .date(0)]))
+        #expect(try !takesOnly(["class": .string("inet"), "m_HostOrSubdomainOfHost": .string("h")]))
+    }
+
+    @Test("The only match is had by that one look, and a second match is what sends a search for one the way of many")
+    func onlyMatch() throws {
+        let parts = try Parts()
+        func isHadAtOnce(_ query: KeychainInterface.Dictionary) throws -> Bool {
+            let search = try Search(
+                KeychainQuery(query).checkedForSearch(), of: parts.service, for: FileDevice.app, context: nil,
+                in: parts.service.store)
+            return if case .match(let match) = try search.only() { match != nil } else { false }
+        }
+        let item: KeychainInterface.Dictionary = ["class": .string("genp"), "svce": .string("s"), "acct": .string("a")]
+        _ = try parts.service.add(.init(attributes: item, context: nil), for: FileDevice.app)
+        #expect(try isHadAtOnce(item))
+        let other = item.merging(["acct": .string("b")]) { $1 }
+        _ = try parts.service.add(.init(attributes: other, context: nil), for: FileDevice.app)
+        #expect(try isHadAtOnce(item))
+        #expect(try !isHadAtOnce(["class": .string("genp"), "svce": .string("s")]))
     }
 
     @Test("A search uses its index and scans nothing", arguments: queries.map(\.name)) func usesIndex(name: String)
