@@ -44,7 +44,6 @@ extension Enclave {
     private func prospect(ofPrivateKey key: Data, now: Double) -> EnclaveInterface.Prospect {
         guard let blob = PrivateKeyBlob(key, key: blobKey.symmetricKey) else { return .init(.damaged) }
         guard let control = remaining(blob.control, boundTo: blob.enrolment) else { return .init(.enrolmentChanged) }
-        let requirement = control.requirement
         guard let classKey = keys[blob.control.protection] else { return closed(blob.control.protection) }
         guard let box = try? AES.GCM.SealedBox(combined: blob.sealedKey),
             var plain = try? AES.GCM.open(box, using: classKey.symmetricKey, authenticating: blob.description)

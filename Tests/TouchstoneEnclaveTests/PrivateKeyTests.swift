@@ -194,7 +194,7 @@ import TouchstoneMemory
             #expect(refusal { _ = try sign(made.key, context: context) } == .authFailed)
             #expect(refusal { _ = try exchange(made.key, made.publicKey, context: context) } == .authFailed)
             let error = #expect(throws: KeyInterface.Failed.self) { try sign(made.key, context: context) }
-            #expect(error?.code == .operationNotGranted)
+            #expect(error?.reason == RefusalCause.operationNotGranted.rawValue)
         }
         for flags: AccessControl.Flags in [[], .or, .and, .privateKeyUsage] {
             let made = try create(flags)
