@@ -201,7 +201,8 @@ import TouchstoneCore
     }
 
     @Test(arguments: [
-        ["ED25519"], ["EC", "-pkeyopt", "ec_paramgen_curve:secp256k1"], ["EC", "-pkeyopt", "ec_paramgen_curve:P-224"],
+        ["ED25519"], ["EC", "-pkeyopt", "ec_paramgen_curve:secp256k1"],
+        ["EC", "-pkeyopt", "ec_paramgen_curve:brainpoolP224r1"],
     ])
     func certificateOfAnotherAlgorithmIsReadAndHasNoKey(_ algorithm: [String]) throws {
         try openssl.run(["genpkey", "-algorithm"] + algorithm + ["-out", "one.key"])
