@@ -9,7 +9,7 @@ final class SimulatedEndpoint: VarlinkEndpoint {
     let refusalLines: RefusalLines?
     private let current = Mutex<(endpoint: LoopbackEndpoint, passcodeKey: Data)?>(nil)
 
-    init(app: AppIdentity, device: BootedDevice, refusalLines: RefusalLines) {
+    init(app: AppIdentity, device: BootedDevice, refusalLines: RefusalLines = RefusalLines()) {
         self.app = app
         self.refusalLines = refusalLines
         connectTo(device)
