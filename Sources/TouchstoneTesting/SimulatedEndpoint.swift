@@ -18,7 +18,10 @@ final class SimulatedEndpoint: VarlinkEndpoint {
     ///   - app: Who connects: asked for each connection.
     ///   - device: The device.
     ///   - refusalLines: The lines that explain refused calls.
-    init(app: @autoclosure @escaping @Sendable () -> AppIdentity, device: BootedDevice, refusalLines: RefusalLines) {
+    init(
+        app: @autoclosure @escaping @Sendable () -> AppIdentity, device: BootedDevice,
+        refusalLines: RefusalLines = RefusalLines()
+    ) {
         self.app = app
         self.refusalLines = refusalLines
         connectTo(device)
