@@ -161,7 +161,8 @@ import TouchstoneTransport
         device.set { $0.needed = [ScriptedDevice.State.useItem] }
         #expect(copy(["u_AuthUI": kSecUseAuthenticationUIFail]).0 == errSecInteractionNotAllowed)
         #expect(copy(["u_NoAuthUI": true]).0 == errSecInteractionNotAllowed)
-        #expect(device.state.withLock { $0.options.isEmpty })
+        // The device says no, so that its log has it, and asks nobody.
+        #expect(device.state.withLock { $0.options.map(\.interactionNotAllowed) } == [true, true])
         let context = DeviceEndpoint.$scoped.withValue(device.endpoint) { LAContext() }
         context.interactionNotAllowed = true
         #expect(copy(["u_AuthCtx": context]).0 == errSecInteractionNotAllowed)
