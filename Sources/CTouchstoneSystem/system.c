@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "CTouchstoneSystem.h"
 
+#include <malloc.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -146,6 +147,8 @@ int touchstone_harden_process(void) {
     signal(SIGPIPE, SIG_IGN);
     return 0;
 }
+
+void touchstone_return_large_blocks(void) { mallopt(M_MMAP_THRESHOLD, 512 << 10); }
 
 bool touchstone_lock_all_memory(void) {
     struct rlimit limit;

@@ -32,6 +32,7 @@ enum DaemonProgram {
         guard hardened == 0 else { fail("cannot harden this process (errno \(hardened))", EX_SOFTWARE) }
         touchstone_die_with_parent()
         touchstone_raise_file_limit()
+        touchstone_return_large_blocks()
         _ = touchstone_lock_all_memory()
         LoggingSystem.bootstrap(StreamLogHandler.standardError)
         if CommandLine.arguments.contains(where: { $0 == "--help" || $0 == "-h" }) {

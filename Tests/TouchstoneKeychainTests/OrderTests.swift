@@ -22,7 +22,7 @@ import TouchstoneTesting
 
     @Test("KC-33, KC-44: of items alike but for their group a search without a group finds the oldest")
     func groups() throws {
-        try onEveryDevice { _ in
+        try onEveryDevice { _ throws in
             for group in ["F.two", "F.three", "F.one"] {
                 #expect(add(account("a", [kSecAttrAccessGroup: group]).value(group)) == errSecSuccess)
             }
@@ -42,7 +42,7 @@ import TouchstoneTesting
     }
 
     @Test("KC-33: of many items of a service a search for one, or for some, finds the oldest") func services() throws {
-        try onEveryDevice { _ in
+        try onEveryDevice { _ throws in
             let names = (0..<24).map { "n\(($0 * 7) % 24)" }
             for name in names { add(account(name, [kSecAttrService: "s"]).value(name)) }
             let query = generic([kSecAttrService: "s"])
@@ -58,7 +58,7 @@ import TouchstoneTesting
     @Test("KC-33: of identities that are several, the one of the oldest certificate is found") func identitiesToo()
         throws
     {
-        try onEveryDevice { _ in
+        try onEveryDevice { _ throws in
             addReference(try certificate(TestCertificates.renewed))
             addReference(try clientIdentity())
             #expect(labels(identities()) == ["Client Renewed", "Café Client"])
@@ -88,7 +88,7 @@ import TouchstoneTesting
 
     @Test("KC-33: where an update of several cannot be done, the oldest is what it stops at, and none is changed")
     func updates() throws {
-        try onEveryDevice { _ in
+        try onEveryDevice { _ throws in
             for name in ["b", "a"] { add(account(name, [kSecAttrService: "s"]).value(name)) }
             #expect(update(generic([kSecAttrService: "s"]), [kSecAttrAccount: "c"]) == errSecDuplicateItem)
             #expect(accounts(generic()) == ["a", "b"])

@@ -50,6 +50,10 @@ int touchstone_executable_of(int process, struct touchstone_executable *executab
 /// Makes this process undumpable, unable to gain privileges, without core dumps or other reports of a crash, and with umask 077. Returns 0 or an errno.
 int touchstone_harden_process(void);
 
+/// Gives blocks of 512 KiB and more back to the system when they are freed. By itself malloc keeps ever larger ones, in each thread's
+/// arena, once one of them was freed.
+void touchstone_return_large_blocks(void);
+
 /// Locks all present and future pages in memory where this process may (root or no RLIMIT_MEMLOCK). Returns whether it did.
 bool touchstone_lock_all_memory(void);
 
