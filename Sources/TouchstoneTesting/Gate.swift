@@ -38,11 +38,11 @@ final class Deadlines: Sendable {
         }
     }
 
-    /// Has all of them pass that are at most so many seconds long.
+    /// Has all of them pass that are so many seconds long.
     func pass(_ seconds: Double) {
         let passed = waiting.withLock { waiting in
-            defer { waiting.removeAll { $0.seconds <= seconds } }
-            return waiting.filter { $0.seconds <= seconds }
+            defer { waiting.removeAll { $0.seconds == seconds } }
+            return waiting.filter { $0.seconds == seconds }
         }
         for deadline in passed { deadline.body() }
     }

@@ -270,15 +270,16 @@ public final class SimulatedDevice: Sendable {
 
     /// Restarts the device: contexts and connections end, and a passcode is needed to unlock it.
     public func reboot() {
-        person.leave()
+        // In this order: to those that wait for their turn the device has stopped, and not its owner gone.
         booted.withLock { $0 }.stop()
+        person.leave()
         boot()
     }
 
     /// Restarts the device as a power cut does: nothing takes its leave.
     package func crash() {
-        person.leave()
         booted.withLock { $0 }.halt()
+        person.leave()
         boot()
     }
 

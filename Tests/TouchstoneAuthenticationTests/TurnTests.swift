@@ -10,7 +10,7 @@ import TouchstoneTransport
     private let others = ["org.example.b", "org.example.c", "org.example.d"]
 
     init() throws {
-        device = try SimulatedDevice(passcode: "1234", fingers: 1)
+        device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits)
     }
 
     private func context(of app: String) -> LAContext { device.run(as: app) { LAContext() } }

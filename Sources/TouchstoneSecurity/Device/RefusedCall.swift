@@ -36,6 +36,9 @@ package struct RefusedCall {
                 (reason, wanted) = (failed.reason, failed.accessControl ?? wanted)
             } else if let failed = remote.as(KeyInterface.Failed.self) {
                 (reason, wanted) = (failed.reason, failed.accessControl ?? wanted)
+                if !answersWithStatus, let told = AuthenticationInterface.Failed(behind: failure) {
+                    code = told.code.rawValue
+                }
             } else if let invalidated = remote.as(KeyInterface.Invalidated.self) {
                 if !answersWithStatus { code = Self.invalidated }
                 reason = invalidated.reason

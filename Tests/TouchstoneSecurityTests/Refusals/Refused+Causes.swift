@@ -66,7 +66,7 @@ extension Refused {
         ) { _ in #expect(status { _ = try enclaveKey([.biometryAny, .privateKeyUsage]) } == errSecAuthFailed) },
         Refused(
             "a key's control without privateKeyUsage (AC-20, SE-13)",
-            "touchstone: SecKeyCreateSignature -25293: biometryAny, and the access control does not grant this operation. Try: a key made with privateKeyUsage",
+            "touchstone: SecKeyCreateSignature -1009: biometryAny, and the access control does not grant this operation. Try: a key made with privateKeyUsage",
             logged: "call-refused biometryAny operationNotGranted"
         ) { _ in
             let key = try enclaveKey(.biometryAny)
