@@ -81,7 +81,9 @@ import TouchstoneTesting
             device.present(.passcode("1234"))
             #expect(secret(account("set")) == "set")
             #expect(device.prompts.map(\.asksForPasscode) == [false, true])
-            let context = try proven()
+            let context = LAContext()
+            device.present(.finger(1))
+            #expect(secret(account("any", [kSecUseAuthenticationContext: context])) == "any")
             #expect(read(account("set", [kSecUseAuthenticationContext: context]).silent) == errSecInteractionNotAllowed)
             #expect(secret(account("any", [kSecUseAuthenticationContext: context]).silent) == "any")
             // Saved anew, it is bound to the finger of now.

@@ -7,7 +7,8 @@ extension AttributeValue {
     init?(_ object: AnyObject) {
         switch object {
         case let string as NSString: self = .string(string as String)
-        case let data as NSData: self = .data(data as Data)
+        // Bridging goes byte by byte.
+        case let data as NSData: self = .data(Data(referencing: data))
         case let number as NSNumber:
             guard let value = AttributeValue(number) else { return nil }
             self = value
