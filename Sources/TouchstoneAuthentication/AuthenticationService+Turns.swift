@@ -48,6 +48,9 @@ extension AuthenticationService {
             if isFirst { answer(result) }
         }
 
+        /// Whether nobody waits for it any more.
+        var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
+
         /// Tells what the enclave calls it.
         ///
         /// - Returns: Whether somebody still waits for it.
@@ -81,6 +84,8 @@ extension AuthenticationService {
     ///
     /// - Parameter isCalled: Whether its turn has come. Much may have happened while it waited, so that all is looked at again.
     func ask(_ asking: Asking, isCalled: Bool = false) {
+        // Ended while it was called.
+        if asking.isAbandoned { return callNext() }
         do {
             guard let password = try passwordToAsk(asking) else {
                 asking.end(.success(()))
@@ -110,11 +115,17 @@ extension AuthenticationService {
     /// Begins the first of those that wait, where no prompt is up.
     private func callNext() {
         let next = state.withLock { state -> Asking? in
-            guard state.evaluation == nil, !state.waiting.isEmpty else { return nil }
+            guard state.evaluation == nil, !state.isCalling, !state.waiting.isEmpty else { return nil }
+            state.isCalling = true
             return state.waiting.removeFirst()
         }
+        guard let next else { return }
         // Whoever ended the one before may be the thread that brings the enclave's events.
-        if let next { turns.async { [self] in ask(next, isCalled: true) } }
+        turns.async { [self] in
+            ask(next, isCalled: true)
+            state.withLock { $0.isCalling = false }
+            callNext()
+        }
     }
 
     /// An evaluation is over: the next one's turn has come.
@@ -202,6 +213,10 @@ extension AuthenticationService {
         do {
             (taken, new, old) = try turn.withLock { _ in
                 let taken = try state.withLock { state in
+                    // It may have ended while it was called.
+                    guard !asking.isAbandoned, contexts.isOwner(app, of: asking.context) else {
+                        throw Self.failed(.cancelledByApp)
+                    }
                     _ = try state.agent(for: app)
                     return try state.turn(of: asking, isCalled: isCalled)
                 }
@@ -274,7 +289,7 @@ extension AuthenticationService.State {
     ) throws(AuthenticationInterface.Failed) -> AuthenticationService.Turn {
         let isSameApp = { (app: AppIdentity) in app.identifier.isSpelled(like: asking.app.identifier) }
         let isOwn = evaluation.map { isSameApp($0.app) } ?? true
-        if isOwn, isCalled || waiting.isEmpty { return .now(replaced: evaluation?.identifier) }
+        if isOwn, isCalled || (waiting.isEmpty && !isCalling) { return .now(replaced: evaluation?.identifier) }
         if isCalled {
             waiting.insert(asking, at: 0)
             return .later(yielding: nil, replaced: nil)

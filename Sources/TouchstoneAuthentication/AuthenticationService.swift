@@ -29,6 +29,8 @@ package final class AuthenticationService: Sendable {
         var evaluation: RunningEvaluation?
         /// Those of other apps, in the order in which they asked; one of each app.
         var waiting: [Asking] = []
+        /// Whether one of them is just beginning, because its turn has come: nobody overtakes it.
+        var isCalling = false
         /// The first shows the prompts; the next takes its place, and what it shows, when it goes.
         ///
         /// A program that comes later cannot take the screen.
@@ -175,7 +177,7 @@ package final class AuthenticationService: Sendable {
                     call.answer(result.map { .init(domainState: $0) })
                 }
                 guard let requirement = Requirement(request.policy) else {
-                    return answer(.failure(Self.failed(.noCompanion)))
+                    return answer(.failure(refused(.noCompanion, nil, call.connection)))
                 }
                 evaluate(
                     requirement, Subject(), context: request.context, options: request.options,
@@ -186,7 +188,8 @@ package final class AuthenticationService: Sendable {
                     call.answer(result.map { .init(domainState: $0) })
                 }
                 guard request.accessControl.grants(request.operation) else {
-                    return answer(.failure(Self.failed(.operationNotGranted)))
+                    return answer(
+                        .failure(refused(.operationNotGranted, request.accessControl.requirement, call.connection)))
                 }
                 // EV-62: creating binds and asks nobody; using asks for what the control says.
                 let isCreation = request.operation == .createItem || request.operation == .createKey
@@ -344,6 +347,15 @@ package final class AuthenticationService: Sendable {
             )
         }
         if options.isStrict == true { throw AuthenticationInterface.MissingUsageDescription() }
+    }
+
+    /// What is refused whoever asks, and goes to the log by us.
+    private func refused(
+        _ cause: RefusalCause, _ requirement: Requirement?, _ connection: VarlinkConnection
+    ) -> Failed {
+        let failed = Self.failed(cause)
+        if let app = try? connection.identity() { noteRefusal(failed, of: app, requirement) }
+        return failed
     }
 
     func noteRefusal(_ failed: Failed, of app: AppIdentity, _ requirement: Requirement?) {

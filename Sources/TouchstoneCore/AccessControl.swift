@@ -94,6 +94,12 @@ package struct Requirement: Codable, Hashable, Sendable {
         self.anyOne = anyOne
     }
 
+    /// Whether nothing can give what is asked for any more once the enrolled set has changed (AC-50).
+    package var endsWithTheEnrolment: Bool {
+        guard proofs.contains(.biometryCurrentSet) else { return false }
+        return !anyOne || proofs.allSatisfy { [.biometryCurrentSet, .companion].contains($0) }
+    }
+
     /// Whether the passcode alone can give what is asked for.
     package var isMetByPasscode: Bool {
         let isGiven = { (proof: Proof) in proof == .presence || proof == .passcode }

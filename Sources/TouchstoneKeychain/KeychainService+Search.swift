@@ -38,8 +38,11 @@ extension KeychainService {
         var isEmpty = true
         var bytes = 0
         // What takes much memory waits for its turn before it is read.
-        func takeTurn(_ bytes: Int) throws {
-            if bytes > VarlinkLimits.maximumRequestBytes, !call.connection.takeLargeTurn() { throw Status.allocate }
+        func takeTurn(_ slice: Int) throws {
+            // A stream gives one slice after the other; else all of it is held until the end, and is longer in base64.
+            let held = call.wantsMore ? slice : bytes + slice
+            guard held > VarlinkLimits.maximumRequestBytes / 2 else { return }
+            if !call.connection.takeLargeTurn() { throw Status.allocate }
         }
         try search.deliver(willRead: takeTurn) { matches in
             isEmpty = false

@@ -257,7 +257,7 @@ final class Search<Source: RowSource> {
                     }
                 case .gone:
                     // What other fingers made unreadable (AC-51) goes; anything else is damage, and is kept for its owner to look at.
-                    let isExpired = item.control.requirement.proofs.contains(.biometryCurrentSet)
+                    let isExpired = item.control.requirement.endsWithTheEnrolment
                     if isExpired { gone.append(item.row) } else { damaged.append(item.row) }
                     isOpen = false
                 case .locked:

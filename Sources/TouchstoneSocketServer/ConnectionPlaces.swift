@@ -64,6 +64,7 @@ final class ConnectionPlaces: Sendable {
     }
 
     private struct Ending {
+        var process: Int32
         var disconnect: @Sendable () -> Void
     }
 
@@ -78,14 +79,21 @@ final class ConnectionPlaces: Sendable {
     func enter(_ process: Int32, disconnect: @escaping @Sendable () -> Void) -> Place? {
         state.withLock { state in
             guard state.byProcess[process, default: 0] < limits.perProcess else { return nil }
-            if state.unknown.count >= limits.unknown, let oldest = state.unknown.keys.min() {
-                state.unknown.removeValue(forKey: oldest)?.disconnect()
+            if state.unknown.count >= limits.unknown, let crowded = Self.crowded(state.unknown) {
+                state.unknown.removeValue(forKey: crowded)?.disconnect()
             }
             state.last += 1
             state.byProcess[process, default: 0] += 1
-            state.unknown[state.last] = Ending(disconnect: disconnect)
+            state.unknown[state.last] = Ending(process: process, disconnect: disconnect)
             return Place(self, state.last, process)
         }
+    }
+
+    /// The oldest connection of the process that has most: who is being looked up does not give way to a crowd.
+    private static func crowded(_ unknown: [UInt64: Ending]) -> UInt64? {
+        let counts = Dictionary(unknown.values.map { ($0.process, 1) }, uniquingKeysWith: +)
+        let most = counts.values.max()
+        return unknown.filter { counts[$0.value.process] == most }.keys.min()
     }
 
     /// One connection's place, which it has until `leave`.
@@ -108,7 +116,7 @@ final class ConnectionPlaces: Sendable {
         /// Says what ends the connection from now on.
         func onEviction(_ disconnect: @escaping @Sendable () -> Void) {
             places.state.withLock { state in
-                if state.unknown[number] != nil { state.unknown[number] = Ending(disconnect: disconnect) }
+                state.unknown[number]?.disconnect = disconnect
             }
         }
 

@@ -296,10 +296,17 @@ private final class PeerHandler: ChannelInboundHandler {
             connection?.receive(frame, turn)
         }
         partial.discardReadBytes()
-        guard context.channel.isWritable, partial.readableBytes > 0 else { return cancelDeadline() }
+        guard context.channel.isWritable, partial.readableBytes > 0 else {
+            // A turn always has an end, also where the peer reads nothing.
+            return largeTurn == nil ? cancelDeadline() : setDeadline(context)
+        }
         searched = partial.readableBytes
         guard hasRoom(partial.readableBytes, context) else { return }
-        // One deadline for the whole message: more of it does not buy more time.
+        setDeadline(context)
+    }
+
+    /// One deadline for the whole message: more of it does not buy more time.
+    private func setDeadline(_ context: ChannelHandlerContext) {
         guard deadline == nil else { return }
         let channel = context.channel
         deadline = context.eventLoop.scheduleTask(
@@ -337,9 +344,10 @@ private final class PeerHandler: ChannelInboundHandler {
         let channel = NIOLoopBound(context, eventLoop: context.eventLoop)
         let process = connection.peer.processID
         connection.whenIdle { [largeTurns, eventLoop = context.eventLoop] in
-            largeTurns.take(for: process) { turn in
+            let mayWait = largeTurns.take(for: process) { turn in
                 eventLoop.execute { handler.value.begin(turn, channel.value) }
             }
+            if !mayWait { connection.close() }
         }
     }
 

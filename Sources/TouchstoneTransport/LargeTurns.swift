@@ -19,14 +19,24 @@ package final class LargeTurns: Sendable {
     /// Calls `begin` with a turn, at once or when it is the turn of `process`, on whichever thread ended the one before.
     ///
     /// First come, first served; but one process has one turn at a time, so that it cannot keep the others waiting.
-    package func take(for process: Int32, _ begin: @escaping @Sendable (LargeTurn) -> Void) {
-        state.withLock { $0.waiting.append((process, begin)) }
-        beginNext()
+    ///
+    /// - Returns: Whether it may wait; a process has so many that wait, and no more.
+    @discardableResult
+    package func take(for process: Int32, _ begin: @escaping @Sendable (LargeTurn) -> Void) -> Bool {
+        let mayWait = state.withLock { state in
+            guard
+                state.waiting.count(where: { $0.process == process }) < VarlinkLimits.maximumLargeMessagesThatWait
+            else { return false }
+            state.waiting.append((process, begin))
+            return true
+        }
+        if mayWait { beginNext() }
+        return mayWait
     }
 
     /// Waits for a turn, on a thread that may.
     ///
-    /// - Returns: nil where so many threads wait that one more could take the last one of the process.
+    /// - Returns: nil where the process may not wait, and where so many threads wait that one more could take our last one.
     func wait(for process: Int32) -> LargeTurn? {
         let mayWait = state.withLock { state in
             guard state.waitingThreads < VarlinkLimits.maximumThreadsWaitingForTurns else { return false }
@@ -37,10 +47,11 @@ package final class LargeTurns: Sendable {
         defer { state.withLock { $0.waitingThreads -= 1 } }
         let semaphore = DispatchSemaphore(value: 0)
         let taken = Mutex<LargeTurn?>(nil)
-        take(for: process) { turn in
+        let isTaken = take(for: process) { turn in
             taken.withLock { $0 = turn }
             semaphore.signal()
         }
+        guard isTaken else { return nil }
         semaphore.wait()
         return taken.withLock { $0 }
     }

@@ -10,6 +10,8 @@ package final class RefusalNotes: Sendable {
     enum Limits {
         /// Refusals that differ, between two times that the enclave is told; more are only counted, all together.
         static let distinct = 64
+        /// Those of one app.
+        static let ofOneApp = 16
         /// Nanoseconds.
         static let interval: UInt64 = 1_000_000_000
     }
@@ -41,7 +43,9 @@ package final class RefusalNotes: Sendable {
         let time = state.withLock { state -> UInt64? in
             if let place = state.places[call] {
                 state.waiting[place].count += 1
-            } else if state.waiting.count < Limits.distinct {
+            } else if state.waiting.count < Limits.distinct,
+                state.waiting.count(where: { $0.call.app.isSpelled(like: call.app) }) < Limits.ofOneApp
+            {
                 state.places[call] = state.waiting.count
                 state.waiting.append((call, 1))
             } else {

@@ -9,6 +9,8 @@ package enum VarlinkLimits {
     package static let maximumLargeRequestBytes = 24 << 20
     /// Large messages that a service works on at a time.
     package static let maximumLargeMessages = 2
+    /// Large messages of one process that wait for their turn.
+    package static let maximumLargeMessagesThatWait = 24
     /// Threads that may wait for the turn of a large answer: of all, the system gives 255.
     package static let maximumThreadsWaitingForTurns = 96
     /// Largest reply a client reads.
