@@ -1,4 +1,6 @@
-/// Who the processes of an executable are to a device, and where each part of that is said: for the developer of the program.
+/// What a device knows of the processes of an executable, and which file says each part.
+///
+/// It is for the developer of the program.
 package struct AppDescription: Codable, Hashable, Sendable {
     package enum Origin: String, Codable, Sendable {
         /// The executable's own path.

@@ -100,7 +100,7 @@ public enum CFComparisonResult: CFIndex, Sendable {
 ///   - alloc: Disregarded.
 ///   - cStr: Bytes with a zero at their end.
 ///   - encoding: What they are in; one of ``CFStringBuiltInEncodings``.
-/// - Returns: The text; nil where the bytes are none in that encoding, or the encoding is another.
+/// - Returns: The text; nil if the bytes are not valid in that encoding, or the encoding is another one.
 @discardableResult
 public func CFStringCreateWithCString(
     _ alloc: CFAllocator!, _ cStr: UnsafePointer<CChar>!, _ encoding: CFStringEncoding

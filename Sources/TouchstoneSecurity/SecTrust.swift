@@ -1,9 +1,9 @@
 public import TouchstoneCoreFoundation
 
-/// What says on Apple's platforms whether a chain of certificates is trusted.
+/// On Apple's platforms, this type says whether a chain of certificates is trusted.
 ///
-/// Here nothing does, and no object of this type is ever made. It is there so that declarations that name it compile. What would make or evaluate one is not there, so that no program takes a chain
-/// for verified that nobody looked at.
+/// Here nothing says that, and no object of this type is ever made. The type exists so that declarations that name it
+/// compile. No function makes or evaluates one, so that no program trusts a chain that nobody looked at.
 public final class SecTrust: NSObject, CoreFoundationType, Sendable {
     package static let typeID: CFTypeID = 0x5443_5452
 

@@ -15,12 +15,12 @@ extension SimulatedDevice {
 
         /// The finger or face of this name.
         ///
-        /// - Parameter name: A name of your choice, such as `right-index`.
+        /// - Parameter name: A name under which a finger or face is enrolled, such as `right-index`.
         public init(_ name: String) { choice = .name(name) }
 
         /// The finger or face of this name.
         ///
-        /// - Parameter value: A name of your choice, such as `right-index`.
+        /// - Parameter value: A name under which a finger or face is enrolled, such as `right-index`.
         public init(stringLiteral value: String) { self.init(value) }
 
         init(number: Int) { choice = .number(number) }
@@ -76,7 +76,7 @@ extension SimulatedDevice {
             (biometry == .faceID ? faces : fingers).firstIndex(of: Finger(name)).map { $0 + 1 }
         }
 
-        /// What is wrong with a finger that is not among those enrolled, and what to write.
+        /// Says that a finger is not enrolled, and what to write instead.
         static func notEnrolled(_ name: String, among enrolled: [String], on biometry: BiometryType) -> String {
             let list = enrolled.map { name in
                 number(of: name, on: biometry).map { "\(name) (number \($0))" } ?? name
@@ -85,7 +85,7 @@ extension SimulatedDevice {
                 + "device.present(.match) presents one that is enrolled, device.present(.nonMatch) one that is not."
         }
 
-        /// The same where there is none.
+        /// The same if nothing is enrolled.
         static func noneEnrolled(on biometry: BiometryType) -> String {
             "No \(biometry.sample) is enrolled. Enrol one with device.enrollFinger(), or with fingers: 1 where the device is made."
         }

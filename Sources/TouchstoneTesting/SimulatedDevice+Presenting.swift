@@ -35,11 +35,11 @@ extension SimulatedDevice {
         public static func finger(_ number: Int) -> Action { .finger(Finger(number: number)) }
     }
 
-    /// What becomes of a prompt about which nothing is done.
+    /// What happens to a prompt if nobody does anything about it.
     public enum Unanswered: Sendable, Hashable {
         /// The test fails, with the prompt's words and the line to add, and the prompt is cancelled.
         ///
-        /// It is time in which the machine gets to run the test, never the device's.
+        /// Only time in which the machine can run the test counts, and never the device's clock.
         case fails(after: Duration)
         /// It waits, as on a device: for tests in which somebody answers later.
         case waits
@@ -104,27 +104,29 @@ extension SimulatedDevice {
         person.present(checked(actions, at: place))
     }
 
-    /// Has the person answer so whenever nothing else is planned: a standing answer.
+    /// The person answers with these actions whenever nothing else is planned.
     ///
-    /// Of several actions a prompt takes the first that it has a use for: `always(.match, .passcode("1234"))`. What did not help is not
-    /// repeated in the same prompt, so that a wrong passcode is typed once.
+    /// With several actions, as in `always(.match, .passcode("1234"))`, a prompt takes the first that it can use.
+    /// It does not repeat an action that did not help, so a wrong passcode is typed once.
     ///
     /// - Parameters:
-    ///   - actions: What to do; nothing takes the answer back.
-    ///   - fileID: Where a failure points at.
-    ///   - filePath: Where a failure points at.
-    ///   - line: Where a failure points at.
-    ///   - column: Where a failure points at.
+    ///   - actions: What to do. Call it without actions to stop the answers.
+    ///   - fileID: The place that a failure points at.
+    ///   - filePath: The place that a failure points at.
+    ///   - line: The place that a failure points at.
+    ///   - column: The place that a failure points at.
     public func always(
         _ actions: Action..., fileID: String = #fileID, filePath: StaticString = #filePath, line: Int = #line,
         column: Int = #column
     ) {
         let place = SourcePlace(fileID: fileID, filePath: filePath, line: line, column: column)
         person.noteTest(at: place)
-        person.always(checked(actions, at: place))
+        // Fails now where nobody is enrolled, and helps once somebody is.
+        _ = checked(actions, at: place)
+        person.always(actions)
     }
 
-    /// What becomes of a prompt about which nothing is done: after two seconds the test fails, where nothing else was said.
+    /// What happens to a prompt if nobody does anything about it. By default the test fails after two seconds.
     public var unanswered: Unanswered {
         get { person.unanswered }
         set { person.unanswered = newValue }

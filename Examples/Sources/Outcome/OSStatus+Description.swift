@@ -8,8 +8,8 @@ package func description(of status: OSStatus) -> String {
     return "\(name(of: status)) \(status) (\(message))"
 }
 
-/// A failure as a developer looks it up: the name of an `LAError`, an `OSStatus` or a code of the token's with its message, else the
-/// error itself.
+/// A failure in the form in which a developer looks it up. An `LAError` gives its name. An `OSStatus`, or a code of the
+/// token's, comes with its message. Any other error is described as it is.
 package func description(of error: any Error) -> String {
     let known = error as NSError
     return switch known.domain {

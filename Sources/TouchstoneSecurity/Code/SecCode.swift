@@ -62,10 +62,10 @@ public func SecCodeCopyStaticCode(
 /// - the app's manifest pins the SHA-256 of its executable, and the executable has it; or
 /// - the app runs in a Flatpak, a snap or a system service, whose name its identity then is.
 ///
-/// The first means that the file is the one that the administrator, or who made the package, meant; the second that the sandbox or
-/// systemd says who it is, as strong as `docs/app-manifests.md` says. Neither says anything of libraries that the process has loaded or
-/// of its memory, and a process that was changed can leave this call out. What protects an item is its access group, which touchstoned
-/// checks by itself.
+/// The first means that the file is the one that the administrator, or the maker of the package, meant. The second means
+/// that the sandbox or systemd says who the app is. `docs/app-manifests.md` says how strong that is. Both say nothing
+/// about the process's memory or the libraries that it has loaded, and a changed process can leave this call out. An
+/// item's access group protects it, and touchstoned checks that by itself.
 ///
 /// - Parameters:
 ///   - code: The code.

@@ -2,10 +2,10 @@ internal import Foundation
 package import TouchstoneCore
 package import TouchstoneTransport
 
-/// A call that was refused, and the line on standard error that explains it: the one place where such lines are made and printed.
+/// A refused call, and the line on standard error that explains it. Such lines are made and printed only here.
 ///
-/// The cause is the device's own word, or what only this side can know: that no device answers, say. Nothing of the app's is in a line: no
-/// name, no attribute, no reason, no secret.
+/// The device gives the cause, but some causes only this side can know, such as that no device answers. A line holds
+/// nothing of the app's, so it has no name, no attribute, no reason and no secret.
 package struct RefusedCall {
     private let function: String
     private let code: Int
