@@ -97,7 +97,8 @@ package final class DeviceService: Sendable {
                 return try passingOn { try nonce(connection) }
             },
             .deferred(DeviceInterface.ChangePasscode.self) { [self] request, call in
-                redeem(call, then: { [authentication] in authentication.endPasswordEntry(.passcodeChanged) }) { caller in
+                redeem(call, then: { [authentication] in authentication.endPasswordEntry(.passcodeChanged) }) {
+                    caller in
                     try enclave.call(
                         EnclaveInterface.ChangePasscode.self,
                         .init(passcodes: request.passcodes, kind: request.kind, caller: caller))

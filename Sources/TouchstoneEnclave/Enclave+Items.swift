@@ -114,7 +114,8 @@ extension Enclave {
 
     /// The set of fingers that a control is bound to now: zero where it asks for none, and where there is none, which is never anybody's.
     func enrolment(for control: AccessControl) -> Data {
-        guard control.requirement.proofs.contains(.biometryCurrentSet), obstacle(toBinding: .biometryCurrentSet) == nil else {
+        guard control.requirement.proofs.contains(.biometryCurrentSet), obstacle(toBinding: .biometryCurrentSet) == nil
+        else {
             return Data(count: 32)
         }
         return state.database.hash

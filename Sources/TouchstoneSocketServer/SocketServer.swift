@@ -191,7 +191,8 @@ private final class PeerHandler: ChannelInboundHandler {
     private var isWaiting = false
 
     init(
-        router: VarlinkRouter, origin: Origin, places: ConnectionPlaces, largeTurns: LargeTurns, streams: WaitingStreams,
+        router: VarlinkRouter, origin: Origin, places: ConnectionPlaces, largeTurns: LargeTurns,
+        streams: WaitingStreams,
         configuration: SocketServer.Configuration
     ) {
         self.router = router

@@ -133,7 +133,8 @@ package final class DeviceContext: Sendable {
         _ options: AuthenticationInterface.Options, explainedAs function: String? = nil
     ) throws(Failed) -> Data? {
         do {
-            return try evaluate(AuthenticationInterface.EvaluateAccessControl.self, accessControl.requirement) { context in
+            return try evaluate(AuthenticationInterface.EvaluateAccessControl.self, accessControl.requirement) {
+                context in
                 .init(
                     context: context, accessControl: accessControl, operation: operation, keyLabel: keyLabel,
                     options: options)

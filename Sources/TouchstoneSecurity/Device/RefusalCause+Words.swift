@@ -102,7 +102,8 @@ extension RefusalCause {
                 "the device was not unlocked since it was booted", "touchstone device unlock",
                 inTest: #"device.unlock(passcode: "1234")"#)
         case .waitedTooLong:
-            .init("the prompt of another app was up for two minutes", "the call again", inTest: "device.present(.cancel)")
+            .init(
+                "the prompt of another app was up for two minutes", "the call again", inTest: "device.present(.cancel)")
         case .tooManyWait: .init("too many apps wait for the owner", "the call again")
         case .missedTooOften:
             .init(

@@ -76,7 +76,10 @@ package struct RefusedCall {
     /// `inTest` says whether the advice names the test kit's calls, and not commands.
     func line(inTest: Bool) -> String {
         let known = reason.flatMap(RefusalCause.init)
-        let what = known?.explanation ?? reason.map { "the device says \"\($0.filter { $0.isASCII && $0.isLetter }.prefix(40))\"" } ?? "the device does not say why"
+        let what =
+            known?.explanation ?? reason.map {
+                "the device says \"\($0.filter { $0.isASCII && $0.isLetter }.prefix(40))\""
+            } ?? "the device does not say why"
         let step = known.map { inTest ? $0.stepInTest : $0.step } ?? "touchstone log --refused"
         return "touchstone: \(function) \(code): \(wanted.map { "\($0), and " } ?? "")\(what). Try: \(step)"
     }
