@@ -15,7 +15,7 @@ func thrown(_ failure: any Error) -> any Error {
     switch Status(failure: failure) {
     // AC-45: not of this device; not of this app.
     case .decode, .itemNotFound: return CryptoKitError.unwrapFailure
-    case .param: return CryptoKitError.incorrectParameterSize
+    case .param, .dataTooLarge: return CryptoKitError.incorrectParameterSize
     case let status: return CryptoKitError.underlyingCoreCryptoError(error: status.rawValue)
     }
 }

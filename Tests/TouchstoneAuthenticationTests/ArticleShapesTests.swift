@@ -11,7 +11,7 @@ import TouchstoneTesting
 @Suite(.timeLimit(.minutes(10))) struct ArticleShapesTests {
     private let device: SimulatedDevice
 
-    init() throws { device = try SimulatedDevice(passcode: "1234", fingers: 1) }
+    init() throws { device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits) }
 
     enum Shape: CaseIterable, Sendable {
         case ofAFunction, ofAnExpression, ofAnAccessControl, ofARight

@@ -61,20 +61,34 @@ import TouchstoneCore
     @Test("A thread waits for its turn, and has none where too many wait") func waiting() throws {
         let turns = LargeTurns()
         var first = turns.wait(for: 1)
+        var second = turns.wait(for: 2)
         let had = Events<Bool>()
-        for _ in 0..<VarlinkLimits.maximumThreadsWaitingForTurns {
-            Thread { had.append(turns.wait(for: 1) != nil) }.start()
+        for number in 0..<VarlinkLimits.maximumThreadsWaitingForTurns {
+            // As many of one process as may wait.
+            let process = Int32(3 + number / VarlinkLimits.maximumLargeMessagesThatWait)
+            Thread { had.append(turns.wait(for: process) != nil) }.start()
         }
         let limit = Date(timeIntervalSinceNow: longestWaitSeconds)
         while turns.waitingThreads < VarlinkLimits.maximumThreadsWaitingForTurns {
             guard Date() < limit else { throw WaitedTooLong() }
             sched_yield()
         }
-        #expect(turns.wait(for: 1) == nil && turns.wait(for: 2) == nil)
-        #expect(had.all.isEmpty && first != nil)
-        first = nil
+        #expect(turns.wait(for: 99) == nil)
+        #expect(had.all.isEmpty && first != nil && second != nil)
+        (first, second) = (nil, nil)
         #expect(try had.wait(for: VarlinkLimits.maximumThreadsWaitingForTurns).allSatisfy { $0 })
         #expect(turns.wait(for: 1) != nil)
+    }
+
+    @Test("A process has so many messages that wait, and another process still may") func ofOneProcess() {
+        let turns = LargeTurns()
+        let (first, second) = (turns.wait(for: 1), turns.wait(for: 2))
+        for _ in 0..<VarlinkLimits.maximumLargeMessagesThatWait {
+            #expect(turns.take(for: 3) { _ in })
+        }
+        #expect(!turns.take(for: 3) { _ in })
+        #expect(turns.take(for: 4) { _ in })
+        withExtendedLifetime((first, second)) {}
     }
 
     // MARK: the socket

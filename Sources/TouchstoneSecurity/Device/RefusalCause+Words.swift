@@ -52,7 +52,7 @@ extension RefusalCause {
                 inTest: #"device.unlock(passcode: "1234")"#)
         case .passcodeDisabled:
             .init(
-                "too many wrong passcodes were entered, and no other is looked at", "touchstone device erase",
+                "ten wrong passcodes were entered, and the disk did not take the erasure", "touchstone device erase",
                 inTest: "a new SimulatedDevice")
         case .faceIDNotDescribed:
             .init(

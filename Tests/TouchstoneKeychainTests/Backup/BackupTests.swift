@@ -392,7 +392,7 @@ import TouchstoneTransport
         device.run { #expect(add(account("a").value("1")) == errSecSuccess) }
         let (records, _) = try device.backup()
         let other = try SimulatedDevice(passcode: "1234")
-        for head in [Data([0, 0, 0, 0]), Data([255, 255, 255, 255]), Data([1, 0, 64, 0])] {
+        for head in [Data([0, 0, 0, 0]), Data([255, 255, 255, 255]), Data([1, 0, 64, 1])] {
             #expect(refusal(BackupInterface.Malformed.self) { try other.restore(head + records) } != nil)
         }
         #expect(try other.restore(Data([1, 0, 0, 0, 99]) + records).damaged == 1)

@@ -105,18 +105,6 @@ extension Refused {
             #expect(App.read() == errSecAuthFailed)
         },
         Refused(
-            "no passcode is looked at any more (PC-01)",
-            "touchstone: SecItemCopyMatching -25293: userPresence, and too many wrong passcodes were entered, and no other is looked at. Try: a new SimulatedDevice",
-            logged: "evaluation-ended presence authenticationFailed", on: withoutSensor
-        ) { device in
-            try App.add(.userPresence)
-            for number in 0..<10 {
-                try? device.unlock(passcode: "000\(number)")
-                device.advance(by: .hours(24))
-            }
-            #expect(App.read() == errSecAuthFailed)
-        },
-        Refused(
             "the app does not say what it wants Face ID for (CE-11)",
             "touchstone: SecItemCopyMatching -25293: biometryAny, and the app does not say what it wants Face ID for. Try: device.run(as:faceIDUsageDescription:)",
             logged: "evaluation-ended biometryAny biometryNotAvailable", on: withFace
