@@ -100,7 +100,7 @@ struct DeviceModel {
         repeating: [Context](repeating: Context(), count: slots), count: apps)
     private(set) var running: Evaluation?
     /// Those of other apps than the one whose prompt is up, in their order; one of each app.
-    private var waiting: [Evaluation] = []
+    private(set) var waiting: [Evaluation] = []
     /// Prompts so far.
     private(set) var prompts = 0
     /// Evaluations so far.

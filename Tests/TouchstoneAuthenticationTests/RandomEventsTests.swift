@@ -231,6 +231,9 @@ private final class DeviceRun {
         guard device.prompts.count == model.prompts else {
             return "\(device.prompts.count) prompts instead of \(model.prompts)"
         }
+        guard device.waitingEvaluations == model.waiting.count else {
+            return "\(device.waitingEvaluations) wait for their turn instead of \(model.waiting.count)"
+        }
         guard !device.isPersonActing else { return "what the person did leads nowhere" }
         let status = try device.status
         guard status.hasPrompt == (model.running != nil) else { return "hasPrompt is \(status.hasPrompt)" }
