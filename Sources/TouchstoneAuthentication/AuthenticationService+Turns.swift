@@ -82,7 +82,9 @@ extension AuthenticationService {
 
     /// Has the owner asked, at once or when it is its turn; the order is that of section 2.1.
     ///
-    /// - Parameter isCalled: Whether its turn has come. Much may have happened while it waited, so that all is looked at again.
+    /// - Parameters:
+    ///   - asking: What is asked.
+    ///   - isCalled: Whether its turn has come. Much may have happened while it waited, so that all is looked at again.
     func ask(_ asking: Asking, isCalled: Bool = false) {
         // Ended while it was called.
         if asking.isAbandoned { return callNext() }

@@ -1,7 +1,9 @@
 import TouchstoneCore
 
 extension AgentInterface.Prompt {
-    /// The failure of a test that left the prompt alone. It has the prompt's words and the line to add.
+    /// The failure of a test that left the prompt alone.
+    ///
+    /// It has the prompt's words and the line to add.
     ///
     /// - Parameters:
     ///   - limit: How long nothing happened.

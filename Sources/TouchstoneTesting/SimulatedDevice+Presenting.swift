@@ -126,7 +126,9 @@ extension SimulatedDevice {
         person.always(actions)
     }
 
-    /// What happens to a prompt if nobody does anything about it. By default the test fails after two seconds.
+    /// What happens to a prompt if nobody does anything about it.
+    ///
+    /// By default the test fails after two seconds.
     public var unanswered: Unanswered {
         get { person.unanswered }
         set { person.unanswered = newValue }

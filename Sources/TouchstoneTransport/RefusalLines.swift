@@ -11,7 +11,9 @@ package final class RefusalLines: Sendable {
     /// In the order in which they first came.
     package var lines: [String] { told.withLock { $0 } }
 
-    /// Whether the line is new. It also remembers the line, so the same line is not new again.
+    /// Whether the line is new.
+    ///
+    /// It also remembers the line, so the same line is not new again.
     package func isNew(_ line: String) -> Bool {
         told.withLock { told in
             guard told.count < Self.maximum, !told.contains(line) else { return false }

@@ -3,7 +3,9 @@ import Security
 import Testing
 import TouchstoneTesting
 
-/// Which of several matches is found: the oldest, on every device. The tags by which rows are found are in another order on each.
+/// Which of several matches is found: the oldest, on every device.
+///
+/// The tags by which rows are found are in another order on each.
 @Suite(.timeLimit(.minutes(10))) struct OrderTests {
     private static let devices = 10
 

@@ -8,7 +8,9 @@ package func description(of status: OSStatus) -> String {
     return "\(name(of: status)) \(status) (\(message))"
 }
 
-/// A failure in the form in which a developer looks it up. An `LAError` gives its name. An `OSStatus`, or a code of the
+/// A failure in the form in which a developer looks it up.
+///
+/// An `LAError` gives its name. An `OSStatus`, or a code of the
 /// token's, comes with its message. Any other error is described as it is.
 package func description(of error: any Error) -> String {
     let known = error as NSError

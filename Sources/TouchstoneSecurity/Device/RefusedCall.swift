@@ -2,7 +2,9 @@ internal import Foundation
 package import TouchstoneCore
 package import TouchstoneTransport
 
-/// A refused call, and the line on standard error that explains it. Such lines are made and printed only here.
+/// A refused call, and the line on standard error that explains it.
+///
+/// Such lines are made and printed only here.
 ///
 /// The device gives the cause, but some causes only this side can know, such as that no device answers. A line holds
 /// nothing of the app's, so it has no name, no attribute, no reason and no secret.
