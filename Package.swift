@@ -198,7 +198,7 @@ let package = Package(
             "TouchstoneTransportTests",
             [
                 "TouchstoneCore", "TouchstoneTransport", "TouchstoneSocketServer", "TouchstoneDevice",
-                "TouchstoneEnclave", "TouchstoneTesting", crypto,
+                "TouchstoneEnclave", "TouchstoneTesting", "CTouchstoneSystem", crypto,
             ]),
 
         // tests of the command
@@ -236,7 +236,7 @@ let package = Package(
             "TouchstoneCertificatesTests",
             [
                 "TouchstoneTesting", "TouchstoneCertificates", "TouchstoneSecurity", "TouchstoneKeyAlgorithms",
-                "TouchstoneCore", asn1, crypto,
+                "TouchstoneCore", "Security", asn1, crypto,
             ]),
         tests(
             "TouchstoneCryptoKitTests",
@@ -258,7 +258,7 @@ let package = Package(
             ], resources: [.copy("Fixtures")]),
 
         // tests of the sensors
-        tests("TouchstoneSensorsTests", ["TouchstoneSensors"]),
+        tests("TouchstoneSensorsTests", ["TouchstoneSensors", "TouchstoneEnclave"]),
 
         // tests of the roots of trust
         tests(
@@ -272,8 +272,8 @@ let package = Package(
         tests(
             "TouchstoneAuthenticationTests",
             [
-                "TouchstoneTesting", "TouchstoneAuthentication", "Security", "LocalAuthentication", "TouchstoneCore",
-                "TouchstoneTransport",
+                "TouchstoneTesting", "TouchstoneAuthentication", "TouchstoneEnclave", "Security", "LocalAuthentication",
+                "TouchstoneCore", "TouchstoneTransport",
             ]),
         tests(
             "TouchstoneEnclaveTests",
