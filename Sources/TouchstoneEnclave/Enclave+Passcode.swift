@@ -53,6 +53,7 @@ extension Enclave {
         throws(DeviceInterface.Refused) -> (SecretBytes, nonce: Data)
     {
         guard let key = try? passcodePrivateKey() else { throw .init(.unreadablePasscode) }
+        if let named = sealed.key, named != key.publicKey.rawRepresentation { throw .init(.staleKey) }
         for nonce in candidates {
             guard
                 var recipient = try? HPKE.Recipient(
