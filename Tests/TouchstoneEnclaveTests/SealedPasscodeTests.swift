@@ -173,7 +173,9 @@ import TouchstoneCore
         try expectUnharmed(&enclave)
     }
 
-    @Test("DEC-005: a recorded entry opens in no later boot, whoever has the state, the root key and the passcode by then")
+    @Test(
+        "DEC-005: a recorded entry opens in no later boot, whoever has the state, the root key and the passcode by then"
+    )
     func laterBoot() throws {
         var enclave = try Enclave.device()
         let nonce = enclave.freshNonce()
