@@ -48,6 +48,8 @@ package struct Enclave {
         static let appBytes = 1024
         /// Application passwords that wait to be stretched.
         static let credentialJobs = 256
+        /// Times that class keys are made anew: from then on a new passcode seals those that are there.
+        static let generations: UInt32 = 256
         /// Apps whose wrong application passwords are counted.
         static let guessingApps = 256
     }
