@@ -64,7 +64,8 @@ def seal(public_key, prompt, typed):
         public_key, b"io.touchstone.passcode 1", base64.b64decode(prompt["nonce"]) + purpose.encode(),
         len(typed).to_bytes(2, "little") + typed.ljust(256, b"\0"))
     return {
-        "encapsulatedKey": base64.b64encode(encapsulated).decode(), "ciphertext": base64.b64encode(ciphertext).decode()}
+        "encapsulatedKey": base64.b64encode(encapsulated).decode(), "ciphertext": base64.b64encode(ciphertext).decode(),
+        "key": base64.b64encode(public_key).decode()}
 
 
 def read_key(path):
@@ -139,7 +140,7 @@ def answer(calls, key, prompt):
             return print(f"  try again in {prompt['retryAfterSeconds']:.0f} s: Cancel is all that helps now", flush=True)
         typed = getpass.getpass("  password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
         if typed:
-            return calls.call("EnterPasscode", prompt=prompt["identifier"], passcode=seal(key, prompt, typed))
+            return calls.call("EnterPasscode", prompt=prompt["identifier"], passcode=seal(read_key(key), prompt, typed))
         return calls.call("Cancel", prompt=prompt["identifier"])
     if prompt["phase"] == "permission":
         return calls.call("AnswerPermission", prompt=prompt["identifier"], isAllowed=False)
@@ -149,7 +150,7 @@ def answer(calls, key, prompt):
 
 
 def main(path, key):
-    key = read_key(key)
+    read_key(key)  # So that what is wrong with it is said before anybody types.
     # The events take one connection, for as long as the agent runs; the answers another.
     events, calls = Connection(path), Connection(path)
     events.send("Subscribe", more=True, version=VERSION)

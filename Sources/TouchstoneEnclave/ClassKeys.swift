@@ -2,9 +2,11 @@ import Foundation
 import TouchstoneCore
 import TouchstoneMemory
 
-/// The keys of the protection classes: 32 bytes each, made with the device or with its passcode, kept sealed, held open only while the
-/// device's state allows (KC-14, KC-20).
+/// The keys of the protection classes: 32 bytes each, made with the device and anew with each change of its passcode, kept sealed, held
+/// open only while the device's state allows (KC-14, KC-20).
 struct ClassKeys {
+    static let keyBytes = 32
+
     private var open: [Accessibility: SecretBytes] = [:]
 
     subscript(protection: Accessibility) -> SecretBytes? {
@@ -30,7 +32,7 @@ struct ClassKeys {
 
     static func generate(_ protections: [Accessibility]) -> ClassKeys {
         var keys = ClassKeys()
-        for protection in protections { keys[protection] = .random(count: 32) }
+        for protection in protections { keys[protection] = .random(count: keyBytes) }
         return keys
     }
 
@@ -52,7 +54,7 @@ struct ClassKeys {
     init?(_ sealed: [String: Data], under key: SecretBytes) {
         for (code, data) in sealed {
             guard let protection = Accessibility(rawValue: code),
-                let secret = key.open(data, context: Self.context(protection)), secret.count == 32
+                let secret = key.open(data, context: Self.context(protection)), secret.count == Self.keyBytes
             else { return nil }
             open[protection] = secret
         }

@@ -160,7 +160,7 @@ extension EnclaveHost {
                 isWrong: opened.contains { $0.isPasswordWrong })
         }
         note(opened.compactMap(\.use))
-        return .init(items: opened.map { .init(state: $0.state, key: $0.key, accessControl: $0.control) })
+        return .init(items: opened.map { .init($0) })
     }
 
     /// Drops an application password that was wrong for something, and counts it where it was right for nothing.

@@ -47,6 +47,8 @@ extension Enclave {
         var erased = try Enclave(state: fresh, deviceKey: deviceKey, root: root, now: now, policy: policy)
         erased.credentialJobs = credentialJobs
         erased.sensor = sensor
+        // The one that is published.
+        erased.passcodeKey = passcodeKey
         // It goes on: who erased the device by guessing is what its owner will want to read.
         erased.log = log
         erased.note(LogFact(event: .erased, result: "wrong-passcodes"))

@@ -44,11 +44,12 @@ extension Enclave {
     private func prospect(ofPrivateKey key: Data, now: Double) -> EnclaveInterface.Prospect {
         guard let blob = PrivateKeyBlob(key, key: blobKey.symmetricKey) else { return .init(.damaged) }
         guard let control = remaining(blob.control, boundTo: blob.enrolment) else { return .init(.enrolmentChanged) }
-        guard let classKey = keys[blob.control.protection] else { return closed(blob.control.protection) }
-        guard let box = try? AES.GCM.SealedBox(combined: blob.sealedKey),
-            var plain = try? AES.GCM.open(box, using: classKey.symmetricKey, authenticating: blob.description)
+        guard keys[blob.control.protection] != nil else { return closed(blob.control.protection) }
+        guard let classKey = classKey(of: blob.control.protection, generation: blob.generation),
+            let box = try? AES.GCM.SealedBox(combined: blob.sealedKey),
+            var plain = try? AES.GCM.open(box, using: classKey, authenticating: blob.description)
         else {
-            // This device made it, so its class has another key since.
+            // This device made it, so its class key was destroyed since.
             return .init(.passcodeRemoved)
         }
         plain.resetBytes(in: 0..<plain.count)

@@ -3,26 +3,70 @@ import Foundation
 import TouchstoneCore
 import TouchstoneMemory
 
-/// A wrapped item key, as the keychain keeps it: version (1 byte), class (1 byte), then AES-256-GCM under the class key of
-/// key (32) ‖ flags (8, little-endian) ‖ enrolment hash (32, zero where the control does not want it, or nobody is enrolled).
+/// A wrapped item key, as the keychain keeps it: version (1 byte), class (1 byte), generation of the class key (4 bytes, little-endian; only
+/// from version 3 on, else 0), then AES-256-GCM under the class key of key (32) ‖ flags (8, little-endian) ‖ enrolment hash (32, zero where
+/// the control does not want it, or nobody is enrolled).
 ///
-/// Version 2 is of a control that wants an application password: instead of the key stands the key sealed under what the password gives this
-/// item (60 bytes), so that without the password there is nothing to open (AC-04).
+/// Versions 2 and 4 are of a control that wants an application password: instead of the key stands the key sealed under what the password
+/// gives this item (60 bytes), so that without the password there is nothing to open (AC-04).
 ///
 /// The access group and the item's binding are authenticated with it; the control itself is inside, so that neither can be changed (AC-10).
-private enum WrappedKey {
-    static let plain: UInt8 = 1
-    static let withPassword: UInt8 = 2
+private struct WrappedKey {
     static let keyBytes = 32
 
-    /// Bytes of the key's place in the plaintext.
-    static func placeBytes(_ version: UInt8) -> Int { version == withPassword ? 12 + keyBytes + 16 : keyBytes }
+    let isWithPassword: Bool
+    let protection: Accessibility
+    let generation: UInt32
 
-    static func context(_ version: UInt8, _ protection: UInt8, _ binding: EnclaveInterface.ItemBinding) -> Data {
+    init(_ protection: Accessibility, isWithPassword: Bool, generation: UInt32) {
+        self.protection = protection
+        self.isWithPassword = isWithPassword
+        self.generation = generation
+    }
+
+    /// What a wrapped key says of itself, and what it is followed by; nil for what is none.
+    static func read(_ blob: Data) -> (form: WrappedKey, box: Data)? {
+        var rest = blob[...]
+        guard let version = rest.popFirst(), (1...4).contains(version), let number = rest.popFirst(),
+            let protection = Accessibility(number: number)
+        else { return nil }
+        var generation: UInt32 = 0
+        if version > 2 {
+            guard rest.count > 4 else { return nil }
+            generation = rest.prefix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
+            rest = rest.dropFirst(4)
+        }
+        let form = WrappedKey(protection, isWithPassword: version.isMultiple(of: 2), generation: generation)
+        return form.version == version ? (form, rest) : nil
+    }
+
+    /// As it was before there were generations, while there is only the first.
+    private var version: UInt8 { (isWithPassword ? 2 : 1) + (generation == 0 ? 0 : 2) }
+
+    var head: Data {
+        var head = Data([version, protection.number])
+        if generation > 0 {
+            for shift in stride(from: 0, to: 32, by: 8) { head.append(UInt8(truncatingIfNeeded: generation >> shift)) }
+        }
+        return head
+    }
+
+    /// Bytes of the key's place in the plaintext.
+    var placeBytes: Int { isWithPassword ? 12 + Self.keyBytes + 16 : Self.keyBytes }
+
+    /// What is authenticated with what the class key seals.
+    func context(_ binding: EnclaveInterface.ItemBinding) -> Data {
+        context(String(version), generation == 0 ? [] : [String(generation)], binding)
+    }
+
+    /// The same for what the password seals, which stays as it is when the class key is another.
+    func passwordContext(_ binding: EnclaveInterface.ItemBinding) -> Data { context("2", [], binding) }
+
+    private func context(_ version: String, _ more: [String], _ binding: EnclaveInterface.ItemBinding) -> Data {
         var context = Data(capacity: 128)
-        for word in [
-            "io.touchstone item key", String(version), String(protection), String(binding.accessGroup.utf8.count),
-        ] {
+        for word in ["io.touchstone item key", version, String(protection.number)] + more
+            + [String(binding.accessGroup.utf8.count)]
+        {
             context.append(contentsOf: word.utf8)
             context.append(UInt8(ascii: " "))
         }
@@ -38,12 +82,16 @@ extension Enclave {
     /// The metadata keys that can be had now, and the classes that are destroyed.
     func metadataKeys() -> EnclaveInterface.GetMetadataKeys.Reply {
         var reply = EnclaveInterface.GetMetadataKeys.Reply(
-            keys: [:], destroyed: [], isErasurePending: state.erasure == .pending)
+            keys: [:], destroyed: [], isErasurePending: state.erasure == .pending, generation: Int(generation))
         // Nothing is added to the items of the device that was.
         guard !reply.isErasurePending else { return reply }
         for protection in Accessibility.allCases {
             if let key = keys[protection] {
                 reply.keys[protection.rawValue] = key.derive("metadata").publicBytes
+                let earlier = earlierMetadataKeys(of: protection)
+                if !earlier.isEmpty {
+                    reply.earlier = (reply.earlier ?? [:]).merging([protection.rawValue: earlier]) { $1 }
+                }
             } else if !isPasscodeSet {
                 reply.destroyed.append(protection.rawValue)
             }
@@ -64,18 +112,17 @@ extension Enclave {
         } catch {
             throw EnclaveInterface.NotWrapped(error.status, error.cause)
         }
-        let number = control.protection.number
-        let wantsPassword = control.flags.contains(.applicationPassword)
-        let version = wantsPassword ? WrappedKey.withPassword : WrappedKey.plain
-        let bound = WrappedKey.context(version, number, request.binding)
+        let form = WrappedKey(
+            control.protection, isWithPassword: control.flags.contains(.applicationPassword), generation: generation)
         var plain = Data(request.key)
         defer { plain.resetBytes(in: 0..<plain.count) }
-        if wantsPassword {
+        if form.isWithPassword {
             // AC-48: there is nothing to mix in, and nobody here to ask for it.
             guard let password = credential(of: request.context, app: request.app) else {
                 throw EnclaveInterface.NotWrapped(.authNeeded)
             }
-            let sealed = try password.itemKey(request.binding).seal(SecretBytes(plain), context: bound)
+            let sealed = try password.itemKey(request.binding).seal(
+                SecretBytes(plain), context: form.passwordContext(request.binding))
             plain.resetBytes(in: 0..<plain.count)
             plain = sealed
         }
@@ -83,8 +130,19 @@ extension Enclave {
             plain.append(UInt8(truncatingIfNeeded: control.flags.rawValue >> UInt64(shift)))
         }
         plain.append(enrolment(for: control))
-        let sealed = try AES.GCM.seal(plain, using: classKey.symmetricKey, authenticating: bound)
-        return Data([version, number]) + (sealed.combined ?? Data())
+        let sealed = try AES.GCM.seal(
+            plain, using: classKey.symmetricKey, authenticating: form.context(request.binding))
+        return form.head + (sealed.combined ?? Data())
+    }
+
+    /// The same key, bound to the same, under the class key of now; nil where it is that already.
+    private func rewrapped(_ unwrapped: Unwrapped, _ binding: EnclaveInterface.ItemBinding) -> Data? {
+        let old = unwrapped.form
+        guard old.generation != generation, let key = keys[old.protection] else { return nil }
+        let form = WrappedKey(old.protection, isWithPassword: old.isWithPassword, generation: generation)
+        let sealed = try? AES.GCM.seal(
+            unwrapped.plain, using: key.symmetricKey, authenticating: form.context(binding))
+        return sealed?.combined.map { form.head + $0 }
     }
 
     /// Whether what a control asks for is there to be bound to.
@@ -156,6 +214,8 @@ extension Enclave {
     struct Opened {
         var state: EnclaveInterface.KeyState
         var key: Data?
+        /// What the keychain is to keep in the place of the wrapped key, which is under an earlier class key; nil: that.
+        var rewrappedKey: Data?
         /// What is to be evaluated, where that is not all of the item's control.
         var control: AccessControl?
         /// All was proven, and the context's application password is not this item's.
@@ -173,16 +233,14 @@ extension Enclave {
     /// A wrapped key that its class key has opened; to be wiped.
     struct Unwrapped {
         var control: AccessControl
-        var isWithPassword: Bool
         fileprivate var plain: Data
-        fileprivate var version: UInt8
-        fileprivate var bound: Data
+        fileprivate var form: WrappedKey
 
         /// The set of fingers that its control was bound to.
-        var enrolment: Data { plain.dropFirst(WrappedKey.placeBytes(version) + 8) }
+        var enrolment: Data { plain.dropFirst(form.placeBytes + 8) }
 
         /// The key, or the key sealed under the application password.
-        fileprivate var key: Data { Data(plain.prefix(WrappedKey.placeBytes(version))) }
+        fileprivate var key: Data { Data(plain.prefix(form.placeBytes)) }
 
         mutating func wipe() { plain.resetBytes(in: 0..<plain.count) }
     }
@@ -196,34 +254,27 @@ extension Enclave {
     }
 
     func unwrapped(_ item: EnclaveInterface.WrappedItem) -> Unwrapping {
-        let blob = item.wrappedKey
-        guard blob.count > 2, let protection = Accessibility(number: blob[blob.startIndex + 1]) else { return .gone }
-        let (version, number) = (blob[blob.startIndex], blob[blob.startIndex + 1])
-        guard [WrappedKey.plain, WrappedKey.withPassword].contains(version) else { return .gone }
-        guard let classKey = keys[protection] else { return .closed(protection) }
-        let bound = WrappedKey.context(version, number, item.binding)
-        let place = WrappedKey.placeBytes(version)
+        guard let (form, sealed) = WrappedKey.read(item.wrappedKey) else { return .gone }
+        let (protection, place) = (form.protection, form.placeBytes)
+        guard keys[protection] != nil else { return .closed(protection) }
+        guard let classKey = classKey(of: protection, generation: form.generation) else { return .gone }
         // In ordinary memory, wiped at the end: guarded pages would take longer to make than all the rest.
-        guard let box = try? AES.GCM.SealedBox(combined: blob.dropFirst(2)),
-            var plain = try? AES.GCM.open(box, using: classKey.symmetricKey, authenticating: bound)
+        guard let box = try? AES.GCM.SealedBox(combined: sealed),
+            var plain = try? AES.GCM.open(box, using: classKey, authenticating: form.context(item.binding))
         else { return .gone }
         let flags = plain.dropFirst(place).prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         guard plain.count == place + 8 + 32,
             let control = try? AccessControl(protection: protection, flags: .init(rawValue: flags)),
-            control.flags.contains(.applicationPassword) == (version == WrappedKey.withPassword)
+            control.flags.contains(.applicationPassword) == form.isWithPassword
         else {
             plain.resetBytes(in: 0..<plain.count)
             return .gone
         }
-        return .open(
-            Unwrapped(
-                control: control, isWithPassword: version == WrappedKey.withPassword, plain: plain, version: version,
-                bound: bound))
+        return .open(Unwrapped(control: control, plain: plain, form: form))
     }
 
     /// Opens one item's key for an app, if everything that the item asks for is there.
     func unwrap(_ item: EnclaveInterface.WrappedItem, app: String, context: String?) -> Opened {
-        var unwrapped: Unwrapped
         switch self.unwrapped(item) {
         // Without a passcode no class is merely locked: P is destroyed (KC-23).
         case .closed(let protection):
@@ -231,10 +282,19 @@ extension Enclave {
             if isPasscodeSet { closed.use = LogFact(refused: app, RefusalCause(locked: protection), nil) }
             return closed
         case .gone: return .init(.gone)
-        case .open(let opened): unwrapped = opened
+        case .open(var unwrapped):
+            defer { unwrapped.wipe() }
+            var opened = open(unwrapped, item.binding, app: app, context: context)
+            // What nobody is told of yet is wrapped anew all the same: it was bound to the same.
+            if opened.state != .gone { opened.rewrappedKey = rewrapped(unwrapped, item.binding) }
+            return opened
         }
-        defer { unwrapped.wipe() }
-        let withPassword = unwrapped.isWithPassword
+    }
+
+    private func open(
+        _ unwrapped: Unwrapped, _ binding: EnclaveInterface.ItemBinding, app: String, context: String?
+    ) -> Opened {
+        let withPassword = unwrapped.form.isWithPassword
         // AC-50, AC-51: bound to an enrolment that is no more.
         guard let control = remaining(unwrapped.control, boundTo: unwrapped.enrolment) else {
             var gone = Opened(.gone)
@@ -246,7 +306,7 @@ extension Enclave {
         let requirement = control.requirement
         var needed = Opened(.authenticationNeeded)
         needed.control = control == unwrapped.control ? nil : control
-        let context = self.context(context, of: app, for: item.binding.accessGroup)
+        let context = self.context(context, of: app, for: binding.accessGroup)
         guard requirement.proofs.isEmpty || context.map({ isMet(requirement, by: $0.proven) }) == true else {
             return needed
         }
@@ -259,7 +319,10 @@ extension Enclave {
         }
         // AC-04: wanted in addition to every proof, and looked at after them, so that nobody guesses without the owner.
         guard let password = context?.credential.key else { return needed }
-        guard let key = password.itemKey(item.binding).open(unwrapped.key, context: unwrapped.bound) else {
+        guard
+            let key = password.itemKey(binding).open(
+                unwrapped.key, context: unwrapped.form.passwordContext(binding))
+        else {
             var wrong = needed
             wrong.isPasswordWrong = true
             wrong.use = itemOpened(
@@ -270,6 +333,13 @@ extension Enclave {
         opened.isPasswordRight = true
         opened.use = itemOpened(requirement, withPassword: true, app: app, context: context)
         return opened
+    }
+}
+
+extension EnclaveInterface.OpenedItem {
+    init(_ opened: Enclave.Opened) {
+        self.init(
+            state: opened.state, key: opened.key, accessControl: opened.control, rewrappedKey: opened.rewrappedKey)
     }
 }
 

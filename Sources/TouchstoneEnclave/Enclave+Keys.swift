@@ -28,6 +28,7 @@ extension Enclave {
             var blob = PrivateKeyBlob(
                 kind: request.kind, control: control, accessGroup: request.accessGroup, publicKey: key.publicKey)
             blob.isHeld = key.isHeld
+            blob.generation = generation
             blob.enrolment = enrolment(for: control)
             var plain = key.rawRepresentation
             defer { plain.resetBytes(in: 0..<plain.count) }
@@ -91,7 +92,6 @@ extension Enclave {
         _ use: EnclaveInterface.KeyUse, for operation: AccessControlOperation
     ) throws -> PrivateKey {
         let blob: PrivateKeyBlob
-        let classKey: SecretBytes
         do throws(Status) {
             blob = try self.blob(use.key, accessGroups: use.accessGroups)
         } catch {
@@ -107,16 +107,17 @@ extension Enclave {
         }
         let requirement = control.requirement
         do throws(Refusal) {
-            classKey = try self.classKey(of: control.protection)
+            _ = try classKey(of: control.protection)
         } catch {
             // Without a passcode no class is merely locked: P is destroyed (KC-23).
             guard error.status == .interactionNotAllowed else { throw KeyInterface.Invalidated(.passcodeRemoved) }
             throw KeyInterface.Failed(error)
         }
-        guard let box = try? AES.GCM.SealedBox(combined: blob.sealedKey),
-            var plain = try? AES.GCM.open(box, using: classKey.symmetricKey, authenticating: blob.description)
+        guard let classKey = self.classKey(of: control.protection, generation: blob.generation),
+            let box = try? AES.GCM.SealedBox(combined: blob.sealedKey),
+            var plain = try? AES.GCM.open(box, using: classKey, authenticating: blob.description)
         else {
-            // This device made it, so its class has another key since: the passcode was removed.
+            // This device made it, so its class key was destroyed since: the passcode was removed.
             throw KeyInterface.Invalidated(.passcodeRemoved)
         }
         defer { plain.resetBytes(in: 0..<plain.count) }

@@ -180,9 +180,11 @@ extension EnclaveHost {
     }
 
     /// Wraps an item's key, or logs why not.
-    func wrap(_ request: EnclaveInterface.WrapKey.Parameters) throws -> Data {
+    func wrap(_ request: EnclaveInterface.WrapKey.Parameters) throws -> EnclaveInterface.WrapKey.Reply {
         do {
-            return try read { try $0.wrap(request, now: $1) }
+            return try read {
+                .init(wrappedKey: try $0.wrap(request, now: $1), generation: Int($0.generation))
+            }
         } catch let error as EnclaveInterface.NotWrapped {
             noteRefusal(of: request.app, error.reason, request.accessControl)
             throw error

@@ -53,6 +53,7 @@ extension Enclave {
         throws(DeviceInterface.Refused) -> (SecretBytes, nonce: Data)
     {
         guard let key = try? passcodePrivateKey() else { throw .init(.unreadablePasscode) }
+        if let named = sealed.key, named != key.publicKey.rawRepresentation { throw .init(.staleKey) }
         for nonce in candidates {
             guard
                 var recipient = try? HPKE.Recipient(
@@ -219,7 +220,8 @@ extension Enclave {
 
     /// Ends the job that sets, changes or removes the passcode.
     ///
-    /// Class keys are sealed anew, never made anew (but P): KC-14, KC-23.
+    /// Class keys are made anew, and those of before are kept under them for what they wrapped (KC-14), but for P's where the passcode is
+    /// removed (KC-23). All of it is one write of the state.
     mutating func finishChange(
         ticket: String, currentKey: SecretBytes?, new: (key: SecretBytes, salt: Data, cost: PasscodeCost)?,
         gate: PasscodeGate? = nil, kind: PasscodeKind = .alphanumeric, now: Double
@@ -235,6 +237,13 @@ extension Enclave {
         forgetProofs()
         let events = evaluation == nil ? [] : endEvaluation(.refused(.passcodeChanged))
         let underDevice = deviceKey.derive("class keys")
+        opened.merge(keys.filter(Accessibility.withDevice.contains))
+        // P is not kept: its items are gone (KC-23).
+        if new == nil { _ = opened.remove(where: Accessibility.withPasscode.contains) }
+        opened = try renew(opened)
+        // What is open stays open, and so does what waits for a finger.
+        keys = opened.filter { keys[$0] != nil }
+        heldForBiometry = opened.filter { heldForBiometry[$0] != nil }
         if let new {
             let hadPasscode = isPasscodeSet
             note(LogFact(event: hadPasscode ? .passcodeChanged : .passcodeSet, factors: hadPasscode ? [.passcode] : []))
@@ -242,19 +251,18 @@ extension Enclave {
                 opened.merge(ClassKeys.generate(Accessibility.withPasscode))
             }
             state.passcode = .init(
-                salt: new.salt, cost: new.cost, classKeys: try opened.sealed(under: new.key), kind: kind,
-                erasesData: state.passcode?.erasesData, gate: gate)
+                salt: new.salt, cost: new.cost,
+                classKeys: try opened.filter { !Accessibility.withDevice.contains($0) }.sealed(under: new.key),
+                kind: kind, erasesData: state.passcode?.erasesData, gate: gate)
             if state.erasure == .done { state.erasure = nil }
-            state.classKeys = try keys.filter(Accessibility.withDevice.contains).sealed(under: underDevice)
+            state.classKeys = try opened.filter(Accessibility.withDevice.contains).sealed(under: underDevice)
             if !hadPasscode { unlock(with: opened, now: now) }
             lastPasscode = now
             if !isLocked { lastUnlock = lastUnlock ?? LastUnlock(time: now) }
         } else {
             note(LogFact(event: .passcodeRemoved, factors: [.passcode]))
-            // P is not sealed again: its items are gone (KC-23). Without a passcode nothing locks (KC-22), and no finger counts.
-            _ = opened.remove(where: Accessibility.withPasscode.contains)
-            keys.merge(opened)
-            _ = keys.remove(where: Accessibility.withPasscode.contains)
+            // Without a passcode nothing locks (KC-22), and no finger counts.
+            keys = opened
             heldForBiometry = ClassKeys()
             state.passcode = nil
             state.classKeys = try keys.sealed(under: underDevice)

@@ -48,6 +48,8 @@ package struct Enclave {
         static let appBytes = 1024
         /// Application passwords that wait to be stretched.
         static let credentialJobs = 256
+        /// Times that class keys are made anew: from then on a new passcode seals those that are there.
+        static let generations: UInt32 = 256
         /// Apps whose wrong application passwords are counted.
         static let guessingApps = 256
     }
@@ -61,6 +63,8 @@ package struct Enclave {
     let policy: PasscodePolicy
 
     // Gone with the process.
+    /// What passcodes are sealed to, made at each boot: who has the device later reads no entry that was recorded before (DEC-005).
+    var passcodeKey = SecretBytes.random(count: 32)
     var keys = ClassKeys()
     /// Class A while the lock screen is up and a finger may still open it (PC-33).
     var heldForBiometry = ClassKeys()
@@ -188,13 +192,13 @@ package struct Enclave {
         return current == environment ? [] : [EnclaveEvent(outcome: .progress)]
     }
 
-    /// The enclave's public key for passcodes: 32 bytes, X25519.
+    /// The enclave's public key for passcodes, of this boot: 32 bytes, X25519.
     package func passcodePublicKey() throws -> Data {
         try passcodePrivateKey().publicKey.rawRepresentation
     }
 
     func passcodePrivateKey() throws -> Curve25519.KeyAgreement.PrivateKey {
-        unsafe try deviceKey.derive("passcode transport").withUnsafeBytes {
+        unsafe try passcodeKey.withUnsafeBytes {
             unsafe try Curve25519.KeyAgreement.PrivateKey(rawRepresentation: $0)
         }
     }

@@ -233,7 +233,7 @@ package struct EnclaveService: Sendable {
             .method(EnclaveInterface.WrapKey.self) { request, _ in
                 // AC-50: what is enrolled when it is added.
                 host.lookAtSensor(for: request.accessControl.requirement)
-                return .init(wrappedKey: try host.wrap(request))
+                return try host.wrap(request)
             },
             .method(EnclaveInterface.UnwrapKeys.self) { request, _ in
                 host.lookAtSensor(for: request.context)

@@ -7,7 +7,8 @@ import TouchstoneMemory
 ///
 /// Kept in one file, replaced whole, authenticated under the device key.
 struct EnclaveState: Codable, Equatable {
-    static let currentVersion = 1
+    /// From 2 on there are earlier class keys, which a program that knows of none would lose.
+    static let currentVersion = 2
 
     struct Passcode: Codable, Equatable {
         var salt: Data
@@ -43,13 +44,17 @@ struct EnclaveState: Codable, Equatable {
         var hash: Data
     }
 
-    var version = currentVersion
+    var version = 1
     var isSimulated: Bool
     var biometryType: BiometryType
     /// The sensor that the enclave speaks to; absent: fingers are simulated.
     var sensor: SensorSource?
     /// Class keys sealed under the device key, by the code of the class: D always, A and C while there is no passcode.
     var classKeys: [String: Data]
+    /// How often the class keys were made anew; absent: never.
+    var generation: UInt32?
+    /// Class keys of before, by the code of the class: 32 bytes each, the newest first, sealed under the class's key of now.
+    var earlierClassKeys: [String: Data]?
     var passcode: Passcode?
     var passcodeFailures = 0
     var biometryFailures = 0

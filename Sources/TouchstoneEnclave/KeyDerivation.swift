@@ -6,9 +6,7 @@ package import TouchstoneMemory
 extension SecretBytes {
     /// HKDF-SHA256 of these bytes, 32 bytes long, for one purpose.
     package func derive(_ purpose: String) -> SecretBytes {
-        let derived = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: symmetricKey, info: Data("io.touchstone \(purpose)".utf8), outputByteCount: 32)
-        return SecretBytes(derived)
+        SecretBytes(symmetricKey.derive(purpose))
     }
 
     package var symmetricKey: SymmetricKey {
@@ -61,6 +59,14 @@ extension SecretBytes {
         }
         // `combined` is nil only for nonces of other lengths than 12, which are not made here.
         return box.combined ?? Data()
+    }
+}
+
+extension SymmetricKey {
+    /// HKDF-SHA256 of this key, 32 bytes long, for one purpose.
+    func derive(_ purpose: String) -> SymmetricKey {
+        HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: self, info: Data("io.touchstone \(purpose)".utf8), outputByteCount: 32)
     }
 }
 

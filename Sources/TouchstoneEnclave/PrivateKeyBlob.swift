@@ -4,7 +4,8 @@ import TouchstoneCore
 
 /// A private key as apps keep it (SE-03).
 ///
-/// Version (1 byte), then AES-256-GCM under a key of this device alone of kind (1) ‖ class (1) ‖ flags (8, little-endian) ‖ enrolment hash (32, zero where the control does not want it) ‖ salt of the application
+/// Version (1 byte; 2 has the generation of its class key, 4 bytes, little-endian, in front of the sealed key, 1 is of generation 0), then
+/// AES-256-GCM under a key of this device alone of kind (1) ‖ class (1) ‖ flags (8, little-endian) ‖ enrolment hash (32, zero where the control does not want it) ‖ salt of the application
 /// password (32, zero where there is none) ‖ access group ‖ public key (each a length of 2 bytes, little-endian, and its bytes) ‖ sealed key.
 ///
 /// The sealed key is AES-256-GCM of the private key under its class key, with all that stands before it authenticated. So what the key is
@@ -19,11 +20,12 @@ struct PrivateKeyBlob {
     var passwordSalt = Data(count: fieldBytes)
     var accessGroup: String
     var publicKey: Data
+    /// Of the class key that seals it.
+    var generation: UInt32 = 0
     var sealedKey = Data()
 
-    private static let version: UInt8 = 1
+    private static let versions: ClosedRange<UInt8> = 1...2
     private static let fieldBytes = 32
-    private static let context = Data("io.touchstone private key blob 1".utf8)
 
     init(kind: KeyInterface.Kind, control: AccessControl, accessGroup: String, publicKey: Data) {
         self.kind = kind
@@ -34,8 +36,9 @@ struct PrivateKeyBlob {
 
     /// nil for anything that `sealed` does not make with this key.
     init?(_ blob: Data, key: SymmetricKey) {
-        guard blob.first == Self.version, let box = try? AES.GCM.SealedBox(combined: blob.dropFirst()),
-            let plain = try? AES.GCM.open(box, using: key, authenticating: Self.context)
+        guard let version = blob.first, Self.versions.contains(version),
+            let box = try? AES.GCM.SealedBox(combined: blob.dropFirst()),
+            let plain = try? AES.GCM.open(box, using: key, authenticating: Self.context(version))
         else { return nil }
         var rest = plain[...]
         func take(_ count: Int) -> Data? {
@@ -59,13 +62,25 @@ struct PrivateKeyBlob {
         isHeld = number == Self.heldP256
         self.enrolment = enrolment
         passwordSalt = salt
+        if version == 2 {
+            guard let number = take(4) else { return nil }
+            generation = number.reversed().reduce(0) { $0 << 8 | UInt32($1) }
+        }
         sealedKey = Data(rest)
     }
 
     func sealed(key: SymmetricKey) throws -> Data {
-        let box = try AES.GCM.seal(description + sealedKey, using: key, authenticating: Self.context)
-        return Data([Self.version]) + (box.combined ?? Data())
+        var plain = description
+        let version: UInt8 = generation == 0 ? 1 : 2
+        // As it was before there were generations, while there is only the first.
+        if generation > 0 {
+            for shift in stride(from: 0, to: 32, by: 8) { plain.append(UInt8(truncatingIfNeeded: generation >> shift)) }
+        }
+        let box = try AES.GCM.seal(plain + sealedKey, using: key, authenticating: Self.context(version))
+        return Data([version]) + (box.combined ?? Data())
     }
+
+    private static func context(_ version: UInt8) -> Data { Data("io.touchstone private key blob \(version)".utf8) }
 
     /// All but the sealed key, which it is authenticated with.
     var description: Data {

@@ -82,6 +82,28 @@ package struct PrivateFile: EnclaveStorage {
         }
     }
 
+    /// Writes the bytes over as many old ones, for a disk that has no room for another file: not whole where the machine stops meanwhile.
+    ///
+    /// - Throws: `PrivateFileError` where there is no file of this length, or others could read or write it.
+    package func overwrite(_ bytes: Data) throws {
+        guard try read() != nil, Self.overwrite(file.path, bytes) else {
+            throw PrivateFileError(file, "cannot be written: \(Self.message())")
+        }
+    }
+
+    /// The same of any file of this user's; false where it is not one of this length, or is not written.
+    package static func overwrite(_ path: String, _ bytes: Data) -> Bool {
+        let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
+            status.st_size == bytes.count
+        else { return false }
+        let count = unsafe bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress!, $0.count, 0) }
+        return count == bytes.count && fsync(descriptor) == 0
+    }
+
     /// - Throws: `PrivateFileError` where anybody but this user may enter the directory.
     package static func checkPrivate(directory: URL) throws {
         var status = stat()

@@ -21,8 +21,9 @@ package struct RevisionFile: RevisionCounter {
     package func read() throws -> UInt64? {
         guard let bytes = try file.read() else { return nil }
         let text = String(decoding: bytes, as: UTF8.self)
+        // In time that does not tell how much of a code that somebody tries is right.
         guard let number = text.split(separator: " ").first, let revision = UInt64(number),
-            line(revision) == text
+            SecretBytes(line(revision).utf8).isEqual(to: SecretBytes(bytes))
         else { return nil }
         return revision
     }

@@ -92,15 +92,9 @@ package final class BackupService: Sendable {
 
     // MARK: attributes
 
-    /// The metadata keys of this moment.
-    struct MetadataKeys {
-        var open: [String: Data]
-        var destroyed: Set<String>
-    }
-
+    /// Those of this moment.
     func metadataKeys() throws -> MetadataKeys {
-        let reply = try enclave.call(EnclaveInterface.GetMetadataKeys.self, Empty())
-        return MetadataKeys(open: reply.keys, destroyed: Set(reply.destroyed))
+        MetadataKeys(try enclave.call(EnclaveInterface.GetMetadataKeys.self, Empty()))
     }
 
     enum Attributes {
@@ -113,12 +107,10 @@ package final class BackupService: Sendable {
     }
 
     func attributes(of row: ItemRow, _ keys: MetadataKeys) -> Attributes {
-        guard let key = keys.open[row.accessibility.rawValue] else {
-            return keys.destroyed.contains(row.accessibility.rawValue) ? .expired : .locked
+        guard let key = keys.open[row.accessibility] else {
+            return keys.destroyed.contains(row.accessibility) ? .expired : .locked
         }
-        guard
-            let attributes = ItemCipher.openMetadata(
-                row.metadata, classKey: SymmetricKey(data: key), binding: row.binding),
+        guard let attributes = ItemCipher.openMetadata(row.metadata, classKey: key, binding: row.binding),
             case .accessControl(let control)? = attributes["accc"], control.protection == row.accessibility
         else { return .damaged }
         return .open(attributes, control)
@@ -242,16 +234,17 @@ package final class BackupService: Sendable {
             candidates.append(
                 (record, attributes, .init(wrappedKey: record.wrappedKey, binding: binding, accessControl: control)))
         }
-        let metadataKeys = try metadataKeys()
         let wrapped = try enclave.call(
             EnclaveInterface.ImportKeys.self, .init(session: session, keys: candidates.map(\.2)))
+        // After what they are to be of the same generation as: a passcode that is changed meanwhile makes both new, or the second.
+        let metadataKeys = try metadataKeys()
         guard wrapped.keys.count == candidates.count else { throw Status.internalError }
         var rows: [ItemRow] = []
         for ((record, attributes, key), wrapped) in zip(candidates, wrapped.keys) {
             let protection = key.accessControl.protection
             switch (wrapped.verdict, wrapped.wrappedKey) {
             case (.wrapped, let wrappedKey?):
-                guard let metadataKey = metadataKeys.open[protection.rawValue] else {
+                guard let metadataKey = metadataKeys.open[protection]?.current else {
                     throw Status.interactionNotAllowed
                 }
                 var named = attributes
@@ -261,7 +254,7 @@ package final class BackupService: Sendable {
                     accessibility: protection,
                     identityTag: ItemCipher.identityTag(named, in: record.itemClass, key: lookupKey),
                     metadata: try ItemCipher.sealMetadata(
-                        attributes, classKey: SymmetricKey(data: metadataKey), binding: record.binding),
+                        attributes, classKey: metadataKey, binding: record.binding),
                     wrappedKey: wrappedKey, secret: record.secret,
                     tags: tags(of: named, in: record.itemClass))
                 rows.append(row)
@@ -287,8 +280,8 @@ package final class BackupService: Sendable {
             try writer.row(identityTag: row.identityTag), try writer.row(identifier: row.identifier),
         ].compactMap(\.self) {
             let loss = try enclave.loss(
-                of: old, metadataKey: metadataKeys.open[old.accessibility.rawValue].map { SymmetricKey(data: $0) },
-                isDestroyed: metadataKeys.destroyed.contains(old.accessibility.rawValue))
+                of: old, metadataKey: metadataKeys.open[old.accessibility],
+                isDestroyed: metadataKeys.destroyed.contains(old.accessibility))
             if let loss {
                 try writer.clear(old, loss, at: now())
             } else {

@@ -42,12 +42,28 @@ enum ItemCipher {
         return (wrapped ?? Data()) + (sealed ?? Data())
     }
 
-    /// nil where it was not sealed so.
-    static func openMetadata(_ blob: Data, classKey: SymmetricKey, binding: Binding) -> [String: AttributeValue]? {
+    /// The metadata with its key wrapped under the class's of now; as it is where it does not open.
+    static func rewrapMetadata(_ blob: Data, classKey: MetadataKey, binding: Binding) -> Data {
         let context = binding.bytes(after: "metadata")
+        guard let key = metadataKey(blob, classKey, context),
+            let wrapped = try? AES.GCM.seal(key, using: classKey.current, authenticating: context).combined
+        else { return blob }
+        return wrapped + blob.dropFirst(wrappedKeyBytes)
+    }
+
+    /// The key that is wrapped under the class's of now, or one of before.
+    private static func metadataKey(_ blob: Data, _ classKey: MetadataKey, _ context: Data) -> Data? {
         guard blob.count > wrappedKeyBytes,
-            let wrapped = try? AES.GCM.SealedBox(combined: blob.prefix(wrappedKeyBytes)),
-            let key = try? AES.GCM.open(wrapped, using: classKey, authenticating: context),
+            let wrapped = try? AES.GCM.SealedBox(combined: blob.prefix(wrappedKeyBytes))
+        else { return nil }
+        if let key = try? AES.GCM.open(wrapped, using: classKey.current, authenticating: context) { return key }
+        return classKey.earlier.lazy.compactMap { try? AES.GCM.open(wrapped, using: $0, authenticating: context) }.first
+    }
+
+    /// nil where it was not sealed so.
+    static func openMetadata(_ blob: Data, classKey: MetadataKey, binding: Binding) -> [String: AttributeValue]? {
+        let context = binding.bytes(after: "metadata")
+        guard let key = metadataKey(blob, classKey, context),
             let sealed = try? AES.GCM.SealedBox(combined: blob.dropFirst(wrappedKeyBytes)),
             let plain = try? AES.GCM.open(sealed, using: SymmetricKey(data: key), authenticating: context)
         else { return nil }

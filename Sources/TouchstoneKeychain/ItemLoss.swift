@@ -14,7 +14,7 @@ extension VarlinkClient {
     /// Whether a row can never be opened again, as far as can be told without asking anybody (KC-31, KC-32).
     ///
     /// Called on the enclave; `metadataKey` is nil while the class of the row is locked, or destroyed.
-    func loss(of row: ItemRow, metadataKey: SymmetricKey?, isDestroyed: Bool) throws -> ItemLoss? {
+    func loss(of row: ItemRow, metadataKey: MetadataKey?, isDestroyed: Bool) throws -> ItemLoss? {
         guard let metadataKey else { return isDestroyed ? .expired : nil }
         guard let attributes = ItemCipher.openMetadata(row.metadata, classKey: metadataKey, binding: row.binding),
             case .accessControl(let control)? = attributes["accc"], control.protection == row.accessibility

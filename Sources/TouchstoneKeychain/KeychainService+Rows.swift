@@ -62,6 +62,10 @@ extension KeychainService {
                             accessGroup: items[index].attributes.accessGroup, item: items[index].row.binding.bytes))
                 }, app: app.identifier, context: contexts.own(context, of: app)))
         guard reply.items.count == asked.count else { throw Status.internalError }
+        rewrapping.add(
+            zip(asked, reply.items).compactMap { index, answer in
+                answer.rewrappedKey.flatMap { rewrapped(items[index].row, $0) }
+            })
         for (index, answer) in zip(asked, reply.items) {
             let row = items[index].row
             switch (answer.state, answer.key) {
@@ -84,6 +88,14 @@ extension KeychainService {
         return opened
     }
 
+    /// The row's keys under the class key of now, of which the enclave has made one; nil where it was locked meanwhile.
+    private func rewrapped(_ row: ItemRow, _ wrappedKey: Data) -> Rewrapping.Row? {
+        guard let rowID = row.rowID, let key = metadataKeys.withLock({ $0.open[row.accessibility] }) else { return nil }
+        return .init(
+            rowID: rowID, version: row.version, wrappedKey: wrappedKey,
+            metadata: ItemCipher.rewrapMetadata(row.metadata, classKey: key, binding: row.binding))
+    }
+
     /// Why a row can never be opened again, if it cannot.
     func loss(of row: ItemRow) throws -> ItemLoss? {
         let (key, isDestroyed) = metadataKeys.withLock {
@@ -100,16 +112,15 @@ extension KeychainService {
         let binding = ItemCipher.Binding(
             itemClass: itemClass, identifier: identifier, version: ItemIdentifier.random().bytes)
         let itemKey = SymmetricKey(size: .bits256)
-        let wrappedKey: Data
+        let wrapped: EnclaveInterface.WrapKey.Reply
         do {
-            wrappedKey = try enclave.call(
+            wrapped = try enclave.call(
                 EnclaveInterface.WrapKey.self,
                 .init(
                     accessControl: control,
                     binding: .init(accessGroup: attributes.accessGroup, item: binding.bytes),
                     key: unsafe itemKey.withUnsafeBytes { unsafe Data($0) }, app: app.identifier,
-                    context: contexts.own(context, of: app))
-            ).wrappedKey
+                    context: contexts.own(context, of: app)))
         } catch let error as RemoteError {
             let failed = error.as(EnclaveInterface.NotWrapped.self)
             let status = failed.map { Status(rawValue: $0.status) }
@@ -124,7 +135,9 @@ extension KeychainService {
             }
             throw status ?? .internalError
         }
-        guard let metadataKey = metadataKeys.withLock({ $0.open[control.protection] }) else {
+        // The passcode was changed a moment ago: a metadata key of before would open what is written from now on.
+        if wrapped.generation ?? 0 != metadataKeys.withLock({ $0.generation }) { try readKeys() }
+        guard let metadataKey = metadataKeys.withLock({ $0.open[control.protection]?.current }) else {
             throw Refusal(.interactionNotAllowed, RefusalCause(locked: control.protection), control)
         }
         var metadata = attributes
@@ -136,7 +149,7 @@ extension KeychainService {
             accessibility: control.protection,
             identityTag: ItemCipher.identityTag(attributes, in: itemClass, key: lookupKey),
             metadata: try ItemCipher.sealMetadata(metadata, classKey: metadataKey, binding: binding),
-            wrappedKey: wrappedKey,
+            wrappedKey: wrapped.wrappedKey,
             secret: try data.map { try ItemCipher.sealSecret($0, key: itemKey, binding: binding) }, tags: tags)
     }
 }

@@ -1,4 +1,3 @@
-import Crypto
 package import Foundation
 import GRDB
 import Synchronization
@@ -17,15 +16,10 @@ package final class KeychainService: Sendable {
     private let refusals: RefusalNotes
     let lookupKey: LookupKey
     let metadataKeys = Mutex(MetadataKeys())
+    let rewrapping: Rewrapping
     private let refreshing = NSLock()
     private let erasing = NSLock()
     let now: @Sendable () -> Date
-
-    /// The metadata keys of the classes that are open now (KC-10, KC-15).
-    struct MetadataKeys {
-        var open: [Accessibility: SymmetricKey] = [:]
-        var destroyed: Set<Accessibility> = []
-    }
 
     /// - Throws: what the enclave or the store throw.
     package init(
@@ -37,9 +31,13 @@ package final class KeychainService: Sendable {
         self.contexts = contexts
         self.refusals = refusals ?? RefusalNotes(enclave: enclave)
         self.now = now
+        rewrapping = Rewrapping(store)
         lookupKey = LookupKey(try enclave.call(EnclaveInterface.GetLookupKey.self, Empty()).key)
         try refreshKeys()
     }
+
+    /// Returns once what was wrapped anew so far is in its rows, or was given up.
+    package func settleRewrapping() { rewrapping.settle() }
 
     package var interface: VarlinkInterface {
         VarlinkInterface(
@@ -85,12 +83,7 @@ package final class KeychainService: Sendable {
         refreshing.lock()
         defer { refreshing.unlock() }
         let reply = try enclave.call(EnclaveInterface.GetMetadataKeys.self, Empty())
-        var keys = MetadataKeys()
-        for (code, key) in reply.keys {
-            if let accessibility = Accessibility(rawValue: code) { keys.open[accessibility] = SymmetricKey(data: key) }
-        }
-        keys.destroyed = Set(reply.destroyed.compactMap(Accessibility.init))
-        metadataKeys.withLock { $0 = keys }
+        metadataKeys.withLock { $0 = MetadataKeys(reply) }
         return reply.isErasurePending
     }
 

@@ -340,6 +340,13 @@ package final class KeychainStore: RowSource, Sendable {
             try database.cachedStatement(sql: "DELETE FROM item WHERE rowid = ?").execute(arguments: [rowID])
         }
 
+        /// Puts other wrapped keys of the same into the row as it was read; not into one that another call has put in its place since.
+        func rewrap(_ row: Rewrapping.Row) throws {
+            try database.cachedStatement(
+                sql: "UPDATE item SET wrappedKey = ?, metadata = ? WHERE rowid = ? AND version = ?"
+            ).execute(arguments: [row.wrappedKey, row.metadata, row.rowID, row.version])
+        }
+
         /// Inserts the row, or writes it over the one with its `rowID`.
         func save(_ row: ItemRow) throws {
             let columns = KeychainStore.tagColumns

@@ -220,13 +220,13 @@ open class LAContext: NSObject, AuthenticationContext {
         guard type == .applicationPassword else { return credential == nil }
         if credential == nil, !deviceContext.isRegistered { return !deviceContext.isInvalidated }
         do {
-            let key = try credential.map { _ in try deviceContext.endpoint.passcodeKey() }
             try deviceContext.setCredential { context in
-                guard let credential, let key else { return nil }
+                guard let credential else { return nil }
                 guard credential.count <= SealedPasscode.maximumPasscodeLength else {
                     throw AuthenticationFailure.authenticationFailed
                 }
-                return try PasscodeSeal(enclaveKey: key).seal(
+                // After the context, so that both are of the same boot.
+                return try PasscodeSeal(enclaveKey: deviceContext.endpoint.passcodeKey()).seal(
                     [credential], for: .credential(context: context), nonce: Data())
             }
             return true

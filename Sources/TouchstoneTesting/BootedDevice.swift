@@ -16,6 +16,7 @@ package final class BootedDevice: Sendable {
     private let device: DeviceService
     private let host: EnclaveHost
     private let log: DeviceLog
+    private let keychain: KeychainService
     let passcodeKey: Data
     /// How long an agent may take to show the prompt, and an app may wait for its turn: over when a test says so.
     let deadlines = Deadlines()
@@ -39,6 +40,7 @@ package final class BootedDevice: Sendable {
         let clock = DeviceClock(time: { clock.now }, date: { clock.date })
         let keychain = try KeychainService(
             store: store, enclave: enclave, contexts: contexts, refusals: refusals, now: { clock.date })
+        self.keychain = keychain
         let backup = try BackupService(
             store: store, enclave: enclave, ownerID: getuid(), now: { clock.date })
         let inspector = try InspectorService(
@@ -85,6 +87,9 @@ package final class BootedDevice: Sendable {
     /// The program with which the owner drives the device.
     private static let program = AppIdentity(
         identifier: "process:owner", evidence: .process, name: "owner", processID: getpid(), userID: getuid())
+
+    /// Returns once what was wrapped anew is in its rows.
+    func settleRewrapping() { keychain.settleRewrapping() }
 
     /// Evaluations that wait for another app's prompt to go.
     var waitingEvaluations: Int { authentication.waitingEvaluations }

@@ -13,6 +13,8 @@ package enum PasscodeKeyError: Error, Hashable {
 
 /// The enclave's public key for passcodes, as the enclave has put it into its own directory: touchstoned, which carries what is sealed
 /// with it, could put its own in its place if it were asked for it (DEC-005).
+///
+/// The enclave makes another at each boot, before it answers anybody: to be read for each entry.
 package struct PasscodeKeyFile: Sendable {
     /// Bytes of an X25519 public key.
     package static let keyBytes = 32

@@ -28,6 +28,25 @@ package struct PasscodeSeal: Sendable {
         var sender = try HPKE.Sender(
             recipientKey: recipient, ciphersuite: .Curve25519_SHA256_ChachaPoly, info: SealedPasscode.info)
         let ciphertext = try sender.seal(payload, authenticating: SealedPasscode.context(purpose, nonce: nonce))
-        return SealedPasscode(encapsulatedKey: sender.encapsulatedKey, ciphertext: ciphertext)
+        return SealedPasscode(
+            encapsulatedKey: sender.encapsulatedKey, ciphertext: ciphertext, key: recipient.rawRepresentation)
+    }
+
+    /// Has `send` seal what was typed and send it; once more where the enclave was booted meanwhile and has another key.
+    ///
+    /// Once more only where `key` gives another one then: a touchstoned that says so of the right key gets no second entry for it.
+    ///
+    /// - Throws: What `key` and `send` throw; swift-crypto's errors for a key that is none.
+    package static func entering<Reply>(
+        key: () throws -> Data, _ send: (PasscodeSeal) throws -> Reply
+    ) throws -> Reply {
+        let first = try key()
+        do {
+            return try send(PasscodeSeal(enclaveKey: first))
+        } catch let error as RemoteError where error.as(DeviceInterface.Refused.self)?.reason == .staleKey {
+            let second = try key()
+            guard second != first else { throw error }
+            return try send(PasscodeSeal(enclaveKey: second))
+        }
     }
 }

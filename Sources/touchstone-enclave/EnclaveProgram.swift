@@ -19,7 +19,7 @@ enum EnclaveProgram {
         usage: touchstone-enclave create --state DIRECTORY [--simulated] --biometry touchid|faceid|none
                                         [--sensor fprintd --bus SOCKET --templates DIRECTORY]
                                         [--sensor pam:SERVICE [--services DIRECTORY] [--allow biometry-any]]
-                                        [--tpm device:PATH|swtpm:path=SOCKET [--keys tpm]] [--public DIRECTORY]
+                                        [--tpm device:PATH|swtpm:path=SOCKET [--keys tpm]]
                touchstone-enclave run --state DIRECTORY [--runtime DIRECTORY]
                                       [--owner UID --client USER --public DIRECTORY [--logind SOCKET]]
                touchstone-enclave recover --state DIRECTORY [--tpm …]
@@ -128,8 +128,8 @@ enum EnclaveProgram {
     }
 
     static func create(_ options: Options) throws {
-        guard let state = options.state, options.runtime == nil, let biometry = options.biometry, options.owner == nil,
-            options.client == nil, options.logind == nil, options.tpm != nil || !options.areKeysInTPM,
+        guard let state = options.state, options.runtime == nil, let biometry = options.biometry,
+            !options.isOfSystem, options.tpm != nil || !options.areKeysInTPM,
             // What is not simulated has no simulated finger.
             options.isSimulated || options.sensor != nil || biometry == .none
         else {
@@ -147,7 +147,7 @@ enum EnclaveProgram {
             let root = try FileRoot(paths.rootKey)
             try PrivateFile(paths.state).replace(
                 Enclave.create(isSimulated: options.isSimulated, biometryType: biometry, sensor: sensor, root: root))
-            return try publish(paths, root, in: options.published)
+            return
         }
         let recoveryKey = RecoveryKey()
         let root = try TPMRoot.create(PrivateFile(paths.rootTPM), address: address, recoveryKey: recoveryKey)
@@ -157,7 +157,6 @@ enum EnclaveProgram {
                     isSimulated: options.isSimulated, biometryType: biometry, sensor: sensor, root: root,
                     revision: root.read(), recoveryKey: recoveryKey.privateKey.publicKey.rawRepresentation,
                     areKeysHeld: options.areKeysInTPM))
-            try publish(paths, root, in: options.published)
             // Last, and it must arrive: nobody can ask for it again.
             let text = recoveryKey.text.joined(with: SecretBytes([0x0A]))
             let isShown = unsafe text.withUnsafeBytes {
@@ -170,14 +169,6 @@ enum EnclaveProgram {
             try? root.forget()
             throw error
         }
-    }
-
-    /// The first passcode is sealed before the enclave runs: what seals it is what starts it.
-    private static func publish(_ paths: EnclaveFiles, _ root: any RootOfTrust, in directory: URL?) throws {
-        guard let directory else { return }
-        let host = try EnclaveHost(
-            storage: PrivateFile(paths.state), root: root, clock: BootClock(), newPasscodeCost: { newPasscodeCost })
-        try PublicFile(EnclaveFiles(directory).passcodeKey).write(try host.passcodePublicKey())
     }
 
     struct InputError: Error, CustomStringConvertible { let description: String }
@@ -276,13 +267,7 @@ enum EnclaveProgram {
             storage: PrivateFile(paths.state), root: root, clock: BootClock(), counter: counter,
             newPasscodeCost: { Self.newPasscodeCost },
             report: { FileHandle.standardError.write(Data("touchstone-enclave: \($0)\n".utf8)) })
-        let publicKey = try host.passcodePublicKey()
-        if let system {
-            try PublicFile(EnclaveFiles(system.published).passcodeKey).write(publicKey)
-        } else {
-            let published = PrivateFile(paths.passcodeKey)
-            if try published.read() != publicKey { try published.replace(publicKey) }
-        }
+        publish(try host.passcodePublicKey(), paths, system)
         if let source = host.sensorSource { host.start(source.sensor) }
         let service = EnclaveService(host: host)
         let router = VarlinkRouter(
@@ -308,6 +293,24 @@ enum EnclaveProgram {
         DescriptorServer(descriptor: client.calls, router: router, peer: client.peer).run()
         // touchstoned is gone, and with it everybody who could ask for anything.
         host.settle()
+    }
+
+    /// Tells this boot's key for passcodes, before anybody is answered.
+    ///
+    /// A disk that takes nothing, not even the same number of bytes in the old key's place, keeps nobody from what opens without a
+    /// passcode: what is sealed to the old key is refused as that.
+    private static func publish(_ key: Data, _ paths: EnclaveFiles, _ system: SystemService?) {
+        do {
+            if let system {
+                try PublicFile(EnclaveFiles(system.published).passcodeKey).write(key)
+            } else {
+                let file = PrivateFile(paths.passcodeKey)
+                do { try file.replace(key) } catch { try file.overwrite(key) }
+            }
+        } catch {
+            FileHandle.standardError.write(
+                Data("touchstone-enclave: no passcode can be typed until the next boot: \(error)\n".utf8))
+        }
     }
 
     /// The root of trust that the device was created with, and what remembers how far its state has come.

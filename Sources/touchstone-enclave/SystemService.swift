@@ -1,6 +1,7 @@
 import CTouchstoneSystem
 import Foundation
 import Glibc
+import TouchstoneFileRoot
 import TouchstoneSensors
 import TouchstoneTransport
 
@@ -64,14 +65,21 @@ struct PublicFile {
         let description: String
     }
 
-    /// Writes it where it has other contents; whole or not at all.
+    /// Writes it: whole, or, on a disk that is full, in the place of as many bytes.
     func write(_ bytes: Data) throws {
         let directory = file.deletingLastPathComponent()
         var facts = stat()
         guard unsafe lstat(directory.path, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR, facts.st_uid == geteuid(),
             facts.st_mode & 0o022 == 0
         else { throw Failure(description: "\(directory.path) is not a directory that only this user can write to") }
-        guard (try? Data(contentsOf: file)) != bytes else { return }
+        do {
+            try replace(bytes, in: directory)
+        } catch {
+            guard PrivateFile.overwrite(file.path, bytes) else { throw error }
+        }
+    }
+
+    private func replace(_ bytes: Data, in directory: URL) throws {
         let temporary = directory.appendingPathComponent(".\(file.lastPathComponent).new").path
         unsafe unlink(temporary)
         let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -80,6 +88,10 @@ struct PublicFile {
         let count = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress!, $0.count) }
         guard count == bytes.count, fchmod(descriptor, 0o644) == 0, fsync(descriptor) == 0,
             unsafe rename(temporary, file.path) == 0
-        else { throw Failure(description: "\(file.path) cannot be written (errno \(errno))") }
+        else {
+            let failure = Failure(description: "\(file.path) cannot be written (errno \(errno))")
+            unsafe unlink(temporary)
+            throw failure
+        }
     }
 }

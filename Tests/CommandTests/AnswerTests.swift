@@ -154,7 +154,7 @@ struct PasscodeTests {
     @Test func sealedPasscodeOpensWithTheEnclavesKeyAndItsNonceOnly() throws {
         let key = Curve25519.KeyAgreement.PrivateKey()
         let sealed = try PasscodeSeal(enclaveKey: key.publicKey.rawRepresentation)
-            .seal(typed: buffer("1234"), for: .unlock, nonce: Data("nonce".utf8))
+            .seal(typed: [buffer("1234")], for: .unlock, nonce: Data("nonce".utf8))
         func open(_ nonce: String, _ purpose: SealedPasscode.Purpose = .unlock) throws -> Data {
             var recipient = try HPKE.Recipient(
                 privateKey: key, ciphersuite: .Curve25519_SHA256_ChachaPoly, info: SealedPasscode.info,
@@ -171,11 +171,11 @@ struct PasscodeTests {
     @Test func tooLongPasscodeIsRefusedAndTheLongestIsNot() throws {
         let seal = try PasscodeSeal(enclaveKey: Curve25519.KeyAgreement.PrivateKey().publicKey.rawRepresentation)
         let longest = buffer(String(repeating: "x", count: SealedPasscode.maximumPasscodeLength))
-        _ = try seal.seal(typed: longest, for: .unlock, nonce: Data())
+        _ = try seal.seal(typed: [longest], for: .unlock, nonce: Data())
         for _ in 0..<3 { longest.append(0x78) }
         #expect(longest.isTooLong)
         #expect(throws: Failure(.refused, "the passcode is longer than 256 bytes")) {
-            try seal.seal(typed: longest, for: .unlock, nonce: Data())
+            try seal.seal(typed: [longest], for: .unlock, nonce: Data())
         }
     }
 

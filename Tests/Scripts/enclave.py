@@ -53,11 +53,12 @@ class Opened:
     def __init__(self, device, passcode):
         self.root = (device.state / "enclave/root.key").read_bytes()
         version, code, text = (device.state / "enclave/state").read_bytes().split(b"\n", 2)
-        equal(version, b"touchstone-enclave-state 1", "the state's version")
+        equal(version, b"touchstone-enclave-state 2", "the state's version")
         self.device_key = self.of_root("device key")
         expected = hmac.new(derive(self.device_key, "state"), text, hashlib.sha256).hexdigest()
         equal(code.decode(), expected, "the state's authentication code")
-        kept = json.loads(text)["passcode"]
+        state = json.loads(text)
+        self.generation, kept = state["generation"], state["passcode"]
         cost, salt = kept["cost"], base64.b64decode(kept["salt"])
         stretched = Argon2id(
             salt=salt, length=32, iterations=cost["operations"], lanes=1, memory_cost=cost["memoryBytes"] // 1024,
@@ -66,21 +67,32 @@ class Opened:
         self.class_keys = {
             code: open_sealed(key, base64.b64decode(sealed), f"io.touchstone class key {code}".encode())
             for code, sealed in kept["classKeys"].items()}
+        # Of each class those of before, the newest first.
+        self.earlier = {}
+        for code, sealed in state["earlierClassKeys"].items():
+            if code in self.class_keys:
+                keys = open_sealed(
+                    self.class_keys[code], base64.b64decode(sealed), f"io.touchstone earlier class keys {code}".encode())
+                self.earlier[code] = [keys[at:at + 32] for at in range(0, len(keys), 32)]
+
+    def class_key(self, code, generation):
+        return self.class_keys[code] if generation == self.generation else self.earlier[code][self.generation - 1 - generation]
 
     def of_root(self, label, input=b""):
         return hmac.new(self.root, f"io.touchstone root {len(label)} {label}".encode() + input, hashlib.sha256).digest()
 
     def private_number(self, blob, protection):
         """The number of a private key of a class, and its public point as the blob has it."""
-        equal(blob[0], 1, "the blob's version")
-        plain = open_sealed(derive(self.device_key, "private keys"), blob[1:], b"io.touchstone private key blob 1")
+        equal(blob[0], 2, "the blob's version")
+        plain = open_sealed(derive(self.device_key, "private keys"), blob[1:], b"io.touchstone private key blob 2")
         end = 2 + 8 + 32 + 32
         fields = []
         for _ in ("access group", "public key"):
             (length,) = struct.unpack_from("<H", plain, end)
             fields.append(plain[end + 2:end + 2 + length])
             end += 2 + length
-        number = open_sealed(self.class_keys[protection], plain[end:], plain[:end])
+        (generation,) = struct.unpack_from("<I", plain, end)
+        number = open_sealed(self.class_key(protection, generation), plain[end + 4:], plain[:end])
         return number, fields[1]
 
 

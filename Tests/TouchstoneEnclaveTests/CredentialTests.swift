@@ -56,7 +56,8 @@ import TouchstoneMemory
         let item = try wrap(context: context)
         let classKey = try #require(enclave.keys[.whenUnlocked])
         let bound = Data("io.touchstone item key 2 6 3 app".utf8) + Self.binding.item
-        let plain = try #require(classKey.open(item.wrappedKey.dropFirst(2), context: bound)).publicBytes
+        let outer = Data("io.touchstone item key 4 6 1 3 app".utf8) + Self.binding.item
+        let plain = try #require(classKey.open(item.wrappedKey.dropFirst(6), context: outer)).publicBytes
         #expect(plain.count == 100)
         #expect(plain.range(of: Self.key) == nil)
         let opened = enclave.unwrap(item, app: "app", context: context)
@@ -109,7 +110,7 @@ import TouchstoneMemory
             #expect(enclave.unwrap(changed, app: "app", context: context).state == .gone, "byte \(index)")
         }
         var plain = item
-        plain.wrappedKey[0] = 1
+        plain.wrappedKey[0] = 3
         #expect(enclave.unwrap(plain, app: "app", context: context).state == .gone)
     }
 

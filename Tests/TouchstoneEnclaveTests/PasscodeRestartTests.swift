@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import TouchstoneCore
+import TouchstoneMemory
 
 @testable import TouchstoneEnclave
 
@@ -106,6 +107,7 @@ import TouchstoneCore
         let enclave = try RunningEnclave(kind: .numeric)
         #expect(try enclave.unlock("1234") == .right)
         let keys = enclave.host.read { now, _ in now.keys }
+        let generation = enclave.host.read { now, _ in now.generation }
         enclave.storage.plan(Array(repeating: .kept, count: count) + [outcome])
         let verdict = try enclave.change(from: "1234", to: "5678", kind: .fourDigit)
         #expect(verdict == (outcome == .kept ? .right : .refused(.notKept)))
@@ -117,7 +119,9 @@ import TouchstoneCore
         #expect(enclave.facts.passcodeKind == (isNew ? .fourDigit : .numeric))
         enclave.host.read { now, _ in
             for protection in Accessibility.allCases {
-                #expect(now.keys[protection]?.publicBytes == keys[protection]?.publicBytes, "\(protection)")
+                let kept = now.classKey(of: protection, generation: generation).map { SecretBytes($0) }
+                #expect(kept?.publicBytes == keys[protection]?.publicBytes, "\(protection)")
+                #expect((now.keys[protection]?.publicBytes != keys[protection]?.publicBytes) == isNew, "KC-14")
             }
         }
     }

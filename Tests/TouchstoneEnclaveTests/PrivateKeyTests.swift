@@ -143,18 +143,18 @@ import TouchstoneMemory
     func sealedAndMalformed() throws {
         let made = try create()
         let key = enclave.blobKey.symmetricKey
-        let context = Data("io.touchstone private key blob 1".utf8)
+        let context = Data("io.touchstone private key blob 2".utf8)
         let plain = try AES.GCM.open(.init(combined: made.key.dropFirst()), using: key, authenticating: context)
         func expectNone(_ change: (inout Data) -> Void) throws {
             var changed = plain
             change(&changed)
             let sealed = try AES.GCM.seal(changed, using: key, authenticating: context).combined ?? Data()
-            #expect(refusal { _ = try sign(Data([1]) + sealed) } == .decode)
+            #expect(refusal { _ = try sign(Data([2]) + sealed) } == .decode)
             #expect(changed != plain)
         }
         let same = try AES.GCM.seal(plain, using: key, authenticating: context).combined ?? Data()
-        #expect(try isValid(sign(Data([1]) + same), by: made.publicKey))
-        #expect(refusal { _ = try sign(Data([2]) + same) } == .decode)
+        #expect(try isValid(sign(Data([2]) + same), by: made.publicKey))
+        for version: UInt8 in [0, 1, 3] { #expect(refusal { _ = try sign(Data([version]) + same) } == .decode) }
         try expectNone { $0[0] = 0 }
         try expectNone { $0[0] = 255 }
         try expectNone { $0[1] = 5 }
@@ -166,7 +166,7 @@ import TouchstoneMemory
         // A description that says more than the sealed key was sealed with: this one is the device's, and its inside is not.
         var other = plain
         other[6] ^= 0x80
-        let sealed = Data([1]) + (try AES.GCM.seal(other, using: key, authenticating: context).combined ?? Data())
+        let sealed = Data([2]) + (try AES.GCM.seal(other, using: key, authenticating: context).combined ?? Data())
         #expect(throws: KeyInterface.Invalidated.self) { try sign(sealed) }
     }
 

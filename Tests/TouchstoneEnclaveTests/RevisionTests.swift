@@ -141,6 +141,24 @@ import TouchstoneFileRoot
         #expect(try counter.read() == 7)
     }
 
+    @Test("PC-34: a code that differs in any one of its digits, the first or the last too, is as good as none")
+    func wrongCode() throws {
+        let directory = try Directory()
+        let counter = try RevisionFile(directory.file, root: TestRoot())
+        try counter.advance(to: 7)
+        let line = Array(try String(contentsOf: directory.file, encoding: .utf8).utf8)
+        let digits = line.indices.filter { $0 >= 2 && line[$0] != UInt8(ascii: "\n") }
+        #expect(digits.count == 64)
+        for index in digits {
+            var changed = line
+            changed[index] = changed[index] == UInt8(ascii: "0") ? UInt8(ascii: "1") : UInt8(ascii: "0")
+            try PrivateFile(directory.file).replace(Data(changed))
+            #expect(try counter.read() == nil, "digit \(index - 2)")
+        }
+        try PrivateFile(directory.file).replace(Data(line))
+        #expect(try counter.read() == 7)
+    }
+
     @Test("More than can be read back is not written, and what was there stays")
     func tooLarge() throws {
         let directory = try Directory()

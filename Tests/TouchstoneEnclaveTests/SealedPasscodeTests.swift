@@ -173,6 +173,62 @@ import TouchstoneCore
         try expectUnharmed(&enclave)
     }
 
+    @Test(
+        "DEC-005: a recorded entry opens in no later boot, whoever has the state, the root key and the passcode by then"
+    )
+    func laterBoot() throws {
+        var enclave = try Enclave.device()
+        let nonce = enclave.freshNonce()
+        let recorded = try seal("1234", to: enclave.passcodePublicKey(), nonce: nonce)
+        func opens(_ key: Curve25519.KeyAgreement.PrivateKey) -> Bool {
+            var recipient = try? HPKE.Recipient(
+                privateKey: key, ciphersuite: .Curve25519_SHA256_ChachaPoly, info: SealedPasscode.info,
+                encapsulatedKey: recorded.encapsulatedKey)
+            let plain = try? recipient?.open(
+                recorded.ciphertext, authenticating: SealedPasscode.context(.unlock, nonce: nonce))
+            return plain != nil
+        }
+        #expect(try opens(enclave.passcodePrivateKey()), "in its own boot it does")
+        for _ in 0..<3 {
+            var later = try enclave.restarted()
+            #expect(try later.unlock("1234"))
+            #expect(try !opens(later.passcodePrivateKey()))
+        }
+        // What it was until it was made at each boot.
+        let derived = enclave.deviceKey.derive("passcode transport").publicBytes
+        #expect(try !opens(Curve25519.KeyAgreement.PrivateKey(rawRepresentation: derived)))
+    }
+
+    @Test("An entry that names another boot's key is refused as stale, and costs neither a guess nor the nonce")
+    func staleKey() throws {
+        let before = try Enclave.device()
+        var enclave = try before.restarted()
+        let nonce = enclave.freshNonce()
+        let old = try before.passcodePublicKey()
+        var entry = try seal("1234", to: old, nonce: nonce)
+        #expect(refusal(&enclave, entry) == .staleNonce, "of a program of before keys were named")
+        entry.key = old
+        #expect(refusal(&enclave, entry) == .staleKey)
+        var lied = try seal("1234", to: enclave.passcodePublicKey(), nonce: nonce)
+        lied.key = old
+        #expect(refusal(&enclave, lied) == .staleKey, "a carrier that names another key gets no more")
+        #expect(enclave.state.passcodeFailures == 0)
+        var good = try seal("1234", to: enclave.passcodePublicKey(), nonce: nonce)
+        good.key = try enclave.passcodePublicKey()
+        #expect(refusal(&enclave, good) == nil, "the same nonce")
+    }
+
+    @Test("PC-02: erasing does not change the key that is published")
+    func erasedKey() throws {
+        var enclave = try Enclave.device()
+        let key = try enclave.passcodePublicKey()
+        enclave.state.passcode?.erasesData = true
+        enclave.state.passcodeFailures = 10
+        _ = try enclave.eraseIfDue(now: 0)
+        #expect(!enclave.isPasscodeSet)
+        #expect(try enclave.passcodePublicKey() == key)
+    }
+
     @Test("257 bytes are refused by name; 256 are looked at")
     func oversized() throws {
         var enclave = try Enclave.device()

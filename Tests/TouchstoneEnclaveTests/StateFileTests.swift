@@ -78,9 +78,9 @@ import TouchstoneMemory
     func newerVersion() throws {
         let file = try Enclave.device().stateFile()
         let text = String(decoding: file, as: UTF8.self)
-        let newer = text.replacingOccurrences(of: "touchstone-enclave-state 1\n", with: "touchstone-enclave-state 2\n")
+        let newer = text.replacingOccurrences(of: "touchstone-enclave-state 2\n", with: "touchstone-enclave-state 3\n")
         #expect(newer != text)
-        #expect(throws: EnclaveStateError.newer(2)) {
+        #expect(throws: EnclaveStateError.newer(3)) {
             try Enclave(stateFile: Data(newer.utf8), root: TestRoot(), now: 0)
         }
     }
@@ -131,7 +131,18 @@ import TouchstoneMemory
         #expect(enclave.unwrap(item, app: "group", context: nil).state == .authenticationNeeded)
         let context = try enclave.proven(.biometrics, app: "group")
         #expect(enclave.unwrap(item, app: "group", context: context).key == Data(0..<32))
+        #expect(enclave.unwrap(item, app: "group", context: context).rewrappedKey == nil)
         #expect(enclave.domainState(app: "app") == (try Self.fixture("enclave-state-1.domain")))
+        // KC-14: and goes on to, after the passcode was changed and the device restarted.
+        #expect(try enclave.changePasscode(from: "1234", to: "5678"))
+        enclave = try enclave.restarted()
+        #expect(try enclave.unlock("5678"))
+        let later = try enclave.proven(.biometrics, app: "group")
+        let opened = enclave.unwrap(item, app: "group", context: later)
+        #expect(opened.key == Data(0..<32))
+        let rewrapped = EnclaveInterface.WrappedItem(
+            wrappedKey: try #require(opened.rewrappedKey), binding: item.binding)
+        #expect(enclave.unwrap(rewrapped, app: "group", context: later).key == Data(0..<32))
     }
 
     /// Written once, by version 1, and never again: that today's code opens them is the test.

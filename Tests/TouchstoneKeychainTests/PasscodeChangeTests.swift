@@ -32,6 +32,8 @@ import TouchstoneTransport
         #expect(add(guarded.value("guarded")) == errSecSuccess)
     }
 
+    private func settleRewrapping() { device.booted.withLock { $0 }.settleRewrapping() }
+
     /// Everything that lies in the database, column by column.
     private func rows() throws -> [[String: DatabaseValue]] {
         try device.store.inspect { database in
@@ -61,7 +63,7 @@ import TouchstoneTransport
         }
     }
 
-    @Test("KC-14: a new passcode seals class keys anew and touches no item: every row is byte for byte what it was")
+    @Test("KC-14: a new passcode touches no row; one that is read is wrapped under the class keys of now, and no other")
     func rowsStay() throws {
         try device.run {
             try addItems()
@@ -72,10 +74,72 @@ import TouchstoneTransport
             device.reboot()
             #expect(read(account("0")) == errSecInteractionNotAllowed)
             try device.unlock(passcode: "a longer one")
-            for number in protections.indices { #expect(secret(account("\(number)")) == "secret \(number)") }
-            #expect(try rows() == before)
-            device.present(.finger(1))
-            #expect(secret(account("guarded")) == "guarded")
+            #expect(secret(account("0")) == "secret 0")
+            settleRewrapping()
+            let after = try rows()
+            #expect(Array(after.dropFirst()) == Array(before.dropFirst()))
+            // The value stays as it is: what it is under is under another class key.
+            for (column, value) in before[0] {
+                #expect((after[0][column] != value) == ["wrappedKey", "metadata"].contains(column), "\(column)")
+            }
+            for _ in 0..<2 {
+                for number in protections.indices { #expect(secret(account("\(number)")) == "secret \(number)") }
+                device.present(.finger(1))
+                #expect(secret(account("guarded")) == "guarded")
+                settleRewrapping()
+            }
+            let rewrapped = try rows()
+            for (old, new) in zip(before, rewrapped) { #expect(old["wrappedKey"] != new["wrappedKey"]) }
+            #expect(secret(account("1")) == "secret 1")
+            settleRewrapping()
+            #expect(try rows() == rewrapped, "once")
+        }
+    }
+
+    @Test("KC-14: rows whose new keys were never written open all the same, after each of several changes")
+    func lostRewrapping() throws {
+        try device.run {
+            try addItems()
+            let before = try rows()
+            var passcode = "1234"
+            for number in 0..<4 {
+                try device.changePasscode(from: passcode, to: "passcode \(number)")
+                passcode = "passcode \(number)"
+                #expect(add(account("since \(number)").value("since \(number)")) == errSecSuccess)
+                for index in protections.indices { #expect(secret(account("\(index)")) == "secret \(index)") }
+                // As where the daemon was killed before, or the disk was full: the row's old keys.
+                settleRewrapping()
+                try device.store.write { writer in
+                    for row in before {
+                        try writer.database.execute(
+                            sql: "UPDATE item SET wrappedKey = ?, metadata = ? WHERE rowid = ?",
+                            arguments: [row["wrappedKey"], row["metadata"], row["rowid"]])
+                    }
+                }
+                device.reboot()
+                try device.unlock(passcode: passcode)
+            }
+            for index in protections.indices { #expect(secret(account("\(index)")) == "secret \(index)") }
+            for number in 0..<4 { #expect(secret(account("since \(number)")) == "since \(number)") }
+            #expect(try count("quarantine") == 0)
+            #expect(try count("item") == 10)
+        }
+    }
+
+    @Test("What the enclave wrapped anew is written over the row that was read, and over no other")
+    func rewrapsOnlyWhatWasRead() throws {
+        try device.run {
+            #expect(add(account("a").value("old")) == errSecSuccess)
+            let old = try rows()
+            #expect(update(account("a"), [kSecValueData: Data("new".utf8)]) == errSecSuccess)
+            let new = try rows()
+            let rowID = try #require(Int64.fromDatabaseValue(old[0]["rowid"] ?? .null))
+            let version = try #require(Data.fromDatabaseValue(old[0]["version"] ?? .null))
+            let rewrapping = Rewrapping(device.store)
+            rewrapping.add([.init(rowID: rowID, version: version, wrappedKey: Data([1]), metadata: Data([2]))])
+            rewrapping.settle()
+            #expect(try rows() == new)
+            #expect(secret(account("a")) == "new")
         }
     }
 

@@ -209,9 +209,12 @@ package struct SealedPasscode: Codable, Hashable, Sendable {
     /// 32 bytes.
     package var encapsulatedKey: Data
     package var ciphertext: Data
-    package init(encapsulatedKey: Data, ciphertext: Data) {
+    /// The enclave's public key that it is sealed to, so that an old one is told from anything else that does not open; nil: not said.
+    package var key: Data?
+    package init(encapsulatedKey: Data, ciphertext: Data, key: Data? = nil) {
         self.encapsulatedKey = encapsulatedKey
         self.ciphertext = ciphertext
+        self.key = key
     }
 
     package static let info = Data("io.touchstone.passcode 1".utf8)

@@ -380,6 +380,8 @@ package enum DeviceInterface {
         case noFaceID
         case noSensor, tooManyFingers, fingerAlreadyEnrolled, noSuchFinger, invalidName
         case staleNonce, unreadablePasscode, notOwner
+        /// Sealed to a key of the enclave's that is no more: it makes another at each boot.
+        case staleKey
         /// The device's disk did not take it: nothing changed.
         case notKept
         case locked

@@ -523,10 +523,17 @@ package enum EnclaveInterface {
             package var destroyed: [String]
             /// The device was erased, and nobody has said yet that its items are (PC-02): until then there are no keys.
             package var isErasurePending: Bool
-            package init(keys: [String: Data], destroyed: [String], isErasurePending: Bool = false) {
+            /// How often the class keys were made anew; nil: never.
+            package var generation: Int?
+            /// The keys of before they were, the newest first.
+            package var earlier: [String: [Data]]?
+            package init(
+                keys: [String: Data], destroyed: [String], isErasurePending: Bool = false, generation: Int? = nil
+            ) {
                 self.keys = keys
                 self.destroyed = destroyed
                 self.isErasurePending = isErasurePending
+                self.generation = generation
             }
         }
     }
@@ -571,7 +578,12 @@ package enum EnclaveInterface {
         }
         package struct Reply: Codable, Sendable {
             package var wrappedKey: Data
-            package init(wrappedKey: Data) { self.wrappedKey = wrappedKey }
+            /// Of the class key that wraps it: of that of the metadata key has to be.
+            package var generation: Int?
+            package init(wrappedKey: Data, generation: Int? = nil) {
+                self.wrappedKey = wrappedKey
+                self.generation = generation
+            }
         }
     }
 
@@ -599,10 +611,15 @@ package enum EnclaveInterface {
         package var key: Data?
         /// What is to be evaluated where authentication is needed; nil: the access control of the item.
         package var accessControl: AccessControl?
-        package init(state: KeyState, key: Data? = nil, accessControl: AccessControl? = nil) {
+        /// What to keep in the place of the wrapped key, whose class key was made anew since; nil: that.
+        package var rewrappedKey: Data?
+        package init(
+            state: KeyState, key: Data? = nil, accessControl: AccessControl? = nil, rewrappedKey: Data? = nil
+        ) {
             self.state = state
             self.key = key
             self.accessControl = accessControl
+            self.rewrappedKey = rewrappedKey
         }
     }
 

@@ -134,7 +134,8 @@ extension MessageDecoder {
         try checkIsObject()
         return EnclaveInterface.OpenedItem(
             state: try member("state").decode(EnclaveInterface.KeyState.self), key: try self["key"]?.data(),
-            accessControl: try self["accessControl"]?.decode(AccessControl.self))
+            accessControl: try self["accessControl"]?.decode(AccessControl.self),
+            rewrappedKey: try self["rewrappedKey"]?.data())
     }
 }
 
@@ -311,6 +312,10 @@ extension JSONOutput {
             if let control = item.accessControl {
                 json.key("accessControl")
                 json.write(control)
+            }
+            if let rewrapped = item.rewrappedKey {
+                json.key("rewrappedKey")
+                json.write(rewrapped)
             }
         }
     }

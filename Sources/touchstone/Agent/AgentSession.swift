@@ -182,10 +182,12 @@ final class AgentSession {
                 guard retryAt == nil else { return }
                 choice = nil
                 defer { passcode.wipe() }
-                let sealed = try PasscodeSeal(paths).seal(typed: passcode, for: prompt.purpose, nonce: prompt.nonce)
-                isJudged = prompt.phase == .passcode
-                _ = try calls.call(
-                    AgentInterface.EnterPasscode.self, .init(prompt: prompt.identifier, passcode: sealed))
+                _ = try calls.enter(
+                    AgentInterface.EnterPasscode.self, typed: passcode, for: prompt.purpose, nonce: prompt.nonce
+                ) { sealed in
+                    isJudged = prompt.phase == .passcode
+                    return .init(prompt: prompt.identifier, passcode: sealed)
+                }
             case .touch(let finger):
                 choice = nil
                 _ = try calls.call(DeviceInterface.PresentFinger.self, .init(finger: finger))

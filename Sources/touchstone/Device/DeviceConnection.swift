@@ -6,7 +6,7 @@ import TouchstoneTransport
 struct DeviceConnection {
     let paths: DevicePaths
     private let channel: any VarlinkChannel
-    private let client: VarlinkClient
+    let client: VarlinkClient
 
     init(_ paths: DevicePaths) throws {
         self.paths = paths

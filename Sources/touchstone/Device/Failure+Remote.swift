@@ -110,6 +110,9 @@ extension Failure {
             case .staleNonce: "the passcode came too late, the device had moved on: try again"
             case .unreadablePasscode:
                 "the enclave could not open what was sealed for it: \(paths.passcodeKey.path) is not its key"
+            case .staleKey:
+                "\(paths.passcodeKey.path) is of an earlier boot of \(paths.name), whose disk did not take the new one: "
+                    + "make room and run 'touchstone device reboot'"
             case .locked: "\(paths.name) is locked: unlock it with 'touchstone device unlock'"
             case .tpmUnavailable:
                 "the TPM of \(paths.name) does not say whether the passcode is right; what is wrong with it is in "

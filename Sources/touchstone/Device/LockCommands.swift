@@ -45,11 +45,9 @@ struct UnlockCommand: ParsableCommand {
         if let finger {
             return try device.present(device.finger(named: finger)).conclude()
         }
-        let seal = try PasscodeSeal(paths)
+        try device.checkPasscodeKey()
         let passcode = try PasscodeEntry.current()
-        let nonce = try device.call(DeviceInterface.GetNonce.self).nonce
-        _ = try device.call(
-            DeviceInterface.Unlock.self, .init(passcode: try seal.seal(typed: passcode, for: .unlock, nonce: nonce)))
+        _ = try device.enter(DeviceInterface.Unlock.self, typed: passcode, for: .unlock) { .init(passcode: $0) }
     }
 }
 

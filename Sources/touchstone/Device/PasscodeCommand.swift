@@ -91,13 +91,12 @@ struct PasscodeCommand: ParsableCommand {
         func run() throws {
             let paths = try option.paths
             let device = try DeviceConnection(paths)
-            let seal = try PasscodeSeal(paths)
+            try device.checkPasscodeKey()
             let passcode = try PasscodeEntry.current()
-            let nonce = try device.call(DeviceInterface.GetNonce.self).nonce
             let isOn = setting == .on
-            _ = try device.call(
-                DeviceInterface.SetEraseData.self,
-                .init(isOn: isOn, passcode: try seal.seal(typed: passcode, for: .eraseData(isOn), nonce: nonce)))
+            _ = try device.enter(DeviceInterface.SetEraseData.self, typed: passcode, for: .eraseData(isOn)) {
+                .init(isOn: isOn, passcode: $0)
+            }
         }
     }
 }
@@ -107,16 +106,15 @@ struct PasscodeCommand: ParsableCommand {
 /// Connects before it asks anybody anything; takes the nonce when the passcodes are there, so that it is fresh.
 struct PasscodeChange {
     private let device: DeviceConnection
-    private let seal: PasscodeSeal
 
     init(_ paths: DevicePaths) throws {
         device = try DeviceConnection(paths)
-        seal = try PasscodeSeal(paths)
+        try device.checkPasscodeKey()
     }
 
     func submit(current: PasscodeBuffer?, new: PasscodeBuffer?, kind: PasscodeKind?) throws {
-        let nonce = try device.call(DeviceInterface.GetNonce.self).nonce
-        let sealed = try seal.seal(typed: current, new, for: .change, nonce: nonce)
-        _ = try device.call(DeviceInterface.ChangePasscode.self, .init(passcodes: sealed, kind: kind))
+        _ = try device.enter(DeviceInterface.ChangePasscode.self, typed: current, new, for: .change) {
+            .init(passcodes: $0, kind: kind)
+        }
     }
 }

@@ -42,12 +42,11 @@ struct SensorCommand: ParsableCommand {
         func run() throws {
             let paths = try option.paths
             let device = try DeviceConnection(paths)
-            let seal = try PasscodeSeal(paths)
+            try device.checkPasscodeKey()
             let passcode = try PasscodeEntry.current()
-            let nonce = try device.call(DeviceInterface.GetNonce.self).nonce
-            _ = try device.call(
-                DeviceInterface.ForgetReader.self,
-                .init(passcode: try seal.seal(typed: passcode, for: .forgetReader, nonce: nonce)))
+            _ = try device.enter(DeviceInterface.ForgetReader.self, typed: passcode, for: .forgetReader) {
+                .init(passcode: $0)
+            }
         }
     }
 }

@@ -16,13 +16,13 @@ struct BackupSession {
     /// Asks for the passcode, and the enclave for the session.
     init(_ direction: BackupDirection, key: SecretBytes, device: DeviceConnection) throws {
         self.device = device
-        let seal = try PasscodeSeal(device.paths)
+        try device.checkPasscodeKey()
         let passcode = try PasscodeEntry.current()
-        let nonce = try device.call(DeviceInterface.GetNonce.self).nonce
         let entry = PasscodeBuffer()
         unsafe key.withUnsafeBytes { bytes in for index in 0..<bytes.count { unsafe entry.append(bytes[index]) } }
-        let sealed = try seal.seal(typed: passcode, entry, for: .backup(direction), nonce: nonce)
-        _ = try device.call(DeviceInterface.AuthorizeBackup.self, .init(direction: direction, passcode: sealed))
+        _ = try device.enter(
+            DeviceInterface.AuthorizeBackup.self, typed: passcode, entry, for: .backup(direction)
+        ) { .init(direction: direction, passcode: $0) }
         let symmetric = unsafe key.withUnsafeBytes { unsafe SymmetricKey(data: $0) }
         identifier = HMAC<SHA256>.authenticationCode(for: Data(BackupInterface.sessionLabel.utf8), using: symmetric)
             .map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()

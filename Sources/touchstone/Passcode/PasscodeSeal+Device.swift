@@ -7,11 +7,10 @@ extension PasscodeSeal {
     /// Reads the enclave's public key from the enclave's own directory: touchstoned could put its own in its place.
     ///
     /// - Throws: `Failure` where the file is not there, is no key, or could have been written by somebody else.
-    init(_ paths: DevicePaths) throws {
+    fileprivate static func key(_ paths: DevicePaths) throws -> Data {
         let path = paths.passcodeKey.path
-        let key: Data
         do throws(PasscodeKeyError) {
-            key = try PasscodeKeyFile(paths.passcodeKey).read()
+            return try PasscodeKeyFile(paths.passcodeKey).read()
         } catch {
             switch error {
             case .unreadable(let code):
@@ -28,18 +27,44 @@ extension PasscodeSeal {
                     .configuration, "\(path) is not a public key of \(PasscodeKeyFile.keyBytes) bytes")
             }
         }
-        try self.init(enclaveKey: key)
     }
 
-    /// Seals what was typed, in one message: as many as the purpose takes; nil for one that is none.
-    func seal(typed passcodes: PasscodeBuffer?..., for purpose: SealedPasscode.Purpose, nonce: Data) throws
+    /// Seals what was typed, in one message: as many as the purpose takes.
+    func seal(typed entries: [PasscodeBuffer], for purpose: SealedPasscode.Purpose, nonce: Data) throws
         -> SealedPasscode
     {
-        let entries = passcodes.map { $0 ?? PasscodeBuffer() }
         guard !entries.contains(where: \.isTooLong) else {
             throw Failure(
                 .refused, "the passcode is longer than \(SealedPasscode.maximumPasscodeLength) bytes")
         }
         return try seal(entries, for: purpose, nonce: nonce)
+    }
+}
+
+extension DeviceConnection {
+    /// Says, before anybody types anything, whether it could be sealed.
+    ///
+    /// The device is asked first: one that begins by being asked has published its key then.
+    func checkPasscodeKey() throws {
+        _ = try status
+        _ = try PasscodeSeal.key(paths)
+    }
+
+    /// Seals what was typed, with a nonce and the enclave's key of now, and sends it with `method`.
+    ///
+    /// Where the enclave has another key by then, it is sealed and sent once more. `nonce` is a prompt's; nil: one is asked for.
+    func enter<M: VarlinkMethod>(
+        _ method: M.Type, typed passcodes: PasscodeBuffer?..., for purpose: SealedPasscode.Purpose, nonce: Data? = nil,
+        _ parameters: (SealedPasscode) -> M.Parameters
+    ) throws -> M.Reply {
+        let entries = passcodes.map { $0 ?? PasscodeBuffer() }
+        do {
+            return try PasscodeSeal.entering(key: { try PasscodeSeal.key(paths) }) { seal in
+                let nonce = try nonce ?? client.call(DeviceInterface.GetNonce.self, Empty()).nonce
+                return try client.call(method, parameters(seal.seal(typed: entries, for: purpose, nonce: nonce)))
+            }
+        } catch {
+            throw Failure.of(error, paths)
+        }
     }
 }

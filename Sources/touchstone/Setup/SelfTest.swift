@@ -62,10 +62,7 @@ struct SelfTest {
     }
 
     func unlock() throws {
-        let seal = try PasscodeSeal(paths)
-        let nonce = try device.call(DeviceInterface.GetNonce.self).nonce
-        _ = try device.call(
-            DeviceInterface.Unlock.self, .init(passcode: try seal.seal(typed: passcode, for: .unlock, nonce: nonce)))
+        _ = try device.enter(DeviceInterface.Unlock.self, typed: passcode, for: .unlock) { .init(passcode: $0) }
     }
 
     private func step(_ words: String, _ body: () throws -> Void) throws {

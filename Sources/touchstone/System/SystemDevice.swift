@@ -80,7 +80,7 @@ struct SystemDevice {
             try DeviceOwner.record(ownerID, in: URL(fileURLWithPath: directory))
             // As its own user from the first byte on. What it writes is the recovery key.
             let ending = try runEnclave(
-                ["create", "--state", "\(directory)/enclave", "--public", "\(directory)/public"] + options)
+                ["create", "--state", "\(directory)/enclave"] + options)
             guard ending == .exited(0) else {
                 throw Failure(.configuration, "no device was made: \(Program.enclave.rawValue) \(ending)")
             }

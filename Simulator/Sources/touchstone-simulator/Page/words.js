@@ -16,6 +16,7 @@ const refusals = {
   invalidName: "That name does not do: use 1 to 64 bytes of text.",
   staleNonce: "The passcode came too late: the device had moved on. Try again.",
   unreadablePasscode: "The enclave could not open what was sealed for it.",
+  staleKey: "The device was booted meanwhile. Try again.",
   locked: "The device is locked.",
   notOwner: "The device belongs to somebody else.",
   tpmUnavailable: "The device’s TPM does not answer as it should.",
