@@ -37,7 +37,8 @@ package struct Peer: Sendable {
     package func identifying(_ isWelcome: @escaping @Sendable (AppIdentity) -> Bool) -> Peer {
         Peer(
             processID: processID, userID: userID, isAskedElsewhere: isAskedElsewhere, isUnchanged: isUnchanged,
-            isReady: isReady, identify: { [identify] in identify().flatMap { isWelcome($0) ? $0 : nil } }, origin: origin)
+            isReady: isReady, identify: { [identify] in identify().flatMap { isWelcome($0) ? $0 : nil } },
+            origin: origin)
     }
 }
 

@@ -36,7 +36,9 @@ import TouchstoneCore
         func leave(_ name: String) { places.withLock { $0[name] }?.leave() }
     }
 
-    @Test("A process has so many at a time, an app so many, all so many; the others wait for these, and not behind each other")
+    @Test(
+        "A process has so many at a time, an app so many, all so many; the others wait for these, and not behind each other"
+    )
     func limits() {
         let taken = Taken(.init(total: 5, perProcess: 2, perApp: 3))
         for number in 1...3 { taken.take("a1-\(number)", process: 1, app: "a") }
@@ -98,7 +100,9 @@ import TouchstoneCore
         #expect(taken.all == ["a", "small"])
     }
 
-    @Test("Together they cost no more than there is; one that costs more goes alone, and nobody passes one that waits for room")
+    @Test(
+        "Together they cost no more than there is; one that costs more goes alone, and nobody passes one that waits for room"
+    )
     func budget() {
         let taken = Taken(.init(budget: 100))
         taken.take("a", app: "a", cost: 60)
