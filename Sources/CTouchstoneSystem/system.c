@@ -150,6 +150,8 @@ int touchstone_harden_process(void) {
 
 void touchstone_return_large_blocks(void) { mallopt(M_MMAP_THRESHOLD, 512 << 10); }
 
+void touchstone_return_free_memory(void) { malloc_trim(0); }
+
 bool touchstone_lock_all_memory(void) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return false;

@@ -31,11 +31,26 @@ extension AuthenticationService {
 
     // MARK: set by the app
 
+    /// Those of one app come a few at a time; taking one away waits for nobody.
     func setCredential(
         _ request: AuthenticationInterface.SetCredential.Parameters,
         _ call: VarlinkCall<AuthenticationInterface.SetCredential>
     ) {
+        guard request.credential != nil, (try? call.connection.identity()) != nil else {
+            return setCredential(request, call, in: nil)
+        }
+        let mayWait = call.connection.perform(inTurnOf: passwordTurns) { [self] turn in
+            setCredential(request, call, in: turn)
+        }
+        if !mayWait { call.answer(.failure(Self.failed(.authenticationFailed, nil))) }
+    }
+
+    private func setCredential(
+        _ request: AuthenticationInterface.SetCredential.Parameters,
+        _ call: VarlinkCall<AuthenticationInterface.SetCredential>, in passwordTurn: Turn?
+    ) {
         let answer = { @Sendable [self] (result: Result<Void, Failed>) in
+            passwordTurn?.end()
             if case .success = result {
                 state.withLock { state in
                     guard contexts.contains(request.context) else { return }

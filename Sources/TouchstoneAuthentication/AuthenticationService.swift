@@ -70,7 +70,14 @@ package final class AuthenticationService: Sendable {
         /// Longest wait for other apps' prompts, in seconds.
         static let waiting = 120.0
         static let waitingEvaluations = 32
+        /// Application passwords of one app that are being stretched: one fewer than the enclave takes, so that what its owner types is taken.
+        static let passwordsPerApp = 3
+        static let waitingPasswordsPerProcess = 128
     }
+
+    /// Of application passwords that apps set.
+    let passwordTurns = Turns(
+        .init(perApp: Limits.passwordsPerApp, waitingPerProcess: Limits.waitingPasswordsPerProcess))
 
     /// Carries what agents are shown, in the order in which it happened.
     let screen = DispatchQueue(label: "io.touchstone.prompts")

@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import TouchstoneCore
 import TouchstoneMemory
+import TouchstoneTransport
 
 /// Application passwords: a secret of the app's own that is mixed into the keys of its items (AC-04, AC-48, EV-60).
 ///
@@ -27,6 +28,7 @@ extension Enclave {
     struct CredentialJob: Sendable {
         let ticket: String
         let context: String
+        let app: [UInt8]
         let password: SecretBytes
         let salt: Data
 
@@ -50,21 +52,24 @@ extension Enclave {
             contexts[request.context]?.credential = Credential()
             return nil
         }
-        guard credentialJobs < Limits.credentialJobs else { throw DeviceInterface.Refused(.busy) }
+        let app = request.app.spelling
+        guard credentialJobs[app, default: 0] < Limits.credentialJobsPerApp,
+            credentialJobs.values.reduce(0, +) < Limits.credentialJobs
+        else { throw DeviceInterface.Refused(.busy) }
         // Sealed for this context, whose name never comes again: good for no other, and needs no nonce.
         let (payload, _) = try open(sealed, for: .credential(context: request.context), nonces: [Data()])
         let job = CredentialJob(
-            ticket: Self.freshIdentifier(), context: request.context,
+            ticket: Self.freshIdentifier(), context: request.context, app: app,
             password: try Self.passcodes(in: payload, count: 1)[0],
             salt: deviceKey.derive("application password salt").publicBytes.prefix(PasscodeDerivation.saltBytes))
         contexts[request.context]?.credential.job = job.ticket
-        credentialJobs += 1
+        credentialJobs[app, default: 0] += 1
         return job
     }
 
     /// Ends the derivation; `key` is nil where there was no memory for it.
     mutating func finishCredential(_ job: CredentialJob, key: SecretBytes?) -> [EnclaveEvent] {
-        credentialJobs -= 1
+        credentialJobs.countDown(job.app)
         if contexts[job.context]?.credential.job == job.ticket {
             contexts[job.context]?.credential = Credential(key: key)
         }
@@ -130,7 +135,7 @@ extension SecretBytes {
 }
 
 extension EnclaveHost {
-    /// Takes an application password; it is stretched outside of any turn, on a queue that no passcode waits for.
+    /// Takes an application password; it is stretched on a queue that no passcode waits for, one app's after the other's.
     func setCredential(_ request: EnclaveInterface.SetCredential.Parameters) throws
         -> EnclaveInterface.SetCredential.Reply
     {
@@ -141,10 +146,13 @@ extension EnclaveHost {
             return (try enclave.setCredential(request), [])
         }
         guard let job else { return .init(ticket: nil) }
-        credentials.async { [self] in
-            let key = try? job.run()
-            // Nothing of it is kept on the disk, so that nothing can fail to be.
-            try? change { enclave, _ in ((), enclave.finishCredential(job, key: key)) }
+        credentialTurns.take(for: .init(app: job.app)) { [self] turn in
+            credentials.async { [self] in
+                let key = try? job.run()
+                // Nothing of it is kept on the disk, so that nothing can fail to be.
+                try? change { enclave, _ in ((), enclave.finishCredential(job, key: key)) }
+                turn.end()
+            }
         }
         return .init(ticket: job.ticket)
     }

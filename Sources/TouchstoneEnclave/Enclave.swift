@@ -46,8 +46,9 @@ package struct Enclave {
         static let faceIDPermissions = 128
         /// Of an application identifier.
         static let appBytes = 1024
-        /// Application passwords that wait to be stretched.
+        /// Application passwords that wait to be stretched, of all apps and of one.
         static let credentialJobs = 256
+        static let credentialJobsPerApp = 4
         /// Times that class keys are made anew: from then on a new passcode seals those that are there.
         static let generations: UInt32 = 256
         /// Apps whose wrong application passwords are counted.
@@ -81,7 +82,8 @@ package struct Enclave {
     var isBiometrySuspended = false
     var contexts: [String: Context] = [:]
     var evaluation: Evaluation?
-    var credentialJobs = 0
+    /// Application passwords that wait to be stretched, or are, by the spelling of the app.
+    var credentialJobs: [[UInt8]: Int] = [:]
     /// Wrong application passwords in a row, by the spelling of the app.
     var passwordGuesses: [[UInt8]: PasswordGuesses] = [:]
     /// How the sensor is, also a simulated one; nil: the device has none.

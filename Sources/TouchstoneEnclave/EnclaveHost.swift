@@ -2,6 +2,7 @@ package import Foundation
 import Synchronization
 package import TouchstoneCore
 import TouchstoneMemory
+import TouchstoneTransport
 
 /// Runs one ``Enclave``: gives it the time, keeps its state, carries out the slow derivations, and tells who waits what happened.
 ///
@@ -15,6 +16,7 @@ package final class EnclaveHost: Sendable {
     let report: @Sendable (String) -> Void
     private let derivations = DispatchQueue(label: "io.touchstone.enclave.passcode")
     let credentials = DispatchQueue(label: "io.touchstone.enclave.credentials")
+    let credentialTurns = Turns(.init(total: 1))
     let heldKeys = DispatchQueue(label: "io.touchstone.enclave.held-keys")
     private let heldKeyJobs = Mutex(0)
     private let events = DispatchQueue(label: "io.touchstone.enclave.events")

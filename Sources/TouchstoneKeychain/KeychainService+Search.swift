@@ -4,14 +4,17 @@ import TouchstoneCore
 import TouchstoneTransport
 
 extension KeychainService {
+    private typealias CopyMatching = KeychainInterface.CopyMatching
+
     /// Answers a search.
     ///
-    /// The only item is found and given on the thread that asks. More are looked for on the connection's own thread, so that nobody else waits;
-    /// a client that takes a stream gets them a few at a time, at the pace at which it takes them. Of several the oldest come first.
+    /// The only item is found and given on the thread that asks. More are looked for on the connection's own thread, when the search has its
+    /// turn: of all threads searches take a few, and nobody else waits. A client that takes a stream gets them a few at a time, at the pace at
+    /// which it takes them. Of several the oldest come first. A search ends without an answer when its client is gone.
     func copyMatching(
         _ request: KeychainInterface.CopyMatching.Parameters, _ call: VarlinkCall<KeychainInterface.CopyMatching>
     ) {
-        answer(call) { () throws -> KeychainInterface.CopyMatching.Reply? in
+        answer(call) { () throws -> CopyMatching.Reply? in
             let app = try call.connection.identity()
             let query = try KeychainQuery(request.query, issuers: request.issuers).checkedForSearch()
             let search = try Search(query, of: self, for: app, context: request.context, in: store)
@@ -19,56 +22,93 @@ extension KeychainService {
                 guard let match else { throw Status.itemNotFound }
                 return .init(items: [match.result(for: query)])
             }
-            call.connection.perform { [self] in
-                answer(call) {
-                    let search = try Search(query, of: self, for: app, context: request.context, in: store)
-                    return .init(items: try copyAll(search, query, call))
-                }
+            try answer(call, inTurnOf: searches) { [self] turn in
+                let search = try Search(
+                    query, of: self, for: app, context: request.context, in: store,
+                    isAbandoned: { call.connection.isClosed })
+                try search.decide()
+                return try call.wantsMore
+                    ? parts(of: search, query, call, in: turn) : all(of: search, query, call, in: turn)
             }
             return nil
         }
     }
 
-    /// - Returns: The last of the items, after those that went out as a stream.
-    private func copyAll(
-        _ search: Search<KeychainStore>, _ query: KeychainQuery, _ call: VarlinkCall<KeychainInterface.CopyMatching>
-    ) throws -> [KeychainInterface.Item] {
-        try search.decide()
-        var waiting: [KeychainInterface.Item] = []
-        var isEmpty = true
+    /// Answers with what `body` returns, when it is its turn; nil is an answer that comes later.
+    ///
+    /// The turn ends when the answer was taken, unless `body` keeps it.
+    private func answer(
+        _ call: VarlinkCall<CopyMatching>, inTurnOf turns: Turns, cost: Int = 0,
+        _ body: @escaping @Sendable (Turn) throws -> CopyMatching.Reply?
+    ) throws(Status) {
+        let mayWait = call.connection.perform(inTurnOf: turns, cost: cost) { [self] turn in
+            answer(call, isWaited: true) { try body(turn) }
+        }
+        if !mayWait { throw .allocate }
+    }
+
+    /// All items as one reply, once there is room for them.
+    private func all(
+        of search: Search<KeychainStore>, _ query: KeychainQuery, _ call: VarlinkCall<CopyMatching>, in turn: Turn
+    ) throws -> CopyMatching.Reply? {
+        let bytes = search.bytesLeft
+        guard bytes > Self.smallResultBytes else { return try .init(items: all(of: search, query)) }
+        try answer(call, inTurnOf: results, cost: bytes) { [self] _ in
+            try withExtendedLifetime(turn) { try .init(items: all(of: search, query)) }
+        }
+        return nil
+    }
+
+    private func all(of search: Search<KeychainStore>, _ query: KeychainQuery) throws -> [KeychainInterface.Item] {
+        var items: [KeychainInterface.Item] = []
         var bytes = 0
-        // What takes much memory waits for its turn before it is read.
-        func takeTurn(_ slice: Int) throws {
-            // A stream gives one slice after the other; else all of it is held until the end, and is longer in base64.
-            let held = call.wantsMore ? slice : bytes + slice
-            guard held > VarlinkLimits.maximumRequestBytes / 2 else { return }
-            if !call.connection.takeLargeTurn() { throw Status.allocate }
+        while !search.isDelivered {
+            let matches = try search.next()
+            bytes += matches.flatMap(\.items).reduce(0) { $0 + ($1.data?.count ?? 0) }
+            guard bytes <= Self.resultBytes else { throw Status.allocate }
+            items += matches.map { $0.result(for: query) }
         }
-        try search.deliver(willRead: takeTurn) { matches in
-            isEmpty = false
-            if call.wantsMore {
-                // What is sent has one slice behind it, so that the last goes with the end of the stream.
-                if !waiting.isEmpty, !call.continueWhenTaken(.init(items: waiting)) { return false }
-                waiting = matches.map { $0.result(for: query) }
-                guard call.connection.hasLargeTurn else { return true }
-                // But nothing large waits.
-                defer { call.connection.endLargeTurn() }
-                let isTaken = call.continueWhenTaken(.init(items: waiting))
-                waiting = []
-                return isTaken
-            } else {
-                bytes += matches.flatMap(\.items).reduce(0) { $0 + ($1.data?.count ?? 0) }
-                guard bytes <= Self.resultBytes else { throw Status.allocate }
-                waiting += matches.map { $0.result(for: query) }
+        if items.isEmpty { throw Status.itemNotFound }
+        return items
+    }
+
+    /// The items as a stream, each part once there is room for it, and the last as the reply.
+    private func parts(
+        of search: Search<KeychainStore>, _ query: KeychainQuery, _ call: VarlinkCall<CopyMatching>, in turn: Turn,
+        room: Turn? = nil, isFirst: Bool = true
+    ) throws -> CopyMatching.Reply? {
+        var (room, isFirst) = (room, isFirst)
+        while true {
+            let bytes = search.bytesOfNext
+            if room == nil, bytes > Self.smallResultBytes {
+                try answer(call, inTurnOf: results, cost: bytes) { [self, isFirst] room in
+                    try parts(of: search, query, call, in: turn, room: room, isFirst: isFirst)
+                }
+                return nil
             }
-            return true
+            let items = try search.next().map { $0.result(for: query) }
+            if search.isDelivered {
+                if isFirst, items.isEmpty { throw Status.itemNotFound }
+                return .init(items: items)
+            }
+            if !items.isEmpty {
+                guard call.continueWhenTaken(.init(items: items)) else { throw Abandoned() }
+                isFirst = false
+            }
+            room?.end()
+            room = nil
         }
-        if isEmpty { throw Status.itemNotFound }
-        return waiting
     }
 
     /// Most bytes of secrets that one reply gives: they and their base64 are in memory at once.
     private static var resultBytes: Int { 32 << 20 }
+    /// Results up to this size wait for no room: as many as there are turns of searches are small together.
+    private static var smallResultBytes: Int { 256 << 10 }
+
+    /// Searches for several items at a time: each has a thread, of which the system gives 255.
+    static let searchLimits = Turns.Limits(total: 64, perProcess: 4, perApp: 16, waitingPerProcess: 128)
+    /// Results that are collected, or not taken yet, in bytes.
+    static let resultLimits = Turns.Limits(budget: 64 << 20)
 
     /// KC-16: what can never be opened again is absent, and goes: what its owner destroyed for good, what is damaged aside.
     ///

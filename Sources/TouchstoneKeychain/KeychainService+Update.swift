@@ -15,12 +15,11 @@ extension KeychainService {
             var isEmpty = true
             // A key of two certificates is found with each of them, and changed once.
             var changed: Set<ItemIdentifier> = []
-            try search.deliver { matches in
-                for item in matches.flatMap(\.items) where changed.insert(item.row.identifier).inserted {
+            while !search.isDelivered {
+                for item in try search.next().flatMap(\.items) where changed.insert(item.row.identifier).inserted {
                     try replace(item, changes, date, for: app, context: request.context, in: writer)
                     isEmpty = false
                 }
-                return true
             }
             if isEmpty { throw Status.itemNotFound }
         }

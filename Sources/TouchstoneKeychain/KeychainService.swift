@@ -20,11 +20,17 @@ package final class KeychainService: Sendable {
     private let refreshing = NSLock()
     private let erasing = NSLock()
     let now: @Sendable () -> Date
+    /// Searches under way.
+    let searches = Turns(KeychainService.searchLimits)
+    /// Large results of searches.
+    let results: Turns
 
+    /// `afterLargeResults` is called when large results were given, and nobody waits for another.
+    ///
     /// - Throws: what the enclave or the store throw.
     package init(
         store: KeychainStore, enclave: VarlinkClient, contexts: ContextOwners, refusals: RefusalNotes? = nil,
-        now: @escaping @Sendable () -> Date = { Date() }
+        afterLargeResults: (@Sendable () -> Void)? = nil, now: @escaping @Sendable () -> Date = { Date() }
     ) throws {
         self.store = store
         self.enclave = enclave
@@ -32,6 +38,7 @@ package final class KeychainService: Sendable {
         self.refusals = refusals ?? RefusalNotes(enclave: enclave)
         self.now = now
         rewrapping = Rewrapping(store)
+        results = Turns(Self.resultLimits, whenIdle: afterLargeResults)
         lookupKey = LookupKey(try enclave.call(EnclaveInterface.GetLookupKey.self, Empty()).key)
         try refreshKeys()
     }
@@ -94,10 +101,11 @@ package final class KeychainService: Sendable {
         call.connection.perform { [self] in answer(call) { try body(self, call.connection.identity()) } }
     }
 
-    /// Gives what `body` returns as the answer; nil is one that comes later.
-    func answer<M: VarlinkMethod>(_ call: VarlinkCall<M>, _ body: () throws -> M.Reply?) {
+    /// Gives what `body` returns as the answer, and waits until it is taken where that is asked for; nil is one that comes later.
+    func answer<M: VarlinkMethod>(_ call: VarlinkCall<M>, isWaited: Bool = false, _ body: () throws -> M.Reply?) {
         do {
-            if let reply = try reporting(to: call.connection, body) { call.reply(reply) }
+            guard let reply = try reporting(to: call.connection, body) else { return }
+            isWaited ? call.replyWhenTaken(reply) : call.reply(reply)
         } catch let error as any VarlinkError {
             call.fail(error)
         } catch {

@@ -6,18 +6,23 @@ import TouchstoneTransport
 /// One search through rows that may be many.
 ///
 /// It decides first what all of it needs, and only then hands anything out (AC-23): a few rows at a time, so that what it holds does not grow
-/// with what it finds but by eight bytes and a length for each.
-final class Search<Source: RowSource> {
+/// with what it finds but by eight bytes and two lengths for each.
+final class Search<Source: RowSource>: @unchecked Sendable {
+    // Unchecked: one thread after the other uses it, never two at once.
     private let service: KeychainService
     private let query: KeychainQuery
     private let app: AppIdentity
     private let context: String?
     private let source: Source
+    /// Whether nobody waits for it any more.
+    private let isAbandoned: @Sendable () -> Bool
     private let groups: [String]
     private let allGroups: [String]
     private let filter: RowFilter
 
-    private var located: [(rowID: Int64, bytes: Int)] = []
+    private var located: [(rowID: Int64, secret: Int, attributes: Int)] = []
+    /// So many of them were handed out.
+    private var delivered = 0
     private var blocked = 0
     private var needed: [KeychainInterface.ConstrainedOperation] = []
     private var gone: [ItemRow] = []
@@ -35,13 +40,15 @@ final class Search<Source: RowSource> {
 
     /// - Throws: `.missingEntitlement` for a group that is not the app's (KC-42).
     init(
-        _ query: KeychainQuery, of service: KeychainService, for app: AppIdentity, context: String?, in source: Source
+        _ query: KeychainQuery, of service: KeychainService, for app: AppIdentity, context: String?, in source: Source,
+        isAbandoned: @escaping @Sendable () -> Bool = { false }
     ) throws(Status) {
         self.service = service
         self.query = query
         self.app = app
         self.context = context
         self.source = source
+        self.isAbandoned = isAbandoned
         // The rows of a search for identities are those of the certificates.
         let searched = query.itemClass == .identity ? query.part(.certificate) : query
         groups = try service.searchedGroups(query, of: app)
@@ -82,11 +89,12 @@ final class Search<Source: RowSource> {
     /// Finds what matches and whether all of it can be opened.
     ///
     /// - Throws: `.interactionNotAllowed` where a class is locked (KC-20) or the owner would have to be asked and must not be;
-    ///   `AuthenticationNeeded` with all that is needed.
+    ///   `AuthenticationNeeded` with all that is needed; `Abandoned` where nobody waits for it any more.
     func decide() throws {
         let limit = query.limit ?? .max
         var rest = limit == 0 ? [] : try source.rowIDs(filter)[...]
         while !rest.isEmpty, located.count + blocked < limit {
+            try checkWanted()
             let slice = rest.prefix(
                 query.certificates.readCertificates
                     ? Self.sliceWithSecrets : limit <= Self.sliceOfFew ? Self.sliceOfFew : Self.slice)
@@ -99,38 +107,61 @@ final class Search<Source: RowSource> {
                 for match in try opened(Array(batch), withData: false) {
                     let row = (match.certificate ?? match.item).row
                     guard let rowID = row.rowID else { continue }
+                    let key = match.certificate == nil ? nil : match.item.row
                     located.append(
-                        (rowID, row.secretBytes &+ (match.certificate == nil ? 0 : match.item.row.secretBytes)))
+                        (
+                            rowID, row.secretBytes &+ (key?.secretBytes ?? 0),
+                            row.metadata.count &+ (key?.metadata.count ?? 0)
+                        ))
                 }
             }
         }
         try conclude()
     }
 
-    /// Hands out what was decided, some at a time, until `body` returns false.
+    /// Whether all that was decided has been handed out.
+    var isDelivered: Bool { delivered == located.count }
+
+    /// What all that is left takes of memory, in bytes, as items and as the text of a reply.
+    var bytesLeft: Int { heldBytes(located[delivered...]) }
+
+    /// The same of what `next` hands out.
+    var bytesOfNext: Int { heldBytes(nextSlice) }
+
+    private func heldBytes(_ slice: ArraySlice<(rowID: Int64, secret: Int, attributes: Int)>) -> Int {
+        let bytes = slice.reduce(0) { $0 &+ (readsSecrets ? $1.secret : 0) &+ $1.attributes }
+        // In base64 three bytes are four.
+        return bytes &+ bytes / 3 &* 4
+    }
+
+    private var readsSecrets: Bool { query.opensSecret || query.certificates.readCertificates }
+
+    private var nextSlice: ArraySlice<(rowID: Int64, secret: Int, attributes: Int)> {
+        var bytes = 0
+        return located[delivered...].prefix(Self.slice).prefix { row in
+            guard bytes < Self.sliceBytes else { return false }
+            bytes += row.secret
+            return true
+        }
+    }
+
+    /// Hands out some more of what was decided; nothing where all of these are gone.
     ///
     /// No row is held meanwhile: what was changed since `decide` is found as it is now, or not at all.
     ///
-    /// `willRead` hears of the bytes of secrets before they are read.
-    ///
     /// - Throws: As `decide`, where a device was locked or a context ended in the meantime.
-    func deliver(willRead: (Int) throws -> Void = { _ in }, _ body: ([Match]) throws -> Bool) throws {
-        var rest = located[...]
-        while !rest.isEmpty {
-            var bytes = 0
-            let slice = rest.prefix(Self.slice).prefix { row in
-                guard bytes < Self.sliceBytes else { return false }
-                bytes += row.bytes
-                return true
-            }
-            rest = rest.dropFirst(slice.count)
-            let withSecrets = query.opensSecret || query.certificates.readCertificates
-            if withSecrets { try willRead(bytes) }
-            let rows = try source.rows(slice.map(\.rowID)[...], withSecrets: withSecrets)
-            let matches = try opened(rows.compactMap(match), withData: query.opensSecret)
-            try conclude()
-            if !matches.isEmpty, try !body(matches) { return }
-        }
+    func next() throws -> [Match] {
+        try checkWanted()
+        let slice = nextSlice
+        delivered = slice.endIndex
+        let rows = try source.rows(slice.map(\.rowID)[...], withSecrets: readsSecrets)
+        let matches = try opened(rows.compactMap(match), withData: query.opensSecret)
+        try conclude()
+        return matches
+    }
+
+    private func checkWanted() throws {
+        if isAbandoned() { throw Abandoned() }
     }
 
     // MARK: matching
@@ -161,6 +192,7 @@ final class Search<Source: RowSource> {
     private func scan(_ filter: RowFilter, withSecrets: Bool, _ body: (ItemRow) throws -> Bool) throws {
         var rest = try source.rowIDs(filter)[...]
         while !rest.isEmpty {
+            try checkWanted()
             for row in try source.rows(rest.prefix(Self.sliceWithSecrets), withSecrets: withSecrets) {
                 guard try body(row) else { return }
             }
@@ -294,6 +326,9 @@ final class Search<Source: RowSource> {
         throw KeychainInterface.AuthenticationNeeded(operations: needed)
     }
 }
+
+/// Nobody waits for the answer any more.
+struct Abandoned: Error {}
 
 extension OpenItem {
     fileprivate var issuer: Data? {

@@ -2,6 +2,7 @@ package import Foundation
 import Glibc
 import Synchronization
 package import TouchstoneCore
+import TouchstoneTransport
 
 /// How many connections a server has, and how many of them one program may have.
 package struct ConnectionLimits: Sendable {
@@ -161,13 +162,5 @@ final class ConnectionPlaces: Sendable {
                 state.byApp.countDown(app)
             }
         }
-    }
-}
-
-extension Dictionary where Value == Int {
-    /// One less; nothing is kept of what is not there any more.
-    fileprivate mutating func countDown(_ key: Key) {
-        let count = self[key, default: 1] - 1
-        self[key] = count == 0 ? nil : count
     }
 }

@@ -1,5 +1,4 @@
 import CTouchstoneSystem
-import Crypto
 import Foundation
 import Glibc
 import Synchronization
@@ -16,25 +15,9 @@ package protocol PeerSource: Sendable {
 
 /// Says who is at the other end of a connection, from what the kernel knows: sandbox, systemd unit, executable, in that order.
 package final class PeerIdentities: PeerSource {
-    private let digests = Mutex<[FileKey: String]>([:])
-
-    /// A file as it was when its digest was taken.
-    private struct FileKey: Hashable {
-        var device: UInt
-        var inode: UInt
-        var size: Int
-        var seconds: Int
-        var nanoseconds: Int
-
-        init(_ status: stat) {
-            device = status.st_dev
-            inode = status.st_ino
-            size = status.st_size
-            // Of the change, not of the content: the content's time is whatever the file's owner says it is.
-            seconds = status.st_ctim.tv_sec
-            nanoseconds = status.st_ctim.tv_nsec
-        }
-    }
+    private let digests: FileDigests
+    /// Whether executables are read apart from what asks who a peer is.
+    private let readsElsewhere: Bool
 
     private enum Limits {
         static let digests = 1024
@@ -50,10 +33,16 @@ package final class PeerIdentities: PeerSource {
     ///   - ownerID: The user whose device this is: the programs of that user, and of root, are its apps. An identifier does not say
     ///     whose process it is, so another user's is none.
     ///   - manifests: What is said of the apps.
+    ///   - readsElsewhere: Whether peers are identified where others' requests are read: a large executable is read elsewhere before.
     ///   - report: Is told of every peer that is refused, once for each connection.
-    package init(ownerID: UInt32, manifests: AppManifests, report: @escaping @Sendable (String) -> Void) {
+    package init(
+        ownerID: UInt32, manifests: AppManifests, readsElsewhere: Bool = false,
+        report: @escaping @Sendable (String) -> Void
+    ) {
         self.ownerID = ownerID
         self.manifests = manifests
+        self.readsElsewhere = readsElsewhere
+        digests = FileDigests(maximum: Limits.digests, maximumBytes: Limits.digestedBytes)
         self.report = report
     }
 
@@ -66,6 +55,7 @@ package final class PeerIdentities: PeerSource {
 
     /// A process; nil where it is gone.
     func peer(_ process: PeerProcess?, processID: Int32, userID: UInt32) -> Peer {
+        let executable = ReadExecutable()
         let report = Once { [report] in report("process \(processID) of user \(userID) is refused: \($0)") }
         return Peer(
             processID: processID, userID: userID,
@@ -74,13 +64,28 @@ package final class PeerIdentities: PeerSource {
                 report("it is gone, or runs another program than when it connected")
                 return false
             },
+            isReady: { [self] later in
+                guard readsElsewhere, let process, userID == ownerID || userID == 0 else { return true }
+                let found = digests.look("\(process.path)/exe") { found in
+                    executable.found.withLock { $0 = found }
+                    later()
+                }
+                if let found { executable.found.withLock { $0 = found } }
+                return found != nil
+            },
             identify: { [self] in
                 guard let process else { return nil }
                 guard userID == ownerID || userID == 0 else {
                     report("the device is of user \(ownerID)")
                     return nil
                 }
-                guard let identity = identity(of: process, processID: processID, userID: userID) else {
+                let found = executable.found.withLock { $0 }
+                if let found, !digests.isOf("\(process.path)/exe", found) {
+                    report(Self.isChanging)
+                    return nil
+                }
+                let digest = found.map(\.digest) ?? digests.digest("\(process.path)/exe")
+                guard let identity = identity(of: process, processID: processID, userID: userID, digest) else {
                     report(Self.isUnreadable)
                     return nil
                 }
@@ -94,6 +99,8 @@ package final class PeerIdentities: PeerSource {
             origin: { process.flatMap { ProcessOrigin(process: $0.path, user: userID) } })
     }
 
+    private static let isChanging = "its executable is being changed"
+
     static let isUnreadable =
         "nothing tells what it runs; a program that is not dumpable has to be a system service or a snap"
 
@@ -104,9 +111,10 @@ package final class PeerIdentities: PeerSource {
             ? nil : "its path is longer than \(AppManifest.Limits.identityBytes) bytes"
     }
 
-    private func identity(of process: PeerProcess, processID: Int32, userID: UInt32) -> AppIdentity? {
+    private func identity(
+        of process: PeerProcess, processID: Int32, userID: UInt32, _ digest: String?
+    ) -> AppIdentity? {
         let proc = process.path
-        let digest = digest("\(proc)/exe")
         func identity(
             _ identifier: String, _ evidence: AppIdentity.Evidence, _ name: String, faceIDUsage: String? = nil
         ) -> AppIdentity {
@@ -154,7 +162,7 @@ package final class PeerIdentities: PeerSource {
     ///   - userID: Whose process it would be.
     /// - Returns: What a process is told it is, part by part.
     package func description(ofExecutable path: String, userID: UInt32) -> AppDescription {
-        let digest = digest(path)
+        let digest = digests.digest(path)
         let found = manifests.found(for: path)
         let usage = faceIDUsage(ofExecutable: path, userID: userID)
         let identity = Self.identity(
@@ -319,25 +327,6 @@ package final class PeerIdentities: PeerSource {
         return first.st_dev == second.st_dev && first.st_ino == second.st_ino
     }
 
-    private func digest(_ path: String) -> String? {
-        guard let file = FileHandle(forReadingAtPath: path) else { return nil }
-        var status = stat()
-        // A file too large to read while others wait is named by its path alone.
-        guard unsafe fstat(file.fileDescriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-            status.st_size <= Limits.digestedBytes
-        else { return nil }
-        let key = FileKey(status)
-        if let known = digests.withLock({ $0[key] }) { return known }
-        var hash = SHA256()
-        while let chunk = try? file.read(upToCount: 1 << 20), !chunk.isEmpty { hash.update(data: chunk) }
-        let digest = hash.finalize().map { String(format: "%02x", $0) }.joined()
-        digests.withLock { digests in
-            if digests.count >= Limits.digests { digests = [:] }
-            digests[key] = digest
-        }
-        return digest
-    }
-
     private func read(_ path: String) -> String? {
         open(path).flatMap(contents(of:)).map { String(decoding: $0, as: UTF8.self) }
     }
@@ -425,6 +414,11 @@ struct PeerExecutable: Hashable, Codable {
         birthSeconds = executable.birth_seconds
         birthNanoseconds = executable.birth_nanoseconds
     }
+}
+
+/// The executable of a peer as it was read before the peer was identified.
+private final class ReadExecutable: Sendable {
+    let found = Mutex<FileDigests.Found?>(nil)
 }
 
 /// Says the first thing it is given to say.

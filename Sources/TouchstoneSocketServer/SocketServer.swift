@@ -19,6 +19,8 @@ package final class SocketServer: Sendable {
         /// Streams that may wait for their peers at a time: each holds a thread, of which the system gives 255.
         package var maximumWaitingStreams = 128
         package var maximumWaitingStreamsPerProcess = 32
+        /// Is called when large requests have been read and answered, and no other waits.
+        package var afterLargeMessages: (@Sendable () -> Void)?
         package init() {}
     }
 
@@ -89,7 +91,7 @@ package final class SocketServer: Sendable {
     private struct Connections {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: min(4, max(2, System.coreCount)))
         let places: ConnectionPlaces
-        private let largeTurns = LargeTurns()
+        private let largeTurns: Turns
         private let streams: WaitingStreams
         private let router: VarlinkRouter
         private let configuration: Configuration
@@ -98,6 +100,7 @@ package final class SocketServer: Sendable {
             self.router = router
             self.configuration = configuration
             places = ConnectionPlaces(configuration.connections)
+            largeTurns = Turns(VarlinkLimits.largeTurns, whenIdle: configuration.afterLargeMessages)
             streams = WaitingStreams(
                 maximum: configuration.maximumWaitingStreams, perProcess: configuration.maximumWaitingStreamsPerProcess)
         }
@@ -173,7 +176,7 @@ private final class PeerHandler: ChannelInboundHandler {
     private let router: VarlinkRouter
     private let origin: Origin
     private let places: ConnectionPlaces
-    private let largeTurns: LargeTurns
+    private let largeTurns: Turns
     private let streams: WaitingStreams
     private let configuration: SocketServer.Configuration
     private var place: ConnectionPlaces.Place?
@@ -186,12 +189,12 @@ private final class PeerHandler: ChannelInboundHandler {
     private var silence: Scheduled<Void>?
     private var isTakingFrames = false
     /// Of the large message that is being read.
-    private var largeTurn: LargeTurn?
+    private var largeTurn: Turn?
     /// Whether nothing is read until a large message has its turn.
     private var isWaiting = false
 
     init(
-        router: VarlinkRouter, origin: Origin, places: ConnectionPlaces, largeTurns: LargeTurns,
+        router: VarlinkRouter, origin: Origin, places: ConnectionPlaces, largeTurns: Turns,
         streams: WaitingStreams,
         configuration: SocketServer.Configuration
     ) {
@@ -218,7 +221,7 @@ private final class PeerHandler: ChannelInboundHandler {
                 if place.belongs(to: app) { return true }
                 disconnectLater()
                 return false
-            }, router: router, largeTurns: largeTurns,
+            }, router: router,
             write: { outbox.write($0, promise: nil) },
             writeThrough: { [streams, timeout = configuration.unreadPartTimeout] frame in
                 guard streams.enter(peer.processID) else {
@@ -345,14 +348,14 @@ private final class PeerHandler: ChannelInboundHandler {
         let channel = NIOLoopBound(context, eventLoop: context.eventLoop)
         let process = connection.peer.processID
         connection.whenIdle { [largeTurns, eventLoop = context.eventLoop] in
-            let mayWait = largeTurns.take(for: process) { turn in
+            let mayWait = largeTurns.take(for: .init(process: process)) { turn in
                 eventLoop.execute { handler.value.begin(turn, channel.value) }
             }
             if !mayWait { connection.close() }
         }
     }
 
-    private func begin(_ turn: LargeTurn, _ context: ChannelHandlerContext) {
+    private func begin(_ turn: Turn, _ context: ChannelHandlerContext) {
         // One that is closed gives its turn back.
         guard connection != nil else { return }
         largeTurn = turn

@@ -14,16 +14,21 @@ package struct Peer: Sendable {
     package let origin: @Sendable () -> ProcessOrigin?
     /// Whether `identify` and `origin` wait for another process: not to be called where others' requests are read.
     package let isAskedElsewhere: Bool
+    /// Whether `identify` can answer now; where it cannot, the closure is called once it can.
+    package let isReady: @Sendable (_ later: @escaping @Sendable () -> Void) -> Bool
 
     package init(
         processID: Int32, userID: UInt32, isAskedElsewhere: Bool = false,
-        isUnchanged: @escaping @Sendable () -> Bool = { true }, identify: @escaping @Sendable () -> AppIdentity?,
+        isUnchanged: @escaping @Sendable () -> Bool = { true },
+        isReady: @escaping @Sendable (_ later: @escaping @Sendable () -> Void) -> Bool = { _ in true },
+        identify: @escaping @Sendable () -> AppIdentity?,
         origin: @escaping @Sendable () -> ProcessOrigin? = { nil }
     ) {
         self.processID = processID
         self.userID = userID
         self.isAskedElsewhere = isAskedElsewhere
         self.isUnchanged = isUnchanged
+        self.isReady = isReady
         self.identify = identify
         self.origin = origin
     }
@@ -32,7 +37,8 @@ package struct Peer: Sendable {
     package func identifying(_ isWelcome: @escaping @Sendable (AppIdentity) -> Bool) -> Peer {
         Peer(
             processID: processID, userID: userID, isAskedElsewhere: isAskedElsewhere, isUnchanged: isUnchanged,
-            identify: { [identify] in identify().flatMap { isWelcome($0) ? $0 : nil } }, origin: origin)
+            isReady: isReady, identify: { [identify] in identify().flatMap { isWelcome($0) ? $0 : nil } },
+            origin: origin)
     }
 }
 
@@ -47,7 +53,6 @@ package final class VarlinkConnection: Sendable {
     private let writeThrough: @Sendable (Data) -> Bool
     private let reads: @Sendable () -> Bool
     private let disconnect: @Sendable () -> Void
-    private let largeTurns: LargeTurns
     private let state = Mutex(State())
     /// A queue of its own, so that it gets a thread also where every shared one waits for a person.
     private let queue = DispatchQueue(label: "io.touchstone.connection")
@@ -56,7 +61,9 @@ package final class VarlinkConnection: Sendable {
         var waiting: [Data] = []
         var isBusy = false
         /// Of the request that is being answered, until it is.
-        var largeTurn: LargeTurn?
+        var largeTurn: Turn?
+        /// The place of the request that is being answered among those that wait.
+        var place: Turns.Place?
         var whenIdle: (@Sendable () -> Void)?
         var isClosed = false
         var closeHandlers: [UInt64: @Sendable () -> Void] = [:]
@@ -68,17 +75,14 @@ package final class VarlinkConnection: Sendable {
     ///
     /// `writeThrough` does as well, and waits until the peer, or the kernel for it, has taken the frame: false where it is gone.
     /// `reads` tells whether the peer takes what is written, or much of it waits.
-    /// `largeTurns` are shared by the connections whose memory is bounded together.
     /// `disconnect` closes the transport, after which `closed()` must be called.
     package init(
-        peer: Peer, router: VarlinkRouter, largeTurns: LargeTurns = LargeTurns(),
-        write: @escaping @Sendable (Data) -> Void,
+        peer: Peer, router: VarlinkRouter, write: @escaping @Sendable (Data) -> Void,
         writeThrough: @escaping @Sendable (Data) -> Bool, reads: @escaping @Sendable () -> Bool = { true },
         disconnect: @escaping @Sendable () -> Void
     ) {
         self.peer = peer
         self.router = router
-        self.largeTurns = largeTurns
         self.write = write
         self.writeThrough = writeThrough
         self.reads = reads
@@ -127,16 +131,14 @@ package final class VarlinkConnection: Sendable {
     }
 
     /// Takes one frame from the transport; of a large one with the turn that it was read in, while nothing else is being answered.
-    package func receive(_ frame: Data, _ largeTurn: LargeTurn? = nil) {
-        enum Next { case answer, look, wait, drop }
-        let next: Next = state.withLock { [peer] state in
+    package func receive(_ frame: Data, _ largeTurn: Turn? = nil) {
+        enum Next { case answer(isKnown: Bool), wait, drop }
+        let next: Next = state.withLock { state in
             if state.isClosed { return .wait }
             if !state.isBusy {
                 state.isBusy = true
                 state.largeTurn = largeTurn
-                // What takes its time is read where it holds up no other connection.
-                let isSlow = peer.isAskedElsewhere && state.identity == nil || largeTurn != nil
-                return isSlow ? .look : .answer
+                return .answer(isKnown: state.identity != nil)
             }
             let bytes = state.waiting.reduce(frame.count) { $0 + $1.count }
             guard state.waiting.count < VarlinkLimits.maximumPipelinedRequests,
@@ -146,8 +148,13 @@ package final class VarlinkConnection: Sendable {
             return .wait
         }
         switch next {
-        case .answer: router.answer(frame, on: self)
-        case .look: queue.async { [self] in router.answer(frame, on: self) }
+        case .answer(let isKnown):
+            let later = { @Sendable [self] in
+                queue.async { [self] in if !isClosed { router.answer(frame, on: self) } }
+            }
+            guard isKnown || peer.isReady(later) else { break }
+            // What takes its time is read where it holds up no other connection.
+            if !isKnown && peer.isAskedElsewhere || largeTurn != nil { later() } else { router.answer(frame, on: self) }
         case .wait: break
         case .drop: disconnect()
         }
@@ -162,33 +169,20 @@ package final class VarlinkConnection: Sendable {
         if isIdle { body() }
     }
 
-    /// Waits for the turn of a large answer, unless the connection has one already; to be called from `perform` only.
-    ///
-    /// The turn ends when the request is answered, or with `endLargeTurn`.
-    ///
-    /// - Returns: Whether there is one: false where too many wait.
-    package func takeLargeTurn() -> Bool {
-        if hasLargeTurn { return true }
-        guard let turn = largeTurns.wait(for: peer.processID) else { return false }
-        state.withLock { $0.largeTurn = turn }
-        return true
-    }
+    var hasLargeTurn: Bool { state.withLock { $0.largeTurn != nil } }
 
-    package func endLargeTurn() {
-        // Let go of outside of the lock: whoever is next begins at once.
-        _ = state.withLock { $0.largeTurn.take() }
-    }
-
-    package var hasLargeTurn: Bool { state.withLock { $0.largeTurn != nil } }
+    /// Whether the peer is gone: nobody waits for what is being answered.
+    package var isClosed: Bool { state.withLock { $0.isClosed } }
 
     /// Tells that the transport is gone.
     package func closed() {
-        let handlers = state.withLock { state in
+        let (handlers, place) = state.withLock { state in
             state.isClosed = true
             state.waiting = []
             defer { state.closeHandlers = [:] }
-            return state.closeHandlers.values
+            return (state.closeHandlers.values, state.place.take())
         }
+        place?.leave()
         for handler in handlers { handler() }
     }
 
@@ -202,6 +196,29 @@ package final class VarlinkConnection: Sendable {
     /// Runs `body` on the connection's own thread, for an answer that takes its time.
     package func perform(_ body: @escaping @Sendable () -> Void) {
         queue.async(execute: body)
+    }
+
+    /// Runs `body` on the connection's own thread when it has a turn; never where the peer is gone before. No thread waits for it.
+    ///
+    /// - Parameters:
+    ///   - turns: Whose turn.
+    ///   - cost: What it costs.
+    ///   - body: Has the turn until it returns, or for as long as it keeps it.
+    /// - Returns: Whether it may wait: false where the process has as many as it may have.
+    package func perform(
+        inTurnOf turns: Turns, cost: Int = 0, _ body: @escaping @Sendable (Turn) -> Void
+    ) -> Bool {
+        let app = state.withLock { $0.identity }?.identifier.spelling ?? []
+        return turns.take(
+            for: .init(process: peer.processID, app: app), cost: cost,
+            placed: { place in
+                let isClosed = state.withLock { state in
+                    state.place = place
+                    return state.isClosed
+                }
+                if isClosed { place.leave() }
+            },
+            { [queue] turn in queue.async { withExtendedLifetime(turn) { body(turn) } } })
     }
 
     /// Runs `body`, which asks for the peer's origin, where its waiting holds up no other connection.
@@ -238,7 +255,8 @@ package final class VarlinkConnection: Sendable {
 
     /// The request being answered is answered: takes up the next.
     func next() {
-        endLargeTurn()
+        // Let go of outside of the lock: whoever is next begins at once.
+        _ = state.withLock { ($0.largeTurn.take(), $0.place.take()) }
         let (frame, whenIdle): (Data?, (@Sendable () -> Void)?) = state.withLock { state in
             guard !state.waiting.isEmpty, !state.isClosed else {
                 state.isBusy = false

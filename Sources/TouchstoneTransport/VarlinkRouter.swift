@@ -71,6 +71,11 @@ package struct VarlinkCall<M: VarlinkMethod>: Sendable {
         pending.finish("ok") { try Frame.reply(reply, continues: false) }
     }
 
+    /// As `reply`, and waits until the peer has taken it; to be called from `VarlinkConnection.perform` only.
+    package func replyWhenTaken(_ reply: M.Reply) {
+        pending.finish("ok", isWaited: true) { try Frame.reply(reply, continues: false) }
+    }
+
     /// One reply of a stream; to be called only where `wantsMore`.
     package func `continue`(_ reply: M.Reply) {
         pending.send { try Frame.reply(reply, continues: true) }
@@ -122,7 +127,7 @@ final class PendingCall: Sendable {
         }
     }
 
-    func finish(_ outcome: String, _ frame: () throws -> Data) {
+    func finish(_ outcome: String, isWaited: Bool = false, _ frame: () throws -> Data) {
         let first = isFinished.withLock { finished in
             defer { finished = true }
             return !finished
@@ -132,7 +137,7 @@ final class PendingCall: Sendable {
             trace?.answered(
                 traced, method, Self.route(method, connection), outcome: outcome, bytes: frame.count)
             // The turn of a large answer ends when the peer has taken it.
-            if frame.count > VarlinkLimits.maximumRequestBytes, connection.hasLargeTurn {
+            if isWaited || frame.count > VarlinkLimits.maximumRequestBytes && connection.hasLargeTurn {
                 _ = connection.sendThrough(frame)
             } else {
                 connection.send(frame)

@@ -11,8 +11,9 @@ package enum VarlinkLimits {
     package static let maximumLargeMessages = 2
     /// Large messages of one process that wait for their turn.
     package static let maximumLargeMessagesThatWait = 24
-    /// Threads that may wait for the turn of a large answer: of all, the system gives 255.
-    package static let maximumThreadsWaitingForTurns = 96
+    /// The turns of large messages; a process has one at a time, so that it cannot keep the others waiting.
+    package static let largeTurns = Turns.Limits(
+        total: maximumLargeMessages, perProcess: 1, waitingPerProcess: maximumLargeMessagesThatWait)
     /// Largest reply a client reads.
     package static let maximumReplyBytes = 64 << 20
     /// Requests that may wait behind the one being answered, on one connection.

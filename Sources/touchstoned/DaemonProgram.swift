@@ -176,6 +176,7 @@ final class Daemon: Sendable {
     private let device: DeviceService
     private let deviceLog: DeviceLog
     private let ending: Ending
+    private let freedMemory = FreedMemory()
 
     init(_ options: DaemonProgram.Options) throws {
         try UnsafeDirectory.check(options.state)
@@ -195,7 +196,8 @@ final class Daemon: Sendable {
         let refusals = RefusalNotes(enclave: enclave)
         let clock = DeviceClock()
         let keychain = try KeychainService(
-            store: store, enclave: enclave, contexts: contexts, refusals: refusals, now: { clock.date })
+            store: store, enclave: enclave, contexts: contexts, refusals: refusals,
+            afterLargeResults: { [freedMemory] in freedMemory.giveBack() }, now: { clock.date })
         let ending = Ending()
         self.ending = ending
         self.keychain = keychain
@@ -248,11 +250,14 @@ final class Daemon: Sendable {
     }
 
     private func serve(_ router: VarlinkRouter, _ report: @escaping @Sendable (String) -> Void) throws -> SocketServer {
+        var configuration = SocketServer.Configuration()
+        configuration.afterLargeMessages = { [freedMemory] in freedMemory.giveBack() }
         switch options.surroundings {
         case .system(let listening, _, let peers):
             return try SocketServer(
                 listening: listening, router: router,
-                identities: RemotePeerIdentities(path: peers, ownerID: options.owner, report: report))
+                identities: RemotePeerIdentities(path: peers, ownerID: options.owner, report: report),
+                configuration: configuration)
         case .supervised(let socket, _, _):
             let isSimulated = try enclave.call(EnclaveInterface.GetFacts.self, .init(app: "")).facts.isSimulated
             let manifests = AppManifests(
@@ -260,7 +265,9 @@ final class Daemon: Sendable {
                 report: report)
             let server = try SocketServer(
                 path: socket, router: router,
-                identities: PeerIdentities(ownerID: options.owner, manifests: manifests, report: report))
+                identities: PeerIdentities(
+                    ownerID: options.owner, manifests: manifests, readsElsewhere: true, report: report),
+                configuration: configuration)
             unsafe chmod(socket, 0o600)
             return server
         }
@@ -308,6 +315,22 @@ private struct UnsafeDirectory: Error, CustomStringConvertible {
         guard status.st_uid == geteuid() else { throw Self(description: "\(directory.path) belongs to another user") }
         guard status.st_mode & 0o077 == 0 else {
             throw Self(description: "\(directory.path) can be read by others: run chmod go-rwx on it if nobody has")
+        }
+    }
+}
+
+/// Gives back to the system what was freed, a moment after much was, so that a burst of large messages costs it once.
+private final class FreedMemory: Sendable {
+    private let isDue = Atomic(false)
+    private let queue = DispatchQueue(label: "io.touchstone.freed-memory")
+    /// Seconds.
+    private static let moment = 1.0
+
+    func giveBack() {
+        guard !isDue.exchange(true, ordering: .relaxed) else { return }
+        queue.asyncAfter(deadline: .now() + Self.moment) { [self] in
+            isDue.store(false, ordering: .relaxed)
+            touchstone_return_free_memory()
         }
     }
 }

@@ -167,23 +167,67 @@ import TouchstoneMemory
         #expect(!enclave.isCredentialSet(.init(context: context, app: "app")))
     }
 
-    @Test("Passwords that wait to be stretched do not pile up")
+    @Test("Of one app so many passwords wait to be stretched, and another app's are taken")
     mutating func flood() throws {
         let context = enclave.createContext(app: "app", accessGroups: ["app"])
         let entry = try sealed("x", for: context, in: enclave)
         var jobs: [Enclave.CredentialJob] = []
         expectRefusal(.busy) {
-            for _ in 0...Enclave.Limits.credentialJobs {
+            for _ in 0...Enclave.Limits.credentialJobsPerApp {
                 jobs += [
                     try #require(try enclave.setCredential(.init(context: context, app: "app", credential: entry)))
                 ]
             }
         }
-        #expect(jobs.count == Enclave.Limits.credentialJobs)
+        #expect(jobs.count == Enclave.Limits.credentialJobsPerApp)
+        let other = enclave.createContext(app: "other", accessGroups: ["other"])
+        let others = try sealed("x", for: other, in: enclave)
+        #expect(try enclave.setCredential(.init(context: other, app: "other", credential: others)) != nil)
         for job in jobs { _ = enclave.finishCredential(job, key: nil) }
         #expect(throws: Never.self) {
             try enclave.setCredential(.init(context: context, app: "app", credential: entry))
         }
+    }
+
+    @Test("Of all apps no more wait than there is room for")
+    mutating func floodOfManyApps() throws {
+        var taken = 0
+        expectRefusal(.busy) {
+            for number in 0...Enclave.Limits.credentialJobs {
+                let app = "app \(number)"
+                let context = enclave.createContext(app: app, accessGroups: [app])
+                let entry = try sealed("x", for: context, in: enclave)
+                if try enclave.setCredential(.init(context: context, app: app, credential: entry)) != nil { taken += 1 }
+            }
+        }
+        #expect(taken == Enclave.Limits.credentialJobs)
+    }
+
+    @Test("An app whose passwords wait keeps another's waiting for one of them")
+    func oneAppAfterTheOther() throws {
+        let root = TestRoot()
+        let host = try EnclaveHost(
+            storage: TestStorage(try Enclave.create(isSimulated: true, biometryType: .touchID, root: root)),
+            root: root, clock: StandingClock(), newPasscodeCost: { .minimum })
+        let told = Mutex<[String]>([])
+        let happened = DispatchSemaphore(value: 0)
+        host.watch { event in
+            if let ticket = event.ticket { told.withLock { $0.append(ticket) } }
+            happened.signal()
+        }
+        host.credentials.suspend()
+        func set(_ app: String) throws -> String {
+            let context = try host.change { enclave, _ in (enclave.createContext(app: app, accessGroups: [app]), []) }
+            let entry = try seal(
+                "x", to: host.passcodePublicKey(), nonce: Data(), for: .credential(context: context))
+            return try #require(
+                try host.setCredential(.init(context: context, app: app, credential: entry)).ticket)
+        }
+        let first = try (0..<Enclave.Limits.credentialJobsPerApp).map { _ in try set("greedy") }
+        let second = try set("other")
+        host.credentials.resume()
+        for _ in 0...first.count { #expect(happened.wait(timeout: .now() + 60) == .success) }
+        #expect(told.withLock { $0 } == [first[0], first[1], second] + first[2...])
     }
 
     @Test("While a password is stretched every other call is answered; its event comes after")

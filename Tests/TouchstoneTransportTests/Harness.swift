@@ -127,7 +127,7 @@ final class ProbeServer: Sendable {
         let router = VarlinkRouter(info: .init(product: "probe", version: "1"), interfaces: [interface])
         let identities = PeerIdentities(
             ownerID: ownerID, manifests: AppManifests(directories) { [reports] in reports.append($0) },
-            report: { [reports] in reports.append($0) })
+            readsElsewhere: true, report: { [reports] in reports.append($0) })
         guard let beforeItLooks else {
             server = try SocketServer(path: path, router: router, identities: identities, configuration: configuration)
             return

@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import Synchronization
 import Testing
 import TouchstoneCore
@@ -22,12 +21,12 @@ import TouchstoneCore
     // MARK: turns
 
     /// Who has a turn.
-    private final class Turns: Sendable {
-        let turns = LargeTurns()
-        private let begun = Mutex<[(process: Int32, turn: LargeTurn?)]>([])
+    private final class Taken: Sendable {
+        let turns = Turns(VarlinkLimits.largeTurns)
+        private let begun = Mutex<[(process: Int32, turn: Turn?)]>([])
 
         func take(_ process: Int32) {
-            turns.take(for: process) { turn in self.begun.withLock { $0.append((process, turn)) } }
+            turns.take(for: .init(process: process)) { turn in self.begun.withLock { $0.append((process, turn)) } }
         }
 
         /// The processes that have begun, in this order.
@@ -40,7 +39,7 @@ import TouchstoneCore
     }
 
     @Test("Two have a turn at a time, one of each process, in the order in which they came") func order() {
-        let turns = Turns()
+        let turns = Taken()
         for process: Int32 in [1, 1, 2, 1, 3, 3] { turns.take(process) }
         #expect(turns.all == [1, 2])
         turns.end(1)
@@ -58,37 +57,14 @@ import TouchstoneCore
         #expect(turns.all.last == 4)
     }
 
-    @Test("A thread waits for its turn, and has none where too many wait") func waiting() throws {
-        let turns = LargeTurns()
-        var first = turns.wait(for: 1)
-        var second = turns.wait(for: 2)
-        let had = Events<Bool>()
-        for number in 0..<VarlinkLimits.maximumThreadsWaitingForTurns {
-            // As many of one process as may wait.
-            let process = Int32(3 + number / VarlinkLimits.maximumLargeMessagesThatWait)
-            Thread { had.append(turns.wait(for: process) != nil) }.start()
-        }
-        let limit = Date(timeIntervalSinceNow: longestWaitSeconds)
-        while turns.waitingThreads < VarlinkLimits.maximumThreadsWaitingForTurns {
-            guard Date() < limit else { throw WaitedTooLong() }
-            sched_yield()
-        }
-        #expect(turns.wait(for: 99) == nil)
-        #expect(had.all.isEmpty && first != nil && second != nil)
-        (first, second) = (nil, nil)
-        #expect(try had.wait(for: VarlinkLimits.maximumThreadsWaitingForTurns).allSatisfy { $0 })
-        #expect(turns.wait(for: 1) != nil)
-    }
-
     @Test("A process has so many messages that wait, and another process still may") func ofOneProcess() {
-        let turns = LargeTurns()
-        let (first, second) = (turns.wait(for: 1), turns.wait(for: 2))
+        let turns = Taken()
+        for process: Int32 in [1, 2] { turns.take(process) }
         for _ in 0..<VarlinkLimits.maximumLargeMessagesThatWait {
-            #expect(turns.take(for: 3) { _ in })
+            #expect(turns.turns.take(for: .init(process: 3)) { _ in })
         }
-        #expect(!turns.take(for: 3) { _ in })
-        #expect(turns.take(for: 4) { _ in })
-        withExtendedLifetime((first, second)) {}
+        #expect(!turns.turns.take(for: .init(process: 3)) { _ in })
+        #expect(turns.turns.take(for: .init(process: 4)) { _ in })
     }
 
     // MARK: the socket

@@ -7,8 +7,9 @@ import TouchstoneDevice
 
 /// Answers the page's requests: its files, its events, its calls.
 struct PageServer: HTTPResponder {
-    typealias Context = BasicRequestContext
+    typealias Context = PageContext
     let door: Door
+    let visitors: Visitors
     let watch: DeviceWatch
     let calls: DeviceCalls
     let key = PageKey()
@@ -16,7 +17,9 @@ struct PageServer: HTTPResponder {
     func respond(to request: Request, context: Context) async throws -> Response {
         var response: Response
         do {
-            response = try await answer(request, at: try door.admit(request.head))
+            let path = try door.admit(request.head)
+            visitors.forget(context.connection)
+            response = try await answer(request, at: path)
         } catch let refusal as Refusal {
             response = Response(status: refusal.status)
         } catch let error as DeviceError {

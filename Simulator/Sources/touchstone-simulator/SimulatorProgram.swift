@@ -35,13 +35,16 @@ enum SimulatorProgram {
             throw Failure(status: Failure.notSimulated, message: "\(device.name) is not a simulated device")
         }
         let door = Door()
+        let visitors = Visitors(maximum: maximumUnknownConnections)
         let watch = DeviceWatch(device, feeds: Feed.all)
         var log = Logger(label: "touchstone-simulator")
         log.logLevel = .error
         let server = Application(
-            responder: PageServer(door: door, watch: watch, calls: DeviceCalls(device, watch)),
-            // Whoever connects and says nothing takes the place of one who does.
-            server: .http1(configuration: .init(idleTimeout: .seconds(10))),
+            responder: PageServer(
+                door: door, visitors: visitors, watch: watch, calls: DeviceCalls(device, watch)),
+            server: .http1(
+                configuration: .init(
+                    additionalChannelHandlers: [Visitors.Handler(visitors)], idleTimeout: .seconds(10))),
             configuration: .init(
                 address: .hostname("127.0.0.1", port: port), reuseAddress: true,
                 availableConnectionsDelegate: MaximumAvailableConnections(maximumConnections)),
@@ -66,6 +69,8 @@ enum SimulatorProgram {
 
     /// One for each tab's stream, and a few for what it fetches and calls.
     private static let maximumConnections = 64
+    /// Of these, those that have not asked for anything below the page's address.
+    private static let maximumUnknownConnections = 24
 }
 
 /// Why the page is not served.

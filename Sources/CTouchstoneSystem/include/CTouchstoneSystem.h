@@ -54,6 +54,9 @@ int touchstone_harden_process(void);
 /// arena, once one of them was freed.
 void touchstone_return_large_blocks(void);
 
+/// Gives all else that was freed back to the system. Of pages that are locked in memory the kernel takes none back.
+void touchstone_return_free_memory(void);
+
 /// Locks all present and future pages in memory where this process may (root or no RLIMIT_MEMLOCK). Returns whether it did.
 bool touchstone_lock_all_memory(void);
 
