@@ -14,12 +14,15 @@ package struct Peer: Sendable {
     package let origin: @Sendable () -> ProcessOrigin?
     /// Whether `identify` and `origin` wait for another process: not to be called where others' requests are read.
     package let isAskedElsewhere: Bool
+    /// The programs to which root gave the owner's interface; nil: all of the owner's have it.
+    package let ownerPrograms: OwnerPrograms?
 
     package init(
         processID: Int32, userID: UInt32, isAskedElsewhere: Bool = false,
-        isUnchanged: @escaping @Sendable () -> Bool = { true }, identify: @escaping @Sendable () -> AppIdentity?,
-        origin: @escaping @Sendable () -> ProcessOrigin? = { nil }
+        ownerPrograms: OwnerPrograms? = nil, isUnchanged: @escaping @Sendable () -> Bool = { true },
+        identify: @escaping @Sendable () -> AppIdentity?, origin: @escaping @Sendable () -> ProcessOrigin? = { nil }
     ) {
+        self.ownerPrograms = ownerPrograms
         self.processID = processID
         self.userID = userID
         self.isAskedElsewhere = isAskedElsewhere
@@ -31,7 +34,8 @@ package struct Peer: Sendable {
     /// The same peer, which is nobody whom we know where `isWelcome` says no to its app.
     package func identifying(_ isWelcome: @escaping @Sendable (AppIdentity) -> Bool) -> Peer {
         Peer(
-            processID: processID, userID: userID, isAskedElsewhere: isAskedElsewhere, isUnchanged: isUnchanged,
+            processID: processID, userID: userID, isAskedElsewhere: isAskedElsewhere, ownerPrograms: ownerPrograms,
+            isUnchanged: isUnchanged,
             identify: { [identify] in identify().flatMap { isWelcome($0) ? $0 : nil } }, origin: origin)
     }
 }
@@ -95,17 +99,25 @@ package final class VarlinkConnection: Sendable {
         return identity
     }
 
-    /// Whether the owner's own program is at the other end, or one of root's.
+    /// Checks that the owner's own program is at the other end, or one of root's.
     ///
     /// An app in a sandbox is neither, whoever gave it the socket; nor is a program of the owner's of which nobody can tell what it is.
-    package func isOwner(_ ownerID: UInt32) -> Bool {
-        guard peer.userID == ownerID || peer.userID == 0 else { return false }
-        // Programs of root's do not let a daemon of the owner's look.
-        guard let app = try? identity() else { return peer.userID == 0 }
-        return switch app.evidence {
-        case .flatpak, .snap: false
-        case .systemdUnit, .executable, .process: true
+    /// On a device of the system's the program has to be one of those that root listed.
+    ///
+    /// - Throws: `Refused`: `notOwner`, `notListed`.
+    package func checkOwner(_ ownerID: UInt32) throws(DeviceInterface.Refused) {
+        guard peer.userID == ownerID || peer.userID == 0 else { throw .init(.notOwner) }
+        guard let app = try? identity() else {
+            // Programs of root's do not let a daemon of the owner's look.
+            guard peer.userID == 0 else { throw .init(.notOwner) }
+            return
         }
+        switch app.evidence {
+        case .flatpak, .snap: throw .init(.notOwner)
+        case .systemdUnit, .executable, .process: break
+        }
+        guard peer.userID != 0, let programs = peer.ownerPrograms, !programs.contains(app) else { return }
+        throw .init(.notListed, program: app.identifier, directory: programs.administrators)
     }
 
     /// Runs `handler` when the connection closes, at once if it has.
