@@ -22,9 +22,12 @@ package final class BootedDevice: Sendable {
 
     init(
         storage: any EnclaveStorage, root: any RootOfTrust, clock: ManualClock, store: KeychainStore,
-        logStorage: any LogStorage = MemoryLog(), report: @escaping @Sendable (String) -> Void = { _ in }
+        logStorage: any LogStorage = MemoryLog(), touchDelay: Double = 0,
+        report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {
-        let host = try EnclaveHost(storage: storage, root: root, clock: clock, newPasscodeCost: { .minimum })
+        // Its clock stands still, so that the sensor counts as soon as the person sees the prompt.
+        let host = try EnclaveHost(
+            storage: storage, root: root, clock: clock, touchDelay: touchDelay, newPasscodeCost: { .minimum })
         self.host = host
         passcodeKey = try host.passcodePublicKey()
         let enclaveRouter = VarlinkRouter(
@@ -88,6 +91,8 @@ package final class BootedDevice: Sendable {
 
     /// Evaluations that wait for another app's prompt to go.
     var waitingEvaluations: Int { authentication.waitingEvaluations }
+    /// Simulated fingers that wait for their prompt to count.
+    var earlyTouches: Int { authentication.earlyTouches }
     /// The identifier of the prompt that is up.
     var prompt: String? { authentication.prompt?.identifier }
 
