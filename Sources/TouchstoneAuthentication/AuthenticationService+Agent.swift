@@ -58,7 +58,7 @@ extension AuthenticationService {
         let app = state.withLock { $0.evaluation?.app.identifier }
         guard let app, claimEnd(of: identifier) else { return }
         // Before the app hears of it, and can ask anew.
-        state.withLock { [now = now()] in $0.patience.cancelled(app, now: now) }
+        state.withLock { [now = now()] in $0.patience?.cancelled(app, now: now) }
         endClaimed(identifier, Self.failed(.ownerCancelled))
     }
 

@@ -186,7 +186,7 @@ extension AuthenticationService {
         }
         // EV-54
         guard !options.interactionNotAllowed else { throw Self.failed(.interactionForbidden) }
-        guard state.withLock({ [now = now()] in $0.patience.mayAsk(app.identifier, now: now) }) else {
+        guard state.withLock({ [now = now()] in $0.patience?.mayAsk(app.identifier, now: now) ?? true }) else {
             throw Self.failed(.cancelledTooOften)
         }
         // Nothing is left to prove, or all of that comes first (AC-04).

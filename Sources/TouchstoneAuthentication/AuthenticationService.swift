@@ -36,7 +36,8 @@ package final class AuthenticationService: Sendable {
         /// A program that comes later cannot take the screen.
         var agents: [ConnectedAgent] = []
         var backgroundApps: Set<[UInt8]> = []
-        var patience = PromptPatience()
+        /// nil: the owner may cancel an app as often as it asks.
+        var patience: PromptPatience?
         /// Apps without a usage description of which the log knows.
         var undescribedApps: Set<[UInt8]> = []
         /// Who waits for an application password to be stretched, by the enclave's ticket.
@@ -133,13 +134,14 @@ package final class AuthenticationService: Sendable {
     ///   - report: Is told what a developer should know, for the daemon's own log.
     ///   - now: The time in seconds, from any beginning.
     ///   - schedule: Runs something after so many seconds.
+    ///   - holdsBackCancelledApps: Whether an app whose prompts the owner cancels again and again may not ask for a while.
     package init(
         enclave: VarlinkClient, ownerID: UInt32, contexts: ContextOwners, refusals: RefusalNotes,
         report: @escaping @Sendable (String) -> Void = { _ in },
         now: @escaping @Sendable () -> Double = { Double(DispatchTime.now().uptimeNanoseconds) / 1e9 },
         schedule: @escaping @Sendable (Double, @escaping @Sendable () -> Void) -> Void = { seconds, body in
             DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: body)
-        }
+        }, holdsBackCancelledApps: Bool = true
     ) {
         self.enclave = enclave
         self.ownerID = ownerID
@@ -148,7 +150,11 @@ package final class AuthenticationService: Sendable {
         self.report = report
         self.now = now
         self.schedule = schedule
+        if holdsBackCancelledApps { holdBackCancelledApps() }
     }
+
+    /// From now on an app whose prompts the owner cancels again and again may not ask for a while.
+    package func holdBackCancelledApps() { state.withLock { $0.patience = PromptPatience() } }
 
     package var interfaces: [VarlinkInterface] {
         [

@@ -167,7 +167,8 @@ package struct EnclaveService: Sendable {
             .method(EnclaveInterface.Lock.self) { request, _ in
                 // A refusal is a result here: what the log says of it stays.
                 try host.change {
-                    $0.lockForProgram(requiresPasscode: request.requiresPasscode ?? false, by: request.caller?.app, now: $1)
+                    $0.lockForProgram(
+                        requiresPasscode: request.requiresPasscode ?? false, by: request.caller?.app, now: $1)
                 }.get()
             },
             .method(EnclaveInterface.Enroll.self) { request, _ in

@@ -48,7 +48,9 @@ package final class BootedDevice: Sendable {
             store: store, keychain: keychain, enclave: enclave, trace: trace, ownerID: getuid())
         let authentication = AuthenticationService(
             enclave: enclave, ownerID: getuid(), contexts: contexts, refusals: refusals, report: report,
-            now: { clock.now }, schedule: { [deadlines] seconds, body in deadlines.add(seconds, body) })
+            now: { clock.now }, schedule: { [deadlines] seconds, body in deadlines.add(seconds, body) },
+            // A test cancels as often as it likes, and its clock would have to be moved before the next prompt.
+            holdsBackCancelledApps: false)
         let log = DeviceLog(
             storage: logStorage, enclave: enclave, refusals: refusals, journal: nil, report: { _ in })
         self.log = log
@@ -91,6 +93,8 @@ package final class BootedDevice: Sendable {
 
     /// Evaluations that wait for another app's prompt to go.
     var waitingEvaluations: Int { authentication.waitingEvaluations }
+    func holdBackCancelledApps() { authentication.holdBackCancelledApps() }
+
     /// Simulated fingers that wait for their prompt to count.
     var earlyTouches: Int { authentication.earlyTouches }
     /// The identifier of the prompt that is up.

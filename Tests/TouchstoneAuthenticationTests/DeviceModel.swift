@@ -95,9 +95,6 @@ struct DeviceModel {
     private var isWrongKnown = false
     private(set) var isAttended = true
     private var background: Set<Int> = []
-    /// When the owner cancelled the app's prompts, and when it may ask again; in hours.
-    private var cancels: [Int: [Double]] = [:]
-    private var mayAskFrom: [Int: Double] = [:]
     private var permissions: [Int: Bool] = [:]
     private var contexts = [[Context]](
         repeating: [Context](repeating: Context(), count: slots), count: apps)
@@ -184,11 +181,7 @@ struct DeviceModel {
             rightPasscode()
             if !running.isLetGo { contexts[running.app][running.slot].hasPasscode = true }
             end(nil)
-        case .cancel:
-            guard let app = running?.app else { return }
-            cancels[app] = (cancels[app] ?? []).filter { (now - $0) * 3600 < 120 } + [now]
-            if cancels[app]?.count == 3 { (cancels[app], mayAskFrom[app]) = (nil, now + 300.0 / 3600) }
-            end(.userCancel)
+        case .cancel: end(.userCancel)
         case .fallback:
             guard let running, isFallbackOffered else { return }
             if running.isOwner { self.running?.phase = .passcode } else { end(.userFallback) }
@@ -219,7 +212,7 @@ struct DeviceModel {
             endIf({ _ in true }, .systemCancel)
             (isLocked, wasUnlocked, isHeld, isWindowOpen, isAttended) = (true, false, false, false, true)
             isWrongKnown = false
-            (background, cancels, mayAskFrom) = ([], [:], [:])
+            background = []
             forgetProofs()
         case .enroll:
             fingers.append(fingers.contains(1) ? 2 : 1)
@@ -256,8 +249,7 @@ struct DeviceModel {
             return replies[number] = .some(nil)
         }
         if !isOwner, let obstacle = obstacle(app) { return replies[number] = .some(obstacle) }
-        let isHeldBack = mayAskFrom[app].map { now < $0 } ?? false
-        if isLocked || isSilent || isHeldBack || background.contains(app) || !isAttended {
+        if isLocked || isSilent || background.contains(app) || !isAttended {
             return replies[number] = .some(.notInteractive)
         }
         let isOwn = running.map { $0.app == app } ?? true

@@ -12,7 +12,10 @@ import TouchstoneTransport
 @Suite(.timeLimit(.minutes(10))) struct PatienceTests {
     private let device: SimulatedDevice
 
-    init() throws { device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits) }
+    init() throws {
+        device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits)
+        device.holdBackCancelledApps()
+    }
 
     private func context(of app: String) -> LAContext { device.run(as: app) { LAContext() } }
 
