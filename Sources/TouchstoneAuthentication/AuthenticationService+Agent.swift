@@ -13,7 +13,7 @@ extension AuthenticationService {
             },
             .method(AgentInterface.Cancel.self) { [self] request, connection in
                 try checkPrompt(request.prompt, connection)
-                cancel(request.prompt, Self.failed(.ownerCancelled))
+                cancelByOwner(request.prompt)
                 return Empty()
             },
             .method(AgentInterface.ChooseFallback.self) { [self] request, connection in
@@ -53,9 +53,18 @@ extension AuthenticationService {
         ]
     }
 
+    /// The owner took the prompt down; an app to which that happens again and again waits before it may ask (DEC-073).
+    private func cancelByOwner(_ identifier: String) {
+        let app = state.withLock { $0.evaluation?.app.identifier }
+        guard let app, claimEnd(of: identifier) else { return }
+        // Before the app hears of it, and can ask anew.
+        state.withLock { [now = now()] in $0.patience?.cancelled(app, now: now) }
+        endClaimed(identifier, Self.failed(.ownerCancelled))
+    }
+
     private func subscribe(_ version: Int?, _ call: VarlinkCall<AgentInterface.Subscribe>) {
         guard call.wantsMore else { return call.fail(VarlinkServiceError.ExpectedMore()) }
-        guard call.connection.isOwner(ownerID) else { return call.fail(DeviceInterface.Refused(.notOwner)) }
+        do throws(DeviceInterface.Refused) { try call.connection.checkOwner(ownerID) } catch { return call.fail(error) }
         guard version ?? AgentInterface.version == AgentInterface.version else {
             return call.fail(AgentInterface.UnsupportedVersion())
         }
@@ -75,16 +84,20 @@ extension AuthenticationService {
 
     /// The next agent shows what this one showed; a prompt that nobody shows any more ends with -4.
     private func agentLost(_ identifier: UInt64) {
-        let orphan = state.withLock { state -> String? in
+        let (orphan, hidden) = state.withLock { state -> (orphan: String?, hidden: String?) in
             state.agents.removeAll { $0.identifier == identifier }
-            guard var running = state.evaluation, running.agent.identifier == identifier else { return nil }
-            guard let next = state.agents.first else { return running.identifier }
+            guard var running = state.evaluation, running.agent.identifier == identifier else { return (nil, nil) }
+            guard let next = state.agents.first else { return (running.identifier, nil) }
             running.agent = next
             running.isShown = false
+            running.isTouchAwaited = false
             state.evaluation = running
             show(.show, running)
             expectConfirmation(of: running)
-            return nil
+            return (nil, running.identifier)
+        }
+        if let hidden {
+            _ = try? enclave.call(EnclaveInterface.SetShown.self, .init(evaluation: hidden, isShown: false))
         }
         if let orphan { cancel(orphan, Self.failed(.agentLost)) }
         observe(.agentLost)
@@ -112,14 +125,54 @@ extension AuthenticationService {
     /// Only whoever was shown the prompt knows its name: 128 random bits.
     @discardableResult
     private func checkPrompt(_ identifier: String, _ connection: VarlinkConnection) throws -> AgentInterface.Prompt {
-        guard connection.isOwner(ownerID) else { throw DeviceInterface.Refused(.notOwner) }
-        return try state.withLock { state in
-            guard let prompt = state.evaluation?.prompt, prompt.identifier == identifier else {
+        try connection.checkOwner(ownerID)
+        let (prompt, isNews) = try state.withLock { state in
+            guard let running = state.evaluation, running.identifier == identifier else {
                 throw AgentInterface.NoSuchPrompt()
             }
             state.evaluation?.isShown = true
-            return prompt
+            return (running.prompt, !running.isShown)
         }
+        if isNews { promptShown(identifier) }
+        return prompt
+    }
+
+    /// Has the sensor count for the prompt, in a moment: the enclave says when.
+    private func promptShown(_ identifier: String) {
+        // A prompt for an application password is none of the enclave's.
+        guard
+            let seconds = try? enclave.call(
+                EnclaveInterface.SetShown.self, .init(evaluation: identifier, isShown: true)
+            ).touchesAfterSeconds
+        else { return }
+        guard seconds > 0 else { return touchesCount(identifier) }
+        schedule(seconds) { [weak self] in self?.touchesCount(identifier) }
+    }
+
+    private func touchesCount(_ identifier: String) {
+        let touches = state.withLock { state -> [@Sendable (Bool) -> Void] in
+            guard var running = state.evaluation, running.identifier == identifier, running.isShown else { return [] }
+            defer { state.evaluation = running }
+            running.isTouchAwaited = true
+            defer { running.earlyTouches = [] }
+            return running.earlyTouches
+        }
+        for touch in touches { touch(true) }
+    }
+
+    /// Runs `body` once the sensor counts for the prompt that is up, at once where none waits for it.
+    ///
+    /// A simulated finger stays on the sensor until it does. It is told false where the prompt goes first: the finger was not meant
+    /// for the next.
+    func whenTouchCounts(_ body: @escaping @Sendable (Bool) -> Void) {
+        let isEarly = state.withLock { state in
+            guard let running = state.evaluation, running.prompt.phase == .biometry, !running.isTouchAwaited,
+                running.earlyTouches.count < Limits.earlyTouches
+            else { return false }
+            state.evaluation?.earlyTouches.append(body)
+            return true
+        }
+        if !isEarly { body(true) }
     }
 
     private func asking(_ body: () throws -> Empty) throws -> Empty {

@@ -206,7 +206,9 @@ extension AuthenticationService {
 
     private func passwordStretched(_ entered: RunningEvaluation, _ result: Result<Void, Failed>) {
         let isWanted = state.withLock { state -> Bool in
-            guard var running = state.evaluation, running.identifier == entered.identifier else { return false }
+            guard var running = state.evaluation, running.identifier == entered.identifier, !running.isEnding else {
+                return false
+            }
             if case .failure = result {
                 // No memory for it just now.
                 running.password = .waiting
@@ -214,6 +216,7 @@ extension AuthenticationService {
                 show(.show, running)
             } else {
                 let control = running.subject.passwordControl
+                state.evaluation?.isEnding = true
                 state.passwords[running.context] = .owner(
                     times: state.entries(running.context, for: control) + 1, control)
             }

@@ -137,6 +137,7 @@ extension AuthenticationService {
     }
 
     private func answer(_ evaluation: RunningEvaluation, _ result: Result<Void, Failed>) {
+        for touch in evaluation.earlyTouches { touch(false) }
         // The end of one of which the enclave knows nothing goes to the log by us.
         if case .failure(let failed) = result, [.waiting, .entered].contains(evaluation.password) {
             refuse(evaluation.asking, failed)
@@ -185,6 +186,9 @@ extension AuthenticationService {
         }
         // EV-54
         guard !options.interactionNotAllowed else { throw Self.failed(.interactionForbidden) }
+        guard state.withLock({ [now = now()] in $0.patience?.mayAsk(app.identifier, now: now) ?? true }) else {
+            throw Self.failed(.cancelledTooOften)
+        }
         // Nothing is left to prove, or all of that comes first (AC-04).
         return !asksPassword ? PasswordEntry.none : preflight.verdict == .satisfied ? .waiting : .afterProofs
     }
@@ -226,7 +230,7 @@ extension AuthenticationService {
                 let begun =
                     password == .waiting
                     ? try beginWithoutProof(endingOf: replaced)
-                    : try beginWithProofs(asking)
+                    : try beginWithProofs(asking, replacing: replaced)
                 do {
                     return try state.withLock { state in
                         // The app or the agent may have gone since.
@@ -267,14 +271,16 @@ extension AuthenticationService {
         return taken
     }
 
-    private func beginWithProofs(_ asking: Asking) throws -> EnclaveInterface.BeginEvaluation.Reply {
+    private func beginWithProofs(_ asking: Asking, replacing replaced: String?) throws
+        -> EnclaveInterface.BeginEvaluation.Reply
+    {
         do {
             return try enclave.call(
                 EnclaveInterface.BeginEvaluation.self,
                 .init(
                     context: asking.context, app: asking.app.identifier, requirement: asking.requirement,
                     isFallbackHidden: asking.options.fallbackTitle == "",
-                    isFaceIDDescribed: asking.app.faceIDUsageDescription != nil))
+                    isFaceIDDescribed: asking.app.faceIDUsageDescription != nil, replaces: replaced))
         } catch let error as RemoteError where error.as(EnclaveInterface.InvalidContext.self) != nil {
             // The preflight knew the context: the device has locked since (EV-05).
             throw Self.failed(.deviceLocked)

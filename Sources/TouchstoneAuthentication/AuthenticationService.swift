@@ -36,6 +36,8 @@ package final class AuthenticationService: Sendable {
         /// A program that comes later cannot take the screen.
         var agents: [ConnectedAgent] = []
         var backgroundApps: Set<[UInt8]> = []
+        /// nil: the owner may cancel an app as often as it asks.
+        var patience: PromptPatience?
         /// Apps without a usage description of which the log knows.
         var undescribedApps: Set<[UInt8]> = []
         /// Who waits for an application password to be stretched, by the enclave's ticket.
@@ -43,6 +45,12 @@ package final class AuthenticationService: Sendable {
         var environmentWatchers: [ObjectIdentifier: EnvironmentWatcher] = [:]
         /// Where the application password that a context has, or had, came from.
         var passwords: [String: PasswordSource] = [:]
+
+        mutating func claimEnd(of identifier: String) -> Bool {
+            guard let running = evaluation, running.identifier == identifier, !running.isEnding else { return false }
+            evaluation?.isEnding = true
+            return true
+        }
 
         /// Who would show a prompt of this app's now.
         func agent(for app: AppIdentity) throws -> ConnectedAgent {
@@ -73,6 +81,7 @@ package final class AuthenticationService: Sendable {
         /// Application passwords of one app that are being stretched: one fewer than the enclave takes, so that what its owner types is taken.
         static let passwordsPerApp = 3
         static let waitingPasswordsPerProcess = 128
+        static let earlyTouches = 64
     }
 
     /// Of application passwords that apps set.
@@ -96,6 +105,12 @@ package final class AuthenticationService: Sendable {
         var password = PasswordEntry.none
         /// Whether the agent has let us know that the prompt is before the owner.
         var isShown = false
+        /// Whether the sensor counts for it: half a second after it was shown.
+        var isTouchAwaited = false
+        /// What is done with the simulated fingers that are laid on before that: true once it counts, false where the prompt ends first.
+        var earlyTouches: [@Sendable (Bool) -> Void] = []
+        /// Somebody is about to tell the app how it ended: nobody else does.
+        var isEnding = false
         var options: AuthenticationInterface.Options
         var biometryType: BiometryType
         var agent: ConnectedAgent
@@ -126,13 +141,14 @@ package final class AuthenticationService: Sendable {
     ///   - report: Is told what a developer should know, for the daemon's own log.
     ///   - now: The time in seconds, from any beginning.
     ///   - schedule: Runs something after so many seconds.
+    ///   - holdsBackCancelledApps: Whether an app whose prompts the owner cancels again and again may not ask for a while.
     package init(
         enclave: VarlinkClient, ownerID: UInt32, contexts: ContextOwners, refusals: RefusalNotes,
         report: @escaping @Sendable (String) -> Void = { _ in },
         now: @escaping @Sendable () -> Double = { Double(DispatchTime.now().uptimeNanoseconds) / 1e9 },
         schedule: @escaping @Sendable (Double, @escaping @Sendable () -> Void) -> Void = { seconds, body in
             DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: body)
-        }
+        }, holdsBackCancelledApps: Bool = true
     ) {
         self.enclave = enclave
         self.ownerID = ownerID
@@ -141,7 +157,11 @@ package final class AuthenticationService: Sendable {
         self.report = report
         self.now = now
         self.schedule = schedule
+        if holdsBackCancelledApps { holdBackCancelledApps() }
     }
+
+    /// From now on an app whose prompts the owner cancels again and again may not ask for a while.
+    package func holdBackCancelledApps() { state.withLock { $0.patience = PromptPatience() } }
 
     package var interfaces: [VarlinkInterface] {
         [
@@ -157,6 +177,8 @@ package final class AuthenticationService: Sendable {
 
     /// Evaluations that wait for another app's prompt to go.
     package var waitingEvaluations: Int { state.withLock { $0.waiting.count } }
+    /// Simulated fingers that wait for their prompt to count.
+    package var earlyTouches: Int { state.withLock { $0.evaluation?.earlyTouches.count ?? 0 } }
     package var hasAgent: Bool { state.withLock { !$0.agents.isEmpty } }
     /// The prompt that is up.
     package var prompt: AgentInterface.Prompt? { state.withLock { $0.evaluation?.prompt } }
@@ -393,11 +415,20 @@ package final class AuthenticationService: Sendable {
     }
 
     /// Ends an evaluation from outside the enclave.
+    ///
+    /// A touch may have come first, and the enclave may have told of it: then its answer to this takes back what that gave.
     func cancel(_ identifier: String, _ failed: Failed) {
-        guard state.withLock({ $0.evaluation?.identifier == identifier }) else { return }
+        if claimEnd(of: identifier) { endClaimed(identifier, failed) }
+    }
+
+    /// The same for who claimed the end.
+    func endClaimed(_ identifier: String, _ failed: Failed) {
         _ = try? enclave.call(EnclaveInterface.EndEvaluation.self, .init(evaluation: identifier, code: failed.code))
         finish(identifier, .failure(failed))
     }
+
+    /// Says whether the caller is the one to tell how an evaluation ended: the first who asks is.
+    func claimEnd(of identifier: String) -> Bool { state.withLock { $0.claimEnd(of: identifier) } }
 
     func finish(_ identifier: String, _ result: Result<Void, AuthenticationInterface.Failed>) {
         let isSuccess = if case .success = result { true } else { false }
@@ -426,8 +457,10 @@ package final class AuthenticationService: Sendable {
         switch event.outcome {
         // Of no evaluation: what runs ends with an event of its own.
         case .erased, .unlocked, .locked: break
-        case .succeeded: if let result = askForPassword(identifier) { finish(identifier, result) }
+        case .succeeded:
+            if let result = askForPassword(identifier), claimEnd(of: identifier) { finish(identifier, result) }
         case .failed:
+            guard claimEnd(of: identifier) else { return }
             let failed = Self.failed(
                 event.code ?? .authenticationFailed, event.reason.flatMap(RefusalCause.init))
             finish(identifier, .failure(failed))

@@ -136,8 +136,13 @@ package final class DeviceService: Sendable {
             owner(DeviceInterface.SetFaceIDPermission.self) { [self] in
                 try enclave.call(EnclaveInterface.SetFaceIDPermission.self, $0)
             },
-            owner(DeviceInterface.Lock.self) { [self] request in
-                let reply = try enclave.call(EnclaveInterface.Lock.self, request)
+            .method(DeviceInterface.Lock.self) { [self] request, connection in
+                try checkOwner(connection)
+                let reply = try passingOn {
+                    try enclave.call(
+                        EnclaveInterface.Lock.self,
+                        .init(requiresPasscode: request.requiresPasscode, caller: EnclaveInterface.Caller(connection)))
+                }
                 if try facts().isLocked { authentication.endPasswordEntry(.lockedMeanwhile) }
                 try keysChanged()
                 return reply
@@ -164,10 +169,16 @@ package final class DeviceService: Sendable {
             owner(DeviceInterface.ListFingers.self) { [self] in
                 try enclave.call(EnclaveInterface.ListFingers.self, $0)
             },
-            owner(DeviceInterface.PresentFinger.self) { [self] request in
-                let reply = try enclave.call(EnclaveInterface.PresentFinger.self, request)
-                if reply.touch == .unlocked { try keysChanged() }
-                return reply
+            .deferred(DeviceInterface.PresentFinger.self) { [self] request, call in
+                do {
+                    try checkOwner(call.connection)
+                    authentication.whenTouchCounts { [self] counts in
+                        call.answer(
+                            Result { try counts ? passingOn { try present(request) } : .init(touch: .notWaiting) })
+                    }
+                } catch {
+                    call.answer(.failure(error))
+                }
             },
             owner(DeviceInterface.SetSensorConnected.self) { [self] in
                 try enclave.call(EnclaveInterface.SetSensorConnected.self, $0)
@@ -194,6 +205,14 @@ package final class DeviceService: Sendable {
             try checkOwner(connection)
             return try passingOn { try body(request) }
         }
+    }
+
+    private func present(
+        _ request: DeviceInterface.PresentFinger.Parameters
+    ) throws -> DeviceInterface.PresentFinger.Reply {
+        let reply = try enclave.call(EnclaveInterface.PresentFinger.self, request)
+        if reply.touch == .unlocked { try keysChanged() }
+        return reply
     }
 
     private func passingOn<R>(_ body: () throws -> R) throws -> R {
@@ -266,7 +285,7 @@ package final class DeviceService: Sendable {
     }
 
     func checkOwner(_ connection: VarlinkConnection) throws(DeviceInterface.Refused) {
-        guard connection.isOwner(ownerID) else { throw .init(.notOwner) }
+        try connection.checkOwner(ownerID)
     }
 
     private func checkSimulated() throws {

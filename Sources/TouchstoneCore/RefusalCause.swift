@@ -13,7 +13,8 @@ package enum RefusalCause: String, CaseIterable, Sendable {
     // Application passwords.
     case noApplicationPassword, wrongApplicationPassword, tooManyApplicationPasswords, applicationPasswordDelayed
     // Nobody may be asked, or can be.
-    case interactionForbidden, noAgent, appInBackground, deviceLocked, beforeFirstUnlock, waitedTooLong, tooManyWait
+    case interactionForbidden, noAgent, appInBackground, deviceLocked, beforeFirstUnlock, waitedTooLong, tooManyWait,
+        cancelledTooOften
     // How a prompt ended.
     case missedTooOften, fallbackChosen, ownerCancelled, cancelledByAnother, appLeftForeground, agentLost,
         lockedMeanwhile
@@ -22,6 +23,8 @@ package enum RefusalCause: String, CaseIterable, Sendable {
     case contextInvalidated, tooManyContexts, tooManyRounds
     // Whose the app is.
     case foreignAccessGroup, unknownApp
+    // What a program does with the device too often.
+    case lockedTooOften
     // The device, and the way to it.
     case noDevice, connectionLost, deviceNotWorking, requestTooLarge, notUnderstood
 
@@ -41,7 +44,7 @@ package enum RefusalCause: String, CaseIterable, Sendable {
         case .biometryLockedOut, .biometrySuspended, .passcodeRequired: .biometryLockout
         case .noCompanion: .companionNotAvailable
         case .interactionForbidden, .noAgent, .appInBackground, .deviceLocked, .beforeFirstUnlock, .waitedTooLong,
-            .tooManyWait:
+            .tooManyWait, .cancelledTooOften, .lockedTooOften:
             .notInteractive
         case .operationNotGranted: .operationNotGranted
         case .ownerCancelled: .userCancel

@@ -96,6 +96,7 @@ extension Enclave {
         for template in state.templates { hash.update(data: template.digest) }
         state.database.hash = Data(hash.finalize())
         for identifier in contexts.keys { contexts[identifier]?.proven.biometry = nil }
+        evaluation?.proven.biometry = nil
         // PC-22, PC-33: whoever enrolled a finger behind the lock screen did not give the passcode for it.
         heldForBiometry = ClassKeys()
     }
@@ -118,7 +119,7 @@ extension Enclave {
     /// Judges one touch: for the evaluation that waits, else for the lock screen.
     mutating func touch(matches: Bool, now: Double) -> (DeviceInterface.Touch, [EnclaveEvent]) {
         evaluation?.hint = nil
-        if let evaluation, evaluation.phase == .biometry, !isLocked {
+        if let evaluation, awaitsTouch(evaluation, now: now) {
             // PC-20: time goes by before a prompt too, and fingers are removed.
             if let cause = biometryRefusal(of: evaluation, now: now) {
                 return (.passcodeRequired, biometryRefused(cause, now: now))
@@ -148,8 +149,14 @@ extension Enclave {
         if isBiometryLockedOut(now: now) { heldForBiometry = ClassKeys() }
     }
 
-    /// The time after which the next of what is there for a finger ends although nothing happens; nil: nothing is.
+    /// The time after which something about the sensor changes although nothing happens; nil: nothing does.
     func nextLimit(now: Double) -> Double? {
+        let touches = evaluation?.touchesFrom.flatMap { $0 > now ? $0 : nil }
+        return [touches, heldLimit(now: now)].compactMap { $0 }.min()
+    }
+
+    /// The time after which the next of what is there for a finger ends; nil: nothing is.
+    private func heldLimit(now: Double) -> Double? {
         guard !heldForBiometry.isEmpty, let passcodeRequiredAfter else { return nil }
         guard let lockScreenEnd, lockScreenEnd > now else { return passcodeRequiredAfter }
         return min(passcodeRequiredAfter, lockScreenEnd)
@@ -165,11 +172,31 @@ extension Enclave {
 
     // MARK: lock screen
 
+    /// Locks because a program asks for it; one that does so again and again would lock the owner out, and is not heard for a while.
+    ///
+    /// Where fingers are simulated, programs can do as much in other ways: such a device has no limit.
+    mutating func lockForProgram(
+        requiresPasscode: Bool, by caller: String?, now: Double
+    ) -> (Result<Empty, DeviceInterface.Refused>, [EnclaveEvent]) {
+        let changes = isPasscodeSet && (!isLocked || requiresPasscode && lastPasscode != nil)
+        if changes, !state.isSimulated || state.sensor != nil {
+            guard !lockPatience.isExhausted(now: now) else {
+                note(
+                    LogFact(
+                        event: .callRefused, app: caller, result: RefusalCause.lockedTooOften.rawValue,
+                        isRepeatable: true))
+                return (.failure(DeviceInterface.Refused(.lockedTooOften)), [])
+            }
+            lockPatience.note(now: now)
+        }
+        return (.success(Empty()), lock(requiresPasscode: requiresPasscode, by: caller, now: now))
+    }
+
     /// Locks; a device without a passcode stays as it is (KC-22), and for one that is locked the sensor looks again for a while.
     ///
     /// Ends the evaluation that runs with -4 (EV-52). With `requiresPasscode` no finger unlocks it again (PC-20), also where it is
     /// locked already.
-    mutating func lock(requiresPasscode: Bool = false, now: Double) -> [EnclaveEvent] {
+    mutating func lock(requiresPasscode: Bool = false, by caller: String? = nil, now: Double) -> [EnclaveEvent] {
         if requiresPasscode {
             lastPasscode = nil
             heldForBiometry = ClassKeys()
@@ -178,7 +205,7 @@ extension Enclave {
         lastLock = now
         guard !isLocked else { return [] }
         isLocked = true
-        note(LogFact(event: .locked))
+        note(LogFact(event: .locked, by: caller))
         backup = nil
         let classA = keys.remove { $0.availability == .unlocked }
         heldForBiometry = isEnrolled && !isBiometryLockedOut(now: now) ? classA : ClassKeys()

@@ -11,6 +11,8 @@ extension Enclave {
         var isFallbackHidden: Bool
         var isFaceIDDescribed: Bool
         var phase: AgentInterface.Phase
+        /// When the sensor begins to count for it; nil as long as nobody shows it.
+        var touchesFrom: Double?
         /// Non-matches in this evaluation.
         var failures = 0
         /// What the sensor asks of the owner.
@@ -21,6 +23,8 @@ extension Enclave {
         var isBiometryOver = false
         var nonce: Data
         var wrongPasscode = false
+        /// What the owner has proven in it: the context's once all of it is there, and nobody's if it ends otherwise.
+        var proven = Proven()
         /// For the log: who asked, and what the owner proved.
         var app: String
         var factors: [LogFactor] = []
@@ -125,6 +129,7 @@ extension Enclave {
         guard let context = contexts[request.context], context.app.isSpelled(like: request.app), !isLocked else {
             throw .init()
         }
+        if let replaced = request.replaces, replaced != evaluation?.identifier { takeBack(replaced, .systemCancel) }
         var events = evaluation == nil ? [] : endEvaluation(.refused(.cancelledByAnother))
         var new = Evaluation(
             identifier: Self.freshIdentifier(), context: request.context, requirement: request.requirement,
@@ -142,7 +147,7 @@ extension Enclave {
 
     /// What the owner should do next, or nil where nothing more can help.
     private func nextPhase(_ evaluation: Evaluation, now: Double) -> AgentInterface.Phase? {
-        let proven = contexts[evaluation.context]?.proven ?? Proven()
+        let proven = proven(with: evaluation)
         let biometryHelps =
             proven.biometry == nil && evaluation.requirement.proofs.contains(where: biometryMeets)
         if biometryHelps, !evaluation.isBiometryOver, biometryRefusal(of: evaluation, now: now) == nil {
@@ -159,6 +164,14 @@ extension Enclave {
             of: contexts[evaluation.context]?.app ?? "", isFaceIDDescribed: evaluation.isFaceIDDescribed, now: now)
     }
 
+    /// What the context would have if the evaluation succeeded now.
+    private func proven(with evaluation: Evaluation) -> Proven {
+        var proven = contexts[evaluation.context]?.proven ?? Proven()
+        if let biometry = evaluation.proven.biometry { proven.biometry = biometry }
+        proven.passcode = proven.passcode || evaluation.proven.passcode
+        return proven
+    }
+
     private func passcodeHelps(_ evaluation: Evaluation) -> Bool {
         isPasscodeSet && evaluation.requirement.proofs.contains { $0 == .presence || $0 == .passcode }
     }
@@ -166,9 +179,31 @@ extension Enclave {
     /// Whether the passcode alone would complete the evaluation: what its fallback button then leads to (EV-18).
     private func fallbackIsPasscode(_ evaluation: Evaluation) -> Bool {
         guard passcodeHelps(evaluation) else { return false }
-        var proven = contexts[evaluation.context]?.proven ?? Proven()
+        var proven = proven(with: evaluation)
         proven.passcode = true
         return isMet(evaluation.requirement, by: proven)
+    }
+
+    /// The prompt is before the owner now, or no longer: the agent that showed it is gone.
+    ///
+    /// What was touched before that was meant for something else. Who says it is touchstoned; the time that follows is kept here.
+    ///
+    /// - Returns: Seconds until the sensor counts; nil where the evaluation is over.
+    mutating func setShown(_ isShown: Bool, _ identifier: String, now: Double) -> Double? {
+        guard evaluation?.identifier == identifier else { return nil }
+        guard isShown else {
+            evaluation?.touchesFrom = nil
+            return 0
+        }
+        let from = evaluation?.touchesFrom ?? now + touchDelay
+        evaluation?.touchesFrom = from
+        return max(from - now, 0)
+    }
+
+    /// Whether the sensor counts for it.
+    func awaitsTouch(_ evaluation: Evaluation, now: Double) -> Bool {
+        guard evaluation.phase == .biometry, !isLocked, let from = evaluation.touchesFrom else { return false }
+        return now >= from
     }
 
     func progress(of evaluation: Evaluation, now: Double) -> EnclaveInterface.Progress {
@@ -200,23 +235,23 @@ extension Enclave {
     mutating func matched(now: Double) -> [EnclaveEvent] {
         guard let evaluation else { return [] }
         state.biometryFailures = 0
-        contexts[evaluation.context]?.proven.biometry = state.database.hash
+        self.evaluation?.proven.biometry = state.database.hash
         let factors = evaluation.factors + biometryFactor
         self.evaluation?.factors = factors
         return goOn(now: now)
     }
 
     mutating func passcodeMatched(now: Double) -> [EnclaveEvent] {
-        guard let evaluation else { return [] }
-        contexts[evaluation.context]?.proven.passcode = true
-        self.evaluation?.factors.append(.passcode)
+        guard evaluation != nil else { return [] }
+        evaluation?.proven.passcode = true
+        evaluation?.factors.append(.passcode)
         return goOn(now: now)
     }
 
     /// After a proof: done, or on to the next.
     private mutating func goOn(now: Double) -> [EnclaveEvent] {
         guard let evaluation else { return [] }
-        if isMet(evaluation.requirement, by: contexts[evaluation.context]?.proven ?? Proven()) {
+        if isMet(evaluation.requirement, by: proven(with: evaluation)) {
             return endEvaluation(.succeeded)
         }
         guard let phase = nextPhase(evaluation, now: now) else {
@@ -315,11 +350,43 @@ extension Enclave {
         guard let evaluation else { return [] }
         self.evaluation = nil
         noteEnd(of: evaluation, end)
+        if case .succeeded = end { grant(evaluation) }
         switch end {
         case .succeeded: return [EnclaveEvent(evaluation: evaluation.identifier, outcome: .succeeded)]
         case .failed(let code, let cause):
             return [EnclaveEvent(evaluation: evaluation.identifier, outcome: .failed, code: code, cause: cause)]
         }
+    }
+
+    /// Gives the context what the owner has proven.
+    private mutating func grant(_ evaluation: Evaluation) {
+        guard let before = contexts[evaluation.context]?.proven else { return }
+        let proven = proven(with: evaluation)
+        contexts[evaluation.context]?.proven = proven
+        contexts[evaluation.context]?.granted = Grant(
+            evaluation: evaluation,
+            biometry: evaluation.proven.biometry != nil && before.biometry != state.database.hash,
+            passcode: evaluation.proven.passcode && !before.passcode)
+    }
+
+    /// Ends an evaluation for somebody outside, who tells the app; one that is over here too, as the touch came first.
+    ///
+    /// The app hears of a failure, so that its context has nothing of it.
+    mutating func endEvaluation(_ identifier: String, _ code: AuthenticationFailure) {
+        guard evaluation?.identifier == identifier else { return takeBack(identifier, code) }
+        _ = endEvaluation(.failed(code, nil))
+    }
+
+    private mutating func takeBack(_ identifier: String, _ code: AuthenticationFailure) {
+        guard
+            let (context, grant) = contexts.lazy.compactMap({ key, context in
+                context.granted.flatMap { $0.evaluation.identifier == identifier ? (key, $0) : nil }
+            }).first
+        else { return }
+        contexts[context]?.granted = nil
+        if grant.biometry { contexts[context]?.proven.biometry = nil }
+        if grant.passcode { contexts[context]?.proven.passcode = false }
+        noteEnd(of: grant.evaluation, .failed(code, nil))
     }
 }
 

@@ -48,6 +48,7 @@ extension Enclave {
         if isAllowed == false {
             for (identifier, context) in contexts where context.app.isSpelled(like: app) {
                 contexts[identifier]?.proven.biometry = nil
+                if evaluation?.context == identifier { evaluation?.proven.biometry = nil }
             }
         }
         note(

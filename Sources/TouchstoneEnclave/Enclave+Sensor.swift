@@ -11,7 +11,7 @@ extension Enclave {
     /// The passcode opens it as ever.
     func awaitedTouch(now: Double) -> String? {
         guard state.sensor != nil else { return nil }
-        if let evaluation { return evaluation.phase == .biometry && !isLocked ? evaluation.identifier : nil }
+        if let evaluation { return awaitsTouch(evaluation, now: now) ? evaluation.identifier : nil }
         guard isLocked, let lockScreenEnd, now < lockScreenEnd else { return nil }
         let helps = isEnrolled && !heldForBiometry.isEmpty && !isBiometryLockedOut(now: now)
         return helps ? Self.lockScreen : nil

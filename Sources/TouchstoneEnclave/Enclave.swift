@@ -16,6 +16,15 @@ package struct Enclave {
         var accessGroups: Set<[UInt8]>
         var proven = Proven()
         var credential = Credential()
+        /// What the last evaluation added to that, which goes again if the app hears of a failure after all.
+        var granted: Grant?
+    }
+
+    /// What an evaluation that succeeded gave to its context.
+    struct Grant {
+        var evaluation: Evaluation
+        var biometry: Bool
+        var passcode: Bool
     }
 
     /// What the owner proved to a context (EV-31).
@@ -42,6 +51,8 @@ package struct Enclave {
         static let biometryFailures = 5
         /// Seconds after each lock for which the sensor looks for a finger that opens the lock screen.
         static let lockScreen = 60.0
+        /// Seconds from the moment in which a prompt is before the owner until the sensor counts for it.
+        static let touchDelay = 0.5
         /// Apps for which the owner's answer about Face ID is kept.
         static let faceIDPermissions = 128
         /// Of an application identifier.
@@ -62,6 +73,8 @@ package struct Enclave {
     /// Of private keys' blobs; derived once, as every use of a key wants it.
     let blobKey: SecretBytes
     let policy: PasscodePolicy
+    /// Seconds; nobody sees a prompt in the moment in which it is drawn.
+    var touchDelay = Limits.touchDelay
 
     // Gone with the process.
     /// What passcodes are sealed to, made at each boot: who has the device later reads no entry that was recorded before (DEC-005).
@@ -73,6 +86,8 @@ package struct Enclave {
     var wasUnlockedSinceBoot: Bool
     var lastUnlock: LastUnlock?
     var lastLock: Double?
+    /// With programs that lock it.
+    var lockPatience = Patience()
     var lastPasscode: Double?
     var passcodeRetryAt: Double?
     /// Of the last wrong passcode: the same one again is not counted again (PC-02).
@@ -227,6 +242,7 @@ package struct Enclave {
     /// Forgets what was proven to every context (EV-33).
     mutating func forgetProofs() {
         for identifier in contexts.keys { contexts[identifier]?.proven = Proven() }
+        evaluation?.proven = Proven()
     }
 
     /// 128 random bits in hex.

@@ -40,19 +40,22 @@ package final class EnclaveHost: Sendable {
     /// Boots.
     ///
     /// The counter remembers the state's revisions; without one an older state that is put back is not told from the newest.
-    /// `report` is told what the owner should know, for the daemon's own log.
+    /// `report` is told what the owner should know, for the daemon's own log. `touchDelay` is how many seconds after a prompt is
+    /// shown the sensor counts for it.
     ///
     /// - Throws: `EnclaveStateError`, or what the storage, the root of trust and the counter throw.
     package init(
         storage: any EnclaveStorage, root: any RootOfTrust, clock: any TimeSource,
-        counter: (any RevisionCounter)? = nil, newPasscodeCost: @escaping @Sendable () -> PasscodeCost,
+        counter: (any RevisionCounter)? = nil, touchDelay: Double = 0.5,
+        newPasscodeCost: @escaping @Sendable () -> PasscodeCost,
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {
         self.storage = storage
         self.clock = AdvancedClock(clock)
         self.newPasscodeCost = newPasscodeCost
         self.report = report
-        let booted = try Enclave(stateFile: storage.load(), root: root, now: clock.now)
+        var booted = try Enclave(stateFile: storage.load(), root: root, now: clock.now)
+        booted.touchDelay = touchDelay
         let revision = booted.state.revision ?? 0
         if let counter {
             // PC-34. A state that is newer than what is remembered was written, and the process ended before it was remembered.

@@ -64,9 +64,16 @@ package struct EnclaveService: Sendable {
             },
             .method(EnclaveInterface.EndEvaluation.self) { request, _ in
                 try host.change { enclave, _ in
-                    guard enclave.evaluation?.identifier == request.evaluation else { return (Empty(), []) }
-                    _ = enclave.endEvaluation(.failed(request.code ?? .systemCancel, nil))
+                    enclave.endEvaluation(request.evaluation, request.code ?? .systemCancel)
                     return (Empty(), [])
+                }
+            },
+            .method(EnclaveInterface.SetShown.self) { request, _ in
+                try host.change { enclave, now in
+                    guard let seconds = enclave.setShown(request.isShown, request.evaluation, now: now) else {
+                        throw EnclaveInterface.NoSuchEvaluation()
+                    }
+                    return (.init(touchesAfterSeconds: seconds), [])
                 }
             },
             .method(EnclaveInterface.ChooseFallback.self) { request, _ in
@@ -158,9 +165,11 @@ package struct EnclaveService: Sendable {
                 return .init(ticket: ticket)
             },
             .method(EnclaveInterface.Lock.self) { request, _ in
+                // A refusal is a result here: what the log says of it stays.
                 try host.change {
-                    (Empty(), $0.lock(requiresPasscode: request.requiresPasscode ?? false, now: $1))
-                }
+                    $0.lockForProgram(
+                        requiresPasscode: request.requiresPasscode ?? false, by: request.caller?.app, now: $1)
+                }.get()
             },
             .method(EnclaveInterface.Enroll.self) { request, _ in
                 try checkFingersSimulated()

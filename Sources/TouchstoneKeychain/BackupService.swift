@@ -63,7 +63,7 @@ package final class BackupService: Sendable {
         .deferred(method) { [self] request, call in
             call.connection.perform { [self] in
                 do {
-                    call.reply(try reporting(call.connection.peer) { try body(request) })
+                    call.reply(try reporting(call.connection) { try body(request) })
                 } catch let error as any VarlinkError {
                     call.fail(error)
                 } catch {
@@ -73,8 +73,13 @@ package final class BackupService: Sendable {
         }
     }
 
-    private func reporting<R>(_ peer: Peer, _ body: () throws -> R) throws -> R {
-        guard peer.userID == ownerID || peer.userID == 0 else { throw BackupInterface.NotOwner() }
+    private func reporting<R>(_ connection: VarlinkConnection, _ body: () throws -> R) throws -> R {
+        do throws(DeviceInterface.Refused) {
+            try connection.checkOwner(ownerID)
+        } catch {
+            if error.reason == .notOwner { throw BackupInterface.NotOwner() }
+            throw error
+        }
         do {
             return try body()
         } catch let status as Status {

@@ -87,7 +87,7 @@ package final class InspectorService: Sendable {
         .deferred(method) { [self] request, call in
             call.connection.perform { [self] in
                 do {
-                    guard call.connection.isOwner(ownerID) else { throw DeviceInterface.Refused(.notOwner) }
+                    try call.connection.checkOwner(ownerID)
                     guard isSimulated else { throw DeviceInterface.NotSimulated() }
                     try body(request, call)
                 } catch let error as any VarlinkError {

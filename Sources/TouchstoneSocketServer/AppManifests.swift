@@ -2,6 +2,7 @@ package import Foundation
 import Glibc
 import Synchronization
 import TouchstoneCore
+import TouchstoneTransport
 
 /// The manifests of a device's apps, read anew when a file or a directory has changed.
 package final class AppManifests: Sendable {
@@ -29,29 +30,8 @@ package final class AppManifests: Sendable {
         [Directory(path: state.appendingPathComponent("apps.d").path, owner: owner)] + system
     }
 
-    /// A file or directory as it was when it was read.
-    private struct Version: Hashable {
-        var device: UInt
-        var inode: UInt
-        var size: Int
-        var mode: UInt32
-        var owner: UInt32
-        var seconds: Int
-        var nanoseconds: Int
-
-        init(_ status: stat) {
-            device = status.st_dev
-            inode = status.st_ino
-            size = status.st_size
-            mode = status.st_mode
-            owner = status.st_uid
-            seconds = status.st_ctim.tv_sec
-            nanoseconds = status.st_ctim.tv_nsec
-        }
-    }
-
     private struct State {
-        var versions: [String: Version]?
+        var versions: [String: OwnedDirectory.Version]?
         /// By the spelling of the identity.
         var manifests: [[UInt8]: Found] = [:]
     }
@@ -84,7 +64,7 @@ package final class AppManifests: Sendable {
     /// The same with its file.
     func found(for identity: String) -> Found? {
         state.withLock { state in
-            let found = directories.map { (directory: $0, names: Self.names(in: $0)) }
+            let found = directories.map { (directory: $0, names: OwnedDirectory.names(in: $0.path)) }
             let versions = Self.versions(found)
             if versions != state.versions {
                 state.manifests = load(found)
@@ -94,17 +74,12 @@ package final class AppManifests: Sendable {
         }
     }
 
-    private static func names(in directory: Directory) -> [String] {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
-        return names.filter { $0.hasSuffix(".conf") && !$0.hasPrefix(".") }.sorted()
-    }
-
-    private static func versions(_ found: [(directory: Directory, names: [String])]) -> [String: Version] {
-        var versions: [String: Version] = [:]
+    private static func versions(_ found: [(directory: Directory, names: [String])]) -> [String: OwnedDirectory.Version]
+    {
+        var versions: [String: OwnedDirectory.Version] = [:]
         for (directory, names) in found {
             for path in [directory.path] + names.prefix(Limits.files).map({ "\(directory.path)/\($0)" }) {
-                var status = stat()
-                if unsafe lstat(path, &status) == 0 { versions[path] = Version(status) }
+                versions[path] = OwnedDirectory.Version(path: path)
             }
         }
         return versions
@@ -116,12 +91,16 @@ package final class AppManifests: Sendable {
         for (directory, all) in found {
             // Absent is as good as empty.
             guard unsafe access(directory.path, F_OK) == 0 else { continue }
-            do throws(AppManifest.Refused) {
-                let open = try OpenDirectory(directory, files: all.count, atMost: Limits.files)
+            do throws(OwnedDirectory.Refused) {
+                let open = try OwnedDirectory(directory.path, owner: directory.owner)
+                guard all.count <= Limits.files else {
+                    throw .init(description: "it has more than \(Limits.files) files")
+                }
                 for name in all where names.insert(name).inserted {
                     let path = "\(directory.path)/\(name)"
-                    do throws(AppManifest.Refused) {
-                        read.append(Found(file: path, manifest: try open.manifest(name)))
+                    do {
+                        let bytes = try open.contents(of: name, atMost: AppManifest.Limits.bytes)
+                        read.append(Found(file: path, manifest: try AppManifest(KeyFile(bytes))))
                     } catch {
                         report("\(path) is not used: \(error)")
                     }
@@ -159,62 +138,5 @@ package final class AppManifests: Sendable {
             }
         }
         return manifests
-    }
-}
-
-/// A directory of manifests that nobody but its owner can change.
-private final class OpenDirectory {
-    private let descriptor: Int32
-    private let owner: UInt32
-
-    init(_ directory: AppManifests.Directory, files: Int, atMost maximum: Int) throws(AppManifest.Refused) {
-        let descriptor = unsafe open(directory.path, O_RDONLY | O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW)
-        guard descriptor >= 0 else { throw Self.refused(errno) }
-        self.descriptor = descriptor
-        owner = directory.owner
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { throw Self.refused(errno) }
-        try checkOwner(status)
-        guard files <= maximum else { throw .init(description: "it has more than \(maximum) files") }
-    }
-
-    deinit { close(descriptor) }
-
-    func manifest(_ name: String) throws(AppManifest.Refused) -> AppManifest {
-        // Never waits, whatever lies there, and never leaves the directory.
-        let file = unsafe openat(descriptor, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
-        guard file >= 0 else { throw Self.refused(errno) }
-        let handle = FileHandle(fileDescriptor: file, closeOnDealloc: true)
-        var status = stat()
-        guard unsafe fstat(file, &status) == 0 else { throw Self.refused(errno) }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw .init(description: "it is not a regular file") }
-        try checkOwner(status)
-        let bytes: Data
-        do { bytes = try handle.read(upToCount: AppManifest.Limits.bytes + 1) ?? Data() } catch {
-            throw .init(description: "it cannot be read")
-        }
-        guard bytes.count <= AppManifest.Limits.bytes else {
-            throw .init(description: "it is longer than \(AppManifest.Limits.bytes) bytes")
-        }
-        let keys: KeyFile
-        do throws(KeyFile.Malformed) { keys = try KeyFile(bytes) } catch {
-            throw .init(description: error.description)
-        }
-        return try AppManifest(keys)
-    }
-
-    private func checkOwner(_ status: stat) throws(AppManifest.Refused) {
-        guard status.st_uid == 0 || status.st_uid == owner else {
-            throw .init(description: "it belongs to user \(status.st_uid)")
-        }
-        guard status.st_mode & 0o022 == 0 else { throw .init(description: "others can write to it") }
-    }
-
-    private static func refused(_ code: Int32) -> AppManifest.Refused {
-        switch code {
-        case ELOOP: .init(description: "it is a symbolic link")
-        case ENOTDIR: .init(description: "it is not a directory, or is a symbolic link")
-        default: unsafe .init(description: String(cString: strerror(code)))
-        }
     }
 }

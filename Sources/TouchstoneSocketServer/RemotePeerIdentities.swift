@@ -8,6 +8,7 @@ package import TouchstoneTransport
 /// Has `touchstone-peers` say who is at the other end of a connection, where this process may not look at its owner's.
 package final class RemotePeerIdentities: PeerSource {
     private let ownerID: UInt32
+    private let programs: OwnerPrograms
     private let report: @Sendable (String) -> Void
     /// Apart, so that reading a large executable for one peer does not keep another from connecting.
     private let watches: PeerQuestions
@@ -16,9 +17,13 @@ package final class RemotePeerIdentities: PeerSource {
     /// - Parameters:
     ///   - path: The socket of `touchstone-peers`.
     ///   - ownerID: The user whose device this is.
+    ///   - programs: Those that may use the owner's interface.
     ///   - report: Is told of every peer that is refused.
-    package init(path: String, ownerID: UInt32, report: @escaping @Sendable (String) -> Void) {
+    package init(
+        path: String, ownerID: UInt32, programs: OwnerPrograms, report: @escaping @Sendable (String) -> Void
+    ) {
         self.ownerID = ownerID
+        self.programs = programs
         self.report = report
         watches = PeerQuestions(path: path)
         identities = PeerQuestions(path: path)
@@ -38,7 +43,8 @@ package final class RemotePeerIdentities: PeerSource {
             return Peer(processID: processID, userID: userID, isUnchanged: { false }, identify: { nil })
         }
         return Peer(
-            processID: processID, userID: userID, isAskedElsewhere: true, isUnchanged: { process.isUnchanged },
+            processID: processID, userID: userID, isAskedElsewhere: true, ownerPrograms: programs,
+            isUnchanged: { process.isUnchanged },
             identify: { [identities] in
                 // Of the program that connected, where that runs before and after.
                 guard process.isUnchanged,

@@ -23,9 +23,12 @@ package final class BootedDevice: Sendable {
 
     init(
         storage: any EnclaveStorage, root: any RootOfTrust, clock: ManualClock, store: KeychainStore,
-        logStorage: any LogStorage = MemoryLog(), report: @escaping @Sendable (String) -> Void = { _ in }
+        logStorage: any LogStorage = MemoryLog(), touchDelay: Double = 0,
+        report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {
-        let host = try EnclaveHost(storage: storage, root: root, clock: clock, newPasscodeCost: { .minimum })
+        // Its clock stands still, so that the sensor counts as soon as the person sees the prompt.
+        let host = try EnclaveHost(
+            storage: storage, root: root, clock: clock, touchDelay: touchDelay, newPasscodeCost: { .minimum })
         self.host = host
         passcodeKey = try host.passcodePublicKey()
         let enclaveRouter = VarlinkRouter(
@@ -47,7 +50,9 @@ package final class BootedDevice: Sendable {
             store: store, keychain: keychain, enclave: enclave, trace: trace, ownerID: getuid())
         let authentication = AuthenticationService(
             enclave: enclave, ownerID: getuid(), contexts: contexts, refusals: refusals, report: report,
-            now: { clock.now }, schedule: { [deadlines] seconds, body in deadlines.add(seconds, body) })
+            now: { clock.now }, schedule: { [deadlines] seconds, body in deadlines.add(seconds, body) },
+            // A test cancels as often as it likes, and its clock would have to be moved before the next prompt.
+            holdsBackCancelledApps: false)
         let log = DeviceLog(
             storage: logStorage, enclave: enclave, refusals: refusals, journal: nil, report: { _ in })
         self.log = log
@@ -93,6 +98,10 @@ package final class BootedDevice: Sendable {
 
     /// Evaluations that wait for another app's prompt to go.
     var waitingEvaluations: Int { authentication.waitingEvaluations }
+    func holdBackCancelledApps() { authentication.holdBackCancelledApps() }
+
+    /// Simulated fingers that wait for their prompt to count.
+    var earlyTouches: Int { authentication.earlyTouches }
     /// The identifier of the prompt that is up.
     var prompt: String? { authentication.prompt?.identifier }
 

@@ -153,21 +153,28 @@ final class Person: Sendable {
     }
 
     private func see(_ reply: AgentInterface.Subscribe.Reply) {
-        state.withLock { state in
+        let seen = state.withLock { state -> (identifier: String, device: BootedDevice)? in
             state.turn += 1
             switch reply.event {
             case .ready: break
             case .show:
-                guard let prompt = reply.prompt else { return }
+                guard let prompt = reply.prompt else { return nil }
+                let isNew = state.shown?.identifier != prompt.identifier
                 state.shown = prompt
                 state.isActing = false
                 state.seen.removeAll { $0.identifier == prompt.identifier }
                 state.seen.append((prompt.identifier, SimulatedDevice.Prompt(prompt)))
+                return isNew ? state.device.map { (prompt.identifier, $0) } : nil
             case .succeeded, .dismissed:
-                guard reply.prompt?.identifier == state.shown?.identifier else { return }
+                guard reply.prompt?.identifier == state.shown?.identifier else { return nil }
                 state.shown = nil
                 state.isActing = false
             }
+            return nil
+        }
+        if let seen {
+            // From then on the sensor counts. One that is gone by now needs none.
+            _ = try? seen.device.client().call(AgentInterface.ConfirmShown.self, .init(prompt: seen.identifier))
         }
         act()
     }

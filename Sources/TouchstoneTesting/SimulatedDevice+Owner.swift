@@ -185,6 +185,15 @@ extension SimulatedDevice {
     /// Evaluations that wait for another app's prompt to go.
     package var waitingEvaluations: Int { booted.withLock { $0 }.waitingEvaluations }
 
+    /// Has an app that the person cancels again and again wait, as on other devices, until the next boot.
+    package func holdBackCancelledApps() { booted.withLock { $0 }.holdBackCancelledApps() }
+
+    /// Simulated fingers that wait for their prompt to count.
+    package var earlyTouches: Int { booted.withLock { $0 }.earlyTouches }
+
+    /// The identifier of the prompt that is up.
+    package var prompt: String? { booted.withLock { $0 }.prompt }
+
     /// Whether an action of the person's waits for a prompt, or for what comes of it.
     package var isPersonActing: Bool { person.isActing }
 

@@ -16,14 +16,16 @@ package struct Peer: Sendable {
     package let isAskedElsewhere: Bool
     /// Whether `identify` can answer now; where it cannot, the closure is called once it can.
     package let isReady: @Sendable (_ later: @escaping @Sendable () -> Void) -> Bool
+    /// The programs to which root gave the owner's interface; nil: all of the owner's have it.
+    package let ownerPrograms: OwnerPrograms?
 
     package init(
         processID: Int32, userID: UInt32, isAskedElsewhere: Bool = false,
-        isUnchanged: @escaping @Sendable () -> Bool = { true },
+        ownerPrograms: OwnerPrograms? = nil, isUnchanged: @escaping @Sendable () -> Bool = { true },
         isReady: @escaping @Sendable (_ later: @escaping @Sendable () -> Void) -> Bool = { _ in true },
-        identify: @escaping @Sendable () -> AppIdentity?,
-        origin: @escaping @Sendable () -> ProcessOrigin? = { nil }
+        identify: @escaping @Sendable () -> AppIdentity?, origin: @escaping @Sendable () -> ProcessOrigin? = { nil }
     ) {
+        self.ownerPrograms = ownerPrograms
         self.processID = processID
         self.userID = userID
         self.isAskedElsewhere = isAskedElsewhere
@@ -36,9 +38,9 @@ package struct Peer: Sendable {
     /// The same peer, which is nobody whom we know where `isWelcome` says no to its app.
     package func identifying(_ isWelcome: @escaping @Sendable (AppIdentity) -> Bool) -> Peer {
         Peer(
-            processID: processID, userID: userID, isAskedElsewhere: isAskedElsewhere, isUnchanged: isUnchanged,
-            isReady: isReady, identify: { [identify] in identify().flatMap { isWelcome($0) ? $0 : nil } },
-            origin: origin)
+            processID: processID, userID: userID, isAskedElsewhere: isAskedElsewhere, ownerPrograms: ownerPrograms,
+            isUnchanged: isUnchanged, isReady: isReady,
+            identify: { [identify] in identify().flatMap { isWelcome($0) ? $0 : nil } }, origin: origin)
     }
 }
 
@@ -99,17 +101,25 @@ package final class VarlinkConnection: Sendable {
         return identity
     }
 
-    /// Whether the owner's own program is at the other end, or one of root's.
+    /// Checks that the owner's own program is at the other end, or one of root's.
     ///
     /// An app in a sandbox is neither, whoever gave it the socket; nor is a program of the owner's of which nobody can tell what it is.
-    package func isOwner(_ ownerID: UInt32) -> Bool {
-        guard peer.userID == ownerID || peer.userID == 0 else { return false }
-        // Programs of root's do not let a daemon of the owner's look.
-        guard let app = try? identity() else { return peer.userID == 0 }
-        return switch app.evidence {
-        case .flatpak, .snap: false
-        case .systemdUnit, .executable, .process: true
+    /// On a device of the system's the program has to be one of those that root listed.
+    ///
+    /// - Throws: `Refused`: `notOwner`, `notListed`.
+    package func checkOwner(_ ownerID: UInt32) throws(DeviceInterface.Refused) {
+        guard peer.userID == ownerID || peer.userID == 0 else { throw .init(.notOwner) }
+        guard let app = try? identity() else {
+            // Programs of root's do not let a daemon of the owner's look.
+            guard peer.userID == 0 else { throw .init(.notOwner) }
+            return
         }
+        switch app.evidence {
+        case .flatpak, .snap: throw .init(.notOwner)
+        case .systemdUnit, .executable, .process: break
+        }
+        guard peer.userID != 0, let programs = peer.ownerPrograms, !programs.contains(app) else { return }
+        throw .init(.notListed, program: app.identifier, directory: programs.administrators)
     }
 
     /// Runs `handler` when the connection closes, at once if it has.
@@ -198,7 +208,9 @@ package final class VarlinkConnection: Sendable {
         queue.async(execute: body)
     }
 
-    /// Runs `body` on the connection's own thread when it has a turn; never where the peer is gone before. No thread waits for it.
+    /// Runs `body` on the connection's own thread when it has a turn.
+    ///
+    /// It never runs if the peer is gone before. No thread waits for it.
     ///
     /// - Parameters:
     ///   - turns: Whose turn.

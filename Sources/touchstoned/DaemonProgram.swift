@@ -24,6 +24,8 @@ enum DaemonProgram {
         Serves one device. `touchstone device boot` starts it beside its touchstone-enclave, connected by two socket pairs.
         With --owner it serves that user's device under a user of its own, on the socket that systemd passes: it connects to the enclave, and
         has touchstone-peers look at who connects.
+        Then the owner's interface is for the programs that files NAME.conf in /etc/touchstone/owner-programs.d and
+        /usr/lib/touchstone/owner-programs.d list: the path of an executable, or unit:NAME.service, on each line.
         With check it looks for damage in the database of a device that is off; `touchstone keychain check` starts it.
         With app it says who the processes of an executable are, as JSON, with the manifests of the device whose state is in DIRECTORY;
         `touchstone doctor --app` starts it.
@@ -256,7 +258,8 @@ final class Daemon: Sendable {
         case .system(let listening, _, let peers):
             return try SocketServer(
                 listening: listening, router: router,
-                identities: RemotePeerIdentities(path: peers, ownerID: options.owner, report: report),
+                identities: RemotePeerIdentities(
+                    path: peers, ownerID: options.owner, programs: OwnerPrograms(report: report), report: report),
                 configuration: configuration)
         case .supervised(let socket, _, _):
             let isSimulated = try enclave.call(EnclaveInterface.GetFacts.self, .init(app: "")).facts.isSimulated

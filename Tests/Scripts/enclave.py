@@ -139,7 +139,7 @@ class Agent:
     """Shows the prompts, to nobody."""
 
     def __init__(self, device):
-        self.connection, self.buffer = device.connect(), b""
+        self.device, self.connection, self.buffer = device, device.connect(), b""
         request = {"method": "io.touchstone.Agent.Subscribe", "parameters": {}, "more": True}
         self.connection.sendall(json.dumps(request).encode() + b"\0")
         self.wait_for("ready")
@@ -153,7 +153,7 @@ class Agent:
         frame, _, self.buffer = self.buffer.partition(b"\0")
         parameters = json.loads(frame)["parameters"]
         equal(parameters["event"], event, "the agent's event")
-        return parameters
+        return confirm(self.device, parameters) if event == "show" else parameters
 
     def close(self):
         self.connection.close()

@@ -24,6 +24,7 @@ SYSTEM = REPOSITORY / "system"
 PLACES = {
     "systemd": "/usr/lib/systemd/system", "sysusers.d": "/usr/lib/sysusers.d", "tmpfiles.d": "/usr/lib/tmpfiles.d",
     "dbus-1": "/usr/share/dbus-1/system.d", "polkit-1": "/usr/share/polkit-1/rules.d",
+    "owner-programs.d": "/usr/lib/touchstone/owner-programs.d",
 }
 DAEMONS = "/usr/libexec/touchstone"
 OWNER, STRANGER = "ts-owner", "ts-stranger"
@@ -52,7 +53,8 @@ mount -t overlay overlay -o "lowerdir=/,upperdir=$W/upper,workdir=$W/work" "$R"
 mkdir -p "$R$DAEMONS"
 show() { touch "$2"; mount --bind "$1" "$2"; mount -o remount,bind,ro "$2"; }
 for program in touchstoned touchstone-enclave touchstone-peers; do show "$PROGRAMS/$program" "$R$DAEMONS/$program"; done
-show "$PROGRAMS/touchstone" "$R/usr/bin/touchstone"
+# Root's own, as a package's is: others are on no list of owner's programs.
+install -o root -m 755 "$PROGRAMS/touchstone" "$R/usr/bin/touchstone"
 # Nothing of the machine's own is in reach of what systemd cleans at its start.
 for directory in tmp var/tmp run home var/lib/systemd var/log; do
     mkdir -p "$R/$directory"; mount -t tmpfs -o mode=755 tmpfs "$R/$directory"

@@ -44,6 +44,11 @@ import TouchstoneTransport
             try hand.call(method, parameters)
         }
 
+        /// Says that the owner sees the prompt: from then on the sensor counts for it.
+        func confirm(_ prompt: AgentInterface.Prompt) throws {
+            _ = try call(AgentInterface.ConfirmShown.self, .init(prompt: prompt.identifier))
+        }
+
         /// Waits for a prompt that is not `old`.
         func nextPrompt(after old: String? = nil) async throws -> AgentInterface.Prompt {
             await eventually("no prompt") { prompt != nil && prompt?.identifier != old }
@@ -252,6 +257,7 @@ import TouchstoneTransport
             let (first, second) = try (Agent(), Agent())
             let replies = Asking(deviceOwner)
             let prompt = try await first.nextPrompt()
+            try first.confirm(prompt)
             for _ in 0..<3 { _ = try first.call(DeviceInterface.PresentFinger.self, .init(finger: nil)) }
             await eventually("the passcode") { first.prompt?.phase == .passcode }
             let seal = try PasscodeSeal(enclaveKey: DeviceEndpoint.current().passcodeKey())
@@ -353,6 +359,7 @@ import TouchstoneTransport
 
             let next = Asking(biometrics)
             let second = try await agent.nextPrompt(after: first.identifier)
+            try agent.confirm(second)
             // The old name, and one that never was: the prompt that is up hears nothing of it.
             for name in [first.identifier, "", String(repeating: "0", count: 32)] {
                 noSuchPrompt { _ = try agent.call(AgentInterface.Cancel.self, .init(prompt: name)) }
@@ -373,6 +380,7 @@ import TouchstoneTransport
             let replies = Asking(deviceOwner)
             let prompt = try await agent.nextPrompt()
             let hand = try DeviceEndpoint.current().client()
+            try agent.confirm(prompt)
             for _ in 0..<3 { _ = try hand.call(DeviceInterface.PresentFinger.self, .init(finger: nil)) }
             await eventually("the passcode") { agent.prompt?.phase == .passcode }
             for (key, text) in [

@@ -113,12 +113,14 @@ extension Enclave {
     /// Begins an evaluation on a context, new where none is given.
     mutating func begin(
         _ requirement: Requirement, app: String = "app", context: String? = nil, isFallbackHidden: Bool = false,
-        now: Double = 0
+        isShown: Bool = true, now: Double = 0
     ) throws -> (evaluation: String, context: String, events: [EnclaveEvent]) {
         let context = context ?? createContext(app: app, accessGroups: [app])
         let (reply, events) = try beginEvaluation(
             .init(context: context, app: app, requirement: requirement, isFallbackHidden: isFallbackHidden),
             now: now)
+        // So long ago that the sensor counts.
+        if isShown { _ = setShown(true, reply.evaluation, now: now - Limits.touchDelay) }
         return (reply.evaluation, context, events)
     }
 

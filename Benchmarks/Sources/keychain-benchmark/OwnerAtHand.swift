@@ -20,10 +20,13 @@ final class OwnerAtHand: Sendable {
         Thread.detachNewThread { [weak self] in
             while let reply = try? agent.receive() {
                 guard reply.event == "show" else { continue }
+                _ = try? sensor.call("io.touchstone.Agent.ConfirmShown", ["prompt": reply.prompt ?? ""])
                 guard let finger else {
                     self?.shown.signal()
                     continue
                 }
+                // The sensor counts half a second after that; what is measured begins with the touch.
+                Thread.sleep(forTimeInterval: 0.6)
                 self?.touch.withLock { $0 = .now }
                 _ = try? sensor.call("io.touchstone.Device.PresentFinger", ["finger": finger])
             }

@@ -3,10 +3,16 @@ import Foundation
 /// As much of a Varlink client as the owner's hands need.
 final class VarlinkConnection: Sendable {
     struct Reply: Decodable {
-        struct Parameters: Decodable { var event: String? }
+        struct Parameters: Decodable {
+            struct Prompt: Decodable { var identifier: String }
+            var event: String?
+            var prompt: Prompt?
+        }
         var parameters: Parameters?
         var error: String?
         var event: String? { parameters?.event }
+        /// The identifier of the prompt that it is about.
+        var prompt: String? { parameters?.prompt?.identifier }
     }
 
     struct Refused: Error { var name: String }

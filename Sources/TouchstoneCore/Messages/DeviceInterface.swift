@@ -369,7 +369,14 @@ package enum DeviceInterface {
     package struct Refused: VarlinkError {
         package static let name = "io.touchstone.Device.Refused"
         package var reason: RefusalReason
-        package init(_ reason: RefusalReason) { self.reason = reason }
+        /// With `notListed`: the program that asked, and the directory of the files that name those that may.
+        package var program: String?
+        package var directory: String?
+        package init(_ reason: RefusalReason, program: String? = nil, directory: String? = nil) {
+            self.reason = reason
+            self.program = program
+            self.directory = directory
+        }
     }
 
     package enum RefusalReason: String, Codable, Sendable {
@@ -382,6 +389,10 @@ package enum DeviceInterface {
         case staleNonce, unreadablePasscode, notOwner
         /// Sealed to a key of the enclave's that is no more: it makes another at each boot.
         case staleKey
+        /// The program is none of those to which root gave the owner's interface.
+        case notListed
+        /// Programs have locked it again and again: for some minutes it locks with the session alone.
+        case lockedTooOften
         /// The device's disk did not take it: nothing changed.
         case notKept
         case locked

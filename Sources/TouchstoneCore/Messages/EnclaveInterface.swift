@@ -228,10 +228,13 @@ package enum EnclaveInterface {
             package var isFallbackHidden: Bool
             /// Whether the app says why it wants Face ID; without that it may not use it (CE-11).
             package var isFaceIDDescribed: Bool
+            /// An evaluation whose app hears of a failure, because this one takes its place; it may have succeeded just now.
+            package var replaces: String?
             package init(
                 context: String, app: String, requirement: Requirement, isFallbackHidden: Bool,
-                isFaceIDDescribed: Bool = true
+                isFaceIDDescribed: Bool = true, replaces: String? = nil
             ) {
+                self.replaces = replaces
                 self.context = context
                 self.app = app
                 self.requirement = requirement
@@ -261,6 +264,24 @@ package enum EnclaveInterface {
             }
         }
         package typealias Reply = Empty
+    }
+
+    /// The prompt of an evaluation is before the owner, or no longer.
+    package enum SetShown: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.SetShown"
+        package struct Parameters: Codable, Sendable {
+            package var evaluation: String
+            package var isShown: Bool
+            package init(evaluation: String, isShown: Bool) {
+                self.evaluation = evaluation
+                self.isShown = isShown
+            }
+        }
+        package struct Reply: Codable, Sendable {
+            /// How long the sensor does not count for it yet.
+            package var touchesAfterSeconds: Double
+            package init(touchesAfterSeconds: Double) { self.touchesAfterSeconds = touchesAfterSeconds }
+        }
     }
 
     package enum ChooseFallback: VarlinkMethod {
@@ -471,7 +492,15 @@ package enum EnclaveInterface {
 
     package enum Lock: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.Lock"
-        package typealias Parameters = DeviceInterface.Lock.Parameters
+        package struct Parameters: Codable, Sendable {
+            package var requiresPasscode: Bool?
+            /// Who asks for it, for the log.
+            package var caller: Caller?
+            package init(requiresPasscode: Bool? = nil, caller: Caller? = nil) {
+                self.requiresPasscode = requiresPasscode
+                self.caller = caller
+            }
+        }
         package typealias Reply = Empty
     }
 

@@ -104,6 +104,10 @@ extension RefusalCause {
         case .waitedTooLong:
             .init(
                 "the prompt of another app was up for two minutes", "the call again", inTest: "device.present(.cancel)")
+        case .lockedTooOften:
+            .init("programs locked the device three times within two minutes", "the call again in five minutes")
+        case .cancelledTooOften:
+            .init("the owner cancelled three prompts of this app within two minutes", "the call again in five minutes")
         case .tooManyWait: .init("too many apps wait for the owner", "the call again")
         case .missedTooOften:
             .init(

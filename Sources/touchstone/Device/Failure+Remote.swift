@@ -121,6 +121,11 @@ extension Failure {
                 "the TPM of \(paths.name) takes no passcode now, after wrong ones of this device's or of another program's: wait, "
                     + "it forgets them one by one"
             case .notOwner: "\(paths.name) belongs to somebody else"
+            case .notListed:
+                "root has not listed this program in \(OwnerPrograms.system[0]): it may not use the owner's interface of "
+                    + "\(paths.name)"
+            case .lockedTooOften:
+                "programs locked \(paths.name) three times within two minutes: lock your session, or try again in five minutes"
             case .notKept: "\(paths.state.path) cannot be written: is the disk full or read-only? Nothing changed"
             }
         return Failure(.refused, message)

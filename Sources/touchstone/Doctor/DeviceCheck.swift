@@ -35,6 +35,7 @@ struct DeviceCheck {
                         + "lock, which comes with your session's and before the machine sleeps")
                 check(status)
                 if let connection = try? DeviceConnection(paths) { checkLog(connection) }
+                checkOwnerPrograms()
             case .failure(let error):
                 guard FileManager.default.fileExists(atPath: paths.state.path) else {
                     (state, status) = (.absent, nil)
@@ -79,6 +80,22 @@ struct DeviceCheck {
             }
             checkFiles()
         }
+    }
+
+    /// Which programs root gave the owner's interface, and what of that list is not used.
+    private mutating func checkOwnerPrograms() {
+        let listed = OwnerPrograms { _ in }.read()
+        let usable = listed.programs.filter { !$0.hasPrefix("/") || OwnerPrograms.refusal(ofExecutable: $0) == nil }
+        for problem in listed.problems { add(.warning, .ownerPrograms, PlainText.line(problem)) }
+        guard !usable.isEmpty else {
+            return add(
+                .bad, .ownerPrograms,
+                "none may use the owner's interface: no file in "
+                    + "\(OwnerPrograms.system.joined(separator: " or ")) names a program that only root can change")
+        }
+        add(
+            .good, .ownerPrograms,
+            "root gave the owner's interface to \(usable.map(PlainText.line).joined(separator: ", "))")
     }
 
     /// Longest wait for an answer, in seconds.

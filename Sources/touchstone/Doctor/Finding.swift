@@ -7,6 +7,7 @@ struct Finding: Encodable, Hashable {
         case daemons
         case rootOfTrust = "root of trust"
         case passcode, biometry, sensor, agent, log
+        case ownerPrograms = "owner's programs"
         case coreDumps = "core dumps"
         case swap
         case lockedMemory = "locked memory"

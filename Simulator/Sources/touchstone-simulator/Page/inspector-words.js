@@ -61,6 +61,7 @@ export const messageWords = {
   "io.touchstone.Enclave.Preflight": ["could the owner be asked?", "yes, or why not"],
   "io.touchstone.Enclave.BeginEvaluation": ["judge the owner for this app", "waiting for a proof", "From here on the enclave waits for the sensor or the passcode. touchstoned cannot say yes in its place."],
   "io.touchstone.Enclave.EndEvaluation": ["stop waiting", "stopped"],
+  "io.touchstone.Enclave.SetShown": ["the prompt is up", "when the sensor counts", "A touch before that was meant for something else."],
   "io.touchstone.Enclave.ChooseFallback": ["the owner chose the other way", "noted"],
   "io.touchstone.Enclave.AnswerPermission": ["the owner’s answer about Face ID", "noted"],
   "io.touchstone.Enclave.TryAgain": ["look once more", "noted"],

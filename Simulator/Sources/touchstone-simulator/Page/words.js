@@ -19,6 +19,8 @@ const refusals = {
   staleKey: "The device was booted meanwhile. Try again.",
   locked: "The device is locked.",
   notOwner: "The device belongs to somebody else.",
+  notListed: "Root has not listed this program among those that may use the device’s settings.",
+  lockedTooOften: "Programs locked the device three times within two minutes. Try again in five minutes.",
   tpmUnavailable: "The device’s TPM does not answer as it should.",
   tpmLockedOut: "The device’s TPM takes no passcode now. Try again later.",
   notKept: "The device’s disk is full or does not work. Nothing changed.",

@@ -1,0 +1,27 @@
+import TouchstoneCore
+
+/// How much of an app the owner puts up with: who is cancelled again and again may not ask at once.
+///
+/// Otherwise a program could ask without end, until the owner gives in or touches the sensor by mistake.
+struct PromptPatience {
+    enum Limits {
+        /// Apps that are counted; the one that is forgotten first gives way.
+        static let apps = 1024
+    }
+
+    /// By the spelling of the app.
+    private var apps: [[UInt8]: Patience] = [:]
+
+    /// Counts a prompt of this app's that the owner cancelled; what the app cancels itself is not for here.
+    mutating func cancelled(_ app: String, now: Double) {
+        if apps[app.spelling] == nil, apps.count >= Limits.apps,
+            let oldest = apps.min(by: { $0.value.forgottenAt < $1.value.forgottenAt })
+        {
+            apps[oldest.key] = nil
+        }
+        apps[app.spelling, default: Patience()].note(now: now)
+    }
+
+    /// Whether a prompt of this app's may come up.
+    func mayAsk(_ app: String, now: Double) -> Bool { apps[app.spelling]?.isExhausted(now: now) != true }
+}
