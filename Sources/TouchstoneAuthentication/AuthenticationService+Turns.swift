@@ -227,10 +227,17 @@ extension AuthenticationService {
                     return try state.turn(of: asking, isCalled: isCalled)
                 }
                 guard case .now(let replaced) = taken else { return (taken, nil, nil) }
-                let begun =
-                    password == .waiting
-                    ? try beginWithoutProof(endingOf: replaced)
-                    : try beginWithProofs(asking, replacing: replaced)
+                let begun: EnclaveInterface.BeginEvaluation.Reply
+                do {
+                    begun =
+                        password == .waiting
+                        ? try beginWithoutProof(endingOf: replaced)
+                        : try beginWithProofs(asking, replacing: replaced)
+                } catch {
+                    // The one before goes on.
+                    state.withLock { if replaced != nil { $0.evaluation?.isEnding = false } }
+                    throw error
+                }
                 do {
                     return try state.withLock { state in
                         // The app or the agent may have gone since.
@@ -263,7 +270,7 @@ extension AuthenticationService {
             }
         } catch {
             // The enclave has ended it for the one that came to nothing.
-            if let abandoned { cancel(abandoned, Self.cancelledByAnother) }
+            if let abandoned { endClaimed(abandoned, Self.cancelledByAnother) }
             throw error
         }
         if let old { answer(old, .failure(Self.cancelledByAnother)) }
@@ -297,7 +304,11 @@ extension AuthenticationService.State {
     ) throws(AuthenticationInterface.Failed) -> AuthenticationService.Turn {
         let isSameApp = { (app: AppIdentity) in app.identifier.isSpelled(like: asking.app.identifier) }
         let isOwn = evaluation.map { isSameApp($0.app) } ?? true
-        if isOwn, isCalled || (waiting.isEmpty && !isCalling) { return .now(replaced: evaluation?.identifier) }
+        // One whose end somebody is just telling leaves the place in a moment: that end counts.
+        if isOwn, evaluation?.isEnding != true, isCalled || (waiting.isEmpty && !isCalling) {
+            evaluation?.isEnding = true
+            return .now(replaced: evaluation?.identifier)
+        }
         if isCalled {
             waiting.insert(asking, at: 0)
             return .later(yielding: nil, replaced: nil)
