@@ -34,6 +34,7 @@ screenshots: build pages ## Take the pictures of docs/images anew
 test: ## Run every test
 	@script/install-packages test
 	@script/python-environment
+	@script/check-rules --self-test
 	@script/check-layers --self-test
 	@script/check-products --self-test
 	@for program in $(PROGRAMS); do swift build --product $$program; done
@@ -75,7 +76,8 @@ docs: ## Build the documentation, warnings as errors
 	@script/install-packages build
 	@script/check-docs
 
-check: ## The quick checks: layers, products, format
+check: ## The quick checks: rules, layers, products, format
+	@script/check-rules
 	@script/interface-pages --check
 	@script/shown-sources --check
 	@script/check-layers

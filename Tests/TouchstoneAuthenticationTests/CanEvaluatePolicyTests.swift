@@ -190,7 +190,7 @@ import TouchstoneTesting
         }
     }
 
-    @Test("CE-15: asked inside a reply it answers")
+    @Test("CE-15, AT-09: asked inside a reply it answers")
     func askingInsideAReply() async throws {
         let device = try SimulatedDevice(passcode: "1234", fingers: 1)
         await device.run {

@@ -1,7 +1,8 @@
 import LocalAuthentication
 import TouchstoneTesting
 
-/// The state machine of section 2.1 written down a second time, from the rules: what a device is to answer to anything that happens.
+/// The state machine of section 2.1, with the states of A.1 and A.2, written down a second time, from the rules: what a device is to
+/// answer to anything that happens.
 struct DeviceModel {
     /// What may happen, sensible or not.
     enum Event: Hashable, CustomStringConvertible {

@@ -173,7 +173,9 @@ import TouchstoneTesting
         }
     }
 
-    @Test("EV-20: a prompt does not send its app to the background: the app may ask, and what needs nobody succeeds")
+    @Test(
+        "EV-20, AT-16: a prompt does not send its app to the background: the app may ask, and what needs nobody succeeds"
+    )
     func promptLeavesTheForeground() async throws {
         let device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits)
         await device.run {

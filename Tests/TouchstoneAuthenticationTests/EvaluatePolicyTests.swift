@@ -8,7 +8,7 @@ import TouchstoneTesting
 @Suite(.timeLimit(.minutes(10))) struct EvaluatePolicyTests {
     // MARK: the call
 
-    @Test("EV-01, EV-03: returns at once, replies once, and not on the main thread")
+    @Test("EV-01, EV-03, AT-09: returns at once, replies once, and not on the main thread")
     func repliesOnce() async throws {
         let device = try SimulatedDevice(passcode: "1234", fingers: 1)
         await device.run {
@@ -56,6 +56,24 @@ import TouchstoneTesting
         }
     }
 
+    @Test("EV-06: asked right after a push or an unlock an app is not in front yet; once it is, the same context asks")
+    func justWoken() async throws {
+        let device = try SimulatedDevice(passcode: "1234", fingers: 1)
+        try await device.run {
+            try device.setForeground(false)
+            try device.lock()
+            let context = LAContext()
+            #expect(await evaluate(deviceOwner, on: context) == .notInteractive, "a push behind the lock screen")
+            try device.unlock(finger: 1)
+            #expect(await evaluate(deviceOwner, on: context) == .notInteractive, "unlocked, and not in front")
+            #expect(device.prompts.isEmpty)
+            try device.setForeground(true)
+            device.present(.finger(1))
+            #expect(await evaluate(deviceOwner, on: context) == nil)
+            #expect(device.prompts.count == 1)
+        }
+    }
+
     @Test("EV-05: behind the lock screen no app is in the foreground")
     func lockedDevice() async throws {
         let device = try SimulatedDevice(passcode: "1234", fingers: 1)
@@ -68,7 +86,7 @@ import TouchstoneTesting
         }
     }
 
-    @Test("EV-07, EV-30: the same context succeeds again without a prompt, a new one asks")
+    @Test("EV-07, EV-30, AT-10: the same context succeeds again without a prompt, a new one asks")
     func sameContextAsksOnce() async throws {
         let device = try SimulatedDevice(passcode: "1234", fingers: 1)
         await device.run {

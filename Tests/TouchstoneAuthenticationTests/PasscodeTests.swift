@@ -36,7 +36,7 @@ import TouchstoneTransport
     // MARK: delays
 
     @Test(
-        "PC-01: after each wrong passcode none is looked at for as long as the table says",
+        "PC-01, PC-05: after each wrong passcode none is looked at for as long as the table says",
         arguments: [
             (1, nil), (2, nil), (3, nil), (4, 60), (5, 300), (6, 900), (7, 3600), (8, 10800), (9, 28800),
         ] as [(Int, Double?)])

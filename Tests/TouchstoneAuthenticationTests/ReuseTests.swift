@@ -21,7 +21,7 @@ import TouchstoneTesting
         return code == nil
     }
 
-    @Test("EV-40: a biometric unlock counts for as long as the app allows, and by default not at all")
+    @Test("EV-40, AT-10: a biometric unlock counts for as long as the app allows, and by default not at all")
     func biometricUnlockCounts() async throws {
         try await device.run {
             #expect(LAContext().touchIDAuthenticationAllowableReuseDuration == 0)

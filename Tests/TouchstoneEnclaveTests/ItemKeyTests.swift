@@ -35,11 +35,20 @@ import TouchstoneCore
 
     // MARK: what was wrapped
 
-    @Test("What is wrapped opens to the same key, in every class", arguments: Accessibility.allCases)
+    @Test("KC-05: what is wrapped opens to the same key, in every class", arguments: Accessibility.allCases)
     func roundTrip(protection: Accessibility) throws {
         let item = try wrap([], protection)
         #expect(state(item) == .open)
         #expect(item.wrappedKey.range(of: Self.key) == nil)
+    }
+
+    @Test(
+        "KC-13: what is wrapped has the number of its class, and those of this device only come last",
+        arguments: zip(["ak", "ck", "dk", "aku", "cku", "dku", "akpu"], UInt8(6)...12))
+    func classNumber(_ code: String, _ number: UInt8) throws {
+        let protection = try #require(Accessibility(rawValue: code))
+        #expect(try wrap([], protection).wrappedKey[1] == number)
+        #expect(protection.isThisDeviceOnly == (number >= 9))
     }
 
     @Test("A flipped bit or a missing byte anywhere is gone, never open")

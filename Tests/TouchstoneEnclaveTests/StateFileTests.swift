@@ -98,7 +98,7 @@ import TouchstoneMemory
         }
     }
 
-    @Test("EV-71: what a finger looks like is in no file and no answer")
+    @Test("EV-71, PC-32: what a finger looks like is in no file and no answer")
     func noTemplates() throws {
         var enclave = try Enclave.device(fingers: 0)
         let sample = Data("loops and whorls of a finger".utf8)

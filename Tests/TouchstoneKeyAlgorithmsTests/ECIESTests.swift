@@ -62,7 +62,7 @@ import TouchstoneKeyAlgorithms
         }
     }
 
-    @Test("SE-30: Python decrypts what we encrypt, and we what it encrypts", arguments: EllipticCurve.current)
+    @Test("SE-30, SE-32: Python decrypts what we encrypt, and we what it encrypts", arguments: EllipticCurve.current)
     func foreign(_ curve: EllipticCurve) throws {
         let key = try EllipticCurvePrivateKey(curve)
         let plaintexts = [Data(), Data("hello".utf8), Data.random(count: 5000)]
@@ -135,11 +135,14 @@ import TouchstoneKeyAlgorithms
         }
     }
 
-    @Test func ephemeralKeysAreNotUsedTwice() throws {
+    @Test("SE-34: no two messages have the same ephemeral key, nor the same bytes after it, where the vector is zeros")
+    func ephemeralKeysAreNotUsedTwice() throws {
         let key = try EllipticCurvePrivateKey(.p256)
-        let scheme = ECIES(hash: .sha256, initializationVector: .zero)
-        let points = try (0..<20).map { _ in try scheme.encrypt(Data(), to: key.publicKey).prefix(65) }
-        #expect(Set(points).count == points.count)
+        for scheme in Self.all where scheme.initializationVector == .zero {
+            let messages = try (0..<20).map { _ in try scheme.encrypt(Data(count: 16), to: key.publicKey) }
+            #expect(Set(messages.map { $0.prefix(65) }).count == messages.count)
+            #expect(Set(messages.map { $0.dropFirst(65).prefix(16) }).count == messages.count)
+        }
     }
 
     @Test func slicesAreReadFromTheirStart() throws {

@@ -161,6 +161,31 @@ import TouchstoneTesting
         }
     }
 
+    @Test("KC-01, KC-02: an app has its own items, and of another's only those of a group that both have")
+    func ownItems() {
+        asFirst {
+            #expect(add(grouped("a", "F.first").value("first's")) == errSecSuccess)
+            #expect(add(grouped("b", "F.shared").value("both's")) == errSecSuccess)
+        }
+        asSecond {
+            #expect(accounts(generic()) == ["b"])
+            #expect(add(grouped("a", "second").value("second's")) == errSecSuccess)
+            #expect(secret(account("a")) == "second's")
+            #expect(secret(account("b")) == "both's")
+        }
+        asFirst { #expect(secret(account("a")) == "first's") }
+        asSecond {
+            // Whatever it does to all that it sees.
+            #expect(update(generic(), [kSecAttrLabel: "seen"]) == errSecSuccess)
+            #expect(delete(generic()) == errSecSuccess)
+        }
+        asFirst {
+            #expect(accounts(generic()) == ["a"])
+            #expect(find(account("a", [kSecAttrLabel: "seen"])).status == errSecItemNotFound)
+            #expect(secret(account("a")) == "first's")
+        }
+    }
+
     @Test("KC-43: an item is in exactly one group: in two of them the same key is two items")
     func oneGroupEach() {
         asFirst {

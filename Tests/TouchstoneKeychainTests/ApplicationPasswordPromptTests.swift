@@ -216,20 +216,11 @@ import TouchstoneTesting
         }
     }
 
-    /// Does what waits for the owner on a thread of its own: those of tasks are few.
-    private static func elsewhere(_ body: @escaping @Sendable () -> OSStatus) -> Task<OSStatus, Never> {
-        Task.detached(priority: .high) {
-            await withCheckedContinuation { done in
-                Thread.detachNewThread { done.resume(returning: body()) }
-            }
-        }
-    }
-
     @Test("EV-53: a newer prompt ends the entry with -4, which is -25293 to the keychain") func replaced() async throws
     {
         try addItemOutside()
         let device = device
-        let older = Self.elsewhere { device.run { find(account("a").data).status } }
+        let older = elsewhere { device.run { find(account("a").data).status } }
         await eventually { device.prompts.contains(where: \.asksForApplicationPassword) }
         try await device.run {
             let newer = LAContext()
@@ -250,7 +241,7 @@ import TouchstoneTesting
         // Unsafe for the compiler only: every member of a context may be used from any thread.
         nonisolated(unsafe) let context = device.run { LAContext() }
         let device = device
-        let reading = Self.elsewhere {
+        let reading = elsewhere {
             device.run { find(account("a", [kSecUseAuthenticationContext: context]).data).status }
         }
         await eventually { device.prompts.contains(where: \.asksForApplicationPassword) }
@@ -272,12 +263,4 @@ import TouchstoneTesting
             #expect(device.prompts.last?.reason == "r")
         }
     }
-}
-
-/// Waits for what other tasks bring about, which queue behind those of all other tests; at most five minutes.
-private func eventually(_ condition: () -> Bool) async {
-    let clock = ContinuousClock()
-    let end = clock.now + .seconds(300)
-    while !condition(), clock.now < end { try? await Task.sleep(for: .milliseconds(1)) }
-    #expect(condition())
 }

@@ -139,6 +139,34 @@ private final class FakedContext: LAContext {
         }
     }
 
+    @Test("AT-01: whichever answer is rewritten, it opens no item and has no key sign") func rewrittenAnswers() throws {
+        try device.runUnprompted {
+            try addItem(.userPresence)
+            let flags: SecAccessControlCreateFlags = [.userPresence, .privateKeyUsage]
+            let context = FakedContext()
+            let key = try enclaveKey([
+                kSecAttrAccessControl: try control(flags), kSecUseAuthenticationContext: context,
+            ])
+            nonisolated(unsafe) var answers = 0
+            context.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "r") { isSuccess, _ in
+                if isSuccess { answers += 1 }
+            }
+            for operation in [LAAccessControlOperation.useItem, .useKeySign] {
+                context.evaluateAccessControl(try control(flags), operation: operation, localizedReason: "r") {
+                    if $0, $1 == nil { answers += 1 }
+                }
+            }
+            #expect(answers == 3, "and an app that trusts them is in")
+            context.interactionNotAllowed = true
+            #expect(read(reading(with: context)) == errSecInteractionNotAllowed)
+            var error: Unmanaged<CFError>?
+            let message = Data("nonce".utf8) as CFData
+            #expect(SecKeyCreateSignature(key, .ecdsaSignatureMessageX962SHA256, message, &error) == nil)
+            let refusal: (any Error)? = error?.takeRetainedValue()
+            #expect((refusal as? LAError)?.code == .notInteractive)
+        }
+    }
+
     @Test("AC-20: a context that has proven the passcode does not open an item of biometryAny")
     func passcodeIsNoFinger() throws {
         try device.run(prompts: 2) {

@@ -104,7 +104,7 @@ import TouchstoneTransport
         #expect(device.prompts.isEmpty)
     }
 
-    @Test("AC-13, CE-02: why what it wants cannot be given now")
+    @Test("CE-02, CE-03: why what it wants cannot be given now")
     func obstacles() async throws {
         try adding(.biometryAny, kSecAttrAccessibleWhenUnlocked)
         try device.setSensorConnected(false)

@@ -56,6 +56,25 @@ import TouchstoneTransport
         }
     }
 
+    @Test("EV-63: evaluating the key's control for decrypting serves decrypting, with one prompt")
+    func evaluateForDecrypting() async throws {
+        try await device.run {
+            let context = LAContext()
+            let key = try enclaveKey(Self.finger, context: context)
+            device.present(.finger(1))
+            #expect(
+                try await context.evaluateAccessControl(
+                    control(Self.finger), operation: .useKeyDecrypt, localizedReason: "r"))
+            for _ in 0..<2 { #expect(try decryption(with: key) == Data("note".utf8)) }
+            #expect(device.prompts.map(\.keyOperation) == [.decrypt])
+            // The twin: another key's context has heard nothing of it.
+            device.present(.cancel)
+            let other = try enclaveKey(Self.finger, context: LAContext())
+            #expect(refusal { _ = try decryption(with: other) } == .userCancel)
+            #expect(device.prompts.count == 2)
+        }
+    }
+
     @Test("SE-16: without a context, a hundred signatures are a hundred prompts") func noContext() throws {
         try device.run(prompts: 100) {
             let key = try enclaveKey(Self.present)

@@ -40,6 +40,18 @@ import TouchstoneTesting
         #expect(find([kSecClass: kSecClassKey]).status != errSecSuccess)
     }
 
+    @Test("SE-09: a device without a sensor has keys of the enclave, which the passcode guards")
+    func withoutSensor() throws {
+        let device = try SimulatedDevice(biometry: .none, passcode: "1234")
+        try device.run(prompts: 1) {
+            let open = try enclaveKey()
+            #expect(try isValid(signature(of: open), by: open))
+            let guarded = try enclaveKey([.userPresence, .privateKeyUsage])
+            device.present(.passcode("1234"))
+            #expect(try isValid(signature(of: guarded), by: guarded))
+        }
+    }
+
     @Test("SE-02: the private part does not leave, and nothing is imported in its place")
     func privatePartStays() throws {
         try device.runUnprompted {

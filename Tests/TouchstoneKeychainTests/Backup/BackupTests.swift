@@ -145,6 +145,27 @@ import TouchstoneTransport
         }
     }
 
+    @Test("AT-14: a restored device has the app's items and not its key; with a new key the app goes on")
+    func lostKey() throws {
+        func tag() -> Attributes { [kSecClass: kSecClassKey, kSecAttrApplicationTag: Data("sign-in".utf8)] }
+        try device.run {
+            _ = try enclaveKey([kSecAttrApplicationTag: Data("sign-in".utf8)])
+            #expect(find(tag()).status == errSecSuccess)
+            add(account("who signs in").value("anna"))
+        }
+        let (records, _) = try device.backup()
+        let other = try SimulatedDevice(passcode: "1234")
+        _ = try other.restore(records)
+        try other.run {
+            #expect(secret(account("who signs in")) == "anna", "what tells the app that it had a key")
+            #expect(find(tag()).status == errSecItemNotFound)
+            let key = try enclaveKey([kSecAttrApplicationTag: Data("sign-in".utf8)])
+            let message = Data("nonce".utf8) as CFData
+            #expect(SecKeyCreateSignature(key, .ecdsaSignatureMessageX962SHA256, message, nil) != nil)
+            #expect(find(tag()).status == errSecSuccess)
+        }
+    }
+
     @Test("KC-25: items of this device only open on the same root of trust, and say nothing to another")
     func boundToDevice() throws {
         device.run { addAll(thisDeviceOnly) }

@@ -68,6 +68,22 @@ import Testing
         }
     }
 
+    @Test("KC-11: each row has two keys of its own, new with every write")
+    func ownKeys() throws {
+        try device.run {
+            #expect(add(account("a").value("the secret")) == errSecSuccess)
+            #expect(add(account("b").value("the secret")) == errSecSuccess)
+            let (a, b) = (try RawRow(0, in: queue), try RawRow(1, in: queue))
+            #expect(update(account("a"), [kSecValueData: Data("the secret".utf8)]) == errSecSuccess)
+            let again = try RawRow(0, in: queue)
+            // The metadata key lies before the attributes, wrapped: nonce, 32 bytes, tag.
+            for wrapped in [{ $0.bytes("wrappedKey") }, { $0.bytes("metadata").prefix(60) }] as [(RawRow) -> Data] {
+                #expect(wrapped(a).count >= 60)
+                #expect(Set([wrapped(a), wrapped(b), wrapped(again)]).count == 3)
+            }
+        }
+    }
+
     @Test("KC-16: a flipped byte of a tag hides the item from queries by it, and shows no other") func tags() throws {
         try device.run {
             #expect(add(item) == errSecSuccess)

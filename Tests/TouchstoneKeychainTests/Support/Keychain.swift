@@ -117,3 +117,20 @@ extension SimulatedDevice {
 enum LAContextStandIn {
     static var context: LAContext { LAContext() }
 }
+
+/// Does what waits for the owner on a thread of its own: those of tasks are few.
+func elsewhere(_ body: @escaping @Sendable () -> OSStatus) -> Task<OSStatus, Never> {
+    Task.detached(priority: .high) {
+        await withCheckedContinuation { done in
+            Thread.detachNewThread { done.resume(returning: body()) }
+        }
+    }
+}
+
+/// Waits for what other tasks bring about, which queue behind those of all other tests; at most five minutes.
+func eventually(_ condition: () -> Bool) async {
+    let clock = ContinuousClock()
+    let end = clock.now + .seconds(300)
+    while !condition(), clock.now < end { try? await Task.sleep(for: .milliseconds(1)) }
+    #expect(condition())
+}
