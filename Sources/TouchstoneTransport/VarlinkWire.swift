@@ -115,7 +115,7 @@ enum Frame {
                 json.write(true)
             }
         }
-        return Data(json.bytes)
+        return json.bytes.take()
     }
 }
 

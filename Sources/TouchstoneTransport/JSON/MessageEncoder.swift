@@ -12,7 +12,7 @@ final class MessageEncoder: Encoder {
     static func encode(_ value: some Encodable) throws -> Data {
         var output = JSONOutput()
         try encode(value, into: &output)
-        return Data(output.bytes)
+        return output.bytes.take()
     }
 
     static func encode<T: Encodable>(_ value: T, into output: inout JSONOutput) throws {
