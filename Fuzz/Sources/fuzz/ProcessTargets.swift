@@ -55,7 +55,7 @@ private func pam(_ bytes: Data) {
 
 private func users(_ bytes: Data) {
     let path = "/dev/shm/touchstone-fuzz-users-\(getpid())"
-    FileManager.default.createFile(atPath: path, contents: bytes)
+    _ = FileManager.default.createFile(atPath: path, contents: bytes)
     defer { unlink(path) }
     let file = PasswordFile(path: path)
     if let name = file.name(of: 1000) {
