@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 PROGRAMS := touchstone touchstoned touchstone-enclave
 SIGNIN_PROGRAMS := touchstone-signin touchstone-login
-.PHONY: help build pages demo simulator screenshots test test-system deb test-deb bench format docs check clean
+.PHONY: help build pages demo simulator screenshots test test-system fuzz deb test-deb bench format docs check clean
 
 help: ## What there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,11 @@ test-system: ## Run the tests of the system service, in a container of their own
 	@for program in $(PROGRAMS) touchstone-peers; do swift build --product $$program; done
 	@script/run-script-tests Tests/System/system-service Tests/System/attacks
 
+FUZZ_SECONDS ?= 60
+fuzz: ## Run libFuzzer over every parser of foreign bytes (FUZZ_SECONDS=60 each, FUZZ_TARGETS="json age")
+	@script/install-packages build
+	@script/fuzz $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+
 deb: ## Build the Debian packages, in a release build (.build-deb/packages)
 	@script/install-packages deb
 	@script/debs
@@ -85,4 +90,4 @@ check: ## The quick checks: rules, layers, products, format
 	@script/format --check
 
 clean: ## Remove what was built
-	@rm -rf .build .build-* debian/.debhelper debian/libtouchstone-dev debian/touchstone debian/touchstone-simulator Examples/.build Examples/Chores/.build Simulator/.build SignIn/.build Benchmarks/.build
+	@rm -rf .build .build-* debian/.debhelper debian/libtouchstone-dev debian/touchstone debian/touchstone-simulator Examples/.build Examples/Chores/.build Simulator/.build SignIn/.build Benchmarks/.build Fuzz/.build

@@ -15,9 +15,8 @@ struct SalvagedRow {
     ///
     /// `log` is SQLite's write-ahead log beside it; a page that it has is read there, so that what was deleted stays so.
     static func scan(_ file: Data, log: Data, _ body: (SalvagedRow) -> Void) {
-        let pages = Pages(file, log)
-        guard pages.count > 0 else { return }
-        for number in 1...pages.count { pages.rows(on: number).forEach(body) }
+        var pages = Pages(file, log)
+        for number in pages.numbers { pages.rows(on: number).forEach(body) }
     }
 
     /// Whether it can be an item: what else lies in the file is not.
@@ -43,7 +42,15 @@ struct SalvagedRow {
         private let logged: [Int: Int]
         let size: Int
         let usable: Int
-        let count: Int
+        /// How many there can be; the log may say any number.
+        private let count: Int
+        /// Bytes of rows that are still read.
+        private var bytesLeft: Int
+
+        /// Rows do not share their bytes: what says so, and would have more read than this often all that there is, is no damage.
+        private static let readings = 16
+        /// More than a table of ours has: a column that is empty takes a byte of the file, and more of our memory.
+        private static let mostColumns = 256
 
         init(_ file: Data, _ log: Data) {
             self.file = file
@@ -57,6 +64,13 @@ struct SalvagedRow {
             let (logged, committed) = Self.committed(log, pageSize: size)
             self.logged = logged
             count = min(committed ?? .max, max(file.count / size, logged.keys.max() ?? 0))
+            bytesLeft = Self.readings * (file.count + log.count)
+        }
+
+        /// Those that are there.
+        var numbers: [Int] {
+            let inFile = min(count, file.count / size)
+            return (0..<inFile).map { $0 + 1 } + logged.keys.filter { $0 > inFile && $0 <= count }.sorted()
         }
 
         /// The pages of the log by their numbers, up to its last commit, and how many the database has from then on.
@@ -120,40 +134,43 @@ struct SalvagedRow {
             return nil
         }
 
-        func rows(on page: Int) -> [SalvagedRow] {
+        mutating func rows(on page: Int) -> [SalvagedRow] {
             guard has(page) else { return [] }
             let start = page == 1 ? 100 : 0
             // A leaf of a table.
             guard byte(page, start) == 0x0D else { return [] }
             let cells = byte(page, start + 3) << 8 | byte(page, start + 4)
             guard start + 8 + 2 * cells <= usable else { return [] }
-            return (0..<cells).compactMap { index in
+            var rows: [SalvagedRow] = []
+            for index in 0..<cells {
                 let place = start + 8 + 2 * index
-                return row(page, byte(page, place) << 8 | byte(page, place + 1))
+                if let row = row(page, byte(page, place) << 8 | byte(page, place + 1)) { rows.append(row) }
             }
+            return rows
         }
 
-        private func row(_ page: Int, _ offset: Int) -> SalvagedRow? {
+        private mutating func row(_ page: Int, _ offset: Int) -> SalvagedRow? {
             guard let (length, afterLength) = varint(page, offset), let (rowID, start) = varint(page, afterLength),
-                (1...Int64(BackupRecord.maximumBytes)).contains(length),
+                length >= 1, length <= Int64(min(BackupRecord.maximumBytes, file.count + log.count)), bytesLeft > 0,
                 let payload = payload(page, start, Int(length)), let values = Self.values(payload)
             else { return nil }
             return SalvagedRow(rowID: rowID, values: values)
         }
 
-        private func payload(_ page: Int, _ start: Int, _ length: Int) -> Data? {
+        private mutating func payload(_ page: Int, _ start: Int, _ length: Int) -> Data? {
             let most = usable - 35
             let least = (usable - 12) * 32 / 255 - 23
             let spill = least + (length - least) % (usable - 4)
             let local = length <= most ? length : spill <= most ? spill : least
             guard start + local <= usable else { return nil }
             var payload = Data(bytes(page, start, local))
+            defer { bytesLeft -= payload.count }
             guard local < length else { return payload }
             guard start + local + 4 <= usable else { return nil }
             var next = number(page, start + local)
             // Each page gives something, so that a ring of them ends too.
             while payload.count < length {
-                guard has(next) else { return nil }
+                guard has(next), payload.count < bytesLeft else { return nil }
                 payload.append(bytes(next, 4, min(usable - 4, length - payload.count)))
                 next = number(next, 0)
             }
@@ -176,6 +193,7 @@ struct SalvagedRow {
             while place < Int(headLength) {
                 guard let (type, count) = varint(record.dropFirst(place)) else { return nil }
                 place += count
+                guard values.count < mostColumns else { return nil }
                 if type == 0 {
                     values.append(.null)
                     continue

@@ -14,17 +14,6 @@ final class PAMLook {
         case abandoned
     }
 
-    /// The codes of security/_pam_types.h that count.
-    private enum Code {
-        static let success = 0
-        static let authenticationError = 7
-        static let userUnknown = 10
-        static let maximumTries = 11
-    }
-
-    /// More than a result and the messages before it.
-    private static let mostBytes = 4096
-
     private static let environment = ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8"]
 
     private let pid: pid_t
@@ -90,8 +79,7 @@ final class PAMLook {
     func result(
         before deadline: Double, wakeup: Wakeup, isAwaited: () -> Bool, retry: () -> Void
     ) -> Result {
-        var text = ""
-        var count = 0
+        var lines = PAMLines()
         while true {
             guard isAwaited() else { return .abandoned }
             let left = deadline - MonotonicClock.now
@@ -106,23 +94,49 @@ final class PAMLook {
             var bytes = [UInt8](repeating: 0, count: 256)
             let read = unsafe Glibc.read(reading, &bytes, bytes.count)
             if read < 0, [EINTR, EAGAIN].contains(errno) { continue }
-            count += read
-            guard read > 0, count <= Self.mostBytes else { return .nothing }
-            text += String(decoding: bytes.prefix(read), as: UTF8.self)
-            while let end = text.firstIndex(of: "\n") {
-                let line = text[..<end]
-                text = String(text[text.index(after: end)...])
-                if line == "retry" {
-                    retry()
-                    continue
-                }
-                guard line.hasPrefix("result "), let code = Int(line.dropFirst(7)) else { return .nothing }
-                switch code {
-                case Code.success: return .match
-                case Code.authenticationError, Code.userUnknown, Code.maximumTries: return .noMatch
-                default: return .nothing
-                }
+            guard read > 0 else { return .nothing }
+            if let result = lines.take(bytes.prefix(read), retry: retry) { return result }
+        }
+    }
+}
+
+/// What it says: a line `retry` for each message that it was not so good, then one with its result.
+struct PAMLines {
+    /// The codes of security/_pam_types.h that count.
+    private enum Code {
+        static let success = 0
+        static let authenticationError = 7
+        static let userUnknown = 10
+        static let maximumTries = 11
+    }
+
+    /// More than a result and the messages before it.
+    static let mostBytes = 4096
+
+    private var rest: [UInt8] = []
+    private var count = 0
+
+    /// Takes what came next.
+    ///
+    /// - Returns: The result, once it is there; `.nothing` for what is no such line, and for more than there can be of them.
+    mutating func take(_ bytes: some Collection<UInt8>, retry: () -> Void) -> PAMLook.Result? {
+        count += bytes.count
+        guard count <= Self.mostBytes else { return .nothing }
+        rest += bytes
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            let line = String(decoding: rest[..<end], as: UTF8.self)
+            rest.removeFirst(end + 1)
+            if line == "retry" {
+                retry()
+                continue
+            }
+            guard line.hasPrefix("result "), let code = Int(line.dropFirst(7)) else { return .nothing }
+            switch code {
+            case Code.success: return .match
+            case Code.authenticationError, Code.userUnknown, Code.maximumTries: return .noMatch
+            default: return .nothing
             }
         }
+        return nil
     }
 }

@@ -1,0 +1,101 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A package of its own: nobody who builds Touchstone builds libFuzzer's targets. It compiles the parsers' sources anew, by the
+// link Parsers, so that its own code sees what is `package` and internal, and so that they alone are watched: what they stand on
+// is built as always. Of modules with more than parsers only the files that are named are here.
+let watched: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .unsafeFlags(["-sanitize=fuzzer,address", "-O", "-enable-testing"]),
+]
+
+func parsers(
+    _ name: String, _ dependencies: [Target.Dependency] = [], sources: [String]? = nil, resources: [Resource] = []
+) -> Target {
+    .target(
+        name: name, dependencies: dependencies, path: "Parsers/\(name)", sources: sources, resources: resources,
+        swiftSettings: watched)
+}
+
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
+let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+
+let package = Package(
+    name: "touchstone-fuzz",
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    ],
+    targets: [
+        .systemLibrary(name: "CSodium", path: "Parsers/CSodium", pkgConfig: "libsodium"),
+        .systemLibrary(name: "CGMP", path: "Parsers/CGMP", pkgConfig: "gmp"),
+        .systemLibrary(name: "CNettle", path: "Parsers/CNettle", pkgConfig: "nettle"),
+        .systemLibrary(name: "CSystemd", path: "Parsers/CSystemd", pkgConfig: "libsystemd"),
+        .systemLibrary(name: "CTSS", path: "Parsers/CTSS", pkgConfig: "tss2-esys tss2-sys tss2-mu"),
+        .target(name: "CTouchstoneSystem", path: "Parsers/CTouchstoneSystem"),
+        .target(
+            name: "CTouchstoneTCTI", path: "Parsers/CTouchstoneTCTI",
+            cSettings: [.unsafeFlags(["-fsanitize=fuzzer-no-link,address"])]),
+        parsers("TouchstoneCore"),
+        parsers("TouchstoneMemory", ["CSodium"]),
+        parsers("TouchstoneCertificates", [asn1]),
+        parsers("TouchstoneAge", ["TouchstoneMemory", "CSodium", crypto]),
+        parsers("TouchstoneTransport", ["TouchstoneCore", "CTouchstoneSystem", crypto]),
+        parsers(
+            "TouchstoneSocketServer", ["TouchstoneCore"],
+            sources: ["AppManifest.swift", "InfoPropertyList.swift", "KeyFile.swift", "ProcessOrigin+Proc.swift"]),
+        parsers("TouchstoneDevice", ["TouchstoneCore"], sources: ["PasscodeBuffer.swift"]),
+        parsers(
+            "TouchstoneEnclave", ["TouchstoneCore", "TouchstoneMemory", "TouchstoneTransport", "CSodium", crypto],
+            resources: [.embedInCode("io.touchstone.Enclave.varlink")]),
+        parsers("TouchstoneFileRoot", ["TouchstoneEnclave", "TouchstoneMemory", crypto]),
+        parsers(
+            "TouchstoneTPMRoot", ["TouchstoneEnclave", "TouchstoneMemory", "CTSS", "CTouchstoneTCTI", crypto]),
+        parsers("TouchstoneSensors", ["TouchstoneCore", "TouchstoneEnclave", "CTouchstoneSystem", "CSystemd", crypto]),
+        parsers(
+            "TouchstoneKeychain",
+            [
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneMemory", "TouchstoneCertificates",
+                "CTouchstoneSystem", crypto, grdb,
+            ],
+            resources: [
+                .embedInCode("io.touchstone.Keychain.varlink"), .embedInCode("io.touchstone.Backup.varlink"),
+                .embedInCode("io.touchstone.Key.varlink"), .embedInCode("io.touchstone.Inspector.varlink"),
+            ]),
+        parsers("TouchstoneKeyAlgorithms", ["TouchstoneCore", "CGMP", "CNettle", crypto, cryptoExtras]),
+        parsers("TouchstoneCoreFoundation"),
+        parsers(
+            "TouchstoneSecurity",
+            [
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneCoreFoundation", "TouchstoneCertificates",
+                "TouchstoneKeyAlgorithms", "CTouchstoneSystem", "CNettle", asn1, crypto, cryptoExtras,
+            ]),
+        parsers("TouchstoneSignInProtocol", [crypto]),
+        // Of the command: a module of another name, as two programs do not go into one.
+        .target(
+            name: "Command", dependencies: ["TouchstoneDevice"], path: "Parsers/touchstone",
+            sources: ["Pinentry/AssuanLine.swift", "PlainText.swift"], swiftSettings: watched),
+        // What finds out how a message looks; the tests have it.
+        .target(
+            name: "Shapes", path: "Shapes", sources: ["Shape.swift", "ShapeRecorder.swift"],
+            swiftSettings: [.swiftLanguageMode(.v6), .unsafeFlags(["-enable-testing"])]),
+        .executableTarget(
+            name: "fuzz",
+            dependencies: [
+                "Command", "Shapes", "TouchstoneAge", "TouchstoneCertificates", "TouchstoneCore", "TouchstoneDevice",
+                "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneKeyAlgorithms", "TouchstoneKeychain",
+                "TouchstoneMemory",
+                "TouchstoneSecurity", "TouchstoneSensors", "TouchstoneSignInProtocol", "TouchstoneSocketServer",
+                "TouchstoneTPMRoot", "TouchstoneTransport", crypto, grdb, asn1,
+            ],
+            swiftSettings: [.swiftLanguageMode(.v6), .unsafeFlags(["-O"])],
+            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address", "-use-ld=lld"])]),
+    ]
+)
