@@ -21,7 +21,7 @@ package enum RefusalCause: String, CaseIterable, Sendable {
     // The context.
     case contextInvalidated, tooManyContexts, tooManyRounds
     // Whose the app is.
-    case foreignAccessGroup, unknownApp
+    case foreignAccessGroup, unknownApp, quotaReached
     // The device, and the way to it.
     case noDevice, connectionLost, deviceNotWorking, requestTooLarge, notUnderstood
 
@@ -54,7 +54,7 @@ package enum RefusalCause: String, CaseIterable, Sendable {
         case .passcodeDisabled, .enrolmentChanged, .passcodeRemoved, .keyLost,
             .noApplicationPassword, .wrongApplicationPassword, .tooManyApplicationPasswords,
             .applicationPasswordDelayed, .missedTooOften, .tooManyRounds, .foreignAccessGroup, .unknownApp,
-            .deviceNotWorking, .requestTooLarge, .notUnderstood:
+            .quotaReached, .deviceNotWorking, .requestTooLarge, .notUnderstood:
             .authenticationFailed
         }
     }
