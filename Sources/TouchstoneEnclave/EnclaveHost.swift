@@ -122,7 +122,8 @@ package final class EnclaveHost: Sendable {
     /// - Throws: `EnclaveInterface.NotKept` where the state could not be written, after which nothing has changed; what `body` throws.
     @discardableResult
     func change<R: Sendable>(
-        isRemembered: Bool = false, usesReserve: Bool = false, _ body: (inout Enclave, Double) throws -> (R, [EnclaveEvent])
+        isRemembered: Bool = false, usesReserve: Bool = false,
+        _ body: (inout Enclave, Double) throws -> (R, [EnclaveEvent])
     ) throws -> R {
         let (result, happened, isCounting, isOtherAwaited, revision) = try enclave.withLock {
             enclave -> (R, [EnclaveEvent], Bool, Bool, UInt64?) in

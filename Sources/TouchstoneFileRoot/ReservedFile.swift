@@ -1,7 +1,7 @@
 package import Foundation
 import Glibc
 import Synchronization
-package import TouchstoneEnclave
+import TouchstoneEnclave
 
 /// A file of the enclave's with spare files beside it, whose room on the disk is set aside: one of them becomes the file where the disk is
 /// full.

@@ -60,7 +60,8 @@ extension BackupService {
     package func notice() throws -> String? {
         let count = try store.quarantined()
         guard count > 0 else { return nil }
-        return "\(count) damaged \(count == 1 ? "item was" : "items were") put aside; 'touchstone keychain check' looks for more"
+        return
+            "\(count) damaged \(count == 1 ? "item was" : "items were") put aside; 'touchstone keychain check' looks for more"
     }
 }
 

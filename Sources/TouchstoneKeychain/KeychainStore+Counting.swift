@@ -84,7 +84,8 @@ extension KeychainStore {
         try inspect { database in
             try Row.fetchAll(database, sql: "SELECT class, agrp, items, bytes FROM use ORDER BY agrp").compactMap {
                 // The file may be another's work.
-                guard let itemClass = String.fromDatabaseValue($0["class"]), let tag = Data.fromDatabaseValue($0["agrp"])
+                guard let itemClass = String.fromDatabaseValue($0["class"]),
+                    let tag = Data.fromDatabaseValue($0["agrp"])
                 else { return nil }
                 return ClassUse(itemClass: itemClass, groupTag: tag, used: Self.storage($0))
             }

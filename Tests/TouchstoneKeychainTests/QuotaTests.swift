@@ -38,7 +38,8 @@ import TouchstoneTransport
     private func isRight() throws -> Bool {
         try queue.read { database in
             let columns = "length(metadata) + length(wrappedKey) + ifnull(length(secret), 0)"
-            let there = try Row.fetchOne(database, sql: "SELECT count(*) AS i, ifnull(sum(\(columns)), 0) AS b FROM item")
+            let there = try Row.fetchOne(
+                database, sql: "SELECT count(*) AS i, ifnull(sum(\(columns)), 0) AS b FROM item")
             let counted = try Row.fetchOne(
                 database, sql: "SELECT ifnull(sum(items), 0) AS i, ifnull(sum(bytes), 0) AS b FROM use")
             return try KeychainStore.miscounted(database) == 0 && there == counted

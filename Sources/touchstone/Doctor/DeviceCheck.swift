@@ -201,11 +201,12 @@ struct DeviceCheck {
     private mutating func checkKeychain(_ connection: DeviceConnection) {
         do {
             let reply = try connection.call(BackupInterface.ListUse.self)
-            let items = reply.uses.reduce(0) { $0 + $1.used.items }
-            guard reply.putAside > 0 else { return add(.good, .keychain, "\(items) items") }
+            let count = reply.uses.reduce(0) { $0 + $1.used.items }
+            let items = count == 1 ? "1 item" : "\(count) items"
+            guard reply.putAside > 0 else { return add(.good, .keychain, items) }
             add(
                 .warning, .keychain,
-                "\(items) items; \(reply.putAside) damaged put aside: they are kept, and no app sees them; "
+                "\(items); \(reply.putAside) damaged put aside: they are kept, and no app sees them; "
                     + "'\(command("keychain check", isOption: true))' looks for more")
         } catch {
             add(.bad, .keychain, Failure.of(error, paths).message)

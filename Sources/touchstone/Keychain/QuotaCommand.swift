@@ -76,7 +76,10 @@ struct QuotaCommand: ParsableCommand {
     private static func row(_ use: BackupInterface.Use) -> [String] {
         let (used, limit) = (use.used, use.limit)
         guard let app = use.app else {
-            return ["\(used.items) items", ByteCount(used.bytes).description, "of apps that cannot be named while it is locked"]
+            return [
+                "\(used.items) items", ByteCount(used.bytes).description,
+                "of apps that cannot be named while it is locked",
+            ]
         }
         return [
             "\(used.items) of \(limit.items) items", "\(ByteCount(used.bytes)) of \(ByteCount(limit.bytes))",
