@@ -14,8 +14,6 @@ import Synchronization
 final class DatabaseRoom: Sendable {
     /// More than SQLite lets its log grow to by itself (1,000 pages), by as much again.
     static let logBytes = 8 << 20
-    /// The database's room grows by so much, so that few additions wait for it.
-    private static let step = 256 << 10
 
     private let file: URL
     /// -1 where the file could not be opened.
@@ -23,6 +21,7 @@ final class DatabaseRoom: Sendable {
     private let held = Mutex(Held())
 
     private struct Held {
+        /// From the file's beginning.
         var bytes = 0
         var pageBytes: Int?
     }
@@ -44,10 +43,12 @@ final class DatabaseRoom: Sendable {
         guard log >= 0 else { return false }
         // The connections lock other files than this one.
         defer { close(log) }
-        return touchstone_allocate(log, off_t(Self.logBytes)) == 0
+        return touchstone_allocate(log, 0, off_t(Self.logBytes)) == 0
     }
 
     /// Sets room aside for every page that the database has in this transaction.
+    ///
+    /// Looked at anew each time: a checkpoint gives back what lies beyond the database's end.
     ///
     /// - Throws: `DatabaseError` with `SQLITE_FULL` where there is none.
     func hold(_ database: Database) throws {
@@ -56,18 +57,18 @@ final class DatabaseRoom: Sendable {
         try held.withLock { held in
             let pageBytes = try held.pageBytes ?? Int.fetchOne(database, sql: "PRAGMA page_size") ?? 4096
             held.pageBytes = pageBytes
-            let needed = pages * pageBytes
-            guard needed > held.bytes else { return }
-            let wanted = (needed + Self.step - 1) / Self.step * Self.step
-            for bytes in [wanted, needed] where held.bytes < needed {
-                switch touchstone_allocate(descriptor, off_t(bytes)) {
-                case 0: held.bytes = bytes
-                case ENOSPC, EDQUOT: continue
+            var status = stat()
+            guard unsafe fstat(descriptor, &status) == 0 else { return }
+            let (written, needed) = (Int(status.st_size), pages * pageBytes)
+            guard needed > written else { return }
+            // Apart from what is new: a file system may take back all of a range of which it has not all.
+            let before = min(max(held.bytes, written), needed)
+            for range in [written..<before, before..<needed] where !range.isEmpty {
+                let code = touchstone_allocate(descriptor, off_t(range.lowerBound), off_t(range.count))
                 // What cannot be set aside is used as it comes.
-                default: held.bytes = wanted
-                }
+                if code == ENOSPC || code == EDQUOT { throw DatabaseError(resultCode: .SQLITE_FULL) }
             }
-            guard held.bytes >= needed else { throw DatabaseError(resultCode: .SQLITE_FULL) }
+            held.bytes = needed
         }
     }
 }
