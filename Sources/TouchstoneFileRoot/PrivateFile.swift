@@ -67,7 +67,8 @@ package struct PrivateFile: EnclaveStorage {
         try Self.checkPrivate(directory: directory)
         let descriptor = unsafe open(temporary.path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, 0o600)
         guard descriptor >= 0 else {
-            throw PrivateFileError(file, "cannot be written: \(Self.message())", isDiskFull: Self.isFull(errno))
+            let isFull = Self.isFull(errno)
+            throw PrivateFileError(file, "cannot be written: \(Self.message())", isDiskFull: isFull)
         }
         defer { close(descriptor) }
         let isWritten = unsafe bytes.withUnsafeBytes { buffer in
@@ -83,10 +84,9 @@ package struct PrivateFile: EnclaveStorage {
         guard isWritten, ftruncate(descriptor, off_t(bytes.count)) == 0, fsync(descriptor) == 0,
             unsafe rename(temporary.path, file.path) == 0
         else {
-            let code = errno
-            let message = Self.message()
+            let (isFull, message) = (Self.isFull(errno), Self.message())
             unsafe unlink(temporary.path)
-            throw PrivateFileError(file, "cannot be written: \(message)", isDiskFull: Self.isFull(code))
+            throw PrivateFileError(file, "cannot be written: \(message)", isDiskFull: isFull)
         }
         let directoryDescriptor = unsafe open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         defer { close(directoryDescriptor) }
