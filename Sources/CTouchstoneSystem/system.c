@@ -216,6 +216,13 @@ int touchstone_rename_new(const char *from, const char *to) {
     return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0 ? 0 : errno;
 }
 
+int touchstone_allocate(int file, off_t offset, off_t length) {
+    int result;
+    do result = fallocate(file, FALLOC_FL_KEEP_SIZE, offset, length);
+    while (result != 0 && errno == EINTR);
+    return result == 0 ? 0 : errno;
+}
+
 int touchstone_exchange(const char *one, const char *other) {
     return renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE) == 0 ? 0 : errno;
 }

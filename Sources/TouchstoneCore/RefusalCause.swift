@@ -22,7 +22,7 @@ package enum RefusalCause: String, CaseIterable, Sendable {
     // The context.
     case contextInvalidated, tooManyContexts, tooManyRounds
     // Whose the app is.
-    case foreignAccessGroup, unknownApp
+    case foreignAccessGroup, unknownApp, quotaReached
     // What a program does with the device too often.
     case lockedTooOften
     // The device, and the way to it.
@@ -57,7 +57,7 @@ package enum RefusalCause: String, CaseIterable, Sendable {
         case .passcodeDisabled, .enrolmentChanged, .passcodeRemoved, .keyLost,
             .noApplicationPassword, .wrongApplicationPassword, .tooManyApplicationPasswords,
             .applicationPasswordDelayed, .missedTooOften, .tooManyRounds, .foreignAccessGroup, .unknownApp,
-            .deviceNotWorking, .requestTooLarge, .notUnderstood:
+            .quotaReached, .deviceNotWorking, .requestTooLarge, .notUnderstood:
             .authenticationFailed
         }
     }

@@ -66,7 +66,7 @@ package final class EnclaveHost: Sendable {
         enclave = Mutex(booted)
         keepGate()
         // An erasure that was prevented. Where the disk still does not take it no passcode is looked at, and the next boot tries again.
-        try? change { ((), try $0.eraseIfDue(now: $1)) }
+        try? change(usesReserve: true) { ((), try $0.eraseIfDue(now: $1)) }
     }
 
     /// Returns once the counter has tried to remember all that is kept: before the process ends.
@@ -121,12 +121,14 @@ package final class EnclaveHost: Sendable {
     /// Changes the enclave; keeps what must be kept; then tells the events.
     ///
     /// The counter follows by itself. With `isRemembered` the events are told once it did or could not: not to be asked for by a call,
-    /// behind which all apps' calls wait. The log's lines never wait, as they are in their order.
+    /// behind which all apps' calls wait. The log's lines never wait, as they are in their order. With `usesReserve` a full disk takes the
+    /// state too: for guesses at the passcode, and what follows from them.
     ///
     /// - Throws: `EnclaveInterface.NotKept` where the state could not be written, after which nothing has changed; what `body` throws.
     @discardableResult
     func change<R: Sendable>(
-        isRemembered: Bool = false, _ body: (inout Enclave, Double) throws -> (R, [EnclaveEvent])
+        isRemembered: Bool = false, usesReserve: Bool = false,
+        _ body: (inout Enclave, Double) throws -> (R, [EnclaveEvent])
     ) throws -> R {
         let (result, happened, isCounting, isOtherAwaited, revision) = try enclave.withLock {
             enclave -> (R, [EnclaveEvent], Bool, Bool, UInt64?) in
@@ -141,7 +143,8 @@ package final class EnclaveHost: Sendable {
                 let revision = (enclave.state.revision ?? 0) + 1
                 next.state.revision = revision
                 do {
-                    try storage.replace(next.stateFile())
+                    let file = try next.stateFile()
+                    if usesReserve { try storage.replaceWithReserve(file) } else { try storage.replace(file) }
                     isOnDisk.withLock { $0 = true }
                 } catch {
                     isOnDisk.withLock { $0 = false }
@@ -282,7 +285,7 @@ package final class EnclaveHost: Sendable {
         _ begin: (inout Enclave, Double) throws(DeviceInterface.Refused) -> PasscodeJob
     ) throws {
         // A refusal is a result here, not an error that would undo the turn: the nonce is used up all the same.
-        let begun: Result<PasscodeJob, DeviceInterface.Refused> = try change { enclave, now in
+        let begun: Result<PasscodeJob, DeviceInterface.Refused> = try change(usesReserve: true) { enclave, now in
             do throws(DeviceInterface.Refused) {
                 let job = try begin(&enclave, now)
                 enclave.guesser = caller?.app
@@ -342,7 +345,7 @@ package final class EnclaveHost: Sendable {
         keepGate()
         let refused = EnclaveEvent(ticket: ticket, outcome: .failed, refusal: reason)
         do {
-            try change { enclave, now in
+            try change(usesReserve: true) { enclave, now in
                 enclave.isPasscodeBusy = false
                 if isRefunded { enclave.refundGuess(job) } else { enclave.delayNextPasscode(now: now) }
                 return ((), [refused] + enclave.progressEvent(of: ticket, now: now))
@@ -406,7 +409,7 @@ package final class EnclaveHost: Sendable {
     private func judge(_ verdict: (inout Enclave, Double) throws -> [EnclaveEvent]) throws {
         var isErasure = false
         do {
-            try change(isRemembered: true) { enclave, now in
+            try change(isRemembered: true, usesReserve: true) { enclave, now in
                 let events = try verdict(&enclave, now)
                 isErasure = enclave.isErasureDue
                 return ((), try enclave.eraseIfDue(before: events, now: now))

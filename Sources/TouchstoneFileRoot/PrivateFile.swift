@@ -8,10 +8,13 @@ import TouchstoneEnclave
 package struct PrivateFileError: Error, CustomStringConvertible {
     package let path: String
     package let reason: String
+    /// Whether it could not be written because there was no room.
+    let isDiskFull: Bool
 
-    init(_ file: URL, _ reason: String) {
+    init(_ file: URL, _ reason: String, isDiskFull: Bool = false) {
         path = file.path
         self.reason = reason
+        self.isDiskFull = isDiskFull
     }
 
     package var description: String { "\(path) \(reason)" }
@@ -19,7 +22,7 @@ package struct PrivateFileError: Error, CustomStringConvertible {
 
 /// A small file that belongs to this user and that nobody else can read; replaced whole or not at all.
 package struct PrivateFile: EnclaveStorage {
-    private let file: URL
+    let file: URL
 
     package init(_ file: URL) {
         self.file = file
@@ -52,13 +55,21 @@ package struct PrivateFile: EnclaveStorage {
     ///
     /// - Throws: `PrivateFileError`, also for more than `read` would take: the file is as it was.
     package func replace(_ bytes: Data) throws {
+        let temporary = file.deletingLastPathComponent().appendingPathComponent(".\(file.lastPathComponent).new")
+        unsafe unlink(temporary.path)
+        try replace(bytes, by: temporary, flags: O_CREAT | O_EXCL)
+    }
+
+    /// As `replace`, with a file that `flags` open or make; it is gone afterwards.
+    func replace(_ bytes: Data, by temporary: URL, flags: Int32) throws {
         guard bytes.count <= Self.maximumBytes else { throw PrivateFileError(file, "would be too large") }
         let directory = file.deletingLastPathComponent()
         try Self.checkPrivate(directory: directory)
-        let temporary = directory.appendingPathComponent(".\(file.lastPathComponent).new")
-        unsafe unlink(temporary.path)
-        let descriptor = unsafe open(temporary.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw PrivateFileError(file, "cannot be written: \(Self.message())") }
+        let descriptor = unsafe open(temporary.path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, 0o600)
+        guard descriptor >= 0 else {
+            let isFull = Self.isFull(errno)
+            throw PrivateFileError(file, "cannot be written: \(Self.message())", isDiskFull: isFull)
+        }
         defer { close(descriptor) }
         let isWritten = unsafe bytes.withUnsafeBytes { buffer in
             var offset = 0
@@ -70,10 +81,12 @@ package struct PrivateFile: EnclaveStorage {
             }
             return true
         }
-        guard isWritten, fsync(descriptor) == 0, unsafe rename(temporary.path, file.path) == 0 else {
-            let message = Self.message()
+        guard isWritten, ftruncate(descriptor, off_t(bytes.count)) == 0, fsync(descriptor) == 0,
+            unsafe rename(temporary.path, file.path) == 0
+        else {
+            let (isFull, message) = (Self.isFull(errno), Self.message())
             unsafe unlink(temporary.path)
-            throw PrivateFileError(file, "cannot be written: \(message)")
+            throw PrivateFileError(file, "cannot be written: \(message)", isDiskFull: isFull)
         }
         let directoryDescriptor = unsafe open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         defer { close(directoryDescriptor) }
@@ -112,12 +125,14 @@ package struct PrivateFile: EnclaveStorage {
         try check(status, directory)
     }
 
-    private static func check(_ status: stat, _ file: URL) throws {
+    static func check(_ status: stat, _ file: URL) throws {
         guard status.st_uid == geteuid() else { throw PrivateFileError(file, "belongs to another user") }
         guard status.st_mode & 0o077 == 0 else {
             throw PrivateFileError(file, "can be read by others: run chmod go-rwx on it if nobody has")
         }
     }
+
+    private static func isFull(_ code: Int32) -> Bool { code == ENOSPC || code == EDQUOT }
 
     private static func message() -> String { unsafe String(cString: strerror(errno)) }
 

@@ -16,6 +16,7 @@ package final class BackupService: Sendable {
     let enclave: VarlinkClient
     let lookupKey: LookupKey
     private let attributesKey: SymmetricKey
+    let quotaNames: QuotaNames
     let now: @Sendable () -> Date
     private let ownerID: UInt32
     /// What was left over of the bytes of an import, by its session; held over the call, so that its calls come one by one.
@@ -40,6 +41,7 @@ package final class BackupService: Sendable {
         let key = try enclave.call(EnclaveInterface.GetLookupKey.self, Empty()).key
         lookupKey = LookupKey(key)
         attributesKey = BackupAttributes.key(of: key)
+        quotaNames = QuotaNames(key)
     }
 
     package var interface: VarlinkInterface {
@@ -53,6 +55,8 @@ package final class BackupService: Sendable {
                     return try enclave.call(EnclaveInterface.EndBackup.self, .init(session: request.session))
                 },
                 owner(BackupInterface.Check.self) { [self] in try check($0) },
+                owner(BackupInterface.ListUse.self) { [self] _ in try listUse() },
+                owner(BackupInterface.SetQuota.self) { [self] in try setQuota($0) },
             ])
     }
 

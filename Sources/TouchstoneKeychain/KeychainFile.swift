@@ -88,6 +88,7 @@ package struct KeychainFile {
                 }
                 let columns = try target.columns(in: "quarantine").map(\.name)
                 _ = source.inDatabase { Self.copy("quarantine", columns, from: $0, into: target) }
+                source.inDatabase { Self.copyLimits(from: $0, into: target) }
             }
             // Rows that the damage hides from SQLite.
             if !hasAllItems, let bytes = try? Data(contentsOf: url, options: .mappedIfSafe) {
@@ -121,6 +122,16 @@ package struct KeychainFile {
             } catch { continue }
         }
         return false
+    }
+
+    /// The owner's limits, as far as they can be read; how much there is of each is counted as the rows come.
+    private static func copyLimits(from source: Database, into target: Database) {
+        guard let rows = try? Row.fetchAll(source, sql: "SELECT agrp, name, items, bytes FROM quota") else { return }
+        for row in rows {
+            try? target.execute(
+                sql: "INSERT OR IGNORE INTO quota (agrp, name, items, bytes) VALUES (?, ?, ?, ?)",
+                arguments: StatementArguments(row.databaseValues))
+        }
     }
 
     /// What is there already stays: a row is found by more than one way.

@@ -54,6 +54,7 @@ extension KeychainService {
         let row = try seal(
             attributes, control: control, data: query.data, itemClass: itemClass, identifier: .random(), rowID: nil,
             for: app, context: context)
+        try checkQuota(row, group: attributes.accessGroup, in: writer)
         try writer.save(row)
         return OpenItem(row: row, attributes: attributes, control: control, data: query.data)
     }

@@ -6,7 +6,7 @@ extension KeychainService {
     /// Asks nobody and opens nothing, so it works while locked (KC-36, AC-24).
     func delete(_ request: KeychainInterface.Delete.Parameters, for app: AppIdentity) throws {
         let query = try KeychainQuery(request.query).checkedForChange(isUpdate: false)
-        let count = try store.write { writer in
+        let count = try store.write(isDeletion: true) { writer in
             if query.itemClass == .identity { return try deleteIdentities(query, for: app, in: writer) }
             let rows = try rows(query, for: app, in: writer)
             for rowID in rows { try writer.delete(rowID: rowID) }

@@ -46,6 +46,7 @@ extension KeychainService {
             guard let loss = try loss(of: other) else { throw Status.duplicateItem }
             try writer.clear(other, loss, at: now())
         }
+        try checkQuota(row, group: attributes.accessGroup, replacing: item, in: writer)
         try writer.save(row)
     }
 }

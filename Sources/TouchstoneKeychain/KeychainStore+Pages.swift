@@ -73,14 +73,21 @@ extension KeychainStore {
     static func integrity(_ database: Database) throws -> [String] {
         do {
             let lines = try String.fetchAll(database, sql: "PRAGMA integrity_check(100)")
-            return lines == ["ok"] ? [] : lines
+            guard lines == ["ok"] else { return lines }
+            let miscounted = try miscounted(database)
+            return miscounted == 0 ? [] : ["what \(miscounted) access groups keep is counted wrong"]
         } catch let error as DatabaseError where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode) {
             return [error.message ?? "\(error.resultCode)"]
         }
     }
 
-    /// Makes every index anew.
-    func reindex() throws { try write { try $0.database.execute(sql: "REINDEX") } }
+    /// Makes every index anew, and counts anew what each access group keeps.
+    func reindex() throws {
+        try write {
+            try $0.database.execute(sql: "REINDEX")
+            try Self.recount($0.database)
+        }
+    }
 }
 
 extension KeychainStore.KeychainWriter {

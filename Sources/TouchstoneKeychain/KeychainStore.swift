@@ -20,6 +20,9 @@ struct ItemRow: Sendable {
     /// The length of the secret, also where it was not read.
     var secretBytes = 0
 
+    /// What it counts for in its group's quota.
+    var storedBytes: Int { metadata.count + wrappedKey.count + (secret?.count ?? secretBytes) }
+
     var binding: ItemCipher.Binding {
         ItemCipher.Binding(itemClass: itemClass, identifier: identifier, version: version)
     }
@@ -34,7 +37,7 @@ extension ItemRow {
         CASE WHEN length(secret) <= \(smallSecretBytes) THEN secret END, length(secret)
         """
     private static let smallSecretBytes = 256 << 10
-    fileprivate static let columnsWithoutSecret =
+    static let columnsWithoutSecret =
         "rowid, class, identifier, version, pdmn, identity, metadata, wrappedKey, NULL, length(secret)"
 
     /// nil for a row that is not as our schema says: the file may be another's work, and what is no item is absent (KC-16).
@@ -88,6 +91,10 @@ package final class KeychainStore: RowSource, Sendable {
     private let scanner: StoreConnection
     /// nil: in memory.
     let file: URL?
+    /// The room on the disk that was set aside; nil: in memory.
+    private let room: DatabaseRoom?
+    /// Whether a deletion needs no room that the disk may not have.
+    package let hasRoom: Bool
     private let observer = Mutex(Observer())
 
     /// In a struct: alone in a `Mutex` a closure is wrapped anew each time it is looked at.
@@ -99,6 +106,8 @@ package final class KeychainStore: RowSource, Sendable {
     /// In memory, for tests: gone with the object.
     package init() throws {
         file = nil
+        room = nil
+        hasRoom = true
         writer = StoreConnection(try DatabaseQueue(configuration: Self.configuration()))
         reader = writer
         scanner = writer
@@ -126,6 +135,9 @@ package final class KeychainStore: RowSource, Sendable {
             _ = FileManager.default.createFile(
                 atPath: file.path, contents: nil, attributes: [.posixPermissions: NSNumber(value: 0o600)])
         }
+        // Kept open for as long as the connections are: to close it would end the locks that they hold.
+        let room = DatabaseRoom(file)
+        self.room = room
         do {
             try Self.checkVersion(file)
             let connect = { StoreConnection(try DatabaseQueue(path: file.path, configuration: Self.configuration())) }
@@ -133,6 +145,7 @@ package final class KeychainStore: RowSource, Sendable {
             try Self.migrate(writer.queue)
             reader = try connect()
             scanner = try connect()
+            hasRoom = room.allocateLog()
         } catch let error as DatabaseError where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode) {
             throw KeychainStoreError(
                 description: "\(file.path) is damaged (\(error.message ?? "no reason given")): "
@@ -206,6 +219,11 @@ package final class KeychainStore: RowSource, Sendable {
                         class, identifier, version, pdmn, identity, metadata, wrappedKey, secret
                     )
                     """)
+        }
+        // What each access group keeps, and its owner's limits.
+        migrator.registerMigration("3") { database in
+            try database.execute(sql: Self.countingSchema)
+            try Self.recount(database)
         }
         return migrator
     }
@@ -290,8 +308,22 @@ package final class KeychainStore: RowSource, Sendable {
     // MARK: writing
 
     /// Runs `body` in one transaction: all of it is on the disk when this returns, or nothing.
-    func write<R>(_ body: (KeychainWriter) throws -> R) throws -> R {
-        let result = try writer.write { try body(KeychainWriter(turn: $0)) }
+    ///
+    /// Where the disk is full it runs once more, with the log's room free: what is `isDeletion` then needs little of it.
+    func write<R>(isDeletion: Bool = false, _ body: (KeychainWriter) throws -> R) throws -> R {
+        func transaction() throws -> R {
+            try writer.write { turn in
+                let result = try body(KeychainWriter(turn: turn))
+                try room?.hold(turn.database)
+                return result
+            }
+        }
+        let result: R
+        do {
+            result = try transaction()
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
+            result = try writer.withEmptyLog(isDeletion: isDeletion, transaction)
+        }
         observer.withLock { $0.changed }?()
         return result
     }
@@ -299,10 +331,11 @@ package final class KeychainStore: RowSource, Sendable {
     /// Has `observer` told of every change from now on; there is one.
     func observe(_ observer: @escaping @Sendable () -> Void) { self.observer.withLock { $0.changed = observer } }
 
-    /// Deletes every item, and what was put aside of items that do not open.
+    /// Deletes every item, what was put aside of items that do not open, and the owner's limits.
     func eraseItems() throws {
-        try writer.write { try $0.database.execute(sql: "DELETE FROM item; DELETE FROM quarantine") }
-        observer.withLock { $0.changed }?()
+        try write(isDeletion: true) {
+            try $0.database.execute(sql: "DELETE FROM item; DELETE FROM quarantine; DELETE FROM quota")
+        }
     }
 
     /// The transaction of one `write`.

@@ -18,6 +18,22 @@ final class StoreConnection: @unchecked Sendable {
         try queue.write { try body(Turn(database: $0, statements: statements)) }
     }
 
+    /// Runs `body`, which begins its own transaction, once the log has moved into the database and its room is free again.
+    ///
+    /// A deletion then does not overwrite what it deletes: to write as much as is deleted is what there is no room for.
+    func withEmptyLog<R>(isDeletion: Bool, _ body: () throws -> R) throws -> R {
+        func execute(_ sql: String) throws { try queue.writeWithoutTransaction { try $0.execute(sql: sql) } }
+        // Whoever reads keeps it from being empty, and then there may be room all the same.
+        _ = try? queue.writeWithoutTransaction { try $0.checkpoint(.restart) }
+        guard isDeletion else { return try body() }
+        try execute("PRAGMA secure_delete = FAST")
+        defer {
+            try? execute("PRAGMA secure_delete = ON")
+            _ = try? queue.writeWithoutTransaction { try $0.checkpoint(.restart) }
+        }
+        return try body()
+    }
+
     /// What may be done while nobody else uses the connection.
     struct Turn {
         let database: Database

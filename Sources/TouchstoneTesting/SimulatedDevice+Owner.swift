@@ -146,6 +146,24 @@ extension SimulatedDevice {
         try call(DeviceInterface.SetFaceIDPermission.self, .init(app: app, isAllowed: isAllowed))
     }
 
+    /// Limits what an app may keep in the keychain, as `touchstone keychain quota` does; nil is as many, or as much, as every other app.
+    ///
+    /// What it keeps already stays. An addition beyond the limit is `errSecDiskFull`.
+    ///
+    /// - Parameters:
+    ///   - items: How many items; 10,000 where the owner says nothing.
+    ///   - bytes: How many bytes of them as they are stored, which is some hundred more than the values have; 64 MiB where the owner
+    ///     says nothing.
+    ///   - app: The application identifier, or an access group that apps share; the test process's own where none is given.
+    /// - Throws: ``SimulatedDeviceError``.
+    public func setQuota(items: Int? = nil, bytes: Int? = nil, app: String = applicationIdentifier) throws {
+        let every = BackupInterface.Storage.ofEveryApp
+        let limit =
+            items == nil && bytes == nil
+            ? nil : BackupInterface.Storage(items: items ?? every.items, bytes: bytes ?? every.bytes)
+        try call(BackupInterface.SetQuota.self, .init(app: app, limit: limit))
+    }
+
     /// Brings an app to the foreground or the background.
     ///
     /// All are in the foreground at first.

@@ -265,10 +265,14 @@ enum EnclaveProgram {
         let paths = EnclaveFiles(directory)
         _ = try lock(directory)
         let (root, counter) = try root(paths, runtime: options.runtime)
+        let report = { @Sendable (line: String) in
+            FileHandle.standardError.write(Data("touchstone-enclave: \(line)\n".utf8))
+        }
+        let storage = ReservedFile(paths.state)
+        if !storage.refill() { report("the disk has no room to set aside: once it is full no passcode can be counted") }
         let host = try EnclaveHost(
-            storage: PrivateFile(paths.state), root: root, clock: BootClock(), counter: counter,
-            newPasscodeCost: { Self.newPasscodeCost },
-            report: { FileHandle.standardError.write(Data("touchstone-enclave: \($0)\n".utf8)) })
+            storage: storage, root: root, clock: BootClock(), counter: counter,
+            newPasscodeCost: { Self.newPasscodeCost }, report: report)
         publish(try host.passcodePublicKey(), paths, system)
         if let source = host.sensorSource { host.start(source.sensor) }
         let service = EnclaveService(host: host)

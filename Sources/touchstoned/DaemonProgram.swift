@@ -181,6 +181,7 @@ final class Daemon: Sendable {
     private let deviceLog: DeviceLog
     private let ending: Ending
     private let freedMemory = FreedMemory()
+    private let hasRoom: Bool
 
     init(_ options: DaemonProgram.Options) throws {
         try UnsafeDirectory.check(options.state)
@@ -196,6 +197,7 @@ final class Daemon: Sendable {
             events = VarlinkClient(try SocketEndpoint(path: path).connect(), trace: trace)
         }
         let store = try KeychainStore(file: options.keychain)
+        hasRoom = store.hasRoom
         let contexts = ContextOwners()
         let refusals = RefusalNotes(enclave: enclave)
         let clock = DeviceClock()
@@ -238,6 +240,9 @@ final class Daemon: Sendable {
             ] + authentication.interfaces, trace: trace)
         watchEnclave()
         try deviceLog.begin()
+        // A keychain that cannot be read is served all the same: each call says so.
+        if let notice = try? backup.notice() { log.warning("\(notice)") }
+        if !hasRoom { log.warning("the disk has no room to set aside: deletions may fail once it is full") }
         ending.onEnd { [deviceLog] in deviceLog.end() }
         let report = { @Sendable [log] (line: String) in log.warning("\(line)") }
         ending.serve(try serve(router, report))

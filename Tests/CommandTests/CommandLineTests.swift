@@ -31,6 +31,8 @@ struct CommandLineTests {
         "doctor --app ./app --json", "doctor --app ./app phone",
         // By its name alone, or behind --device.
         "device lock phone", "device reboot phone --wait 3", "device fingers phone", "device sensor connect phone",
+        "keychain quota", "keychain quota /usr/bin/app --items 20000 --size 128MiB",
+        "keychain quota app --default --json",
         "device face-id-permission list phone", "agent phone", "keychain check phone", "setup phone", "simulator phone",
         "device boot --device phone --detach", "device status phone --device phone",
     ])
@@ -54,6 +56,9 @@ struct CommandLineTests {
             "log --since never",
             "Error: --since takes a date (2026-11-21), a time (2026-11-21T16:00) or how long ago (90s, 30m, 12h, 7d)"
         ),
+        ("keychain quota --items 3", "Error: name the app whose limit is to change"),
+        ("keychain quota app --items=-1", "Error: --items takes a number between 0 and 1000000000"),
+        ("keychain quota app --default --size 1MiB", "Error: --default goes without --items and --size"),
         ("log verify --from 0", "Error: --from takes the number of an entry: 1 or more"),
         (
             "device create ../x",
@@ -66,6 +71,22 @@ struct CommandLineTests {
     ])
     func wrongCommandLineIsAUsageError(line: String, says: String) {
         #expect(parse(line) == (64, says))
+    }
+
+    @Test(
+        arguments: [
+            ("0", 0, "0 bytes"), ("65536", 65536, "64 KiB"), ("128MiB", 128 << 20, "128 MiB"),
+            ("1gib", 1 << 30, "1 GiB"),
+            ("1536", 1536, "1.5 KiB"), ("1024GiB", 1 << 40, "1024 GiB"),
+        ])
+    func sizesAreRead(text: String, bytes: Int, shown: String) {
+        #expect(ByteCount(argument: text) == ByteCount(bytes))
+        #expect(ByteCount(bytes).description == shown)
+    }
+
+    @Test(arguments: ["", "MiB", "-1", "1.5MiB", "many", "1TiB", "1025GiB", "9223372036854775807GiB"])
+    func whatIsNoSizeIsRefused(text: String) {
+        #expect(ByteCount(argument: text) == nil)
     }
 
     @Test(arguments: ["set", "change", "remove"]) func passcodeInArgumentsIsRefused(_ command: String) {

@@ -10,9 +10,13 @@ final class UnreliableStorage: EnclaveStorage {
     enum Outcome: CaseIterable { case kept, refused, keptAndFailed }
     struct Failed: Error {}
 
-    private let state: Mutex<(versions: [Data], planned: [Outcome])>
+    private let state: Mutex<(versions: [Data], planned: [Outcome], isFull: Bool, spares: Int)>
 
-    init(_ first: Data) { state = Mutex(([first], [])) }
+    init(_ first: Data) { state = Mutex(([first], [], false, 0)) }
+
+    /// A full disk, of which so many writes can use what was set aside.
+    func fill(spares: Int) { state.withLock { ($0.isFull, $0.spares) = (true, spares) } }
+    func empty() { state.withLock { $0.isFull = false } }
 
     /// Everything that was ever there, oldest first.
     var versions: [Data] { state.withLock { $0.versions } }
@@ -23,8 +27,19 @@ final class UnreliableStorage: EnclaveStorage {
     /// Puts an older file back.
     func restore(_ version: Data) { state.withLock { $0.versions.append(version) } }
 
+    func replaceWithReserve(_ bytes: Data) throws {
+        let isFromReserve = state.withLock { state in
+            guard state.isFull, state.spares > 0 else { return false }
+            state.spares -= 1
+            state.versions.append(bytes)
+            return true
+        }
+        if !isFromReserve { try replace(bytes) }
+    }
+
     func replace(_ bytes: Data) throws {
         try state.withLock { state in
+            if state.isFull { throw Failed() }
             let outcome = state.planned.isEmpty ? .kept : state.planned.removeFirst()
             if outcome != .refused { state.versions.append(bytes) }
             if outcome != .kept { throw Failed() }

@@ -79,6 +79,10 @@ int touchstone_rename_new(const char *from, const char *to);
 /// Exchanges two files or directories, in one step. Returns 0 or an errno.
 int touchstone_exchange(const char *one, const char *other);
 
+/// Has the file system set room aside for `length` bytes of a file from `offset`; its size stays as it is. Returns 0 or an errno: ENOSPC
+/// where there is none, EOPNOTSUPP where the file system cannot.
+int touchstone_allocate(int file, off_t offset, off_t length);
+
 /// Has a spawned process close every descriptor from `lowest` up. Returns 0 or an errno.
 int touchstone_spawn_closes_from(posix_spawn_file_actions_t *actions, int lowest);
 

@@ -146,6 +146,10 @@ extension RefusalCause {
             .init(
                 "the access group is none of the app's", "keychain-access-groups in the app's manifest",
                 inTest: "device.run(as:keychainAccessGroups:)")
+        case .quotaReached:
+            .init(
+                "the app keeps as much as it may", "touchstone keychain quota",
+                inTest: "device.setQuota(items: 20_000, bytes: 128 << 20)")
         case .unknownApp: .init("the device cannot tell which app this is", "touchstone doctor")
         case .noDevice: .init("no device answers", "touchstone doctor", inTest: "device.run { … }")
         case .connectionLost:

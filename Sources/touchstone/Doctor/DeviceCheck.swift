@@ -34,7 +34,10 @@ struct DeviceCheck {
                     "run as users of their own: no program of yours can read their memory or files, answer in their place or hold back a "
                         + "lock, which comes with your session's and before the machine sleeps")
                 check(status)
-                if let connection = try? DeviceConnection(paths) { checkLog(connection) }
+                if let connection = try? DeviceConnection(paths) {
+                    checkLog(connection)
+                    checkKeychain(connection)
+                }
                 checkOwnerPrograms()
             case .failure(let error):
                 guard FileManager.default.fileExists(atPath: paths.state.path) else {
@@ -69,6 +72,7 @@ struct DeviceCheck {
             if let supervisor = SupervisorLock.holder(paths) { checkDaemons(of: supervisor) }
             check(status)
             checkLog(connection)
+            checkKeychain(connection)
         } catch {
             (state, status) = (.off, nil)
             if SupervisorLock.holder(paths) == nil {
@@ -208,6 +212,21 @@ struct DeviceCheck {
             add(.good, .log, "\(head.sequence) entries; '\(command("log verify", isOption: true))' checks them")
         } catch {
             add(.bad, .log, Failure.of(error, paths).message)
+        }
+    }
+
+    private mutating func checkKeychain(_ connection: DeviceConnection) {
+        do {
+            let reply = try connection.call(BackupInterface.ListUse.self)
+            let count = reply.uses.reduce(0) { $0 + $1.used.items }
+            let items = count == 1 ? "1 item" : "\(count) items"
+            guard reply.putAside > 0 else { return add(.good, .keychain, items) }
+            add(
+                .warning, .keychain,
+                "\(items); \(reply.putAside) damaged put aside: they are kept, and no app sees them; "
+                    + "'\(command("keychain check", isOption: true))' looks for more")
+        } catch {
+            add(.bad, .keychain, Failure.of(error, paths).message)
         }
     }
 

@@ -6,7 +6,7 @@ struct Finding: Encodable, Hashable {
         case files
         case daemons
         case rootOfTrust = "root of trust"
-        case passcode, biometry, sensor, agent, log
+        case passcode, biometry, sensor, agent, log, keychain
         case ownerPrograms = "owner's programs"
         case coreDumps = "core dumps"
         case swap

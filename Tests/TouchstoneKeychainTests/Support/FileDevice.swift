@@ -133,6 +133,8 @@ struct RawRow {
         let places = Array(repeating: "?", count: names.count).joined(separator: ", ")
         let list = names.map { "\"\($0)\"" }.joined(separator: ", ")
         try queue.write {
+            // So that the database counts what is replaced, too.
+            try $0.execute(sql: "PRAGMA recursive_triggers = ON")
             try $0.execute(
                 sql: "INSERT OR REPLACE INTO item (\(list)) VALUES (\(places))",
                 arguments: StatementArguments(names.map { columns[$0] ?? .null }))

@@ -363,6 +363,17 @@ extension Refused {
             #expect(status == errSecMissingEntitlement)
         },
         Refused(
+            "an item beyond the app's quota",
+            "touchstone: SecItemAdd -34: the app keeps as much as it may. Try: device.setQuota(items: 20_000, bytes: 128 << 20)",
+            logged: "call-refused - quotaReached"
+        ) { device in
+            #expect(try App.add(nil) == errSecSuccess)
+            try device.setQuota(items: 1)
+            let other: Entries = [kSecAttrAccount: "another"]
+            let status = try App.add(nil, kSecAttrAccessibleWhenUnlocked, other)
+            #expect(status == errSecDiskFull)
+        },
+        Refused(
             "a key of another set of fingers (AC-52)",
             "touchstone: SecKeyCreateSignature -3: the set of fingers or faces that the key was bound to is no more. Try: a new key",
             logged: "key-used sign invalidated"

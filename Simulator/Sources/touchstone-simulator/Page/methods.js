@@ -92,6 +92,8 @@ export const methods = {
   "io.touchstone.Backup.Import": [["session", "offset", "records", "replaces"], ["counts", "isWhole"]],
   "io.touchstone.Backup.End": [["session"], []],
   "io.touchstone.Backup.Check": [["after", "repairs"], ["database", "damaged", "checked", "locked", "expired", "quarantined", "total", "next"]],
+  "io.touchstone.Backup.ListUse": [[], ["uses", "limit", "putAside"]],
+  "io.touchstone.Backup.SetQuota": [["app", "limit"], []],
   "io.touchstone.Inspector.ListItems": [["after"], ["items", "next"]],
   "io.touchstone.Inspector.Watch": [[], ["keys", "itemsRevision"]],
   "io.touchstone.Inspector.WatchMessages": [[], ["messages", "lost"]],

@@ -1,0 +1,26 @@
+import TouchstoneCore
+import TouchstoneTransport
+
+extension KeychainService {
+    /// Whether a row may be kept, within what its access group may keep.
+    ///
+    /// The group is whose quota an item counts for, whichever of its apps added it. What makes a group's items neither more nor larger is
+    /// always taken, also where the owner has lowered the limit since. `old` is the item whose place it takes.
+    ///
+    /// - Throws: `Refusal` with `.diskFull`.
+    func checkQuota(
+        _ row: ItemRow, group: String, replacing old: OpenItem? = nil, in writer: KeychainStore.KeychainWriter
+    ) throws {
+        let tags = GroupTags(group, key: lookupKey)
+        let now = try writer.use(of: tags)
+        var (items, bytes) = (now.items + 1, now.bytes + row.storedBytes)
+        if let old, old.attributes.accessGroup.isSpelled(like: group) {
+            items -= 1
+            bytes -= old.row.storedBytes
+        }
+        let limit = try writer.limit(of: tags)
+        guard items <= max(limit.items, now.items), bytes <= max(limit.bytes, now.bytes) else {
+            throw Refusal(.diskFull, .quotaReached)
+        }
+    }
+}
