@@ -61,8 +61,8 @@ import TouchstoneFileRoot
             try FileManager.default.contentsOfDirectory(atPath: directory.path).filter { $0.contains("spare") }.map {
                 let path = directory.appendingPathComponent($0).path
                 let facts = try FileManager.default.attributesOfItem(atPath: path)
-                #expect(facts[.posixPermissions] as? Int == 0o600)
-                return facts[.size] as? Int ?? -1
+                #expect((facts[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+                return (facts[.size] as? NSNumber)?.intValue ?? -1
             }
         }
         let file = ReservedFile(state, count: 4, bytes: 8192)
