@@ -30,7 +30,7 @@ extension BackupService {
 
     /// As one of its items has it; nil where none can be read now.
     private func name(of use: KeychainStore.ClassUse, _ keys: MetadataKeys) throws -> String? {
-        let row = try store.anyRow(use.itemClass, groupTag: use.groupTag, keys.open.keys.sorted())
+        let row = try store.anyRow(use.itemClass, groupTag: use.groupTag, keys.open.keys.map(\.rawValue).sorted())
         guard let row, case .open(let attributes, _) = attributes(of: row, keys) else { return nil }
         let group = attributes.accessGroup
         // A tag that was changed names nobody.

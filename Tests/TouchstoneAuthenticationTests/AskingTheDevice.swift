@@ -17,7 +17,7 @@ func canEvaluate(_ policy: LAPolicy, on context: LAContext = LAContext()) -> LAE
 }
 
 /// The code with which the evaluation ended; nil for success.
-func evaluate(
+nonisolated(nonsending) func evaluate(
     _ policy: LAPolicy, on context: LAContext = LAContext(), reason: String = "test"
 ) async -> LAError.Code? {
     do {

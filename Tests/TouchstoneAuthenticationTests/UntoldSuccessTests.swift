@@ -12,7 +12,7 @@ import TouchstoneTransport
     init() throws { device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits) }
 
     /// Whether the context opens what asks for biometry, without anybody being asked.
-    private func opens(_ context: LAContext) async -> Bool {
+    nonisolated(nonsending) private func opens(_ context: LAContext) async -> Bool {
         context.interactionNotAllowed = true
         defer { context.interactionNotAllowed = false }
         let code = await evaluate(biometrics, on: context)
@@ -69,7 +69,7 @@ import TouchstoneTransport
                 try await context.evaluateAccessControl(control, operation: .useItem, localizedReason: "test")
             }
             #expect(device.prompts.last?.asksForApplicationPassword == true)
-            #expect(await !opens(context))
+            #expect(await opens(context) == false)
             // The twin: with the password all of it is the context's.
             device.present(.finger(1), .applicationPassword("x"))
             try await context.evaluateAccessControl(control, operation: .useItem, localizedReason: "test")
@@ -94,7 +94,7 @@ import TouchstoneTransport
             await eventually { device.prompts.count == 2 }
             device.present(.finger(1))
             #expect(await second.only() == nil)
-            #expect(await !opens(older))
+            #expect(await opens(older) == false)
             #expect(await opens(newer))
         }
     }

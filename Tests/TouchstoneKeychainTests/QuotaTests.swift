@@ -95,7 +95,8 @@ import TouchstoneTransport
         }
         #expect(try use().isDefault == false)
         try limit(nil)
-        #expect(try use().isDefault && use().limit == .ofEveryApp)
+        #expect(try use().isDefault)
+        #expect(try use().limit == .ofEveryApp)
         device.run { #expect(add(account("b").value("2")) == errSecSuccess) }
         // A group that keeps nothing is named as well.
         try limit(7, app: "/usr/bin/other")
@@ -121,20 +122,23 @@ import TouchstoneTransport
 
     @Test("The count is right after additions, updates, deletions and an erasure of rows by hand")
     func counting() throws {
-        try device.run {
+        try device.run { () throws in
             for number in 0..<20 {
                 let size = number * 997
                 #expect(add(account("a\(number)").value(String(repeating: "x", count: size))) == errSecSuccess)
             }
             #expect(add(internet([kSecAttrServer: "example.org"]).value("web")) == errSecSuccess)
-            #expect(try isRight() && use().used.items == 21)
+            #expect(try isRight())
+            #expect(try use().used.items == 21)
             #expect(update(account("a3"), [kSecValueData: Data(repeating: 1, count: 40_000)]) == errSecSuccess)
             #expect(update(generic(), [kSecAttrComment: "of all"]) == errSecSuccess)
             #expect(try isRight())
             #expect(SecItemDelete(account("a4") as CFDictionary) == errSecSuccess)
-            #expect(try isRight() && use().used.items == 20)
+            #expect(try isRight())
+            #expect(try use().used.items == 20)
             #expect(SecItemDelete(generic() as CFDictionary) == errSecSuccess)
-            #expect(try isRight() && use().used.items == 1)
+            #expect(try isRight())
+            #expect(try use().used.items == 1)
         }
         try queue.write { try $0.execute(sql: "DELETE FROM item") }
         #expect(try isRight())
