@@ -24,7 +24,7 @@ extension VarlinkChannel {
             throw .malformed
         }
         guard frame.bytes.count <= VarlinkLimits.maximumRequestBytes else { throw .tooLarge }
-        try send(frame.bytes.take())
+        try send(Data(frame.bytes))
     }
 
     /// Waits for the next reply: its parameters, the text of a JSON object, and whether more follow.

@@ -30,34 +30,22 @@ package final class SocketChannel: VarlinkChannel {
     }
 
     private func write(_ frame: Data) throws(TransportError) {
+        var frame = frame
+        frame.append(0)
         sending.lock()
         defer { sending.unlock() }
-        var end: UInt8 = 0
-        // Both in one message, without a copy that has the end behind the frame.
-        let sent = unsafe frame.withUnsafeBytes { frame in
-            unsafe withUnsafeMutableBytes(of: &end) { end in
-                var offset = 0
-                while offset <= frame.count {
-                    var parts = unsafe [
-                        iovec(
-                            iov_base: UnsafeMutableRawPointer(mutating: frame.baseAddress?.advanced(by: offset)),
-                            iov_len: frame.count - offset),
-                        iovec(iov_base: end.baseAddress, iov_len: 1),
-                    ]
-                    let count = unsafe parts.withUnsafeMutableBufferPointer { parts in
-                        var message = unsafe msghdr()
-                        unsafe message.msg_iov = parts.baseAddress
-                        unsafe message.msg_iovlen = parts.count
-                        return unsafe sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL))
-                    }
-                    if count < 0 {
-                        if errno == EINTR { continue }
-                        return false
-                    }
-                    offset += count
+        let sent = unsafe frame.withUnsafeBytes { bytes in
+            var offset = 0
+            while offset < bytes.count {
+                let count = unsafe Glibc.send(
+                    descriptor, bytes.baseAddress! + offset, bytes.count - offset, Int32(MSG_NOSIGNAL))
+                if count < 0 {
+                    if errno == EINTR { continue }
+                    return false
                 }
-                return true
+                offset += count
             }
+            return true
         }
         guard sent else { throw .closed }
     }
@@ -96,18 +84,14 @@ package final class SocketChannel: VarlinkChannel {
 private struct Received {
     /// Written to by the system, and read at once.
     private var chunk = [UInt8](repeating: 0, count: 16 << 10)
-    private let rest = WipedBytes()
+    private var rest = Data()
 
     mutating func nextFrame(from descriptor: Int32, maximumBytes: Int) -> Result<Data, TransportError> {
         var searched = 0
         while true {
             if let end = rest.firstZero(from: searched) {
-                // Mostly nothing follows, and then the frame need not be copied.
-                if end == rest.count - 1 { return .success(rest.take(end)) }
-                let frame = unsafe rest.withUnsafeBytes {
-                    unsafe Data(wiping: UnsafeRawBufferPointer(rebasing: $0[..<end]))
-                }
-                rest.removeFirst(end + 1)
+                let frame = Data(rest.prefix(end))
+                rest = Data(rest.dropFirst(end + 1))
                 return .success(frame)
             }
             searched = rest.count
@@ -116,13 +100,10 @@ private struct Received {
             guard count > 0 else { return .failure(.closed) }
             defer { unsafe chunk.withUnsafeMutableBytes { _ = unsafe memset($0.baseAddress!, 0, count) } }
             // Mostly there is one frame, and all of it.
-            if rest.count == 0, chunk.firstZero(from: 0) == count - 1 {
-                return .success(
-                    unsafe chunk.withUnsafeBytes {
-                        unsafe Data(wiping: UnsafeRawBufferPointer(rebasing: $0[..<(count - 1)]))
-                    })
+            if rest.isEmpty, chunk.firstZero(from: 0) == count - 1 {
+                return .success(Data(chunk[..<(count - 1)]))
             }
-            unsafe chunk.withUnsafeBytes { unsafe rest.append(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+            rest.append(contentsOf: chunk[..<count])
         }
     }
 

@@ -115,7 +115,7 @@ enum Frame {
                 json.write(true)
             }
         }
-        return json.bytes.take()
+        return Data(json.bytes)
     }
 }
 

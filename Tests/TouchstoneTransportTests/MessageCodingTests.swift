@@ -130,7 +130,7 @@ import TouchstoneCore
 
         var direct = JSONOutput()
         #expect(try DirectCoding.write(value, to: &direct), "it is not coded directly")
-        let mine = direct.bytes.take()
+        let mine = Data(direct.bytes)
         let theirs = try JSONEncoder().encode(value)
         #expect(try canonical(JSONDecoder().decode(T.self, from: mine)) == canonical(value))
         let read = try #require(try DirectCoding.read(T.self, from: MessageDecoder(JSONText(theirs))))

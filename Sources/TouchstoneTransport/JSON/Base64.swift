@@ -13,31 +13,14 @@ enum Base64 {
 
     /// From so many bytes on Foundation does it, which is compiled with optimization whatever we are.
     private static let foundationBytes = 16 << 10
-    /// So much at a time, that what Foundation makes of it can be zeroed; without padding in between.
-    private static let pieceBytes = 48 << 10
 
-    static func encode(_ data: Data, into text: WipedBytes) {
-        text.reserve(text.count + (data.count + 2) / 3 * 4 + 1)
-        unsafe data.withUnsafeBytes { bytes in
-            guard bytes.count >= foundationBytes else { return unsafe encode(bytes, into: text) }
-            for start in stride(from: 0, to: bytes.count, by: pieceBytes) {
-                // Ours alone, so that what is zeroed is what was written.
-                let piece = unsafe UnsafeRawBufferPointer(rebasing: bytes[start..<min(start + pieceBytes, bytes.count)])
-                var plain = unsafe Data(piece)
-                var encoded = plain.base64EncodedData()
-                text.append(contentsOf: encoded)
-                plain.resetBytes(in: 0..<plain.count)
-                encoded.resetBytes(in: 0..<encoded.count)
-            }
-        }
-    }
-
-    private static func encode(_ bytes: UnsafeRawBufferPointer, into text: WipedBytes) {
+    static func encode(_ data: Data, into text: inout [UInt8]) {
+        if data.count >= foundationBytes { return text.append(contentsOf: data.base64EncodedData()) }
         let alphabet = alphabet
         var bits: UInt32 = 0
         var count = 0
-        for index in bytes.indices {
-            bits = unsafe bits << 8 | UInt32(bytes[index])
+        for byte in [UInt8](data) {
+            bits = bits << 8 | UInt32(byte)
             count += 1
             guard count == 3 else { continue }
             text.append(alphabet[Int(bits >> 18 & 63)])
@@ -56,56 +39,27 @@ enum Base64 {
     /// nil for anything that is not whole groups of four characters.
     static func decode(_ text: ArraySlice<UInt8>) -> Data? {
         guard text.count.isMultiple(of: 4) else { return nil }
+        if text.count >= foundationBytes { return Data(base64Encoded: Data(text)) }
         guard let last = text.last else { return Data() }
-        let padded = last != padding ? 0 : text[text.endIndex - 2] == padding ? 2 : 1
-        return unsafe Data(wiping: text.count / 4 * 3 - padded) { bytes in
-            unsafe text.count >= foundationBytes
-                ? decodeByFoundation(text, into: bytes) : decode(text.dropLast(padded), padded, into: bytes)
-        }
-    }
-
-    private static func decodeByFoundation(_ text: ArraySlice<UInt8>, into bytes: UnsafeMutableRawBufferPointer) -> Bool
-    {
-        var written = 0
-        for start in stride(from: text.startIndex, to: text.endIndex, by: pieceBytes) {
-            let end = min(start + pieceBytes, text.endIndex)
-            var encoded = Data(text[start..<end])
-            defer { encoded.resetBytes(in: 0..<encoded.count) }
-            guard var plain = Data(base64Encoded: encoded),
-                // Padding is at the end of all of it only.
-                end == text.endIndex || plain.count == pieceBytes / 4 * 3, written + plain.count <= bytes.count
-            else { return false }
-            unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[written...]).copyBytes(from: plain)
-            written += plain.count
-            plain.resetBytes(in: 0..<plain.count)
-        }
-        return written == bytes.count
-    }
-
-    private static func decode(_ text: ArraySlice<UInt8>, _ padded: Int, into bytes: UnsafeMutableRawBufferPointer)
-        -> Bool
-    {
         let values = values
-        var written = 0
-        func append(_ bits: UInt32) {
-            unsafe bytes[written] = UInt8(truncatingIfNeeded: bits)
-            written += 1
-        }
+        let padded = last != padding ? 0 : text[text.endIndex - 2] == padding ? 2 : 1
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count / 4 * 3)
         var bits: UInt32 = 0
         var count = 0
-        for character in text {
+        for character in text.dropLast(padded) {
             let value = values[Int(character)]
-            guard value != notInAlphabet else { return false }
+            guard value != notInAlphabet else { return nil }
             bits = bits << 6 | UInt32(value)
             count += 1
             guard count == 4 else { continue }
-            append(bits >> 16)
-            append(bits >> 8)
-            append(bits)
+            bytes.append(UInt8(truncatingIfNeeded: bits >> 16))
+            bytes.append(UInt8(truncatingIfNeeded: bits >> 8))
+            bytes.append(UInt8(truncatingIfNeeded: bits))
             (bits, count) = (0, 0)
         }
-        if padded == 1 { append(bits >> 10) }
-        if padded > 0 { append(bits >> (padded == 1 ? 2 : 4)) }
-        return true
+        if padded == 1 { bytes.append(UInt8(truncatingIfNeeded: bits >> 10)) }
+        if padded > 0 { bytes.append(UInt8(truncatingIfNeeded: bits >> (padded == 1 ? 2 : 4))) }
+        return Data(bytes)
     }
 }

@@ -2,10 +2,10 @@ internal import Foundation
 
 /// The bytes of a JSON text that is being written.
 struct JSONOutput {
-    let bytes: WipedBytes
+    var bytes: [UInt8] = []
 
     init(capacity: Int = 512) {
-        bytes = WipedBytes(capacity: capacity)
+        bytes.reserveCapacity(capacity)
     }
 
     /// Before an element of an object or an array: a comma, unless it is the first.
@@ -32,7 +32,7 @@ struct JSONOutput {
 
     mutating func write(_ data: Data) {
         bytes.append(UInt8(ascii: "\""))
-        Base64.encode(data, into: bytes)
+        Base64.encode(data, into: &bytes)
         bytes.append(UInt8(ascii: "\""))
     }
 

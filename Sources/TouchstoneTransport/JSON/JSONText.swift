@@ -1,5 +1,4 @@
 internal import Foundation
-internal import Glibc
 
 /// One JSON text, read once from end to end, as a flat list of its values.
 ///
@@ -24,8 +23,7 @@ final class JSONText {
         var next: Int32
     }
 
-    /// Zeroed in the end; a value's own bytes are a copy.
-    private var bytes: [UInt8]
+    private let bytes: [UInt8]
     private let nodes: [Node]
     /// For each object the key that is looked at first: keys are mostly asked for in the order in which they came.
     private var cursors: [Int32]
@@ -39,12 +37,6 @@ final class JSONText {
         try scanner.scan()
         nodes = scanner.nodes
         cursors = [Int32](repeating: 0, count: nodes.count)
-    }
-
-    deinit {
-        unsafe bytes.withUnsafeMutableBytes { bytes in
-            if let start = bytes.baseAddress { unsafe explicit_bzero(start, bytes.count) }
-        }
     }
 
     subscript(node: Int) -> Node { nodes[node] }

@@ -12,7 +12,7 @@ final class MessageEncoder: Encoder {
     static func encode(_ value: some Encodable) throws -> Data {
         var output = JSONOutput()
         try encode(value, into: &output)
-        return output.bytes.take()
+        return Data(output.bytes)
     }
 
     static func encode<T: Encodable>(_ value: T, into output: inout JSONOutput) throws {
