@@ -73,6 +73,8 @@ let package = Package(
         .systemLibrary(name: "CTSS", pkgConfig: "tss2-esys tss2-sys tss2-mu", providers: [.apt(["libtss2-dev"])]),
         .target(name: "CTouchstoneSystem"),
         .target(name: "CTouchstoneTCTI"),
+        // Replaces the allocator of what links it: for the two daemons, and nothing else.
+        .target(name: "CTouchstoneWiping"),
         .target(name: "CLocalAuthentication"),
         library("TouchstoneCore"),
         library("TouchstoneMemory", ["CSodium"]),
@@ -163,13 +165,13 @@ let package = Package(
             "touchstoned",
             [
                 "TouchstoneCore", "TouchstoneTransport", "TouchstoneSocketServer", "TouchstoneKeychain",
-                "TouchstoneAuthentication", "CTouchstoneSystem", log,
+                "TouchstoneAuthentication", "CTouchstoneSystem", "CTouchstoneWiping", log,
             ]),
         tool(
             "touchstone-enclave",
             [
                 "TouchstoneCore", "TouchstoneTransport", "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneTPMRoot",
-                "TouchstoneMemory", "TouchstoneSensors", "CTouchstoneSystem", crypto, log,
+                "TouchstoneMemory", "TouchstoneSensors", "CTouchstoneSystem", "CTouchstoneWiping", crypto, log,
             ]),
         tool("touchstone-peers", ["TouchstoneTransport", "TouchstoneSocketServer", "CTouchstoneSystem"]),
         .executableTarget(name: "touchstone-pam-verify", linkerSettings: [.linkedLibrary("pam")]),

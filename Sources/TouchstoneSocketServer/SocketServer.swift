@@ -264,8 +264,9 @@ private final class PeerHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         silence?.cancel()
-        var received = unwrapInboundIn(data)
-        partial.writeBuffer(&received)
+        let received = unwrapInboundIn(data)
+        partial.writeImmutableBuffer(received)
+        received.wipe()
         takeFrames(context)
     }
 
@@ -290,6 +291,7 @@ private final class PeerHandler: ChannelInboundHandler {
         while context.channel.isWritable, let count = firstZero() {
             guard hasRoom(count, context) else { return }
             let frame = unsafe partial.withUnsafeReadableBytes { unsafe Data($0.prefix(count)) }
+            partial.getSlice(at: partial.readerIndex, length: count)?.wipe()
             searched = 0
             partial.moveReaderIndex(forwardBy: count + 1)
             let turn = count > VarlinkLimits.maximumRequestBytes ? largeTurn.take() : nil
@@ -299,7 +301,7 @@ private final class PeerHandler: ChannelInboundHandler {
             cancelDeadline()
             connection?.receive(frame, turn)
         }
-        partial.discardReadBytes()
+        discardReadBytes()
         guard context.channel.isWritable, partial.readableBytes > 0 else {
             // A turn always has an end, also where the peer reads nothing.
             return largeTurn == nil ? cancelDeadline() : setDeadline(context)
@@ -307,6 +309,16 @@ private final class PeerHandler: ChannelInboundHandler {
         searched = partial.readableBytes
         guard hasRoom(partial.readableBytes, context) else { return }
         setDeadline(context)
+    }
+
+    /// What was read is zero already; what moves to the beginning leaves a copy where it was.
+    private func discardReadBytes() {
+        let end = partial.writerIndex
+        partial.discardReadBytes()
+        let count = end - partial.writerIndex
+        unsafe partial.withUnsafeMutableWritableBytes { bytes in
+            if let start = bytes.baseAddress { unsafe explicit_bzero(start, min(count, bytes.count)) }
+        }
     }
 
     /// One deadline for the whole message: more of it does not buy more time.
@@ -381,6 +393,18 @@ private final class PeerHandler: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         context.close(promise: nil)
+    }
+}
+
+extension ByteBuffer {
+    /// Zeroes what can be read, in place; to be called by whoever is the last to read it.
+    ///
+    /// NIO keeps the memory for what is read next. A write to a buffer that it shares would be one to a copy.
+    fileprivate func wipe() {
+        unsafe withUnsafeReadableBytes { bytes in
+            guard let start = bytes.baseAddress else { return }
+            unsafe explicit_bzero(UnsafeMutableRawPointer(mutating: start), bytes.count)
+        }
     }
 }
 

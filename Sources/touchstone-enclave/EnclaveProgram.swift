@@ -1,4 +1,5 @@
 import CTouchstoneSystem
+import CTouchstoneWiping
 import Crypto
 import Foundation
 import Glibc
@@ -44,6 +45,7 @@ enum EnclaveProgram {
     static func main() {
         let hardened = touchstone_harden_process()
         guard hardened == 0 else { fail("cannot harden this process (errno \(hardened))", EX_SOFTWARE) }
+        _ = touchstone_wipes_memory()
         _ = touchstone_lock_all_memory()
         do {
             var arguments = CommandLine.arguments.dropFirst()

@@ -1,4 +1,5 @@
 import CTouchstoneSystem
+import CTouchstoneWiping
 import Dispatch
 import Foundation
 import Glibc
@@ -38,6 +39,7 @@ enum DaemonProgram {
         touchstone_die_with_parent()
         touchstone_raise_file_limit()
         touchstone_return_large_blocks()
+        _ = touchstone_wipes_memory()
         _ = touchstone_lock_all_memory()
         LoggingSystem.bootstrap(StreamLogHandler.standardError)
         if CommandLine.arguments.contains(where: { $0 == "--help" || $0 == "-h" }) {
