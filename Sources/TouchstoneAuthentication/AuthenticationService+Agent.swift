@@ -12,7 +12,7 @@ extension AuthenticationService {
                 return Empty()
             },
             .method(AgentInterface.Cancel.self) { [self] request, connection in
-                try checkPrompt(request.prompt, connection)
+                try checkPrompt(request.prompt, connection, isEnding: true)
                 cancelByOwner(request.prompt)
                 return Empty()
             },
@@ -123,13 +123,18 @@ extension AuthenticationService {
     }
 
     /// Only whoever was shown the prompt knows its name: 128 random bits.
+    ///
+    /// The sensor counts once an agent has said anything of its prompt, except that it ends.
     @discardableResult
-    private func checkPrompt(_ identifier: String, _ connection: VarlinkConnection) throws -> AgentInterface.Prompt {
+    private func checkPrompt(
+        _ identifier: String, _ connection: VarlinkConnection, isEnding: Bool = false
+    ) throws -> AgentInterface.Prompt {
         try connection.checkOwner(ownerID)
         let (prompt, isNews) = try state.withLock { state in
             guard let running = state.evaluation, running.identifier == identifier else {
                 throw AgentInterface.NoSuchPrompt()
             }
+            if isEnding { return (running.prompt, false) }
             state.evaluation?.isShown = true
             return (running.prompt, !running.isShown)
         }

@@ -66,6 +66,7 @@ package final class OwnerPrograms: Sendable {
         case .flatpak, .snap, .process: return false
         case .systemdUnit: return true
         case .executable:
+            guard app.identifier.hasPrefix("/") else { return false }
             // Its mode may have changed since the list was read.
             guard let refusal = Self.refusal(ofExecutable: app.identifier) else { return true }
             report("\(app.identifier) may not use the owner's interface: \(refusal)")

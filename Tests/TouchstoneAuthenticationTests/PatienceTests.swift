@@ -137,7 +137,8 @@ import TouchstoneTransport
                 } else {
                     _ = try hand.call(AgentInterface.Cancel.self, .init(prompt: prompt))
                 }
-                #expect(try await touch == (isConfirmed ? .matched : .notWaiting))
+                let outcome = try await touch
+                #expect(outcome == (isConfirmed ? .matched : .notWaiting), "confirmed: \(isConfirmed)")
                 #expect(await replies.only() == (isConfirmed ? nil : .userCancel))
             }
         }

@@ -77,7 +77,7 @@ import TouchstoneTesting
             device.present(.cancel)
             let refused = find(account("a").data)
             #expect(refused.status == errSecUserCanceled && refused.result == nil)
-            device.present(.nonMatch, .nonMatch, .nonMatch)
+            device.present(.nonMatch, .nonMatch, .nonMatch, .cancel)
             #expect(find(account("a").data).result == nil)
             device.present(.finger(1))
             let proven = find(account("a").data)

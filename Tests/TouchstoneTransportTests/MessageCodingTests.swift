@@ -213,7 +213,9 @@ import TouchstoneCore
         let binding = try #require(written["binding"] as? [String: Any])
         #expect(try Set(binding.keys) == declared(EnclaveInterface.ItemBinding.self))
         let unwrapped = EnclaveInterface.UnwrapKeys.Reply(items: [
-            .init(state: .open, key: Data(), accessControl: try AccessControl(protection: .always, flags: []))
+            .init(
+                state: .open, key: Data(), accessControl: try AccessControl(protection: .always, flags: []),
+                rewrappedKey: Data())
         ])
         #expect(try fields(unwrapped) == declared(EnclaveInterface.UnwrapKeys.Reply.self))
         #expect(try Set(inside("items", of: unwrapped).keys) == declared(EnclaveInterface.OpenedItem.self))
