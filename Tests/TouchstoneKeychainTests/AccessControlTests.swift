@@ -147,24 +147,16 @@ import TouchstoneTesting
 
     @Test("AC-23: with limit one a protected row that comes first forces the prompt") func limitOne() throws {
         try device.run {
-            try addItem("open", [])
+            // Of several the oldest comes first.
             let query = generic([kSecAttrService: "s"])
-            let context = LAContext()
-            func firstIsOpen() throws -> Bool {
-                let first = query.attributes.with(kSecUseAuthenticationContext, context)
-                let found = try #require(find(first).result as? [String: Any])
-                return found["acct"] as? String == "open"
-            }
-            // One of several is in no order that we know: add protected ones until one of them comes first.
-            var count = 0
-            while try firstIsOpen() {
-                #expect(secret(query.silent) == "open")
-                try addItem("\(count)", .userPresence)
-                if count == 0 { device.present(.finger(1)) }
-                count += 1
-            }
+            try addItem("protected", .userPresence)
+            try addItem("open", [])
             #expect(read(query.silent) == errSecInteractionNotAllowed)
             #expect(secret(query.with(kSecUseAuthenticationUI, kSecUseAuthenticationUISkip)) == "open")
+            // And one that comes later forces none.
+            #expect(SecItemDelete(account("protected") as CFDictionary) == errSecSuccess)
+            try addItem("protected", .userPresence)
+            #expect(secret(query.silent) == "open")
         }
     }
 
