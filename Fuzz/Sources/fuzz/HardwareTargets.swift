@@ -172,8 +172,10 @@ private func readTPM(_ bytes: Data) {
             let count = Int(rest[rest.startIndex]) | Int(rest[rest.startIndex + 1]) << 8
             let answer = Data(rest.dropFirst(2).prefix(count))
             rest = rest.dropFirst(2 + count)
-            guard !answer.isEmpty else { break }
             give(connection, answer)
+            // Of an answer that is cut off the rest would be waited for, until the deadline of a command.
+            let told = answer.dropFirst(2).prefix(4).reduce(0) { $0 << 8 | Int($1) }
+            guard answer.count >= 10, told <= answer.count else { break }
         }
         shutdown(connection, Int32(SHUT_WR))
         drain(connection)

@@ -53,7 +53,7 @@ import Testing
 
     @Test("thousands of cells that share one row's bytes are not all read")
     func shared() {
-        // Two pages, each of which may be read sixteen times.
+        // Two pages, each of which may be read sixteen times; the last row may go beyond.
         let rows = Self.rows(Self.leaf(cells: 5000, last: 20_000, pageSize: 32768))
         #expect(rows > 0 && rows <= 2 * 16 * 32768 / 20_000 + 1)
     }
