@@ -33,19 +33,19 @@ extension KeychainStore {
     }
 
     private static func read(_ row: Row) -> PageRow {
-        func text(_ column: String) -> String? { String.fromDatabaseValue(row[column]) }
+        // GRDB ends the process where a column is asked for that is not there, and whoever wrote the file may have renamed any.
+        func value(_ column: String) -> DatabaseValue { row.hasColumn(column) ? row[column] : .null }
+        func text(_ column: String) -> String? { String.fromDatabaseValue(value(column)) }
         var read = PageRow(rowID: row["number"], itemClass: text("class"), protection: text("pdmn"))
         let whole = Row(
-            dictionaryLiteral: ("rowid", row["number"] as DatabaseValue), ("class", row["class"] as DatabaseValue),
-            ("identifier", row["identifier"] as DatabaseValue), ("version", row["version"] as DatabaseValue),
-            ("pdmn", row["pdmn"] as DatabaseValue), ("identity", row["identity"] as DatabaseValue),
-            ("metadata", row["metadata"] as DatabaseValue), ("wrappedKey", row["wrappedKey"] as DatabaseValue),
-            ("secret", row["secret"] as DatabaseValue),
-            ("secretBytes", (Data.fromDatabaseValue(row["secret"])?.count).databaseValue))
+            dictionaryLiteral: ("rowid", value("number")), ("class", value("class")),
+            ("identifier", value("identifier")), ("version", value("version")), ("pdmn", value("pdmn")),
+            ("identity", value("identity")), ("metadata", value("metadata")), ("wrappedKey", value("wrappedKey")),
+            ("secret", value("secret")),
+            ("secretBytes", (Data.fromDatabaseValue(value("secret"))?.count).databaseValue))
         guard var item = ItemRow(whole) else { return read }
         for column in tagColumns {
-            let value: DatabaseValue = row[column]
-            if let tag = Data.fromDatabaseValue(value) { item.tags[column] = tag }
+            if let tag = Data.fromDatabaseValue(value(column)) { item.tags[column] = tag }
         }
         read.item = item
         return read
