@@ -8,6 +8,8 @@ import TouchstoneSignInProtocol
 @Suite(.timeLimit(.minutes(5))) struct HTTPTransportTests {
     private func failure(_ answer: Data?) async throws -> SignInError? {
         let server = try OddServer { _ in answer }
+        // It listens for as long as it is kept.
+        defer { withExtendedLifetime(server) {} }
         return await failure(server.url)
     }
 
