@@ -1,12 +1,15 @@
 """A real fprintd with a virtual fingerprint reader, on a bus of its own, for tests in this directory; no test itself."""
 
+import contextlib
 import getpass
 import pathlib
+import queue
 import re
 import select
 import signal
 import socket
 import subprocess
+import threading
 
 from device import *
 
@@ -172,14 +175,31 @@ def names_of(reader, pid):
 
 
 class Prompts:
-    """An agent that shows the prompts to nobody, and remembers the last one."""
+    """An agent that says of each prompt that it is shown, shows it to nobody, and remembers the last one."""
 
     def __init__(self, device):
-        self.connection, self.buffer, self.last = device.connect(), b"", None
-        self.calls, self.confirmed = device.connect(), None
+        self.connection, self.calls = device.connect(), device.connect()
+        self.events, self.last = queue.Queue(), None
         request = {"method": "io.touchstone.Agent.Subscribe", "parameters": {}, "more": True}
         self.connection.sendall(json.dumps(request).encode() + b"\0")
+        threading.Thread(target=self.listen, daemon=True).start()
         self.until("ready")
+
+    def listen(self):
+        """Puts every event into `events`, and None once the connection is closed."""
+        buffer, confirmed = b"", None
+        with contextlib.suppress(OSError, ValueError):
+            while chunk := self.connection.recv(65536):
+                *frames, buffer = (buffer + chunk).split(b"\0")
+                for frame in frames:
+                    parameters = json.loads(frame)["parameters"]
+                    prompt = (parameters.get("prompt") or {}).get("identifier")
+                    if prompt and prompt != confirmed:
+                        confirmed = prompt
+                        # One that is gone by now needs none.
+                        call(self.calls, "Agent.ConfirmShown", prompt=prompt)
+                    self.events.put(parameters)
+        self.events.put(None)
 
     def until(self, event, **shown):
         """Reads until this event comes, with these values in its prompt, and returns the prompt."""
@@ -190,19 +210,12 @@ class Prompts:
         """Whether this event comes, with these values in its prompt, within so many seconds."""
         limit = time.monotonic() + seconds
         while True:
-            while b"\0" not in self.buffer:
-                if not select.select([self.connection], [], [], max(0, limit - time.monotonic()))[0]:
-                    return False
-                chunk = self.connection.recv(65536)
-                check(chunk, "the daemon closed the agent's connection")
-                self.buffer += chunk
-            frame, _, self.buffer = self.buffer.partition(b"\0")
-            parameters = json.loads(frame)["parameters"]
+            try:
+                parameters = self.events.get(timeout=max(0, limit - time.monotonic()))
+            except queue.Empty:
+                return False
+            check(parameters, "the daemon closed the agent's connection")
             self.last = parameters.get("prompt") or {}
-            if self.last and self.last["identifier"] != self.confirmed:
-                self.confirmed = self.last["identifier"]
-                # One that is gone by now needs none.
-                call(self.calls, "Agent.ConfirmShown", prompt=self.confirmed)
             if parameters["event"] == event and all(self.last.get(key) == value for key, value in shown.items()):
                 return True
 
