@@ -144,7 +144,7 @@ extension AuthenticationService {
 
     /// Has the sensor count for the prompt, in a moment: the enclave says when.
     private func promptShown(_ identifier: String) {
-        // A prompt for an application password is none of the enclave's.
+        // The enclave does not know prompts for application passwords.
         guard
             let seconds = try? enclave.call(
                 EnclaveInterface.SetShown.self, .init(evaluation: identifier, isShown: true)

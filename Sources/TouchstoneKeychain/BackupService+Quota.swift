@@ -56,7 +56,7 @@ extension BackupService {
         return Empty()
     }
 
-    /// What the owner should know at boot: rows that do not open were put aside, now or earlier; nil: there are none.
+    /// What the owner should know at boot: rows that do not open were put aside, now or earlier; nil if not.
     package func notice() throws -> String? {
         let count = try store.quarantined()
         guard count > 0 else { return nil }

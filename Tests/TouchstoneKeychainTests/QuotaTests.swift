@@ -104,7 +104,7 @@ import TouchstoneTransport
         #expect((other.used.items, other.limit.items, other.isDefault) == (0, 7, false))
     }
 
-    @Test("Limits that are none are refused", arguments: [(-1, 0), (0, -1), (1_000_000_001, 0), (0, (1 << 40) + 1)])
+    @Test("Limits out of range are refused", arguments: [(-1, 0), (0, -1), (1_000_000_001, 0), (0, (1 << 40) + 1)])
     func malformed(items: Int, bytes: Int) throws {
         #expect(throws: (any Error).self) { try limit(items, bytes) }
         #expect(throws: (any Error).self) { try limit(1, 1, app: "") }

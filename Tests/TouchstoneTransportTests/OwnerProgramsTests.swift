@@ -40,7 +40,7 @@ import TouchstoneCore
         AppIdentity(identifier: identifier, evidence: evidence, name: "app", processID: 1, userID: getuid())
     }
 
-    @Test("Promise 31: a listed program is one, by its evidence; any other is none") func listed() throws {
+    @Test("Promise 31: a listed program is one, by its evidence; any other is not") func listed() throws {
         let place = try Place()
         try place.write("a.conf", "# for tests\n\n  \(program)\t\nunit:backup.service\n")
         let programs = programs(place)

@@ -389,7 +389,7 @@ package enum DeviceInterface {
         case staleNonce, unreadablePasscode, notOwner
         /// Sealed to a key of the enclave's that is no more: it makes another at each boot.
         case staleKey
-        /// The program is none of those to which root gave the owner's interface.
+        /// The program is not on root's list for the owner's interface.
         case notListed
         /// Programs have locked it again and again: for some minutes it locks with the session alone.
         case lockedTooOften
