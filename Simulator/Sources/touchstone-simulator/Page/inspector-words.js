@@ -53,6 +53,8 @@ export const messageWords = {
   "io.touchstone.Backup.Import": ["take this part of a backup", "taken"],
   "io.touchstone.Backup.End": ["the backup is over", "ended"],
   "io.touchstone.Backup.Check": ["look whether the items are whole", "what was found"],
+  "io.touchstone.Backup.ListUse": ["how much does each app keep?", "here it is"],
+  "io.touchstone.Backup.SetQuota": ["let this app keep so much", "set"],
   "io.touchstone.Enclave.GetFacts": ["how do you stand?", "sensor, passcode, lock"],
   "io.touchstone.Enclave.CreateContext": ["open a context for an app", "its name"],
   "io.touchstone.Enclave.InvalidateContext": ["close the context", "closed"],
