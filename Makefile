@@ -31,30 +31,22 @@ screenshots: build pages ## Take the pictures of docs/images anew
 	@script/python-environment
 	@script/screenshots
 
-test: ## Run every test
+test: ## Run every test (ONLY="name ...": those with such a word in their name)
 	@script/install-packages test
 	@script/python-environment
-	@script/check-rules --self-test
-	@script/check-layers --self-test
-	@script/check-products --self-test
 	@for program in $(PROGRAMS); do swift build --product $$program; done
 	@swift build --package-path Examples
 	@swift build --package-path Simulator --build-tests
 	@swift build --package-path SignIn --build-tests
 	@Tests/Scripts/first-tests --build
 	@swift build --build-tests
-	@script/run-script-tests
-	@timeout --kill-after=30 600 swift test --package-path Simulator --quiet
-	@timeout --kill-after=30 600 stdbuf --output=L swift test --package-path SignIn --experimental-maximum-parallelization-width 8 | grep --invert-match "^◇"
-	@# Eight at a time: with all at once, what a test waits for stands in a queue behind a thousand others. A test that waits for ever
-	@# fails here, not at the end of a day, and by lines it shows which.
-	@timeout --kill-after=30 1200 stdbuf --output=L swift test --experimental-maximum-parallelization-width 8
+	@script/run-tests $(ONLY)
 
 test-system: ## Run the tests of the system service, in a container of their own (as root)
 	@script/install-packages test system
 	@script/python-environment
 	@for program in $(PROGRAMS) touchstone-peers; do swift build --product $$program; done
-	@script/run-script-tests Tests/System/system-service Tests/System/attacks
+	@script/run-tests Tests/System/system-service Tests/System/attacks
 
 FUZZ_SECONDS ?= 60
 fuzz: ## Run libFuzzer over every parser of foreign bytes (FUZZ_SECONDS=60 each, FUZZ_TARGETS="json age")

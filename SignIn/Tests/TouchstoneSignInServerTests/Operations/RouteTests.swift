@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import HummingbirdTesting
 import Testing
 import TouchstoneSignInProtocol
 
@@ -26,11 +25,10 @@ import TouchstoneSignInProtocol
             let router = Router(context: TestContext.self)
             router.get("/") { _, _ in "mine" }
             server.server.addRoutes(to: router, page: false)
-            try await Application(router: router).test(.router) { client in
-                try await client.execute(uri: "/", method: .get) { #expect(String(buffer: $0.body) == "mine") }
-                try await client.execute(uri: "/style.css", method: .get) { #expect($0.status == .notFound) }
-                try await client.execute(uri: "/v1/devices", method: .get) { #expect($0.status == .unauthorized) }
-            }
+            let client = RouterClient(router)
+            #expect(try await client.send(.get, "/").text == "mine")
+            #expect(try await client.send(.get, "/style.css").status == 404)
+            #expect(try await client.send(.get, "/v1/devices").status == 401)
         }
     }
 
@@ -124,13 +122,7 @@ import TouchstoneSignInProtocol
     static func operations(_ server: TestServer, _ path: String) async throws -> Answer {
         let router = Router(context: TestContext.self)
         server.server.addOperations(to: router)
-        return try await Application(router: router).test(.router) { client async throws in
-            try await client.execute(uri: path, method: .get) { response in
-                Answer(
-                    status: response.status.code, headers: response.headers, body: Data(response.body.readableBytesView)
-                )
-            }
-        }
+        return try await RouterClient(router).send(.get, path)
     }
 
     @Test(arguments: ["/readyz", "/metrics"])

@@ -1,8 +1,6 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import HummingbirdTesting
-import NIOCore
 import TouchstoneSignInProtocol
 
 @testable import TouchstoneSignInServer
@@ -44,12 +42,7 @@ extension TestServer {
     ) async throws -> Answer {
         var fields: HTTPFields = bytes == nil ? [:] : [.contentType: "application/json"]
         for (name, value) in headers { fields[HTTPField.Name(name)!] = value }
-        return try await client.execute(
-            uri: path, method: method, headers: fields, body: bytes.map { ByteBuffer(bytes: $0) }
-        ) { response in
-            Answer(
-                status: response.status.code, headers: response.headers, body: Data(response.body.readableBytesView))
-        }
+        return try await client.send(method, path, bytes, headers: fields)
     }
 
     func post(_ path: String, _ body: (any Encodable)? = nil, headers: [String: String] = [:]) async throws -> Answer {

@@ -2,7 +2,6 @@ import Crypto
 import Foundation
 import HTTPTypes
 import Hummingbird
-import HummingbirdTesting
 import Logging
 import NIOCore
 import Synchronization
@@ -22,7 +21,7 @@ struct TestServer: Sendable {
 
     let server: SignInServer
     let store: SQLStore
-    let client: any TestClientProtocol
+    let client: RouterClient
     let clock: TestClock
     let log: RecordedLog
     let notices: RecordedNotices
@@ -58,12 +57,10 @@ struct TestServer: Sendable {
             router.group().add(middleware: SignInAuthenticator(server)).get("/orders") { _, context in
                 context.signInIdentity?.userHandle.base64URL ?? "nobody"
             }
-            try await Application(router: router, logger: logger).test(.router) { client in
-                try await body(
-                    TestServer(
-                        server: server, store: store, client: client, clock: clock, log: log, notices: notices,
-                        userHandle: userHandle))
-            }
+            try await body(
+                TestServer(
+                    server: server, store: store, client: RouterClient(router, logger: logger), clock: clock, log: log,
+                    notices: notices, userHandle: userHandle))
             try await store.close()
         }
     }
