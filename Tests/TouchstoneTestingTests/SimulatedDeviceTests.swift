@@ -84,6 +84,22 @@ import TouchstoneTransport
         device.present(.cancel)
         await #expect(throws: LAError.self) { try await evaluation.value }
     }
+
+    @Test("A finger that is presented in the moment in which a prompt comes up is not lost")
+    func aFingerAtTheFirstMomentIsNotLost() async throws {
+        let device = try SimulatedDevice(passcode: "1234", fingers: 1)
+        for number in 1...50 {
+            let evaluation = Task(priority: .high) {
+                try await device.run {
+                    try await LAContext().evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "wait")
+                }
+            }
+            let limit = ContinuousClock.now + .seconds(300)
+            while device.prompts.count < number, ContinuousClock.now < limit {}
+            device.present(.finger(1))
+            #expect(try await evaluation.value)
+        }
+    }
 }
 
 /// Waits for what other tasks bring about, which queue behind those of all other tests; at most five minutes.
