@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 PROGRAMS := touchstone touchstoned touchstone-enclave
 SIGNIN_PROGRAMS := touchstone-signin touchstone-login
-.PHONY: help build pages demo simulator screenshots test test-system fuzz deb test-deb bench format docs check clean
+.PHONY: help build pages demo simulator screenshots test test-system fuzz sanitize deb test-deb bench format docs check clean
 
 help: ## What there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,10 @@ FUZZ_SECONDS ?= 60
 fuzz: ## Run libFuzzer over every parser of foreign bytes (FUZZ_SECONDS=60 each, FUZZ_TARGETS="json age")
 	@script/install-packages build
 	@script/fuzz $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+
+sanitize: ## Run the Swift tests under AddressSanitizer and ThreadSanitizer (SANITIZE=address, ONLY=name)
+	@script/install-packages test
+	@for sanitizer in $(or $(SANITIZE),address thread); do script/sanitize $$sanitizer $(ONLY); done
 
 deb: ## Build the Debian packages, in a release build (.build-deb/packages)
 	@script/install-packages deb
