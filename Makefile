@@ -38,7 +38,7 @@ test: ## Run every test (ONLY="name ...": those with such a word in their name)
 	@swift build --package-path Examples
 	@swift build --package-path Simulator --build-tests
 	@swift build --package-path SignIn --build-tests
-	@Tests/Scripts/first-tests --build
+	@Tests/Scripts/first-tests.py --build
 	@swift build --build-tests
 	@script/run-tests $(ONLY)
 
@@ -46,7 +46,7 @@ test-system: ## Run the tests of the system service, in a container of their own
 	@script/install-packages test system
 	@script/python-environment
 	@for program in $(PROGRAMS) touchstone-peers; do swift build --product $$program; done
-	@script/run-tests Tests/System/system-service Tests/System/attacks
+	@script/run-tests Tests/System/system-service.py Tests/System/attacks.py
 
 FUZZ_SECONDS ?= 60
 fuzz: ## Run libFuzzer over every parser of foreign bytes (FUZZ_SECONDS=60 each, FUZZ_TARGETS="json age")
@@ -83,6 +83,7 @@ check: ## The quick checks: rules, layers, products, format
 	@script/shown-sources --check
 	@script/check-layers
 	@script/check-products
+	@script/check-python
 	@script/format --check
 
 clean: ## Remove what was built

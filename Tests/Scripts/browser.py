@@ -4,12 +4,19 @@ What it fails on without being asked: a line in the browser's console, a violati
 request that is not for this machine.
 """
 
+import contextlib
 import importlib.resources
+import json
+import os
+import pathlib
+import shutil
+import signal
 import subprocess
-import time
+import sys
+import tempfile
 import urllib.parse
 
-from device import *
+from device import LONGEST_WAIT, REPOSITORY, check, equal
 
 try:
     from selenium import webdriver

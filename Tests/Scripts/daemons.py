@@ -1,13 +1,15 @@
 """The two daemons of a device without a supervisor, for tests that kill them and let their disk fail; no test itself."""
 
 import base64
-import ctypes
+import contextlib
 import mmap
+import os
+import pathlib
 import socket as sockets
 import struct
 import subprocess
 
-from device import *
+from device import LONGEST_WAIT, call, check, equal, wait_for
 
 HERE = pathlib.Path(__file__).resolve().parent
 

@@ -1,17 +1,16 @@
 """What the documents say of the enclave's formats and calls, written anew, for tests in this directory; no test itself."""
 
 import base64
-import functools
 import hashlib
 import hmac
 import json
-import os
 import struct
+import threading
 
-from device import *
+from device import LONGEST_WAIT, call, check, confirm, equal
 
 from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, utils, x25519
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM, ChaCha20Poly1305
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id

@@ -1,9 +1,10 @@
 """Items, backups and an owner for the tests in this directory, which are executable; this file is not, and no test."""
 
 import base64
-import re
+import os
+import subprocess
 
-from device import *
+from device import Device, call, equal
 
 PASSCODE = "271828"
 PASSPHRASE = "four words make a passphrase"

@@ -1,7 +1,12 @@
 """`touchstone-login` on a simulated device; no test itself."""
 
-from browser import TerminalAgent
-from signin import *
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from device import LONGEST_WAIT, REPOSITORY, check, wait_for
 
 PASSCODE, FINGER = "271828", "right-index"
 

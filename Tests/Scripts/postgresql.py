@@ -1,9 +1,16 @@
 """A throw-away PostgreSQL for the tests, on a Unix socket in a directory of its own; no test itself."""
 
+import contextlib
+import glob
+import os
+import pathlib
 import secrets
+import shutil
 import subprocess
+import sys
+import tempfile
 
-from device import *
+from device import LONGEST_WAIT, check
 
 PROGRAMS_OF_POSTGRESQL = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
 if not PROGRAMS_OF_POSTGRESQL:

@@ -2,16 +2,20 @@
 
 import contextlib
 import getpass
+import json
+import os
 import pathlib
 import queue
 import re
-import select
-import signal
+import shutil
 import socket
 import subprocess
+import sys
+import tempfile
 import threading
+import time
 
-from device import *
+from device import LONGEST_WAIT, Device, call, check, equal, wait_for
 
 FPRINTD = "/usr/libexec/fprintd"
 for program in (FPRINTD, "/usr/bin/dbus-daemon", "/usr/bin/fprintd-enroll", "/usr/bin/gdbus"):

@@ -5,15 +5,24 @@ The key is software: what a patched client can do (NP-21). So each byte of what 
 """
 
 import base64
+import contextlib
 import hashlib
 import http.client
 import itertools
+import json
+import os
+import pathlib
 import secrets
+import shutil
+import socket
 import struct
 import subprocess
+import sys
+import tempfile
+import time
 import urllib.parse
 
-from device import *
+from device import LONGEST_WAIT, REPOSITORY, check, wait_for
 
 try:
     from cryptography.hazmat.primitives import hashes, serialization

@@ -10,8 +10,9 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+from signin import RunningServer, User
+
 import schemathesis
-from signin import *
 
 user = None
 addresses = random.Random(1)

@@ -1,6 +1,11 @@
 """Devices that are shown by the simulator's page, for the tests in this directory that look at it in a browser; no test itself."""
 
-from browser import *
+import contextlib
+
+from browser import ChoresApp, SimulatorPage
+from device import Device
+
+from selenium.webdriver.common.keys import Keys
 
 PASSCODE = "271828"
 PASSWORD = "more soap"

@@ -7,15 +7,13 @@ import ctypes
 import json
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Scripts"))
-from device import LONGEST_WAIT, check, equal, main, wait_for
+from device import check, wait_for
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = pathlib.Path(os.environ.get("TOUCHSTONE_BIN", REPOSITORY / ".build/debug")).resolve()

@@ -5,7 +5,7 @@ import Testing
 import TouchstoneCore
 import TouchstoneTransport
 
-/// Against the device that the environment names, over its socket and with its enclave's own file: `Tests/Scripts/real-device` boots one
+/// Against the device that the environment names, over its socket and with its enclave's own file: `Tests/Scripts/real-device.py` boots one
 /// and runs these.
 @Suite(.serialized, .enabled(if: ProcessInfo.processInfo.environment["TOUCHSTONE_TEST_DEVICE"] != nil))
 struct BootedDeviceTests {

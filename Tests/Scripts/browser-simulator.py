@@ -1,0 +1,372 @@
+#!/usr/bin/env python3
+"""The simulator's page in a real browser, with Chores in another tab: both served by their own programs, on real daemons."""
+
+import contextlib
+import functools
+import os
+import signal
+import socket
+import threading
+import time
+import urllib.parse
+
+from browser import Browser, ChoresApp
+from device import LONGEST_WAIT, Evaluation, check, equal, main
+from simulated import AWAY, FINGER, PASSCODE, PASSWORD, ask, miss, simulated, touch, type_passcode, with_chores
+
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+# What the browser says of a stream whose server is gone.
+GONE = ("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE")
+
+
+def the_first_run_is_done_with_the_keyboard_alone(browser):
+    with simulated(browser, enrolled=()) as (device, page):
+        page.wait_test("home-note", "no passcode yet")
+        page.pictures("simulator-new")
+        page.tab_to("Controls", "tab").send_keys(Keys.ARROW_RIGHT)
+        page.tab_to("Made of", "combobox").send_keys("Four")
+        page.tab_to("New passcode", "textbox").send_keys("1618")
+        page.tab_to("The same again", "textbox").send_keys("1618", Keys.ENTER)
+        page.wait(lambda page: page.test("settings-passcode"), "the passcode to be asked for at the door of the settings")
+        equal(device.status["passcodeKind"], "fourDigit", "the passcode's kind")
+        page.tab_to("Passcode", "textbox").send_keys("1618", Keys.ENTER)
+        page.wait_test("finger-name")
+        page.tab_to("Name of the new finger", "textbox").send_keys(FINGER, Keys.ENTER)
+        page.wait_test("enrolled", FINGER)
+        equal(device.run("device", "fingers").stdout.split(), [FINGER], "the enrolled fingers")
+        page.pictures("simulator-settings")
+        print(f"weight of the page: {page.weight()} bytes")
+        with ChoresApp(device) as app:
+            chores = browser.open(app.url)
+            chores.tab_to("New password", "textbox").send_keys(PASSWORD, Keys.ENTER)
+            chores.wait_text("Signed in")
+            chores.tab_to("Sign Out").send_keys(Keys.ENTER)
+            chores.wait_for("#biometrics")
+            chores.tab_to("Sign In with Touch ID").send_keys(Keys.ENTER)
+            page.wait_test("alert", "Touch ID for “Chores”")
+            # F6 leads out of the alert, to the tabs of the controls.
+            page.keys(Keys.F6)
+            page.wait(lambda page: page.driver.switch_to.active_element.aria_role == "tab", "the focus on the tabs")
+            page.keys(Keys.ARROW_LEFT)
+            page.tab_to(f"Touch with {FINGER}").send_keys(Keys.ENTER)
+            page.wait_gone("alert")
+            chores.wait_text("Signed in")
+            chores.driver.get("about:blank")
+
+
+def a_finger_lets_the_owner_in(browser):
+    with with_chores(browser) as (device, page, chores):
+        # When the alert comes into sight, by the page's own clock.
+        page.driver.execute_script("""
+            const alert = document.querySelector('[data-testid="alert"]');
+            new MutationObserver(() => { if (!alert.hidden) window.shownAt ??= Date.now(); })
+              .observe(alert, {attributes: true, attributeFilter: ["hidden"]});""")
+        asked = chores.driver.execute_script("const asked = Date.now(); document.getElementById('biometrics').click(); return asked;")
+        page.wait_test("alert", "Touch ID for “Chores”")
+        print(f"from the click in Chores to the alert: {page.driver.execute_script('return window.shownAt') - asked} ms")
+        page.wait_test("alert-reason", "change the chores")
+        check(page.test("alert-fallback") is None, "the fallback is offered before a miss (EV-15)")
+        page.pictures("simulator-alert")
+        touch(page)
+        page.wait_gone("alert")
+        page.wait_test("outcome", "Recognised")
+        chores.wait_text("Signed in")
+        # The page goes on to the next.
+        chores.press("Sign Out")
+        ask(chores, page)
+        touch(page)
+        chores.wait_text("Signed in")
+
+
+def three_misses_end_it_and_the_fallback_is_the_app_s(browser):
+    with with_chores(browser) as (device, page, chores):
+        ask(chores, page)
+        miss(page, 1)
+        page.wait_test("alert-fallback", "Use Chores Password")
+        page.pictures("simulator-miss")
+        miss(page, 2)
+        touch(page, "nomatch")
+        page.wait_gone("alert")
+        chores.wait_text("Not recognised. Try again")
+        ask(chores, page)
+        miss(page, 1)
+        page.click("alert-fallback")
+        page.wait_gone("alert")
+        chores.wait_text("Enter the Chores password")
+        chores.type("#password", PASSWORD)
+        chores.press("Sign In")
+        chores.wait_text("Signed in")
+
+
+def after_five_misses_only_the_passcode_helps(browser):
+    with with_chores(browser) as (device, page, chores):
+        ask(chores, page)
+        for count in (1, 2):
+            miss(page, count)
+        touch(page, "nomatch")
+        page.wait_gone("alert")
+        ask(chores, page)
+        miss(page, 1)
+        touch(page, "nomatch")
+        page.wait_gone("alert")
+        chores.wait_text("The device wants its passcode first")
+        page.click("lock")
+        page.wait_test("lock-hint", "Your passcode is required")
+        page.pictures("simulator-lock-screen")
+        type_passcode(page, "000000")
+        page.wait_test("passcode-message", "Wrong passcode")
+        type_passcode(page)
+        page.wait_test("home-screen")
+        ask(chores, page)
+        touch(page)
+        chores.wait_text("Signed in")
+
+
+def the_owner_cancels(browser):
+    with with_chores(browser) as (device, page, chores):
+        ask(chores, page)
+        page.click("alert-cancel")
+        page.wait_gone("alert")
+        chores.wait_text("You cancelled")
+        ask(chores, page)
+        page.keys(Keys.ESCAPE)
+        page.wait_gone("alert")
+        chores.wait_text("You cancelled")
+        # And the app does.
+        ask(chores, page)
+        chores.press("Stop Waiting")
+        page.wait_gone("alert")
+        chores.wait_text("Stopped waiting")
+
+
+def another_finger_signs_out(browser):
+    with with_chores(browser) as (device, page, chores):
+        ask(chores, page)
+        touch(page)
+        chores.wait_text("Signed in")
+        page.click("tab-settings")
+        page.wait_test("settings-passcode").send_keys(PASSCODE, Keys.ENTER)
+        page.wait_test("finger-name").send_keys("left-thumb", Keys.ENTER)
+        page.wait_test("enrolled", "left-thumb")
+        chores.wait_text("Other fingers or faces are enrolled than before")
+        check(chores.find("#biometrics") is None, "a finger that nobody vouched for is offered")
+        chores.type("#password", PASSWORD)
+        chores.press("Sign In")
+        chores.wait_text("Signed in")
+        chores.press("Sign Out")
+        page.click("tab-controls")
+        ask(chores, page)
+        touch(page, "left-thumb")
+        chores.wait_text("Signed in")
+
+
+def who_denies_face_id_is_not_looked_at(browser):
+    with with_chores(browser, "faceid", ["my-face"]) as (device, page, chores):
+        equal(chores.text("#biometrics"), "Sign In with Face ID", "the button")
+        ask(chores, page, "Do you want to allow “Chores” to use Face ID?")
+        page.wait_test("alert-reason", "See that it is you")
+        page.pictures("simulator-face-id-permission")
+        page.click("alert-deny")
+        page.wait_gone("alert")
+        chores.wait_text("Chores may not use the sensor")
+        # Nor is anybody asked again.
+        chores.click_by("#biometrics")
+        chores.wait_text("Chores may not use the sensor")
+        check(page.test("alert") is None, "the owner is asked again")
+        # The settings take it back.
+        page.click("tab-settings")
+        page.wait_test("settings-passcode").send_keys(PASSCODE, Keys.ENTER)
+        page.wait_test("permissions").find_element(By.CSS_SELECTOR, '[role="switch"]').click()
+        page.wait(
+            lambda page: page.find('[data-testid="permissions"] [aria-checked="true"]'), "the permission to be given")
+        page.click("tab-controls")
+        chores.click_by("#biometrics")
+        page.wait_test("face-indicator")
+        page.click("finger-nomatch")
+        page.wait_test("alert", "Face Not Recognised")
+        page.pictures("simulator-face-retry")
+        page.click("finger-my-face")
+        page.click("alert-retry")
+        chores.wait_text("Signed in")
+
+
+def the_daemon_is_killed_while_the_alert_is_up(browser):
+    with with_chores(browser) as (device, page, chores):
+        page.expected = AWAY
+        ask(chores, page)
+        killed = device.daemons["touchstoned"]
+        os.kill(killed, signal.SIGKILL)
+        page.wait_gone("alert")
+        chores.wait(lambda page: "Waiting for the owner" not in page.text(), "Chores to stop waiting")
+        # The supervisor starts the next, which wants the passcode as after a restart.
+        page.wait_test("lock-hint", "when the device restarts")
+        page.wait_test("connection", "Connected")
+        device.processes += device.daemons.values()
+        check(device.daemons["touchstoned"] != killed, "the daemon is the same")
+        type_passcode(page)
+        page.wait_test("home-screen")
+        chores.wait_for("#biometrics")
+        ask(chores, page)
+        touch(page)
+        chores.wait_text("Signed in")
+
+
+def two_tabs_show_one_alert(browser):
+    with with_chores(browser) as (device, page, chores):
+        other = browser.open(page.url)
+        other.wait_test("connection", "Connected")
+        ask(chores, page)
+        other.wait_test("alert", "Touch ID for “Chores”")
+        other.click("alert-cancel")
+        page.wait_gone("alert")
+        other.wait_gone("alert")
+        chores.wait_text("You cancelled")
+        # One tab is enough.
+        ask(chores, page)
+        other.driver.close()
+        touch(page)
+        chores.wait_text("Signed in")
+
+
+def what_is_typed_for_one_app_is_not_another_s(browser):
+    with simulated(browser, enrolled=()) as (device, page):
+        device.run("device", "passcode", "set", "--kind", "six-digit", input=f"{PASSCODE}\n")
+        first = Evaluation(device, policy=2)
+        page.wait_test("alert", "Enter the device’s passcode")
+        type_passcode(page, "000000")
+        page.wait_test("passcode-message", "Wrong passcode")
+        # What the alert takes at the moment at which it is another app's.
+        page.driver.execute_script("""
+            const alert = document.querySelector('[data-testid="alert"]');
+            new MutationObserver(() => {
+              window.isOpenAtOnce ??= alert.querySelector('[data-testid="key-1"]').getAttribute("aria-disabled") !== "true";
+            }).observe(alert, {attributes: true, attributeFilter: ["data-prompt"]});""")
+        other = Evaluation(device, policy=2)
+        equal(first.result()[1]["code"], -4, "the evaluation whose place was taken")
+        page.wait(lambda page: page.driver.execute_script("return window.isOpenAtOnce") is not None, "the other app's alert")
+        equal(page.driver.execute_script("return window.isOpenAtOnce"), False, "the keys when the other app's alert comes")
+        type_passcode(page)
+        equal(other.result()[0], None, "the other evaluation")
+
+
+class Listener:
+    """Has a port of this machine, keeps all that is sent there, and passes it on as long as there is a server behind it."""
+
+    def __init__(self, port=0, server=None):
+        self.received, self.server, self.connections = bytearray(), server, 0
+        self.socket = socket.socket()
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.socket.bind(("127.0.0.1", port))
+        self.socket.listen()
+        self.port = self.socket.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self.socket.accept()
+                self.connections += 1
+                threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def serve(self, near):
+        far = None
+        if self.server:
+            far = socket.create_connection(("127.0.0.1", self.server))
+            threading.Thread(target=self.answer, args=(far, near), daemon=True).start()
+        # Its own end is not passed on: a stream whose server is gone stays open, as long as an impostor likes.
+        with contextlib.suppress(OSError):
+            while data := near.recv(1 << 16):
+                self.received += data
+                if far and self.server:
+                    far.sendall(data.replace(f"127.0.0.1:{self.port}".encode(), f"127.0.0.1:{self.server}".encode()))
+                else:
+                    near.sendall(
+                        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n" + b'{"parameters":{}}')
+
+    @staticmethod
+    def answer(far, near):
+        with contextlib.suppress(OSError):
+            while data := far.recv(1 << 16):
+                near.sendall(data)
+
+
+def who_takes_the_port_of_a_page_that_ended_is_told_nothing(browser):
+    with simulated(browser, enrolled=()) as (device, page):
+        device.run("device", "passcode", "set", input="more soap and water\n")
+        page.expected = GONE
+        page.click("lock")
+        page.click("lock-enter-passcode") if page.test("lock-enter-passcode") else None
+        page.wait_test("passcode-field").send_keys("more soap")
+        page.driver.execute_script("window.field = document.querySelector('[data-testid=\"passcode-field\"]')")
+        port = urllib.parse.urlsplit(page.url).port
+        page.stop()
+        with Listener(port) as impostor:
+            page.wait_test("ended", "This page has ended")
+            equal(page.driver.execute_script("return window.field.value"), "", "what was typed into the field that is gone")
+            equal(page.text('[data-testid="connection"]'), "Ended", "the connection")
+            check(page.find("input") is None and page.find("main button") is None, "something can still be typed or pressed")
+            page.keys(" and water", Keys.ENTER)
+            # Nor does what of the page still runs send anything, also not to who answers as it would be answered.
+            said = page.driver.execute_async_script("""
+                const [done] = arguments;
+                import(new URL("device.js", location.href)).then(async ({ call, enter }) => {
+                  const typed = new TextEncoder().encode("more soap and water");
+                  const ends = [];
+                  for (const action of [() => enter("unlock", typed), () => call("Device.Enroll", { finger: "more soap" })])
+                    await action().then(() => ends.push("done"), (error) => ends.push(error.message));
+                  ends.push(typed.every((byte) => byte === 0));
+                  done(ends);
+                });""")
+            equal(said, ["the device does not answer", "the device does not answer", True], "what became of it")
+            # Longer than a stream that opens itself again would take.
+            time.sleep(4)
+            equal(bytes(impostor.received), b"", "what the impostor was sent")
+            # It does answer whoever asks.
+            with socket.create_connection(("127.0.0.1", port), LONGEST_WAIT) as connection:
+                connection.sendall(b"x")
+                check(connection.recv(9) == b"HTTP/1.1 ", "the impostor's answer")
+            equal(bytes(impostor.received), b"x", "what it was sent by us")
+        page.pictures("simulator-ended")
+
+
+def what_is_typed_crosses_sealed(browser):
+    """As the port may change hands between the last word of the server and the next of the page, which cannot see it."""
+    with simulated(browser, enrolled=()) as (device, page):
+        device.run("device", "passcode", "set", "--kind", "six-digit", input=f"{PASSCODE}\n")
+        url = urllib.parse.urlsplit(page.url)
+        with Listener(server=url.port) as listener:
+            # The same page by way of the listener, which the server cannot tell from the browser.
+            through = browser.open(page.url.replace(f":{url.port}/", f":{listener.port}/"))
+            through.wait_test("connection", "Connected")
+            through.click("lock")
+            through.wait_test("lock-screen")
+            type_passcode(through)
+            through.wait_test("home-screen")
+            check(b"/passcode/unlock" in listener.received, "the passcode came by the listener")
+            check(PASSCODE.encode() not in listener.received, "the passcode is in what it was sent")
+            through.click("lock")
+            through.wait_test("lock-screen")
+            listener.server = None
+            del listener.received[:]
+            type_passcode(through)
+            through.wait(lambda _: b"/passcode/unlock" in listener.received, "the passcode to be sent to the impostor")
+            check(PASSCODE.encode() not in listener.received, "the passcode is in what the impostor was sent")
+            check(device.status["isLocked"], "the impostor opened the device")
+            through.driver.get("about:blank")
+
+
+with Browser(1280, 960) as browser:
+    main(*[functools.partial(test, browser) for test in (
+        the_first_run_is_done_with_the_keyboard_alone, a_finger_lets_the_owner_in,
+        three_misses_end_it_and_the_fallback_is_the_app_s, after_five_misses_only_the_passcode_helps, the_owner_cancels,
+        another_finger_signs_out, who_denies_face_id_is_not_looked_at, the_daemon_is_killed_while_the_alert_is_up,
+        two_tabs_show_one_alert, what_is_typed_for_one_app_is_not_another_s,
+        who_takes_the_port_of_a_page_that_ended_is_told_nothing, what_is_typed_crosses_sealed)])

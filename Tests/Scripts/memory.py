@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""What is left in memory: after the lock both daemons have nothing more of a secret, of its account's name or of a passcode.
+
+Runs as root, which may read a daemon's memory. MEMORY_ROUNDS says how many devices are looked at, one after the other."""
+
+import array
+import base64
+import fcntl
+import json
+import os
+import pathlib
+import secrets
+import signal
+import subprocess
+import sys
+import termios
+import threading
+
+from daemons import add, dictionary, item
+from device import LONGEST_WAIT, Device, call, check, equal, main, wait_for
+
+ROUNDS = int(os.environ.get("MEMORY_ROUNDS", "1"))
+CALLS = 600
+# Long enough to be looked for.
+FINGER = f"finger-{secrets.token_hex(10)}"
+BIOMETRY_ANY = 1 << 1
+# So much of a value in one piece counts as found: what gives memory back may have written over a part.
+PIECE = 12
+
+if os.geteuid() != 0:
+    sys.exit("memory: run it as root: it reads the memory of hardened processes")
+
+
+class Value:
+    """Bytes to look for, in each form in which a message or a program may have them."""
+
+    def __init__(self, name, content):
+        forms = {"raw": content, "hex": content.hex().encode(), "HEX": content.hex().upper().encode()}
+        for shift in range(3):
+            # Without the characters that depend on what stands before and behind.
+            text = base64.b64encode(bytes(shift) + content)
+            forms[f"base64+{shift}"] = text[(8 * shift + 5) // 6:(shift + len(content)) * 8 // 6]
+        self.name = name
+        self.pieces = {
+            f"{name}, {form}, from byte {start}": text[start:start + PIECE]
+            for form, text in forms.items() for start in range(0, len(text) - PIECE + 1, PIECE)}
+
+
+def mappings(process):
+    """(start, end, name) of what is in memory, also of what nobody may read now; without what is in a file as it is there."""
+    found = []
+    for line in pathlib.Path(f"/proc/{process}/smaps").read_text().splitlines():
+        key, *fields = line.split(None, 5)
+        if not key.endswith(":"):
+            start, end = (int(part, 16) for part in key.split("-"))
+            mapping = (start, end, fields[4] if len(fields) > 4 else "anonymous")
+            is_own = "w" in fields[0]
+        elif key in ("Rss:", "Swap:", "Anonymous:") and int(fields[0]) > 0:
+            if (is_own or key != "Rss:") and mapping not in found:
+                found.append(mapping)
+    return [mapping for mapping in found if mapping[2] not in ("[vvar]", "[vsyscall]")]
+
+
+def scan(process, values):
+    """Which pieces are in its memory, and where; it is stopped meanwhile."""
+    os.kill(process, signal.SIGSTOP)
+    try:
+        found, read = {}, 0
+        with open(f"/proc/{process}/mem", "rb", buffering=0) as memory:
+            for start, end, name in mappings(process):
+                rest = b""
+                while start < end:
+                    memory.seek(start)
+                    try:
+                        chunk = memory.read(min(end - start, 16 << 20))
+                    except OSError:
+                        # No memory of its own, such as a device's.
+                        break
+                    if not chunk:
+                        break
+                    read, start, whole = read + len(chunk), start + len(chunk), rest + chunk
+                    for value in values:
+                        for what, piece in value.pieces.items():
+                            if (at := whole.find(piece)) >= 0:
+                                found.setdefault(f"{what}, in {name}", start - len(whole) + at)
+                    rest = chunk[-4 * PIECE:]
+        check(read > 1 << 20, f"{read} bytes of memory were read: too few for a daemon's")
+        return found
+    finally:
+        os.kill(process, signal.SIGCONT)
+
+
+def is_found(value, found):
+    return any(line.startswith(f"{value.name},") for line in found)
+
+
+def check_found(process, what, value):
+    check(is_found(value, scan(process, [value])), f"{value.name} is not found {what}")
+
+
+def the_scanner_finds_each_form():
+    """The control: a process that has a value in one form only."""
+    content = secrets.token_bytes(40)
+    for form in ("raw", "hex", "HEX", "base64+0", "base64+1", "base64+2"):
+        program = ("import sys, base64\n"
+                   "form, content = sys.argv[1], bytes(byte ^ 0x5A for byte in sys.stdin.buffer.read(40))\n"
+                   "kept = {'raw': lambda: content, 'hex': lambda: content.hex(), 'HEX': lambda: content.hex().upper()}\n"
+                   "kept = kept.get(form, lambda: base64.b64encode(bytes(int(form[-1])) + content))()\n"
+                   "print('ready', flush=True)\n"
+                   "sys.stdin.read()\n")
+        child = subprocess.Popen([sys.executable, "-c", program, form], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        try:
+            child.stdin.write(bytes(byte ^ 0x5A for byte in content))
+            child.stdin.flush()
+            equal(child.stdout.readline(), b"ready\n", form)
+            found = scan(child.pid, [Value("it", content)])
+            check(any(f"it, {form}," in line for line in found), f"{form} is not found: {found}")
+            equal(scan(child.pid, [Value("another", secrets.token_bytes(40))]), {}, "what is not there")
+        finally:
+            child.kill()
+            child.communicate()
+
+
+class Owner:
+    """`touchstone agent`, which shows the prompts, and the finger."""
+
+    def __init__(self, device):
+        self.device = device
+        self.agent = subprocess.Popen(
+            [str(device.programs / "touchstone"), "agent", "--reconnect", "--script", "-"], env=device.environment,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.agent.stdin.write("ignore\n")
+        self.agent.stdin.close()
+        self.agent.stdin = None
+        check(self.agent.stdout.readline().startswith("ready"), "the agent's first line")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.agent.kill()
+        self.agent.communicate()
+
+    def touch(self):
+        self.device.run("device", "match", FINGER, "--wait", str(LONGEST_WAIT))
+
+
+def touched_context(device, owner, control):
+    """A connection with a context in which the owner was recognised, for one read."""
+    connection = device.connect()
+    context = call(connection, "Authentication.CreateContext")[1]["context"]
+    toucher = threading.Thread(target=owner.touch)
+    toucher.start()
+    options = {"reason": "the test", "reuseDuration": 0.0, "interactionNotAllowed": False}
+    answer = call(
+        connection, "Authentication.EvaluateAccessControl", context=context, accessControl=control, operation=1,
+        options=options)
+    toucher.join()
+    equal(answer[0], None, f"the evaluation: {answer[1]}")
+    return connection, context
+
+
+def check_kept_half(device, process, method, *values, **parameters):
+    """The control: who sends a message without its end has the daemon keep what came."""
+    with device.connect() as connection:
+        connection.sendall(json.dumps({"method": f"io.touchstone.{method}", "parameters": parameters}).encode())
+        unread = array.array("i", [1])
+
+        def is_read():
+            fcntl.ioctl(connection, termios.TIOCOUTQ, unread)
+            return unread[0] == 0
+
+        wait_for(is_read, "the daemon to read")
+        found = scan(process, values)
+        for value in values:
+            check(is_found(value, found), f"{value.name} is not found while it is there")
+
+
+def nothing_is_left_after_the_lock():
+    for number in range(ROUNDS):
+        one_device(number)
+
+
+def one_device(number):
+    content, account = secrets.token_bytes(40), f"account-{secrets.token_hex(20)}"
+    passcode, large = secrets.token_hex(16), secrets.token_bytes(300_000)
+    secret = Value("the secret", content)
+    values = [
+        secret, Value("the account", account.encode()), Value("the passcode", passcode.encode()),
+        Value("the large secret", large[150_000:150_040])]
+    control = {"protection": "ak", "flags": BIOMETRY_ANY}
+    with Device() as device, Owner(device) as owner:
+        device.set_up(passcode, FINGER)
+        touchstoned, enclave = device.daemons["touchstoned"], device.daemons["touchstone-enclave"]
+        guarded = {"accc": {"accessControl": control}}
+        with device.connect() as app:
+            # The controls: what has to be there is found, in either daemon.
+            check_found(enclave, "in the enclave", Value("the finger's name", FINGER.encode()))
+            check_kept_half(
+                device, touchstoned, "Keychain.Add", secret, values[1], context=None,
+                attributes=dictionary(account, v_Data=content) | guarded)
+            for name, expected in ((account, content), (f"{account} large", large)):
+                attributes = dictionary(name, v_Data=expected) | guarded
+                equal(call(app, "Keychain.Add", context=None, attributes=attributes)[0], None, "the addition")
+                evaluated, context = touched_context(device, owner, control)
+                with evaluated:
+                    error, reply = call(
+                        app, "Keychain.CopyMatching", query=dictionary(name, r_Data=True, r_Attributes=True), context=context)
+                    equal(error, None, f"the read: {reply}")
+                    equal(base64.b64decode(reply["items"][0]["data"]), expected, "the secret")
+            for index in range(CALLS // 3):
+                other = f"other {index}"
+                equal(add(app, other, secrets.token_bytes(1 + index * 7)), 0, "another item")
+                check(item(app, other), "another read")
+                equal(call(app, "Authentication.CanEvaluatePolicy", policy=1)[0], None, "another call")
+            device.run("device", "lock")
+            # With the app's connection open, and all that belongs to it.
+            left = {"touchstoned": scan(touchstoned, values), "touchstone-enclave": scan(enclave, values)}
+        print(f"  {number + 1}: pieces found after the lock: {tuple(map(len, left.values()))}", flush=True)
+        for program, found in left.items():
+            lines = "\n".join(f"    {what} at {at:#x}" for what, at in found.items())
+            check(not found, f"{program} still has\n{lines}")
+
+
+main(the_scanner_finds_each_form, nothing_is_left_after_the_lock)
