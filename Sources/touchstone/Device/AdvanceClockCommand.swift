@@ -7,8 +7,8 @@ struct AdvanceClockCommand: ParsableCommand {
         commandName: "advance-clock",
         abstract: "Let time go by for a simulated device, at once.",
         discussion: """
-            The delays after wrong passcodes, the window of an unlock by finger, and the times after which only the \
-            passcode helps (48 hours, 156 hours) go by. A reboot sets the clock to the machine's again.
+            The delays after wrong passcodes and the window of an unlock by finger run down. So do the times after \
+            which only the passcode helps (48 hours, 156 hours). A reboot sets the clock back to the machine's clock.
             """)
 
     @Argument(help: ArgumentHelp("More than 0, at most 366 days.", valueName: "seconds"))

@@ -9,11 +9,11 @@ struct BootCommand: ParsableCommand {
         commandName: "boot",
         abstract: "Boot a device and keep it running.",
         discussion: """
-            Stays in the foreground and prints one line when the device answers; Ctrl-C shuts it down. With --detach it \
-            returns when the device answers, and 'touchstone device shutdown' shuts it down.
+            Stays in the foreground and prints one line when the device answers; Ctrl-C shuts it down. With --detach \
+            it returns when the device answers, and 'touchstone device shutdown' shuts it down.
 
-            A daemon that ends takes the other with it and both start anew: the device has rebooted, and wants its passcode. \
-            So have daemons that give no answer for 30 seconds.
+            If one daemon ends, the other ends with it, and both are started again. To its owner, the device has \
+            rebooted, so it asks for its passcode. Daemons that do not answer for 30 seconds are restarted too.
             """)
 
     @OptionGroup var device: DeviceArgument

@@ -7,8 +7,8 @@ struct FaceIDPermissionCommand: ParsableCommand {
         commandName: "face-id-permission",
         abstract: "Show or change which apps may use Face ID.",
         discussion: """
-            An app that has no answer yet is asked about when it would use Face ID for the first time. One that was denied goes on \
-            with the passcode where that is enough, and fails where it is not.
+            If an app has no answer yet, the owner is asked when it first wants to use Face ID. An app that was denied \
+            can use the passcode if that is enough, and fails if it is not.
             """,
         subcommands: [List.self, Allow.self, Deny.self, Reset.self])
 

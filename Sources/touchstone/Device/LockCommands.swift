@@ -8,8 +8,8 @@ struct LockCommand: ParsableCommand {
         commandName: "lock",
         abstract: "Lock the device.",
         discussion: """
-            With --require-passcode no finger unlocks it again, only the passcode, also where it is locked already: \
-            what a phone does that was locked from afar.
+            With --require-passcode no finger unlocks the device again, only the passcode. This also works if the \
+            device is already locked. A phone that was locked from afar does the same.
             """)
 
     @Flag(help: "Refuse every finger until the passcode was entered.") var requirePasscode = false

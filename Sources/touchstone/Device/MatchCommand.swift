@@ -7,10 +7,11 @@ struct MatchCommand: ParsableCommand {
         commandName: "match",
         abstract: "Lay a finger on the simulated sensor (or show a face).",
         discussion: """
-            FINGER is one of 'touchstone device fingers', or 'nomatch' for one that is not enrolled. Any other name is refused.
+            FINGER is one of 'touchstone device fingers', or 'nomatch' for a finger that is not enrolled. Any other \
+            name is refused.
 
-            Exit status: 0 it matched, 1 it did not, 3 nothing was waiting for a finger, 4 the passcode is required, 5 no enrolled \
-            finger has this name.
+            Exit status: 0 it matched, 1 it did not, 3 nothing was waiting for a finger, 4 the passcode is required, 5 \
+            no enrolled finger has this name.
             """)
 
     @Argument(help: "An enrolled finger, or 'nomatch'.")

@@ -9,8 +9,9 @@ struct PasscodeCommand: ParsableCommand {
         commandName: "passcode",
         abstract: "Set, change or remove the passcode; erase after ten wrong ones.",
         discussion: """
-            The passcode is read from the terminal without showing it, or, where standard input is no terminal, one line for \
-            each: the current one first, then the new one. It is sealed for the enclave before it leaves this process.
+            The passcode is read from the terminal and not shown. If standard input is not a terminal, give one line \
+            for each passcode: the current one first, then the new one. It is sealed for the enclave before it leaves \
+            this process.
             """,
         subcommands: [Set.self, Change.self, Remove.self, EraseData.self])
 
@@ -79,8 +80,9 @@ struct PasscodeCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Erase the device after ten wrong passcodes in a row, or do not.",
             discussion: """
-                Off to begin with: then each wrong one from the ninth on costs eight hours, and none is the last. With it on, the tenth wrong one \
-                in a row makes the device as new: every item, key, finger and the passcode are gone for good. Wants the passcode.
+                This is off at first. Then each wrong passcode from the ninth on costs eight hours, and there is no \
+                last one. With it on, the tenth wrong passcode in a row makes the device as new: every item, key and \
+                finger and the passcode are gone for good. The command asks for the passcode.
                 """)
 
         enum Setting: String, ExpressibleByArgument, CaseIterable { case on, off }

@@ -9,9 +9,10 @@ struct RecoverCommand: ParsableCommand {
         commandName: "recover",
         abstract: "Move a device to another TPM, or to its own after that was cleared.",
         discussion: """
-            For a device that was created with --root-of-trust tpm2, and is off. Wants the recovery key that was shown then, and \
-            the passcode, where one is set: at a terminal it asks for them, elsewhere they are a line of standard input each. \
-            Everything in the device stays as it is; the recovery key stays the same.
+            The device has to be off, and it has to be one that was created with --root-of-trust tpm2. The command \
+            asks for the recovery key that was shown then, and for the passcode if one is set. Without a terminal, \
+            each is a line of standard input. Everything in the device stays as it is, and the recovery key stays the \
+            same.
             """)
 
     @OptionGroup var device: DeviceArgument

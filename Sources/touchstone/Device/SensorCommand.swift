@@ -33,8 +33,9 @@ struct SensorCommand: ParsableCommand {
             commandName: "forget",
             abstract: "Forget the fingerprint reader that the enrolled fingers are of, to move to another one.",
             discussion: """
-                The reader that fprintd calls its default is the device's from then on, with the fingers that are enrolled there. \
-                What is bound to the current fingers is gone for good. Wants the passcode.
+                From then on, the device uses the reader that fprintd calls its default, with the fingers that are \
+                enrolled there. What is bound to the current fingers is gone for good. The command asks for the \
+                passcode.
                 """)
 
         @OptionGroup var option: DeviceArgument

@@ -8,16 +8,16 @@ struct CheckCommand: ParsableCommand {
         commandName: "check",
         abstract: "Look for damage in the keychain, and mend it.",
         discussion: """
-            On a booted device the database is checked, and every item whose class is open: its attributes, the tags it is found \
-            by, and its secret, as far as the owner need not be asked. Unlock the device to have all looked at. On a device that is \
-            off, the database file alone is checked.
+            On a booted device the command checks the database and every item whose class is open. It checks an item's \
+            attributes, the tags by which it is found, and its secret if the owner need not be asked for it. Unlock \
+            the device to check everything. On a device that is off, it checks only the database file.
 
-            With --repair damaged items are put aside: they are kept in the database, and no app sees them. What can be made anew \
-            is. A file with damaged pages is mended while the device is off: every item that can be read is copied into a fresh \
-            file, and the old one is kept beside it.
+            With --repair it puts damaged items aside: they stay in the database, and no app sees them. It makes again \
+            what can be made again. It repairs a file with damaged pages while the device is off. It then copies every \
+            item that can be read into a new file, and keeps the old file beside it.
 
-            Exit status: 0 nothing is damaged, or with --repair nothing is damaged any more; 1 damage was found, or is left; \
-            others as in 'touchstone --help'.
+            Exit status: 0 nothing is damaged, or with --repair nothing is damaged any more; 1 damage was found, or is \
+            left; others as in 'touchstone --help'.
             """)
 
     @OptionGroup var option: DeviceArgument

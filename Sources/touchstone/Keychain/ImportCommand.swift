@@ -11,13 +11,13 @@ struct ImportCommand: ParsableCommand {
         commandName: "import",
         abstract: "Bring a backup of the keychain back, here or on another device.",
         discussion: """
-            Nothing is changed before the whole file has proven to be whole. An item that is there already, by its primary key or \
-            its reference, stays as it is; with --replace the backup's takes its place. An import that was cut short is run again: \
-            what came in stays, and the rest follows.
+            The command changes nothing before it has checked that the file is complete. An item that the device \
+            already has, by its primary key or its reference, stays as it is. With --replace the backup's item \
+            replaces it. If an import was cut short, run it again: what came in stays, and the rest follows.
 
-            Items of the classes …ThisDeviceOnly come back on the device they were exported from, and are left out elsewhere.
-
-            The device has to be unlocked, and its passcode is asked for; both secrets are read as 'export' does.
+            Items of the classes …ThisDeviceOnly come back on the device from which they were exported. On any other \
+            device they are left out. The device has to be unlocked, and the command asks for its passcode. It reads \
+            both secrets as 'export' does.
             """)
 
     @Argument(help: ArgumentHelp("The backup.", valueName: "file"), completion: .file())

@@ -7,12 +7,13 @@ struct QuotaCommand: ParsableCommand {
         commandName: "quota",
         abstract: "Show or limit what each app keeps in the keychain.",
         discussion: """
-            Without an option it shows what each app keeps, and may keep: 10,000 items and 64 MiB of them as they are stored, unless \
-            you say otherwise. An app that would keep more gets errSecDiskFull (-34), and the log says so: 'touchstone log --refused'. \
-            What it keeps already stays, also where that is more than a new limit.
+            Without an option the command shows how much each app keeps, and how much it may keep: 10,000 items and 64 \
+            MiB of stored data, unless you change it. An app that goes beyond its limit gets errSecDiskFull (-34), and \
+            the log says so: 'touchstone log --refused'. If you set a limit below what an app already keeps, its items \
+            stay.
 
-            Items in an access group that apps share count for the group, whichever app added them; a group is named like an app. \
-            While the device is locked not all names can be read.
+            Items in an access group that apps share count for the group, whichever app added them. Name a group like \
+            an app. While the device is locked, not all names can be read.
 
             Examples:
               touchstone keychain quota

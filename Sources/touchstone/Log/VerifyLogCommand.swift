@@ -8,10 +8,11 @@ struct VerifyLogCommand: ParsableCommand {
         commandName: "verify",
         abstract: "Have the enclave check that the log is as it wrote it.",
         discussion: """
-            Finds entries that were changed, removed, added or moved, and a log whose end was cut off. The device must be \
-            booted: only its enclave can tell which entries are its own. Files that were moved away are checked with their \
-            names, oldest first; then the end is not.
-            Exit status: 0 it is whole, 1 it is not, 69 the device is off or did not answer.
+            Finds entries that were changed, removed, added or moved, and a log whose end was cut off. The device must \
+            be booted, because only its enclave can tell which entries it wrote. To check files that you moved away, \
+            name them, oldest first. Then the end of the log is not checked.
+
+            Exit status: 0 it is complete, 1 it is not, 69 the device is off or did not answer.
             """)
 
     @Argument(help: ArgumentHelp("Files to check instead of the device's own.", valueName: "file"))

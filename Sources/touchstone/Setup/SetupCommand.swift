@@ -11,13 +11,16 @@ struct SetupCommand: ParsableCommand {
         commandName: "setup",
         abstract: "Set up a device of yours, step by step: sensor, root of trust, passcode, fingers, self-test.",
         discussion: """
-            With sudo it is the device that the system keeps for the user who calls sudo, else a device of one's own.
+            With sudo, the command sets up the device that the system keeps for the user who calls sudo. Without sudo, \
+            it sets up a device of your own.
 
-            Creates the device, or goes on with the one that is there; it destroys nothing. Ctrl-C stops at any time: each step is \
-            done or not, and the next 'touchstone setup' goes on. A fingerprint reader is used through fprintd, which has to be \
-            there when the device is created: a device keeps the sensor it was created with.
+            It creates the device, or continues with the device that is there. It destroys nothing. Ctrl-C stops at \
+            any time. Each step is done or not, and the next 'touchstone setup' continues. A fingerprint reader is \
+            used through fprintd. It has to be there when the device is created, because a device keeps the sensor \
+            with which it was created.
 
-            Answers are lines on standard input, also without a terminal; an empty one takes what stands in brackets. Passcodes do not show.
+            Answers are lines on standard input, also without a terminal. An empty line takes the answer in brackets. \
+            Passcodes are not shown.
 
             Exit status: 0 set up and tested, 1 a step failed, 8 stopped; more in 'touchstone --help'.
             """)

@@ -9,9 +9,10 @@ struct SimulatorCommand: ParsableCommand {
         commandName: "simulator",
         abstract: "Show a simulated device in a browser, and drive it by hand.",
         discussion: """
-            Creates the device where there is none of that name, boots it where it is off, prints the address of its page and \
-            serves it until Ctrl-C. The page answers on this machine only, and only to who has the address. The device goes on \
-            when the page ends: 'touchstone device shutdown NAME' shuts it down.
+            Creates the device if there is no device of that name, and boots it if it is off. Then it prints the \
+            address of its page and serves the page until Ctrl-C. The page answers on this machine only, and only if \
+            you know the address. The device stays on when the page ends: 'touchstone device shutdown NAME' shuts it \
+            down.
             """)
 
     @Argument(help: "The simulated device, as --device names it.")

@@ -9,7 +9,8 @@ struct SystemCommand: ParsableCommand {
         commandName: "system",
         abstract: "Give a user a device that the system keeps, or take it away. For root.",
         discussion: """
-            Its enclave and its keychain run under users of their own, so that no program of the user's reads their memory or their files.
+            Its enclave and its keychain run as separate users, so no program of the user can read their memory or \
+            their files.
             """,
         subcommands: [SystemCreateCommand.self, SystemRecoverCommand.self, SystemRemoveCommand.self])
 }
@@ -20,8 +21,9 @@ struct SystemCreateCommand: ParsableCommand {
         commandName: "create",
         abstract: "Make a user's device and start its sockets.",
         discussion: """
-            What stands behind -- goes to 'touchstone-enclave create' as it is: its sensor and its root of trust. It lies in \
-            \(DevicePaths.systemState)/UID; the user's programs find it by themselves.
+            Everything after -- goes to 'touchstone-enclave create' unchanged: the device's sensor and its root of \
+            trust. The device is made in \(DevicePaths.systemState)/UID, and the user's programs find it by \
+            themselves.
             """)
 
     @Argument(help: ArgumentHelp("The owner, by name or number.", valueName: "user")) var user: String
@@ -70,9 +72,10 @@ struct SystemRecoverCommand: ParsableCommand {
         commandName: "recover",
         abstract: "Move a user's device to another TPM, or to its own after that was cleared.",
         discussion: """
-            For a device that is bound to a TPM. It is stopped meanwhile. Wants the recovery key that was shown when it was made, and \
-            the passcode, where one is set: at a terminal it asks for them, elsewhere they are a line of standard input each. \
-            Everything in the device stays as it is; the recovery key stays the same.
+            This is for a device that is bound to a TPM. The device is stopped meanwhile. The command asks for the \
+            recovery key that was shown when the device was made, and for the passcode if one is set. Without a \
+            terminal, each is a line of standard input. Everything in the device stays as it is, and the recovery key \
+            stays the same.
             """)
 
     @Argument(help: ArgumentHelp("The owner, by name or number.", valueName: "user")) var user: String
