@@ -78,7 +78,7 @@ final class ExecutedFileTests {
         #expect(refusal("\(directory)/missing") == "there is no file \(directory)/missing")
         #expect(refusal(directory) == "\(directory) is a directory, not a program")
         let plain = try write("plain", Data("x".utf8), mode: 0o644)
-        #expect(refusal(plain) == "\(plain) is not executable: 'chmod +x' makes it so where it is a program")
+        #expect(refusal(plain) == "\(plain) is not executable; if it is a program, run 'chmod +x' on it")
         let text = try write("text", Data("echo\n".utf8))
         #expect(refusal(text) == "\(text) is neither a program (ELF) nor a script that names its interpreter")
         #expect(mkfifo("\(directory)/pipe", 0o755) == 0)
@@ -90,7 +90,7 @@ final class ExecutedFileTests {
         let nameless = try script("nameless", "#! ")
         #expect(refusal(nameless) == "\(nameless) names no interpreter behind '#!'")
         let split = try script("split", "#!/usr/bin/env -i sh")
-        #expect(refusal(split)?.contains("ask for that program with --app") == true)
+        #expect(refusal(split)?.contains("name that program with --app") == true)
     }
 
     @Test func reportNamesEachPartAndItsFile() {
@@ -111,7 +111,7 @@ final class ExecutedFileTests {
                 "", "The executable's SHA-256 is 0a.",
                 "/usr/bin/tool is a script: to the device it is its interpreter, and so is every other script of it.",
                 "/etc/b.conf is not used: it is a symbolic link.",
-                "Started in a Flatpak or a snap, or as a system service, it is that instead.",
+                "If it runs in a Flatpak or a snap, or as a system service, the device knows it as that instead.",
             ])
     }
 }

@@ -6,7 +6,7 @@ import TouchstoneCore
 struct AgentCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "agent",
-        abstract: "Show the device's prompts, in this terminal or in a pinentry's dialogs.",
+        abstract: "Show the device's prompts in this terminal or in dialogs of a pinentry.",
         discussion: """
             Prints a line that begins with "ready" when prompts can come, then waits. c or Esc cancels a prompt. f \
             chooses the other way that the prompt offers. t makes Face ID look once more. a and d allow and deny the \
@@ -40,7 +40,7 @@ struct AgentCommand: ParsableCommand {
     var script: String?
     @Option(help: ArgumentHelp("Show prompts with this pinentry, a name in PATH or a path.", valueName: "program"))
     var pinentry: String?
-    @Flag(help: "Leave when the first prompt has been taken down.")
+    @Flag(help: "Leave when the first prompt has ended.")
     var once = false
     @Flag(
         inversion: .prefixedNo,
@@ -52,10 +52,12 @@ struct AgentCommand: ParsableCommand {
 
     func validate() throws {
         guard script == nil || !fingers else {
-            throw ValidationError("--fingers are keys; with --script there are none")
+            throw ValidationError(
+                "--fingers cannot be used with --script, because --fingers reads keys and a script has none")
         }
         guard pinentry == nil || (script == nil && !fingers) else {
-            throw ValidationError("--pinentry asks the owner by itself: it goes with neither --script nor --fingers")
+            throw ValidationError(
+                "--pinentry cannot be used with --script or --fingers, because it asks the owner by itself")
         }
     }
 
@@ -67,12 +69,12 @@ struct AgentCommand: ParsableCommand {
         }
         guard script != nil || pinentry != nil || Terminal.isInput else {
             throw Failure(
-                .usage, "the agent takes its keys from a terminal; without one it wants --pinentry or --script")
+                .usage, "the agent reads keys from a terminal; without a terminal, use --pinentry or --script")
         }
         // Asked before a line of the script is given away.
         if script != nil, try !DeviceConnection(paths).status.isSimulated {
             throw Failure(
-                .notSimulated, "\(paths.name) is not a simulated device: a script must not answer for its owner")
+                .notSimulated, "\(paths.name) is not a simulated device, so a script must not answer for its owner")
         }
         let enrolled = fingers ? try DeviceConnection(paths).call(DeviceInterface.ListFingers.self).fingers : nil
         let answers: any PromptAnswers =

@@ -19,7 +19,7 @@ struct BootCommand: ParsableCommand {
     @OptionGroup var device: DeviceArgument
     @Flag(exclusivity: .exclusive, help: "Stay in the foreground (the default), or leave it running and return.")
     var mode = Mode.foreground
-    @Option(help: ArgumentHelp("Give up when it does not answer within so long.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Give up if it does not answer within this time.", valueName: "seconds"))
     var wait = 10.0
     /// How long daemons may give no answer, in seconds; tests have no patience.
     @Option(help: .hidden) var silence = 30.0
@@ -31,7 +31,7 @@ struct BootCommand: ParsableCommand {
     func validate() throws {
         try Seconds.check(wait, "--wait")
         try Seconds.check(silence, "--silence")
-        guard silence > 0 else { throw ValidationError("--silence takes more than 0 seconds") }
+        guard silence > 0 else { throw ValidationError("--silence has to be more than 0 seconds") }
     }
 
     func run() throws {

@@ -43,7 +43,7 @@ struct CreateCommand: ParsableCommand {
             """)
 
     @OptionGroup var device: DeviceArgument
-    @Option(help: "The sensor it has.")
+    @Option(help: "The kind of its sensor.")
     var biometry = Biometry.touchid
     @OptionGroup var sensor: SensorOptions
     @OptionGroup var rootOfTrust: RootOfTrustOptions
@@ -73,7 +73,7 @@ struct CreateCommand: ParsableCommand {
             }
             if !rootOfTrust.isEmpty {
                 StandardError.say(
-                    "This is the recovery key of \(paths.name). It is shown this once, and kept nowhere: write it down."
+                    "Write down this recovery key of \(paths.name). It is shown only this once, and stored nowhere."
                 )
             }
         }

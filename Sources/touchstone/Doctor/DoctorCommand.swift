@@ -6,7 +6,7 @@ import TouchstoneCore
 struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Say what works here, what does not and how to mend it, and what is not promised.",
+        abstract: "Show what works here, what does not and how to repair it, and what is not promised.",
         discussion: """
             Each line is about one topic. [ok] means that it is as it should be. [!!] means that it works, and could \
             be safer or do more. [no] means that it does not work. Below such a line is the one command that repairs \
@@ -31,7 +31,7 @@ struct DoctorCommand: ParsableCommand {
             """)
 
     @OptionGroup var device: DeviceArgument
-    @Option(help: ArgumentHelp("Say who this program is to the device.", valueName: "path"), completion: .file())
+    @Option(help: ArgumentHelp("Show how the device knows this program.", valueName: "path"), completion: .file())
     var app: String?
     @Flag(help: "As JSON.") var json = false
 
@@ -54,7 +54,7 @@ struct DoctorCommand: ParsableCommand {
             }
         }
         guard report.state == .booted else { throw Failure(.unavailable, "\(paths.name) is not ready") }
-        guard report.isReady else { throw Failure(.no, "not everything of \(paths.name) works") }
+        guard report.isReady else { throw Failure(.no, "something of \(paths.name) does not work") }
     }
 }
 

@@ -21,11 +21,11 @@ struct ExportCommand: ParsableCommand {
             passcode from the terminal, or from standard input.
             """)
 
-    @Argument(help: ArgumentHelp("Where to.", valueName: "file"), completion: .file())
+    @Argument(help: ArgumentHelp("The file to write.", valueName: "file"), completion: .file())
     var file: String
     @OptionGroup var option: DeviceOption
     @OptionGroup var passphrase: PassphraseOptions
-    @Flag(name: .shortAndLong, help: "Replace the file if it is there.") var force = false
+    @Flag(name: .shortAndLong, help: "Replace the file if it exists.") var force = false
 
     func run() throws {
         let device = try BackupSession.connect(option.paths)
@@ -74,9 +74,11 @@ struct ExportCommand: ParsableCommand {
     static func summary(_ counts: BackupInterface.ExportCounts, file: String) -> String {
         var parts = ["\(counts.exported) exported"]
         if counts.thisDeviceOnly > 0 { parts[0] += " (\(counts.thisDeviceOnly) for this device only)" }
-        if counts.excluded > 0 { parts.append("\(counts.excluded) left out: they want the owner or a set passcode") }
+        if counts.excluded > 0 {
+            parts.append("\(counts.excluded) left out, because they need the owner or a set passcode")
+        }
         if counts.damaged > 0 {
-            parts.append("\(counts.damaged) left out: damaged, see 'touchstone keychain check'")
+            parts.append("\(counts.damaged) left out, because they are damaged; see 'touchstone keychain check'")
         }
         return parts.joined(separator: "; ")
     }

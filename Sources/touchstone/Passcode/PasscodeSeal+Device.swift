@@ -21,7 +21,7 @@ extension PasscodeSeal {
             case .writableByOthers:
                 throw Failure(
                     .configuration,
-                    "\(path) can be written by others: a passcode sealed with it might not stay secret")
+                    "\(path) can be changed by other users, so a passcode sealed with it might not stay secret")
             case .malformed:
                 throw Failure(
                     .configuration, "\(path) is not a public key of \(PasscodeKeyFile.keyBytes) bytes")

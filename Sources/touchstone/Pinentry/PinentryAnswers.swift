@@ -33,7 +33,7 @@ final class PinentryAnswers: PromptAnswers {
     private static func locate(_ program: String) throws -> String {
         if program.hasPrefix("/") {
             guard unsafe access(program, X_OK) == 0 else {
-                throw Failure(.unavailable, "\(PlainText.line(program)) is not there, or cannot be executed")
+                throw Failure(.unavailable, "\(PlainText.line(program)) does not exist, or cannot be executed")
             }
             return program
         }
@@ -148,7 +148,7 @@ final class PinentryAnswers: PromptAnswers {
             }
             return .unable(
                 Failure(
-                    .unavailable, "\(PlainText.line(program)) \(reason): is there a display, or a terminal, for it?"))
+                    .unavailable, "\(PlainText.line(program)) \(reason); does it have a display or a terminal?"))
         }
     }
 }

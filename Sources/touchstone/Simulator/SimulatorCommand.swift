@@ -21,9 +21,9 @@ struct SimulatorCommand: ParsableCommand {
     var device: String?
     @Option(help: "The sensor of a device that is created (default: touchid).")
     var biometry: Biometry?
-    @Option(help: ArgumentHelp("The port on 127.0.0.1 (default: any that is free).", valueName: "number"))
+    @Option(help: ArgumentHelp("The port on 127.0.0.1 (default: any free port).", valueName: "number"))
     var port: UInt16 = 0
-    @Flag(inversion: .prefixedNo, help: "Boot the device where it is off.")
+    @Flag(inversion: .prefixedNo, help: "Boot the device if it is off.")
     var boot = true
 
     func validate() throws {
@@ -40,7 +40,7 @@ struct SimulatorCommand: ParsableCommand {
         } else if let biometry, let found = DeviceDirectory.biometry(paths), found != biometry {
             throw Failure(
                 .no,
-                "there is a device '\(paths.name)' already, with \(found.title): choose another name, or erase it with "
+                "there already is a device '\(paths.name)', with \(found.title); choose another name, or erase it with "
                     + "'touchstone device erase \(paths.name)'")
         }
         if boot, SupervisorLock.holder(paths) == nil {
@@ -48,7 +48,7 @@ struct SimulatorCommand: ParsableCommand {
         }
         guard try DeviceConnection(paths).status.isSimulated else {
             throw Failure(
-                .notSimulated, "\(paths.name) is not a simulated device: a page in a browser must not drive it")
+                .notSimulated, "\(paths.name) is not a simulated device, so a page in a browser must not drive it")
         }
         try become(program, ["--device", paths.name, "--port", "\(port)"])
     }
