@@ -128,7 +128,7 @@ package struct PrivateFile: EnclaveStorage {
     static func check(_ status: stat, _ file: URL) throws {
         guard status.st_uid == geteuid() else { throw PrivateFileError(file, "belongs to another user") }
         guard status.st_mode & 0o077 == 0 else {
-            throw PrivateFileError(file, "can be read by others: run chmod go-rwx on it if nobody has")
+            throw PrivateFileError(file, "can be read by others; if nobody has read it, run chmod go-rwx on it")
         }
     }
 

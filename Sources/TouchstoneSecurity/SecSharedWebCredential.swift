@@ -55,7 +55,7 @@ private func noSharedWebCredentials() -> NSError {
     NSError(
         domain: NSOSStatusErrorDomain, code: Int(Status.unimplemented.rawValue),
         userInfo: [
-            NSLocalizedDescriptionKey: "There are no shared web credentials: they need iCloud Keychain.",
-            "NSDescription": "There are no shared web credentials: they need iCloud Keychain.",
+            NSLocalizedDescriptionKey: "Shared web credentials need iCloud Keychain, which Linux does not have.",
+            "NSDescription": "Shared web credentials need iCloud Keychain, which Linux does not have.",
         ])
 }

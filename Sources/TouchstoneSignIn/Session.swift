@@ -54,7 +54,7 @@ public actor Session {
     public func authorize(_ request: inout URLRequest) async throws(SignInError) {
         guard let url = request.url, url.scheme == transport.url("/").scheme, url.host == transport.url("/").host,
             url.port == transport.url("/").port
-        else { throw .configuration("the session is for \(transport.url("/").absoluteString) alone") }
+        else { throw .configuration("the session is only for \(transport.url("/").absoluteString)") }
         let credentials = try await credentials()
         do {
             try credentials.apply(to: &request)
@@ -108,7 +108,7 @@ public actor Session {
             let answer = try await transport.call(
                 "/v1/sessions/refresh", Body.Refresh(refreshToken: tokens.refreshToken),
                 .proof(key, time: clock.now), returning: Body.Session.self)
-            guard answer.keyID == keyID else { throw .badAnswer("the session is another device's now") }
+            guard answer.keyID == keyID else { throw .badAnswer("the session now belongs to another device") }
             tokens = answer
             renewAt = Self.renewal(answer)
         } catch .refused {

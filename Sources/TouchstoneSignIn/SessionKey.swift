@@ -22,7 +22,7 @@ struct SessionKey: Sendable {
     /// 1970 by the server's clock.
     func proof(method: String, url: URL, accessToken: String?, time: Int) throws -> String {
         guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else {
-            throw SignInError.configuration("the address of the request is none")
+            throw SignInError.configuration("the address of the request is not a web address")
         }
         parts.query = nil
         parts.fragment = nil

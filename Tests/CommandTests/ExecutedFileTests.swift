@@ -82,7 +82,7 @@ final class ExecutedFileTests {
         let text = try write("text", Data("echo\n".utf8))
         #expect(refusal(text) == "\(text) is neither a program (ELF) nor a script that names its interpreter")
         #expect(mkfifo("\(directory)/pipe", 0o755) == 0)
-        #expect(refusal("\(directory)/pipe") == "\(directory)/pipe is no regular file")
+        #expect(refusal("\(directory)/pipe") == "\(directory)/pipe is not a regular file")
         let lost = try script("lost", "#!/nonexistent/sh")
         #expect(refusal(lost) == "there is no file /nonexistent/sh, the interpreter of \(lost)")
         let unknown = try script("unknown", "#!/usr/bin/env nothing")
@@ -106,10 +106,10 @@ final class ExecutedFileTests {
                 "Identifier     /usr/bin/app   the path of the executable",
                 "Name           Chores         /etc/a.conf",
                 "Access groups  F.a            /etc/a.conf",
-                "               /usr/bin/app   its own: nobody else has it",
+                "               /usr/bin/app   its own, no other app has it",
                 "Face ID        \u{201C}To see\u{FFFD}[31m\u{201D}  /usr/bin/Info.plist",
                 "", "The executable's SHA-256 is 0a.",
-                "/usr/bin/tool is a script: to the device it is its interpreter, and so is every other script of it.",
+                "/usr/bin/tool is a script. The device knows only its interpreter, so all scripts of this interpreter are one app.",
                 "/etc/b.conf is not used: it is a symbolic link.",
                 "If it runs in a Flatpak or a snap, or as a system service, the device knows it as that instead.",
             ])

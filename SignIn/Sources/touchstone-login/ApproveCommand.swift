@@ -16,7 +16,7 @@ struct ApproveCommand: AsyncParsableCommand {
 
     @Option(
         help:
-            "Where it listens, on 127.0.0.1; 0 for any free port. Pages look at the default alone: others are for tests."
+            "The port on 127.0.0.1, or 0 for any free port. Pages only use the default, so other ports are for tests."
     ) var port: UInt16 = 47813
 
     func run() async throws {
@@ -40,7 +40,7 @@ struct ApproveCommand: AsyncParsableCommand {
             try await server.run()
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
             throw Failure(
-                status: .unavailable, message: "port \(port) is in use: is another 'touchstone-login approve' running?")
+                status: .unavailable, message: "port \(port) is in use; is another 'touchstone-login approve' running?")
         }
     }
 

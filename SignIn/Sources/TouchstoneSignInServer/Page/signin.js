@@ -14,8 +14,8 @@ const GRACE_MILLISECONDS = 5_000;
 
 /// Why the device did not ask, by the approver's word.
 const reasons = {
-  busy: "It asks about another page already.",
-  lockedOut: "Too many misses: unlock it with its passcode first.",
+  busy: "It already asks about another page.",
+  lockedOut: "Too many fingers did not match. Unlock it with its passcode first.",
   notRecognised: "It did not recognise you.",
   other: "The terminal where touchstone-login approve runs says why.",
 };
