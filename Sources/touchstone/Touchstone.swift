@@ -21,7 +21,7 @@ struct Touchstone: ParsableCommand {
 
             ENVIRONMENT
               TOUCHSTONE_DEVICE  the device to use if you name none (default: "system" if you have that device, else \
-              "default")
+            "default")
               XDG_STATE_HOME     devices are kept in $XDG_STATE_HOME/touchstone/devices
               XDG_RUNTIME_DIR    sockets of booted devices are in $XDG_RUNTIME_DIR/touchstone
               TOUCHSTONE_SIMULATOR  the program behind 'touchstone simulator', if it is not beside this one

@@ -7,7 +7,9 @@ struct RegisterCommand: AsyncParsableCommand {
         commandName: "register",
         abstract: "Register this device with the account's password.",
         discussion: """
-            Makes a key for the fingers or faces that are enrolled now, in place of this device's earlier one. The password is asked for, or read as one line from standard input, and is sent this once; a second factor, where the server asks for one, is the next line.
+            Makes a key for the fingers or faces that are enrolled now, which replaces this device's earlier key. The \
+            command asks for the password, or reads it as one line from standard input, and sends it this once. If the \
+            server asks for a second factor, it is the next line.
             """)
 
     @Argument(help: "Its address: https://HOST or https://HOST:PORT; http:// only for this machine.") var server: String

@@ -12,8 +12,9 @@ struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Answer requests, until SIGTERM.",
         discussion: """
-            Speaks plain HTTP: a proxy that ends TLS has to stand in front of it. Name its address, --trusted-proxy 127.0.0.1 \
-            if it runs on this machine: without it all clients share one limit, and anybody can use it up. SIGTERM lets requests that run come to their end, for at most ten seconds.
+            The server speaks plain HTTP, so a proxy that ends TLS has to be in front of it. Name the proxy's address: \
+            --trusted-proxy 127.0.0.1 if it runs on this machine. Without that all clients share one limit, and \
+            anybody can use it up. After SIGTERM, running requests may take ten seconds at most to end.
             """)
 
     enum LogFormat: String, ExpressibleByArgument, CaseIterable { case text, json }
