@@ -28,7 +28,7 @@ extension EllipticCurvePrivateKey {
 extension EllipticCurvePublicKey {
     /// Whether a signature is that of this key.
     ///
-    /// - Throws: `errSecParam` for a digest of a wrong length, or of none; a signature that is no signature at all is merely not valid.
+    /// - Throws: `errSecParam` for a digest of a wrong length, or of none; a signature that is not a signature at all is merely not valid.
     package func isValidSignature(
         _ signature: Data, for data: Data, _ input: SignatureInput, _ encoding: ECDSASignatureEncoding
     ) throws(Status) -> Bool {

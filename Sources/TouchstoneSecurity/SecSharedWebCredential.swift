@@ -42,7 +42,7 @@ public func SecRequestSharedWebCredential(
 public func SecCreateSharedWebCredentialPassword() -> CFString? {
     let sets = ["abcdefghkmnopqrstuvwxy", "ABCDEFGHJKLMNPQRSTUVWXYZ", "3456789"]
     let all = Array(sets.joined())
-    // Made anew until it has all three: so each that does is as likely as any other.
+    // Made again until it has all three: so each that does is as likely as any other.
     while true {
         let password = (0..<12).map { _ in all[Int.random(in: all.indices)] }
         guard sets.allSatisfy({ $0.contains(where: password.contains) }) else { continue }

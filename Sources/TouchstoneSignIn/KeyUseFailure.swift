@@ -46,7 +46,7 @@ enum KeyUseFailure: Error, Equatable {
         }
     }
 
-    /// What an error of LocalAuthentication's is to whoever wants to sign in.
+    /// What an error of LocalAuthentication is to whoever wants to sign in.
     static func failure(authentication error: NSError) -> SignInError {
         guard error.domain == authenticationDomain else {
             return .notAvailable("the device cannot ask its owner now")

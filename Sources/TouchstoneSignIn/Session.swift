@@ -15,7 +15,7 @@ public import Foundation
 public actor Session {
     /// The device key that signed in.
     public nonisolated let keyID: String
-    /// Seconds that the server's clock was ahead of this one's when the session began.
+    /// Seconds that the server's clock was ahead of this one when the session began.
     public nonisolated let clockDifference: Int?
 
     private let transport: HTTPTransport
@@ -47,7 +47,7 @@ public actor Session {
 
     /// Puts the access token and its proof on a request to the server, after renewing the token if it is time.
     ///
-    /// The proof is for this method and address and for one use: authorize a request that is sent again anew.
+    /// The proof is for this method and address and for one use: authorize a request again before you send it again.
     ///
     /// - Parameter request: Its method and address have to be set, and the address is the server's.
     /// - Throws: ``SignInError``.

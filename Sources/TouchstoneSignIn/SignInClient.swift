@@ -221,7 +221,7 @@ public actor SignInClient {
                 try await self.keychain.invalidate(record, .keyMissing)
                 throw SignInError.registrationNeeded(.keyMissing)
             } catch SignInError.refused {
-                // Deletes nothing: it may be a wrong address or a server that was set up anew, and the answer does not say.
+                // Deletes nothing: it may be a wrong address or a server that was set up again, and the answer does not say.
                 throw SignInError.refused(clockDifference: await self.clock.difference)
             }
         }

@@ -29,7 +29,7 @@ public enum SignInError: Error, Sendable, Equatable {
     /// More calls of this client wait than ``SignInClient/maximumWaitingCalls``, or it registers under other names just now.
     case busy
     /// The server refused and does not say why (NP-42): a wrong password, a key that was revoked there, a challenge that was used or is
-    /// too old. With how many seconds the server's clock is ahead of this one's, where that is known.
+    /// too old. With how many seconds the server's clock is ahead of this one, where that is known.
     case refused(clockDifference: Int?)
     /// The session is over: sign in again.
     case sessionEnded

@@ -29,7 +29,7 @@ package struct TPMError: Error, Hashable, CustomStringConvertible {
         case tampered
         /// What is kept beside the state is not ours.
         case badFile(reason: String)
-        /// Any other code of the TPM's or of tpm2-tss.
+        /// Any other code of the TPM or of tpm2-tss.
         case refused(UInt32)
     }
 

@@ -6,7 +6,7 @@ package import TouchstoneMemory
 
 /// The root of trust of a machine with a TPM 2.0: 32 random bytes, sealed in it; a gate for passcodes; and a counter.
 ///
-/// Its primary key is made anew from the TPM's own seed for each connection, and its Name is kept beside the state: a cleared TPM,
+/// Its primary key is made again from the TPM's own seed for each connection, and its Name is kept beside the state: a cleared TPM,
 /// another one and a go-between are told by it. There is no policy on PCRs: what boots this machine may change without notice.
 ///
 /// > Concurrency: one command at a time; each ends within seconds.

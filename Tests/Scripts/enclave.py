@@ -1,4 +1,4 @@
-"""What the documents say of the enclave's formats and calls, written anew, for tests in this directory; no test itself."""
+"""What the documents say of the enclave's formats and calls, written again, for tests in this directory; no test itself."""
 
 import base64
 import functools

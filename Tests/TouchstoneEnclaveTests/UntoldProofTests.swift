@@ -100,7 +100,7 @@ import TouchstoneCore
             #expect(touch == .notWaiting && events.isEmpty)
         }
         #expect(enclave.setShown(true, evaluation, now: 10) == 0.5)
-        // The same again does not begin anew.
+        // The same again does not begin again.
         #expect(enclave.setShown(true, evaluation, now: 10.25) == 0.25)
         #expect(enclave.nextLimit(now: 10.25) == 10.5)
         #expect(enclave.touch(.stranger, now: 10.49).0 == .notWaiting)

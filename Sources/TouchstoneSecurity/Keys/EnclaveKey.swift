@@ -6,7 +6,7 @@ internal import TouchstoneTransport
 
 /// A private P-256 key that the enclave made: what the enclave knows it by, and its public half.
 ///
-/// Whatever needs the private half is asked of the device, each time anew (SE-16), on the context that the key came with (SE-05).
+/// Whatever needs the private half is asked of the device, each time (SE-16), on the context that the key came with (SE-05).
 struct EnclaveKey: Sendable {
     /// The value of `kSecAttrTokenIDSecureEnclave`.
     static let token = "com.apple.setoken"

@@ -163,7 +163,7 @@ struct PromptText {
         "\u{201C}\(PlainText.quotable(text, bytes: limit))\u{201D}"
     }
 
-    /// Largest sizes in bytes, and the number of ancestors: together they leave room in a line of Assuan's.
+    /// Largest sizes in bytes, and the number of ancestors: together they leave room in a line of Assuan.
     private enum Limits {
         static let name = 40
         static let identifier = 100

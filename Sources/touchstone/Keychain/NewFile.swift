@@ -4,7 +4,7 @@ import Glibc
 
 /// A file that appears under its name when it is whole and on the disk, and not before.
 ///
-/// Until then it is `.NAME.partial` beside it; what a killed writer left of that, the next one begins with anew.
+/// Until then it is `.NAME.partial` beside it; what a killed writer left of that, the next one begins with again.
 final class NewFile {
     let path: String
     private let partial: String

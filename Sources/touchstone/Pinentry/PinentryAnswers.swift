@@ -9,7 +9,7 @@ final class PinentryAnswers: PromptAnswers {
     private let path: String
     private var process: PinentryProcess?
     private var dialog: PinentryDialog?
-    /// Whether the dialog that is up was begun anew once: a program that dies twice shows nothing.
+    /// Whether the dialog that is up was begun again before: a program that dies twice shows nothing.
     private var isSecondTry = false
     /// How the terminal was before the dialog.
     private var terminal: Terminal.Settings?
@@ -76,7 +76,7 @@ final class PinentryAnswers: PromptAnswers {
 
     var wakeAt: ContinuousClock.Instant? { pause.end }
 
-    /// The dialog that came up takes keys at once, so that no other window gets them: now it begins anew, without them.
+    /// The dialog that came up takes keys at once, so that no other window gets them: now it begins again, without them.
     func timeCame() -> PromptAnswer? {
         guard !pause.isOn(), process != nil, let dialog else { return nil }
         close()

@@ -7,7 +7,7 @@ const APPROVER = "http://127.0.0.1:47813/approve";
 const POLL_MILLISECONDS = 1000;
 /// So many looks in a row may find no server before the page says so.
 const POLL_FAILURES = 3;
-/// The longest wait for one answer of the server's.
+/// The longest wait for one answer of the server.
 const ANSWER_MILLISECONDS = 10_000;
 /// How long after the code ran out the server is still asked what it says: clocks differ.
 const GRACE_MILLISECONDS = 5_000;

@@ -6,7 +6,7 @@ import NIOCore
 extension SignInServer {
     /// Whose address a request counts for: the connection's, or what a trusted proxy says that it was.
     ///
-    /// Of `X-Forwarded-For` the last address that is no trusted proxy's: everything before it is the client's claim.
+    /// Of `X-Forwarded-For` the last address that is not a trusted proxy's: everything before it is the client's claim.
     func address(_ request: Request, _ context: some RemoteAddressRequestContext) -> String {
         let peer = context.remoteAddress?.ipAddress.flatMap(Self.canonical) ?? "unknown"
         guard trustedProxies.contains(peer),

@@ -186,7 +186,7 @@ export function showAlerts(screen, behind) {
 
   function shake() {
     dialog.classList.remove("is-shaking");
-    // Read, so that the animation starts anew.
+    // Read, so that the animation restarts.
     void dialog.offsetWidth;
     dialog.classList.add("is-shaking");
   }

@@ -50,7 +50,7 @@ export function showControls(panel) {
     // Not disabled, which would take the focus away from who works with the keyboard.
     for (const control of panel.querySelectorAll("button")) control.setAttribute("aria-disabled", !status);
   });
-  // A stream ends and begins anew, also where the device was away for too short a time to be missed.
+  // A stream ends and begins again, also where the device was away for too short a time to be missed.
   on("log-end", () => {
     if (restarting) restarting = "away";
     // What was said is of the device before it went.

@@ -40,7 +40,7 @@ export function showSettings(panel) {
     if (!next || next.isLocked) isOpen = false;
     refresh();
   });
-  // Who leaves the settings is asked anew.
+  // Who leaves the settings is asked again.
   new MutationObserver(() => {
     if (!panel.hidden) return refresh();
     isOpen = false;
@@ -61,7 +61,7 @@ export function showSettings(panel) {
     }
     const { isPasscodeSet, isLocked, erasesData, biometryType, isPasscodeDisabled } = status ?? {};
     const next = JSON.stringify([Boolean(status), isOpen, isPasscodeSet, isLocked, erasesData, biometryType, isPasscodeDisabled, fingers, permissions]);
-    // Only what changed is drawn anew: what is half typed stays.
+    // Only what changed is drawn again: what is half typed stays.
     if (next !== shown) draw();
     shown = next;
   }
@@ -71,7 +71,7 @@ export function showSettings(panel) {
     const isShut = !status || status.isLocked || (status.isPasscodeSet && !isOpen);
     replaceChildren(gate, isShut ? door() : null);
     replaceChildren(inside, isShut ? [] : [passcodeSection(), biometrySection(), permissionSection(), eraseSection()].filter(Boolean));
-    // What had the focus may have been drawn anew, or be gone.
+    // What had the focus may have been drawn again, or be gone.
     if (focused && !panel.contains(document.activeElement)) {
       const again = panel.querySelector(`[data-testid="${CSS.escape(focused)}"]`);
       (again?.offsetParent ? again : panel.querySelector("button, input, summary"))?.focus();
