@@ -62,7 +62,7 @@ extension SignatureInput {
 extension ECDSASignatureEncoding {
     /// Writes a signature of P-256 that came as r and s.
     ///
-    /// - Throws: `errSecInternal` where it is none.
+    /// - Throws: `errSecInternal` if it is not one.
     package func p256Signature(_ bytes: Data) throws(Status) -> Data {
         guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: bytes) else { throw .internalError }
         return signature.encoded(self)

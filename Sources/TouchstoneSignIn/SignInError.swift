@@ -44,7 +44,7 @@ public enum SignInError: Error, Sendable, Equatable {
     /// The server was not reached, or its answer was not. What was asked for may or may not have happened; the next call starts over, with
     /// a challenge of its own.
     case unreachable(String)
-    /// The answer is none of this protocol.
+    /// The answer does not belong to this protocol.
     case badAnswer(String)
     /// The keychain's status.
     case keychain(Int32)

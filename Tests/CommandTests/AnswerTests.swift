@@ -84,7 +84,7 @@ final class ScriptedAnswersTests {
         let shown = prompt("1")
         #expect(answers.promptChanged(shown, isNew: true) == nil)
         #expect(answers.input == reading)
-        #expect(try write("can", at: shown) == nil, "half a line is none")
+        #expect(try write("can", at: shown) == nil, "half a line is not an answer")
         #expect(try write("cel\n", at: shown) == "cancel")
     }
 

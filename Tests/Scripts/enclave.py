@@ -67,7 +67,7 @@ class Opened:
         self.class_keys = {
             code: open_sealed(key, base64.b64decode(sealed), f"io.touchstone class key {code}".encode())
             for code, sealed in kept["classKeys"].items()}
-        # Of each class those of before, the newest first.
+        # The earlier keys of each class, the newest first.
         self.earlier = {}
         for code, sealed in state["earlierClassKeys"].items():
             if code in self.class_keys:

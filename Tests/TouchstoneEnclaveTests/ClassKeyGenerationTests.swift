@@ -134,7 +134,7 @@ import TouchstoneMemory
         #expect(try state(.whenUnlocked) == .locked && state(.afterFirstUnlock) == .open && state(.always) == .open)
         #expect(!Self.signs(before.privateKey, in: enclave))
         #expect(enclave.metadataKeys().earlier?["ak"] == nil && enclave.metadataKeys().earlier?["ck"]?.count == 2)
-        // PC-33: the class keys that were held for a finger are those of now.
+        // PC-33: the class keys that were held for a finger are the current ones.
         #expect(enclave.touch(.finger(1), now: 0).0 == .unlocked)
         #expect(before.opened(by: enclave) == before.count)
         enclave = try enclave.restarted()

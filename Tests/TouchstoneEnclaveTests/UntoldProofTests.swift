@@ -59,7 +59,7 @@ import TouchstoneCore
         _ = enclave.touch(.finger(1), now: 0)
         #expect(enclave.evaluation == nil)
         #expect(opens(enclave, proven, both))
-        // The passcode was told of before; the finger alone goes.
+        // The passcode was reported earlier; only the finger goes.
         enclave.endEvaluation(second, .userCancel)
         #expect(!opens(enclave, proven, both))
         #expect(opens(enclave, proven, Requirement(proofs: [.passcode])))

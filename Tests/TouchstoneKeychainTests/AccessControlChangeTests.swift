@@ -77,7 +77,7 @@ import TouchstoneTesting
             try device.enrollFinger()
             device.present(.finger(1))
             #expect(secret(account("any")) == "any")
-            // Nobody is asked for a finger that is of no use, and a proven one is none.
+            // Nobody is asked for a finger that would not help, and a proven finger does not help either.
             device.present(.passcode("1234"))
             #expect(secret(account("set")) == "set")
             #expect(device.prompts.map(\.asksForPasscode) == [false, true])
@@ -86,7 +86,7 @@ import TouchstoneTesting
             #expect(secret(account("any", [kSecUseAuthenticationContext: context])) == "any")
             #expect(read(account("set", [kSecUseAuthenticationContext: context]).silent) == errSecInteractionNotAllowed)
             #expect(secret(account("any", [kSecUseAuthenticationContext: context]).silent) == "any")
-            // Saved again, it is bound to the finger of now.
+            // Saved again, it is bound to the current finger.
             device.present(.passcode("1234"))
             #expect(update(account("set"), [kSecValueData: Data("new".utf8)]) == errSecSuccess)
             device.present(.finger(1))

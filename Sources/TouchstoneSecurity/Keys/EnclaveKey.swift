@@ -20,7 +20,7 @@ struct EnclaveKey: Sendable {
 
     /// - Parameters:
     ///   - key: What `KeyInterface` calls the key.
-    ///   - publicKey: Its point; nil comes of what is none of P-256.
+    ///   - publicKey: Its point; the result is nil for a point that is not on P-256.
     ///   - attributes: Labels, tag, access group and access control, as far as they are known.
     ///   - isPermanent: Whether it is in the keychain.
     ///   - authentication: How the owner is asked where it is used.

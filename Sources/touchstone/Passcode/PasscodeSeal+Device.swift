@@ -50,7 +50,7 @@ extension DeviceConnection {
         _ = try PasscodeSeal.key(paths)
     }
 
-    /// Seals what was typed, with a nonce and the enclave's key of now, and sends it with `method`.
+    /// Seals what was typed, with a nonce and the enclave's current key, and sends it with `method`.
     ///
     /// Where the enclave has another key by then, it is sealed and sent once more. `nonce` is a prompt's; nil: one is asked for.
     func enter<M: VarlinkMethod>(

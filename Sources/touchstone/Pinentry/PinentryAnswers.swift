@@ -131,7 +131,7 @@ final class PinentryAnswers: PromptAnswers {
             close()
             return .cancel
         case .entered(let passcode):
-            // An empty one is none: it is asked for once more.
+            // An entry cannot be empty, so it is asked for once more.
             guard passcode.count > 0 else {
                 close()
                 return open(dialog)

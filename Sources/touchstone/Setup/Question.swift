@@ -4,7 +4,7 @@ import TouchstoneDevice
 
 /// Questions whose answers are lines: at a terminal, or one after the other from a pipe.
 enum Question {
-    /// Most answers that are none before it is given up, a number.
+    /// After so many invalid answers the question is given up.
     private static let maximumTries = 5
 
     /// Yes or no; an empty line is the default.
