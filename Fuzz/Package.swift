@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own: nobody who builds Touchstone builds libFuzzer's targets. It compiles the parsers' sources anew, by the
+// A package of its own: nobody who builds Touchstone builds libFuzzer's targets. It compiles the parsers' sources again, by the
 // link Parsers, so that its own code sees what is `package` and internal, and so that they alone are watched: what they stand on
 // is built as always. Of modules with more than parsers only the files that are named are here.
 let watched: [SwiftSetting] = [

@@ -14,7 +14,7 @@ static const UINT32 TOUCHSTONE_PT_MANUFACTURER = TPM2_PT_MANUFACTURER;
 static const UINT32 TOUCHSTONE_TRANSIENT_FIRST = TPM2_TRANSIENT_FIRST;
 static const UINT32 TOUCHSTONE_LOADED_SESSION_FIRST = TPM2_LOADED_SESSION_FIRST;
 
-// The parent of everything of ours: ECC P-256, restricted to decryption, AES-128-CFB, derived anew from the hierarchy's seed.
+// The parent of everything of ours: ECC P-256, restricted to decryption, AES-128-CFB, derived again from the hierarchy's seed.
 static const TPM2B_PUBLIC TOUCHSTONE_PRIMARY = {
     .publicArea = {
         .type = TPM2_ALG_ECC,
@@ -40,7 +40,7 @@ static const TPM2B_PUBLIC TOUCHSTONE_SEALED = {
     },
 };
 
-// A key of an app's: P-256, signs and exchanges keys, made in the TPM and used there, with its authorization value and nothing else.
+// A key of an app: P-256, signs and exchanges keys, made in the TPM and used there, with its authorization value and nothing else.
 static const TPM2B_PUBLIC TOUCHSTONE_KEY = {
     .publicArea = {
         .type = TPM2_ALG_ECC,

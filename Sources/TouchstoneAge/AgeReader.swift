@@ -104,7 +104,7 @@ private struct Head {
     /// Longer than any line of a header that is read here.
     private static let lineBytes = 128
 
-    /// nil where there is none: end of file, too long, or not ASCII.
+    /// nil if there is none: end of file, too long, or not ASCII.
     mutating func line() throws -> String? {
         while !rest.contains(UInt8(ascii: "\n")) {
             guard rest.count <= Self.lineBytes else { return nil }

@@ -1,7 +1,7 @@
 package import SwiftASN1
 
 extension ASN1Node {
-    /// The text of a string of any of ASN.1's types; nil for another type, and for bytes that are none.
+    /// The text of a string of any of ASN.1's types; nil for another type, and for bytes that are not text.
     ///
     /// Teletex is read as Latin-1, as everybody does. A text with a NUL inside is refused: `"bank.example\0.evil"` must not be shown
     /// as its beginning.

@@ -8,7 +8,7 @@ struct Extensions {
 
     init() {}
 
-    /// Nil for what is no list of extensions, and for a critical one of a kind we know that cannot be read.
+    /// Nil for what is not a list of extensions, and for a critical one of a kind we know that cannot be read.
     init?(_ node: ASN1Node) {
         guard let extensions = node.children(.sequence), !extensions.isEmpty else { return nil }
         for node in extensions {

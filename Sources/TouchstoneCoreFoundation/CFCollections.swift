@@ -158,7 +158,7 @@ public func CFDictionarySetValue(
     if let key = unsafe referenced(key), let value = unsafe referenced(value) { set(value, forKey: key, in: theDict) }
 }
 
-/// Takes a pair out; harmless where there is none of this key.
+/// Removes a pair; does nothing if there is no pair with this key.
 ///
 /// - Parameters:
 ///   - theDict: The dictionary.

@@ -94,7 +94,7 @@ public enum CFComparisonResult: CFIndex, Sendable {
     case compareGreaterThan = 1
 }
 
-/// Makes a text of one of C's.
+/// Makes a text of a string of C.
 ///
 /// - Parameters:
 ///   - alloc: Disregarded.
@@ -116,7 +116,7 @@ public func CFStringCreateWithCString(
 @discardableResult
 public func CFStringGetLength(_ theString: CFString!) -> CFIndex { theString.length }
 
-/// Writes a text as one of C's.
+/// Writes a text as a string of C.
 ///
 /// - Parameters:
 ///   - theString: The text.

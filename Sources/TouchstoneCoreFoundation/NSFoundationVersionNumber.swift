@@ -1,6 +1,6 @@
 /// The version of Foundation: larger than that of every system that has a constant below.
 ///
-/// So what a program does for the newest system is done here. It is no version of Apple's: compare it, and nothing else.
+/// So what a program does for the newest system is done here. It is not a version of Apple: compare it, and nothing else.
 public var NSFoundationVersionNumber: Double { 10_000 }
 
 // The newest constants are those of iOS 9 and OS X 10.11: for later systems Apple has `#available`, and gives no more.

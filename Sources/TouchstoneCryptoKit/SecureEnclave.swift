@@ -11,7 +11,7 @@ internal import TouchstoneTransport
 public enum SecureEnclave: Sendable {
     /// Whether a device is running and its enclave answers.
     ///
-    /// Looked at anew each time, which costs a message to the device. False also for a program that the device does not know.
+    /// Looked at again each time, which costs a message to the device. False also for a program that the device does not know.
     public static var isAvailable: Bool {
         // On a connection of its own: the kept ones say on standard error that there is no device, and this is only a question.
         guard let client = try? DeviceEndpoint.current().client() else { return false }

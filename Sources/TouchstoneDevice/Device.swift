@@ -2,7 +2,7 @@ public import Foundation
 package import TouchstoneCore
 internal import TouchstoneTransport
 
-/// A device of this user's, booted or not: its calls, its streams, and what only its enclave can read.
+/// A device of this user, booted or not: its calls, its streams, and what only its enclave can read.
 ///
 /// For programs that are not apps: agents, pages that drive a simulated device, tests in a package of their own. Messages are JSON as the
 /// device's interfaces describe it (`docs/interfaces`), and go through as they are.
@@ -71,7 +71,7 @@ public struct Device: Sendable {
     /// - Parameters:
     ///   - passcodes: As many as the purpose takes: two for a change, the current one, then the new one, empty for none; else one.
     ///   - purpose: What they are good for.
-    ///   - nonce: The bytes that the enclave gave out for them; empty for a password of an app's. One of `GetNonce` is good in the
+    ///   - nonce: The bytes that the enclave gave out for them; empty for a password of an app. One of `GetNonce` is good in the
     ///     ``DeviceSession`` alone that asked for it.
     /// - Returns: A `SealedPasscode`, the text of a JSON object.
     /// - Throws: `DeviceError`: `.passcodeTooLong`, `.passcodeKey`.

@@ -9,15 +9,15 @@ public enum DeviceError: Error, Hashable, Sendable {
     case notBooted
     /// The connection ended before the answer.
     case closed
-    /// What was to be sent is no JSON object, or more than a device reads; nothing was sent.
+    /// What was to be sent is not a JSON object, or more than a device reads; nothing was sent.
     case malformedRequest
-    /// What came back is no reply, or larger than is read.
+    /// What came back is not a reply, or larger than is read.
     case malformedReply
     /// The device's own answer: the error's name, with its interface, and its parameters, the text of a JSON object.
     case answered(name: String, parameters: Data)
     /// Longer than 256 bytes.
     case passcodeTooLong
-    /// The enclave's published key is not there, is no key, or could have been written by somebody else.
+    /// The enclave's published key is not there, is not a key, or could have been written by somebody else.
     case passcodeKey(PasscodeKeyFault)
 
     init(_ error: any Error) {
@@ -36,7 +36,7 @@ public enum PasscodeKeyFault: Hashable, Sendable {
     case unreadable(Int32)
     /// Somebody else could have put another in its place.
     case writableByOthers
-    /// It is no key.
+    /// It is not a key.
     case malformed
 
     init(_ error: PasscodeKeyError) {

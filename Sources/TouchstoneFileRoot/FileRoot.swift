@@ -25,7 +25,7 @@ package struct FileRoot: RootOfTrust {
     ///
     /// - Throws: `PrivateFileError`, also where the file exists: a key is never overwritten.
     package static func create(_ file: URL) throws {
-        guard try PrivateFile(file).read() == nil else { throw PrivateFileError(file, "exists already") }
+        guard try PrivateFile(file).read() == nil else { throw PrivateFileError(file, "already exists") }
         let key = SecretBytes.random(count: length)
         try PrivateFile(file).replace(unsafe key.withUnsafeBytes { unsafe Data($0) })
     }

@@ -2,7 +2,7 @@ package import Foundation
 import Glibc
 import TouchstoneEnclave
 
-/// A file of the enclave's is not as it must be.
+/// A file of the enclave is not as it must be.
 ///
 /// Says which and why, never what is in it.
 package struct PrivateFileError: Error, CustomStringConvertible {
@@ -104,7 +104,7 @@ package struct PrivateFile: EnclaveStorage {
         }
     }
 
-    /// The same of any file of this user's; false where it is not one of this length, or is not written.
+    /// The same of any file of this user; false where it is not one of this length, or is not written.
     package static func overwrite(_ path: String, _ bytes: Data) -> Bool {
         let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { return false }
@@ -128,7 +128,7 @@ package struct PrivateFile: EnclaveStorage {
     static func check(_ status: stat, _ file: URL) throws {
         guard status.st_uid == geteuid() else { throw PrivateFileError(file, "belongs to another user") }
         guard status.st_mode & 0o077 == 0 else {
-            throw PrivateFileError(file, "can be read by others: run chmod go-rwx on it if nobody has")
+            throw PrivateFileError(file, "can be read by others; if nobody has read it, run chmod go-rwx on it")
         }
     }
 

@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import TouchstoneEnclave
 
-/// A file of the enclave's with spare files beside it, whose room on the disk is set aside: one of them becomes the file where the disk is
+/// A file of the enclave with spare files beside it, whose room on the disk is set aside: one of them becomes the file where the disk is
 /// full.
 ///
 /// A spare is written where it lies, and then renamed: no other program can take the room meanwhile. What it replaced is free then, and with
@@ -63,7 +63,7 @@ package final class ReservedFile: EnclaveStorage {
         }
     }
 
-    /// One that a process left behind that was ended while it wrote is made anew.
+    /// One that a process left behind that was ended while it wrote is made again.
     private func make(_ spare: URL) -> Bool {
         guard !isWhole(spare) else { return true }
         unsafe unlink(spare.path)

@@ -28,7 +28,7 @@ extension EllipticCurvePrivateKey {
 extension EllipticCurvePublicKey {
     /// Whether a signature is that of this key.
     ///
-    /// - Throws: `errSecParam` for a digest of a wrong length, or of none; a signature that is no signature at all is merely not valid.
+    /// - Throws: `errSecParam` for a digest of a wrong length, or of none; a signature that is not a signature at all is merely not valid.
     package func isValidSignature(
         _ signature: Data, for data: Data, _ input: SignatureInput, _ encoding: ECDSASignatureEncoding
     ) throws(Status) -> Bool {
@@ -62,7 +62,7 @@ extension SignatureInput {
 extension ECDSASignatureEncoding {
     /// Writes a signature of P-256 that came as r and s.
     ///
-    /// - Throws: `errSecInternal` where it is none.
+    /// - Throws: `errSecInternal` if it is not one.
     package func p256Signature(_ bytes: Data) throws(Status) -> Data {
         guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: bytes) else { throw .internalError }
         return signature.encoded(self)

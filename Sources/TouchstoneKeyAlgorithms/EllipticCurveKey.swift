@@ -48,7 +48,7 @@ package enum EllipticCurvePublicKey: Sendable {
     case p384(P384.Signing.PublicKey)
     case p521(P521.Signing.PublicKey)
 
-    /// Reads `04 ‖ X ‖ Y`, of the curve whose points have this length; throws where that is no point.
+    /// Reads `04 ‖ X ‖ Y`, of the curve whose points have this length; throws where that is not a point.
     package init(x963Representation bytes: Data) throws {
         switch EllipticCurve.allCases.first(where: { bytes.count == 1 + 2 * $0.fieldSize }) {
         case .p192: self = .old(try OldCurvePublicKey(.p192, x963Representation: bytes))

@@ -14,7 +14,7 @@ package struct OldCurvePublicKey: Hashable, Sendable {
 
     /// Reads `04 ‖ X ‖ Y`.
     ///
-    /// - Throws: `errSecParam` for another length or curve, and for what is no point of the curve.
+    /// - Throws: `errSecParam` for another length or curve, and for what is not a point of the curve.
     init(_ curve: EllipticCurve, x963Representation bytes: Data) throws(Status) {
         guard bytes.count == 1 + 2 * curve.fieldSize, bytes.first == 4 else { throw .param }
         try self.init(curve, coordinates: Data(bytes.dropFirst()))
@@ -126,7 +126,7 @@ private enum DERSignature {
     /// - Parameters:
     ///   - der: The signature.
     ///   - byteCount: Those of each number, less than 61, so that no length has more than one byte.
-    /// - Returns: `r ‖ s`; nil for what is no signature, and for a number that is longer.
+    /// - Returns: `r ‖ s`; nil for what is not a signature, and for a number that is longer.
     static func numbers(_ der: Data, byteCount: Int) -> Data? {
         var rest = der[...]
         guard rest.popFirst() == 0x30, let length = rest.popFirst(), length < 0x80, rest.count == Int(length),

@@ -33,7 +33,7 @@ extension RSAPrivateKey {
 extension RSAPublicKey {
     /// Whether a signature is that of this key.
     ///
-    /// - Throws: `errSecParam` for a digest of a wrong length, or too much for the modulus; what is no signature is merely not valid.
+    /// - Throws: `errSecParam` for a digest of a wrong length, or too much for the modulus; what is not a signature is merely not valid.
     package func isValidSignature(
         _ signature: Data, for data: Data, _ scheme: RSASignatureScheme, _ input: SignatureInput
     ) throws(Status) -> Bool {

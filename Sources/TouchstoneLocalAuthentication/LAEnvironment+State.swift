@@ -6,7 +6,7 @@ extension LAEnvironment {
     ///
     /// > Concurrency: Sendable as Apple's is.
     public final class State: NSObject, NSCopying, Sendable {
-        /// The sensor; nil where there is none.
+        /// The sensor; nil if there is none.
         public let biometry: MechanismBiometry?
         /// The passcode, set or not; nil without a device.
         public let userPassword: MechanismUserPassword?

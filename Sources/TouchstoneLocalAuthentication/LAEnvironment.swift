@@ -110,7 +110,7 @@ public final class LAEnvironment: NSObject, Sendable {
 
     /// Has an observer told no more.
     ///
-    /// - Parameter observer: The observer; one that was never added is no error.
+    /// - Parameter observer: The observer; one that was never added is not an error.
     public func removeObserver(_ observer: any Observer) {
         let name = ObjectIdentifier(observer)
         let client: VarlinkClient? = watch.withLock { watch in

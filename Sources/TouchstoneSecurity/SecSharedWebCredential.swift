@@ -42,7 +42,7 @@ public func SecRequestSharedWebCredential(
 public func SecCreateSharedWebCredentialPassword() -> CFString? {
     let sets = ["abcdefghkmnopqrstuvwxy", "ABCDEFGHJKLMNPQRSTUVWXYZ", "3456789"]
     let all = Array(sets.joined())
-    // Made anew until it has all three: so each that does is as likely as any other.
+    // Made again until it has all three: so each that does is as likely as any other.
     while true {
         let password = (0..<12).map { _ in all[Int.random(in: all.indices)] }
         guard sets.allSatisfy({ $0.contains(where: password.contains) }) else { continue }
@@ -55,7 +55,7 @@ private func noSharedWebCredentials() -> NSError {
     NSError(
         domain: NSOSStatusErrorDomain, code: Int(Status.unimplemented.rawValue),
         userInfo: [
-            NSLocalizedDescriptionKey: "There are no shared web credentials: they need iCloud Keychain.",
-            "NSDescription": "There are no shared web credentials: they need iCloud Keychain.",
+            NSLocalizedDescriptionKey: "Shared web credentials need iCloud Keychain, which Linux does not have.",
+            "NSDescription": "Shared web credentials need iCloud Keychain, which Linux does not have.",
         ])
 }

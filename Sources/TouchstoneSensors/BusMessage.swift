@@ -18,7 +18,7 @@ internal import Glibc
         return unsafe sd_bus_message_get_reply_cookie(message, &answered) >= 0 && answered == cookie
     }
 
-    /// nil where it is no error.
+    /// nil where it is not an error.
     var errorName: String? {
         guard unsafe sd_bus_message_is_method_error(message, nil) > 0,
             let error = unsafe sd_bus_message_get_error(message)
@@ -67,7 +67,7 @@ internal import Glibc
         return copy >= 0 ? copy : nil
     }
 
-    /// nil where it is no signal, or not one of text and a truth value; what comes behind a first text may be an array, which is not read.
+    /// nil where it is not a signal, or not one of text and a truth value; what comes behind a first text may be an array, which is not read.
     func signal(bytes: Int) -> MessageBus.Signal? {
         var type: UInt8 = 0
         guard unsafe sd_bus_message_get_type(message, &type) >= 0, type == UInt8(SD_BUS_MESSAGE_SIGNAL),
@@ -111,7 +111,7 @@ internal import Glibc
         return unsafe Self.text(text, bytes: bytes)
     }
 
-    /// nil where there is none, or it is longer than `bytes`.
+    /// nil if there is none, or it is longer than `bytes`.
     private static func text(_ pointer: UnsafePointer<CChar>?, bytes: Int) -> String? {
         guard let pointer = unsafe pointer, unsafe strnlen(pointer, bytes + 1) <= bytes else { return nil }
         return unsafe String(cString: pointer)

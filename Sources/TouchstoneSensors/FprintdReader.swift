@@ -37,7 +37,7 @@ final class FprintdReader {
         static let betweenHints = 0.1
         /// From the word that the machine will sleep to the word that it woke, the sleep itself not counted.
         static let asleep = 30.0
-        /// Errors of the reader's in a row, a number.
+        /// Errors of the reader in a row, a number.
         static let errors = 5
         /// Readers that are looked at for the known one, a number.
         static let readers = 8
@@ -104,17 +104,17 @@ final class FprintdReader {
         }
     }
 
-    /// Begins anew as far as needed; says that there is no sensor once that has lasted, or at once where nobody waits for it.
+    /// Begins again as far as needed; says that there is no sensor once that has lasted, or at once where nobody waits for it.
     private func recover(from failure: MessageBus.Failure) {
         isClaimed = false
-        // Asked for anew: whose name it is may have changed while nobody listened.
+        // Asked for again: whose name it is may have changed while nobody listened.
         (service, device, known) = (nil, nil, nil)
         if failure == .disconnected || failure == .late || failure == .malformed {
             // A late answer is not taken for the next one's.
             bus = nil
         }
         let now = MonotonicClock.now
-        // One that had looked for so long worked: that it can be claimed again and again is no sign of it.
+        // One that had looked for so long worked: that it can be claimed again and again is not a sign of it.
         if let lookingSince, now - lookingSince >= Limits.patience { failing.reset() }
         lookingSince = nil
         let seconds = failing.fail(at: now)
@@ -133,7 +133,7 @@ final class FprintdReader {
 
     private static let denied = Name.error + "PermissionDenied"
     private static let noDevice = Name.error + "NoSuchDevice"
-    /// No name of fprintd's: there is a reader, and not the one that the enrolled fingers are of.
+    /// No name of fprintd: there is a reader, and not the one that the enrolled fingers are of.
     private static let otherReader = "io.touchstone.OtherReader"
     private static let unknownOwner = "io.touchstone.UnknownOwner"
 
@@ -163,7 +163,7 @@ final class FprintdReader {
 
     // MARK: the service
 
-    /// The bus and the connection of fprintd's, which is started where it is not there.
+    /// The bus and the connection of fprintd, which is started where it is not there.
     private func connected() throws(MessageBus.Failure) -> (bus: MessageBus, service: String) {
         if let bus, let service { return (bus, service) }
         if bus == nil {
@@ -276,7 +276,7 @@ final class FprintdReader {
         for signal in try bus?.takeSignals() ?? [] { try hear(signal) }
     }
 
-    /// Takes note of what is no verdict.
+    /// Takes note of what is not a verdict.
     private func hear(_ signal: MessageBus.Signal) throws(MessageBus.Failure) {
         if signal.changedName == Name.service, signal.texts[2] != service ?? "" {
             service = signal.texts[2].isEmpty ? nil : signal.texts[2]
@@ -314,7 +314,7 @@ final class FprintdReader {
         failing.reset()
     }
 
-    /// Waits until the reader can be used: a verification that sleep ended begins anew, and whoever is awaited still is.
+    /// Waits until the reader can be used: a verification that sleep ended begins again, and whoever is awaited still is.
     private func waitUntilAwake() throws(MessageBus.Failure) {
         // The word may lie here still, before what fprintd did at it.
         try hearAll()

@@ -3,7 +3,7 @@ internal import Foundation
 internal import Synchronization
 package import TouchstoneEnclave
 
-/// A fingerprint reader of fprintd's, over D-Bus.
+/// A fingerprint reader of fprintd, over D-Bus.
 ///
 /// A thread of its own does everything; it has the reader only while a finger is awaited.
 package final class FprintdSensor: Sensor {

@@ -106,7 +106,7 @@ internal import Glibc
 
     /// Calls a method whose arguments are text, and returns the text of its answer.
     ///
-    /// `service` is the bus itself or a unique name: the answer has to come from it, or be an error of the bus's.
+    /// `service` is the bus itself or a unique name: the answer has to come from it, or be an error of the bus.
     @discardableResult
     func call(
         _ service: String, _ path: String, _ interface: String, _ method: String, _ arguments: [String] = [],
@@ -196,7 +196,7 @@ internal import Glibc
     /// The connection that a followed name is of, as far as was heard; nil where it is nobody's.
     func owner(of name: String) -> String? { owners[name] ?? nil }
 
-    /// The same, asked anew.
+    /// The same, asked again.
     @discardableResult
     func findOwner(of name: String, within seconds: Double) throws(Failure) -> String? {
         do throws(Failure) {
@@ -278,7 +278,7 @@ internal import Glibc
 
     private struct Step { var value: BusMessage? }
 
-    /// Does one piece of work; nil where there is none.
+    /// Does one piece of work; nil if there is none.
     private func step() throws(Failure) -> Step? {
         var message: OpaquePointer?
         let result = unsafe sd_bus_process(bus, &message)

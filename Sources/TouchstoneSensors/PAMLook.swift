@@ -22,7 +22,7 @@ final class PAMLook {
     /// Starts it; nil where that cannot be.
     init?(program: String, arguments: [String]) {
         var ends: [Int32] = [-1, -1]
-        // No pipe: whoever may look at a process's descriptors in /proc can open the end of one anew.
+        // No pipe: whoever may look at a process's descriptors in /proc can open the end of one again.
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         guard unsafe socketpair(AF_UNIX, type, 0, &ends) == 0 else { return nil }
         defer { close(ends[1]) }
@@ -118,7 +118,7 @@ struct PAMLines {
 
     /// Takes what came next.
     ///
-    /// - Returns: The result, once it is there; `.nothing` for what is no such line, and for more than there can be of them.
+    /// - Returns: The result, once it is there; `.nothing` for what is not such a line, and for more than there can be of them.
     mutating func take(_ bytes: some Collection<UInt8>, retry: () -> Void) -> PAMLook.Result? {
         count += bytes.count
         guard count <= Self.mostBytes else { return .nothing }

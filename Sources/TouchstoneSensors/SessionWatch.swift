@@ -49,7 +49,9 @@ package final class SessionWatch: Sendable {
                     try listen { wasHeard = true }
                 } catch {
                     if wasHeard {
-                        report("the login service is not heard (\(error)): the device does not lock with the session")
+                        report(
+                            "the login service cannot be reached (\(error)), so the device does not lock with the session"
+                        )
                         lock()
                     }
                     wasHeard = false
@@ -136,7 +138,8 @@ private final class SleepDelay {
                 within: 2)
         } catch {
             guard case .refused = error else { throw error }
-            report("the login service does not let it delay a sleep (\(error)): the lock may come after it")
+            report(
+                "the login service does not let this program delay a sleep (\(error)), so the lock may come after it")
         }
     }
 

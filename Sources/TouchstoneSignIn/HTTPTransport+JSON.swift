@@ -71,7 +71,7 @@ extension HTTPTransport {
         do {
             return try JSONDecoder().decode(Answer.self, from: body)
         } catch {
-            throw .badAnswer("its JSON is not what was asked for")
+            throw .badAnswer("its JSON does not have the expected fields")
         }
     }
 

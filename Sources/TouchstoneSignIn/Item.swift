@@ -7,7 +7,7 @@ import TouchstoneSecurity
 import Security
 #endif
 
-/// A generic password of this library's: no secret, but nothing that another app may change.
+/// A generic password of this library: no secret, but nothing that another app may change.
 ///
 /// For this device only, while it is unlocked.
 struct Item {

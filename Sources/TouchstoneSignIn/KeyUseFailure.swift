@@ -38,15 +38,15 @@ enum KeyUseFailure: Error, Equatable {
         case -25300: self = .missing
         case -128: self = .other(.cancelled)
         case -25308: self = .other(.notAvailable(Self.nobodyToAsk))
-        case -25291: self = .other(.notAvailable("the device is off or not there: see what 'touchstone doctor' says"))
+        case -25291: self = .other(.notAvailable("the device is off or does not exist; 'touchstone doctor' says more"))
         case -25293:
             self = .other(
-                .notAvailable("the owner's proof was not had: a passcode has to be set and a finger enrolled"))
+                .notAvailable("the owner could not be asked; set a passcode and enrol a finger"))
         default: self = .other(.keychain(status))
         }
     }
 
-    /// What an error of LocalAuthentication's is to whoever wants to sign in.
+    /// What an error of LocalAuthentication is to whoever wants to sign in.
     static func failure(authentication error: NSError) -> SignInError {
         guard error.domain == authenticationDomain else {
             return .notAvailable("the device cannot ask its owner now")
@@ -61,9 +61,9 @@ enum KeyUseFailure: Error, Equatable {
         // The owner's, who has no other way to turn to than the fallback.
         case -2, -3: .cancelled
         // The system, the app, an invalidated context: nothing that the owner has decided.
-        case -4, -9, -10: .notAvailable("the question was taken away before the owner answered: try again")
+        case -4, -9, -10: .notAvailable("the prompt ended before the owner answered; try again")
         case -8: .lockedOut
-        case -5: .notAvailable("no passcode is set on this device: set one, and enrol a finger or a face")
+        case -5: .notAvailable("no passcode is set on this device; set one, and enrol a finger or a face")
         case -6: .notAvailable("there is no sensor for fingers or faces, or it does not work")
         case -7: .notAvailable("no finger or face is enrolled on this device")
         case -1004: .notAvailable(nobodyToAsk)
@@ -71,7 +71,8 @@ enum KeyUseFailure: Error, Equatable {
         }
     }
 
-    private static let nobodyToAsk = "nobody can be asked now: unlock the device, and have its prompts shown"
+    private static let nobodyToAsk =
+        "the owner cannot be asked now; unlock the device, and start an agent that shows its prompts"
     private static let authenticationDomain = "com.apple.LocalAuthentication"
     /// `errSecInternalError`.
     private static let internalError: Int32 = -26276

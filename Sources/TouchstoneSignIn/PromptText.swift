@@ -18,7 +18,7 @@ enum PromptText {
     static func checkShown(_ text: String) throws(SignInError) {
         guard text.unicodeScalars.allSatisfy(isShown) else {
             throw .configuration(
-                "the text has characters that do not show: it is one line of letters, digits and signs")
+                "the text has characters that are not visible; use one line of letters, digits and signs")
         }
     }
 

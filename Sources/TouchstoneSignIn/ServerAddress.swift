@@ -14,17 +14,17 @@ struct ServerAddress: Sendable, Equatable {
             throw .configuration("the server's address needs a scheme and a host, as in https://example.org")
         }
         guard scheme == "https" || (scheme == "http" && Self.loopback.contains(host)) else {
-            throw .configuration("the server's address has to begin with https://; http:// is for this machine alone")
+            throw .configuration("the server's address has to begin with https://; http:// is only for this machine")
         }
         guard ["", "/"].contains(url.path), url.query == nil, url.fragment == nil, url.user == nil else {
-            throw .configuration("the server's address is a scheme, a host and a port, without anything after them")
+            throw .configuration("the server's address has to be a scheme, a host and a port, with nothing after them")
         }
         let standard = scheme == "https" ? 443 : 80
         let port = url.port ?? standard
         let name = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
         origin = port == standard ? "\(scheme)://\(name)" : "\(scheme)://\(name):\(port)"
         defaultAudience = port == 443 ? name : "\(name):\(port)"
-        guard let clean = URL(string: origin) else { throw .configuration("the server's address is none") }
+        guard let clean = URL(string: origin) else { throw .configuration("that is not a server's address") }
         self.url = clean
     }
 

@@ -2,7 +2,7 @@ import Foundation
 
 /// The server's clock as its answers told it (NP-15): what is compared with it there is dated by it, whatever this machine believes.
 struct ServerClock: Sendable {
-    /// Seconds that the server's clock is ahead of this one's; nil before its first answer.
+    /// Seconds that the server's clock is ahead of this one; nil before its first answer.
     var difference: Int?
 
     static var local: Int { Int(Date().timeIntervalSince1970) }

@@ -15,7 +15,7 @@ public import Foundation
 public actor Session {
     /// The device key that signed in.
     public nonisolated let keyID: String
-    /// Seconds that the server's clock was ahead of this one's when the session began.
+    /// Seconds that the server's clock was ahead of this one when the session began.
     public nonisolated let clockDifference: Int?
 
     private let transport: HTTPTransport
@@ -47,14 +47,14 @@ public actor Session {
 
     /// Puts the access token and its proof on a request to the server, after renewing the token if it is time.
     ///
-    /// The proof is for this method and address and for one use: authorize a request that is sent again anew.
+    /// The proof is for this method and address and for one use: authorize a request again before you send it again.
     ///
     /// - Parameter request: Its method and address have to be set, and the address is the server's.
     /// - Throws: ``SignInError``.
     public func authorize(_ request: inout URLRequest) async throws(SignInError) {
         guard let url = request.url, url.scheme == transport.url("/").scheme, url.host == transport.url("/").host,
             url.port == transport.url("/").port
-        else { throw .configuration("the session is for \(transport.url("/").absoluteString) alone") }
+        else { throw .configuration("the session is only for \(transport.url("/").absoluteString)") }
         let credentials = try await credentials()
         do {
             try credentials.apply(to: &request)
@@ -108,7 +108,7 @@ public actor Session {
             let answer = try await transport.call(
                 "/v1/sessions/refresh", Body.Refresh(refreshToken: tokens.refreshToken),
                 .proof(key, time: clock.now), returning: Body.Session.self)
-            guard answer.keyID == keyID else { throw .badAnswer("the session is another device's now") }
+            guard answer.keyID == keyID else { throw .badAnswer("the session now belongs to another device") }
             tokens = answer
             renewAt = Self.renewal(answer)
         } catch .refused {

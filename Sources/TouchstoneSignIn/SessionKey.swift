@@ -18,11 +18,11 @@ struct SessionKey: Sendable {
 
     /// A proof for one request (RFC 9449).
     ///
-    /// The address's query is no part of it. `accessToken` is the token that goes with the request, if one does; `time` is in seconds since
+    /// The address's query is not a part of it. `accessToken` is the token that goes with the request, if one does; `time` is in seconds since
     /// 1970 by the server's clock.
     func proof(method: String, url: URL, accessToken: String?, time: Int) throws -> String {
         guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else {
-            throw SignInError.configuration("the address of the request is none")
+            throw SignInError.configuration("the address of the request is not a web address")
         }
         parts.query = nil
         parts.fragment = nil

@@ -24,7 +24,7 @@ extension SignInClient {
             }
             do throws(SignInError) {
                 let rotated = try await self.transport.call("/v1/keys/rotate", request, returning: Body.KeyID.self)
-                guard rotated.keyID == key.id.base64URL else { throw .badAnswer("it has another key") }
+                guard rotated.keyID == key.id.base64URL else { throw .badAnswer("it names another key") }
             } catch {
                 if Self.isRefusal(error) { try? await self.expectNoMore(key) }
                 throw error
@@ -55,7 +55,7 @@ extension SignInClient {
         } catch KeyUseFailure.other(let error) {
             throw error
         } catch is KeyUseFailure {
-            throw SignInError.notAvailable("the new key cannot be used, and the earlier one stays: try again")
+            throw SignInError.notAvailable("the new key cannot be used, so the earlier one stays; try again")
         }
     }
 

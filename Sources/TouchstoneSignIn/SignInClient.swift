@@ -103,7 +103,7 @@ public actor SignInClient {
                 .signIn, Details.SignIn(sessionKey: try key.thumbprint), signer, Prompt(reason: text))
             let tokens = try await self.transport.call("/v1/sessions", request, returning: Body.Session.self)
             guard tokens.keyID == signer.keyID.base64URL else {
-                throw SignInError.badAnswer("the session is another key's")
+                throw SignInError.badAnswer("the session belongs to another key")
             }
             return Session(tokens, key: key, clock: await self.clock, transport: self.transport)
         }
@@ -221,7 +221,7 @@ public actor SignInClient {
                 try await self.keychain.invalidate(record, .keyMissing)
                 throw SignInError.registrationNeeded(.keyMissing)
             } catch SignInError.refused {
-                // Deletes nothing: it may be a wrong address or a server that was set up anew, and the answer does not say.
+                // Deletes nothing: it may be a wrong address or a server that was set up again, and the answer does not say.
                 throw SignInError.refused(clockDifference: await self.clock.difference)
             }
         }
@@ -322,14 +322,14 @@ public actor SignInClient {
 
     static func bytes(_ text: String, _ count: Int) throws(SignInError) -> Data {
         guard let bytes = Data(base64URL: text), bytes.count == count else {
-            throw .badAnswer("\(count) bytes of it are none")
+            throw .badAnswer("one of its fields does not have \(count) bytes")
         }
         return bytes
     }
 
     private static func check(request: String, code: String) throws(SignInError) {
         guard (1...128).contains(request.utf8.count), request.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw .configuration("the page's request is none")
+            throw .configuration("the page's request does not have the right form")
         }
         let digits = code.split(separator: " ", omittingEmptySubsequences: false)
         guard digits.count == 2,

@@ -29,7 +29,7 @@ public enum SignInError: Error, Sendable, Equatable {
     /// More calls of this client wait than ``SignInClient/maximumWaitingCalls``, or it registers under other names just now.
     case busy
     /// The server refused and does not say why (NP-42): a wrong password, a key that was revoked there, a challenge that was used or is
-    /// too old. With how many seconds the server's clock is ahead of this one's, where that is known.
+    /// too old. With how many seconds the server's clock is ahead of this one, where that is known.
     case refused(clockDifference: Int?)
     /// The session is over: sign in again.
     case sessionEnded
@@ -44,7 +44,7 @@ public enum SignInError: Error, Sendable, Equatable {
     /// The server was not reached, or its answer was not. What was asked for may or may not have happened; the next call starts over, with
     /// a challenge of its own.
     case unreachable(String)
-    /// The answer is none of this protocol.
+    /// The answer does not belong to this protocol.
     case badAnswer(String)
     /// The keychain's status.
     case keychain(Int32)
@@ -57,26 +57,26 @@ extension SignInError: LocalizedError, CustomStringConvertible {
         case .configuration(let text), .notAvailable(let text): text
         case .cancelled: "cancelled; nothing changed"
         case .notRecognised: "the owner was not recognised; try again"
-        case .lockedOut: "biometry is locked out: unlock the device with the passcode, then try again"
-        case .notRegistered: "this device is not registered with the server: register it with the password"
+        case .lockedOut: "biometry is locked out; unlock the device with the passcode, then try again"
+        case .notRegistered: "this device is not registered with the server; register it with the password"
         case .registrationNeeded(.invalidated):
-            "other fingers or faces are enrolled, or the passcode was removed, which ends the key: register again with the password"
-        case .registrationNeeded(.keyMissing): "the key is not there any more: register again with the password"
-        case .busy: "other requests wait for the owner already"
+            "the key is lost, because other fingers or faces are enrolled or the passcode was removed; register again with the password"
+        case .registrationNeeded(.keyMissing): "the key does not exist any more; register again with the password"
+        case .busy: "other requests already wait for the owner"
         case .refused(let difference):
             "the server refused"
                 + (difference.map {
                     abs($0) > Self.notableClockDifference
                         ? "; its clock is \(abs($0)) s \($0 > 0 ? "ahead of" : "behind") this one's" : ""
                 } ?? "")
-        case .sessionEnded: "the session is over: sign in again"
-        case .notFound: "the server does not know what this is about, or not any more"
-        case .conflict: "it is settled already, or has changed meanwhile"
-        case .tooManyRequests(let seconds?): "too many requests: try again in \(seconds) s"
-        case .tooManyRequests(nil): "too many requests: try again later"
-        case .unavailable: "the server is out of order: try again later"
+        case .sessionEnded: "the session is over; sign in again"
+        case .notFound: "the server does not know this, or does not know it any more"
+        case .conflict: "it is already done, or has changed meanwhile"
+        case .tooManyRequests(let seconds?): "too many requests; try again in \(seconds) s"
+        case .tooManyRequests(nil): "too many requests; try again later"
+        case .unavailable: "the server does not work at the moment; try again later"
         case .unreachable(let text): "the server was not reached: \(text)"
-        case .badAnswer(let text): "this is no sign-in server, or of another version: \(text)"
+        case .badAnswer(let text): "this is not a sign-in server, or it has another version: \(text)"
         case .keychain(let status): "the keychain failed (\(status))"
         }
     }

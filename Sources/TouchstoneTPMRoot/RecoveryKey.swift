@@ -11,7 +11,7 @@ package struct RecoveryKey {
 
     package init() { secret = .random(count: Self.length) }
 
-    /// nil for what is no such text; spaces, dashes and the case of letters do not matter.
+    /// nil for what is not such a text; spaces, dashes and the case of letters do not matter.
     package init?(text: SecretBytes) {
         let alphabet = Array(Self.alphabet.utf8)
         var bits: UInt32 = 0

@@ -58,7 +58,7 @@ extension TPMConnection {
         return true
     }
 
-    /// Takes away every index in `range` that has its mark and is none of `kept`.
+    /// Removes every index in `range` that has its mark and is not in `kept`.
     func tidy(_ range: ClosedRange<UInt32>, keeping kept: Set<UInt32>, mark: (UInt32) -> Data) throws(TPMError) {
         for index in try indices(in: range) where !kept.contains(index) {
             guard let handle = try find(index) else { continue }

@@ -29,7 +29,7 @@ package struct TPMError: Error, Hashable, CustomStringConvertible {
         case tampered
         /// What is kept beside the state is not ours.
         case badFile(reason: String)
-        /// Any other code of the TPM's or of tpm2-tss.
+        /// Any other code of the TPM or of tpm2-tss.
         case refused(UInt32)
     }
 
@@ -39,32 +39,32 @@ package struct TPMError: Error, Hashable, CustomStringConvertible {
     package var description: String {
         let recover = "run 'touchstone device recover' with the recovery key that was shown when the device was created"
         return switch code {
-        case .badAddress: "\(address) names no TPM: use device:/dev/tpmrm0 or swtpm:path=SOCKET"
+        case .badAddress: "\(address) is not the address of a TPM; use device:/dev/tpmrm0 or swtpm:path=SOCKET"
         case .missing(let reason):
-            "the TPM at \(address) cannot be opened: \(reason). Is there one, is it on in the firmware's settings, and may this "
+            "the TPM at \(address) cannot be opened: \(reason). Is there a TPM, is it enabled in the firmware's settings, and may this "
                 + "user open it (group tss)?"
         case .busy:
-            "the TPM at \(address) is busy with another program: try again, or use /dev/tpmrm0, which programs share"
-        case .lost: "the TPM at \(address) stopped answering: restart the machine if it does not come back"
+            "the TPM at \(address) is busy with another program; try again, or use /dev/tpmrm0, which programs share"
+        case .lost: "the TPM at \(address) stopped answering; if it does not come back, restart the machine"
         case .cleared:
-            "the TPM at \(address) was cleared since this device was created; what it kept is gone: \(recover)"
+            "the TPM at \(address) was cleared after this device was created, and what it kept is gone; \(recover)"
         case .replaced:
-            "the TPM at \(address) is not the one that this device was created with, or something on the way to it is not to be "
-                + "trusted: put the old one back; or, where it was exchanged on purpose, \(recover)"
+            "the TPM at \(address) is not the one with which this device was created, or something on the way to it cannot be "
+                + "trusted. Put the old one back. If it was replaced on purpose, \(recover)"
         case .lockedOut(let seconds):
-            "the TPM at \(address) takes no passcode now, after wrong ones of this device's or of another program's; it forgets "
+            "the TPM at \(address) accepts no passcode now, because this device or another program sent it wrong ones; it forgets "
                 + "one of them every \(seconds) s"
-        case .ownerPassword: "the TPM at \(address) has an owner password, and Touchstone needs it to have none"
+        case .ownerPassword: "the TPM at \(address) has an owner password, which Touchstone does not support; remove it"
         case .counterGone:
-            "the TPM at \(address) has lost this device's counter, so that an old copy of its state could not be told: \(recover)"
+            "the TPM at \(address) has lost this device's counter, so an old copy of its state could not be recognised; \(recover)"
         case .gateGone:
             "the TPM at \(address) has lost what this device's passcode opens, or this is an old copy of the state, of another "
                 + "passcode: \(recover)"
         case .foreign:
-            "the TPM at \(address) did not make this, or did before it was cleared: what was in a TPM is lost with it"
+            "the TPM at \(address) did not make this, or was cleared since then; keys in a TPM are lost with it"
         case .full:
-            "the TPM at \(address) has no room left: 'tpm2_getcap handles-nv-index' lists what programs keep in it"
-        case .tampered: "what the TPM at \(address) answered was changed on its way, or is of another session"
+            "the TPM at \(address) has no space left; 'tpm2_getcap handles-nv-index' lists what programs keep in it"
+        case .tampered: "what the TPM at \(address) answered was changed on its way, or belongs to another session"
         case .badFile(let reason): "root.tpm \(reason)"
         case .refused(let number): "the TPM at \(address) refused: code 0x\(String(number, radix: 16))"
         }

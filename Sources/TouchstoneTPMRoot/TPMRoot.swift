@@ -6,7 +6,7 @@ package import TouchstoneMemory
 
 /// The root of trust of a machine with a TPM 2.0: 32 random bytes, sealed in it; a gate for passcodes; and a counter.
 ///
-/// Its primary key is made anew from the TPM's own seed for each connection, and its Name is kept beside the state: a cleared TPM,
+/// Its primary key is made again from the TPM's own seed for each connection, and its Name is kept beside the state: a cleared TPM,
 /// another one and a go-between are told by it. There is no policy on PCRs: what boots this machine may change without notice.
 ///
 /// > Concurrency: one command at a time; each ends within seconds.
@@ -46,7 +46,7 @@ package final class TPMRoot: RootOfTrust {
         -> TPMRoot
     {
         guard try storage.load() == nil else {
-            throw TPMError(code: .badFile(reason: "exists already"), address: address)
+            throw TPMError(code: .badFile(reason: "already exists"), address: address)
         }
         let root = try make(.random(count: length), storage, address: address, recoveryKey: recoveryKey)
         try root.beginCounting()
@@ -65,7 +65,7 @@ package final class TPMRoot: RootOfTrust {
         let old = try TPMRootFile(storage)
         let address = address ?? old.address
         guard let secret = try? Sealed.open(old.recovery, with: recoveryKey.privateKey, Self.recoveryPurpose) else {
-            throw TPMError(code: .badFile(reason: "is of another recovery key"), address: address)
+            throw TPMError(code: .badFile(reason: "belongs to another recovery key"), address: address)
         }
         try endRecovery(recovering, of: old)
         do {
@@ -264,7 +264,7 @@ extension TPMRoot: PasscodeGuard {
             guard case .lockedOut = error.code else { throw PasscodeGuardError("\(error)", wasAsked: wasAsked) }
             throw PasscodeGuardError("\(error)", wasAsked: wasAsked, isLockedOut: true)
         } catch {
-            throw PasscodeGuardError("the state holds nothing of a TPM's", wasAsked: wasAsked)
+            throw PasscodeGuardError("the state holds nothing of a TPM", wasAsked: wasAsked)
         }
     }
 

@@ -32,7 +32,7 @@ struct TPMRootFile: Codable, Sendable {
         }
         guard file.version == 1 else {
             throw TPMError(
-                code: .badFile(reason: "has version \(file.version): update Touchstone"), address: file.address)
+                code: .badFile(reason: "has version \(file.version); update Touchstone"), address: file.address)
         }
         guard Self.indices.contains(file.counter) else {
             throw TPMError(code: .badFile(reason: "names an index that is not ours"), address: file.address)

@@ -61,16 +61,16 @@ enum EnclaveProgram {
             fail(usage, EX_USAGE)
         } catch let error as EnclaveStateError {
             switch error {
-            case .missing: fail("there is no state file: create the device first", EX_CONFIG)
+            case .missing: fail("there is no state file; create the device first", EX_CONFIG)
             case .corrupt:
-                fail("the state file is not this device's or was changed; it is left as it is", EX_CONFIG)
+                fail("the state file belongs to another device or was changed; nothing was done to it", EX_CONFIG)
             case .rolledBack:
                 fail(
-                    "the state file is older than one that was here before: it was put back from a copy, which would give passcode "
-                        + "tries back. Put the newest one in its place; or, to go on with this one, restart the machine or log out, "
-                        + "and where the device is bound to a TPM run 'touchstone device recover' with its recovery key",
+                    "the state file is older than one that was here before. It was put back from a copy, which would give passcode "
+                        + "tries back. Put the newest one in its place. To continue with this one instead, restart the machine or log out; "
+                        + "if the device is bound to a TPM, run 'touchstone device recover' with its recovery key",
                     EX_CONFIG)
-            case .newer(let version): fail("the state file has version \(version): update Touchstone", EX_CONFIG)
+            case .newer(let version): fail("the state file has version \(version); update Touchstone", EX_CONFIG)
             }
         } catch {
             fail("\(error)", EX_CONFIG)
@@ -142,7 +142,7 @@ enum EnclaveProgram {
         let lock = try lock(state)
         defer { close(lock) }
         for file in [paths.state, paths.rootKey, paths.rootTPM] where try PrivateFile(file).load() != nil {
-            throw InputError(description: "\(file.path) exists already: nothing is made over a device")
+            throw InputError(description: "\(file.path) already exists, and a new device does not overwrite it")
         }
         guard let address = options.tpm else {
             try FileRoot.create(paths.rootKey)
@@ -185,7 +185,8 @@ enum EnclaveProgram {
         let file = PrivateFile(paths.state)
         guard let state = try file.load() else { throw EnclaveStateError.missing }
         guard let recoveryKey = RecoveryKey(text: try line("Recovery key: ")) else {
-            throw InputError(description: "that is no recovery key: it has 32 letters and digits, in groups of four")
+            throw InputError(
+                description: "that is not a recovery key, which has 32 letters and digits in groups of four")
         }
         let recovering = PrivateFile(paths.recoveringTPM)
         defer { if (try? recovering.load())?.isEmpty == true { unsafe unlink(paths.recoveringTPM.path) } }
@@ -226,7 +227,7 @@ enum EnclaveProgram {
             }
             if got < 0, errno == EINTR { continue }
             guard got > 0 || count > 0 else {
-                throw InputError(description: "standard input ended before the answer came")
+                throw InputError(description: "standard input ended before the answer")
             }
             if got == 0 || bytes[count] == 0x0A { break }
             count += 1
@@ -241,7 +242,7 @@ enum EnclaveProgram {
         try PrivateFile.checkPrivate(directory: directory)
         let lock = unsafe open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 else {
-            fail("another enclave runs on \(directory.path)", EX_CONFIG)
+            fail("another enclave already uses \(directory.path)", EX_CONFIG)
         }
         return lock
     }
@@ -269,7 +270,9 @@ enum EnclaveProgram {
             FileHandle.standardError.write(Data("touchstone-enclave: \(line)\n".utf8))
         }
         let storage = ReservedFile(paths.state)
-        if !storage.refill() { report("the disk has no room to set aside: once it is full no passcode can be counted") }
+        if !storage.refill() {
+            report("no space could be reserved on the disk, so no passcode can be counted once it is full")
+        }
         let host = try EnclaveHost(
             storage: storage, root: root, clock: BootClock(), counter: counter,
             newPasscodeCost: { Self.newPasscodeCost }, report: report)
@@ -330,7 +333,8 @@ enum EnclaveProgram {
         }
         guard try PrivateFile(paths.rootKey).load() == nil else {
             throw InputError(
-                description: "\(paths.directory.path) holds a root.key and a root.tpm: one of them is not this device's"
+                description:
+                    "\(paths.directory.path) holds a root.key and a root.tpm, and one of them does not belong to this device"
             )
         }
         let root = try TPMRoot(tpm)

@@ -20,7 +20,7 @@ struct SystemService {
 
     /// Waits for touchstoned: the process of its user that connects, for calls, and then again, for events.
     ///
-    /// One that connects in between takes the place of one that came only once, and may be gone. Nobody connects after that: a touchstoned that begins anew gets an enclave that begins anew.
+    /// One that connects in between takes the place of one that came only once, and may be gone. Nobody connects after that: a touchstoned that begins again gets an enclave that begins again.
     func accept() throws -> Client {
         defer { listening.close() }
         var first: (descriptor: Int32, processID: Int32)?

@@ -3,7 +3,7 @@
 //
 //     touchstone-pam-verify SERVICE USER [DIRECTORY]
 //
-// Says on descriptor 3, in lines: "retry" for each error message of a module's, then "result N", N being what pam_authenticate
+// Says on descriptor 3, in lines: "retry" for each error message of a module, then "result N", N being what pam_authenticate
 // returned. What ends without a result has none. Nothing that a module asks is answered: a passcode is for the enclave alone.
 #include <fcntl.h>
 #include <security/pam_appl.h>

@@ -24,14 +24,14 @@ enum ExitStatus: Int32, CaseIterable {
         case .success: "done; yes; the finger matched"
         case .no: "no; not found; the finger did not match"
         case .notWaiting: "nothing was waiting for a finger"
-        case .passcodeRequired: "the passcode is required, a finger does not help now"
+        case .passcodeRequired: "the passcode is required, and a finger does not help now"
         case .refused: "the state of the device does not allow it; nothing changed"
         case .wrongPasscode: "the passcode was not accepted"
         case .notSimulated: "only a device created as simulated can be driven"
         case .cancelled: "not confirmed; nothing changed"
         case .usage: "the command line is wrong"
-        case .unavailable: "the device is not there or not booted, or did not answer"
-        case .internalError: "Touchstone's own fault, or the system's"
+        case .unavailable: "there is no such device, it is off, or it did not answer"
+        case .internalError: "a fault of Touchstone or of the system"
         case .configuration: "a daemon refused to start: its files or settings are not safe"
         }
     }

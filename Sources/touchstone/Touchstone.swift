@@ -20,10 +20,11 @@ struct Touchstone: ParsableCommand {
               touchstone agent                       (in a second terminal: shows the prompts)
 
             ENVIRONMENT
-              TOUCHSTONE_DEVICE  the device that is meant where none is named (else the system's, "system", where you have one, else "default")
+              TOUCHSTONE_DEVICE  the device to use if you name none (default: "system" if you have that device, else \
+            "default")
               XDG_STATE_HOME     devices are kept in $XDG_STATE_HOME/touchstone/devices
               XDG_RUNTIME_DIR    sockets of booted devices are in $XDG_RUNTIME_DIR/touchstone
-              TOUCHSTONE_SIMULATOR  the program behind 'touchstone simulator', where it is not beside this one
+              TOUCHSTONE_SIMULATOR  the program behind 'touchstone simulator', if it is not beside this one
               NO_COLOR           no colours, also at a terminal
 
             EXIT STATUS

@@ -23,7 +23,7 @@ struct AgentScriptTests {
         #expect(
             throws: Failure(
                 .usage,
-                "line 2 of the script is none of: cancel, fallback, retry, allow, deny, passcode TEXT, password TEXT, wait, ignore"
+                "line 2 of the script has to be one of: cancel, fallback, retry, allow, deny, passcode TEXT, password TEXT, wait, ignore"
             )
         ) { try AgentScript(parsing: "cancel\npass 1234") }
     }
@@ -84,7 +84,7 @@ final class ScriptedAnswersTests {
         let shown = prompt("1")
         #expect(answers.promptChanged(shown, isNew: true) == nil)
         #expect(answers.input == reading)
-        #expect(try write("can", at: shown) == nil, "half a line is none")
+        #expect(try write("can", at: shown) == nil, "half a line is not an answer")
         #expect(try write("cel\n", at: shown) == "cancel")
     }
 
@@ -132,7 +132,7 @@ final class ScriptedAnswersTests {
 
     @Test func unknownLineEndsTheAgentAndIsNotRepeated() throws {
         let words =
-            "line 2 of the script is none of: cancel, fallback, retry, allow, deny, passcode TEXT, password TEXT, wait, ignore"
+            "line 2 of the script has to be one of: cancel, fallback, retry, allow, deny, passcode TEXT, password TEXT, wait, ignore"
         #expect(throws: Failure(.usage, words)) { try write("cancel\npass 1234\n") }
     }
 

@@ -45,20 +45,20 @@ struct CommandLineTests {
         ("device enroll", "Error: Missing expected argument '<finger> ...'"),
         (
             "device enroll nomatch",
-            "Error: 'nomatch' is what 'match' calls a finger that is not enrolled: choose another name"
+            "Error: 'nomatch' means a finger that is not enrolled; choose another name"
         ),
         ("device match left --times 0", "Error: --times takes a number between 1 and 100"),
-        ("device advance-clock -- -1", "Error: SECONDS is more than 0 and at most 31622400"),
-        ("device advance-clock nan", "Error: SECONDS is more than 0 and at most 31622400"),
+        ("device advance-clock -- -1", "Error: SECONDS has to be more than 0 and at most 31622400"),
+        ("device advance-clock nan", "Error: SECONDS has to be more than 0 and at most 31622400"),
         ("device boot --wait nan", "Error: --wait takes seconds between 0 and 3600"),
-        ("log --number=-1", "Error: -n takes a number that is not negative"),
+        ("log --number=-1", "Error: -n takes a number of 0 or more"),
         (
             "log --since never",
             "Error: --since takes a date (2026-11-21), a time (2026-11-21T16:00) or how long ago (90s, 30m, 12h, 7d)"
         ),
-        ("keychain quota --items 3", "Error: name the app whose limit is to change"),
+        ("keychain quota --items 3", "Error: name the app whose limit you want to change"),
         ("keychain quota app --items=-1", "Error: --items takes a number between 0 and 1000000000"),
-        ("keychain quota app --default --size 1MiB", "Error: --default goes without --items and --size"),
+        ("keychain quota app --default --size 1MiB", "Error: --default cannot be used with --items or --size"),
         ("log verify --from 0", "Error: --from takes the number of an entry: 1 or more"),
         (
             "device create ../x",
@@ -109,8 +109,8 @@ struct CommandLineTests {
     }
 
     @Test func twoNamesForOneDeviceAreRefused() {
-        #expect(parse("device lock one --device other") == (64, "Error: two devices are named: 'one' and 'other'"))
-        #expect(parse("simulator one --device other") == (64, "Error: two devices are named: 'one' and 'other'"))
+        #expect(parse("device lock one --device other") == (64, "Error: you named two devices: 'one' and 'other'"))
+        #expect(parse("simulator one --device other") == (64, "Error: you named two devices: 'one' and 'other'"))
     }
 
     @Test func helpListsEveryExitStatus() {

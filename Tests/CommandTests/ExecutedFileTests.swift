@@ -78,11 +78,11 @@ final class ExecutedFileTests {
         #expect(refusal("\(directory)/missing") == "there is no file \(directory)/missing")
         #expect(refusal(directory) == "\(directory) is a directory, not a program")
         let plain = try write("plain", Data("x".utf8), mode: 0o644)
-        #expect(refusal(plain) == "\(plain) is not executable: 'chmod +x' makes it so where it is a program")
+        #expect(refusal(plain) == "\(plain) is not executable; if it is a program, run 'chmod +x' on it")
         let text = try write("text", Data("echo\n".utf8))
         #expect(refusal(text) == "\(text) is neither a program (ELF) nor a script that names its interpreter")
         #expect(mkfifo("\(directory)/pipe", 0o755) == 0)
-        #expect(refusal("\(directory)/pipe") == "\(directory)/pipe is no regular file")
+        #expect(refusal("\(directory)/pipe") == "\(directory)/pipe is not a regular file")
         let lost = try script("lost", "#!/nonexistent/sh")
         #expect(refusal(lost) == "there is no file /nonexistent/sh, the interpreter of \(lost)")
         let unknown = try script("unknown", "#!/usr/bin/env nothing")
@@ -90,7 +90,7 @@ final class ExecutedFileTests {
         let nameless = try script("nameless", "#! ")
         #expect(refusal(nameless) == "\(nameless) names no interpreter behind '#!'")
         let split = try script("split", "#!/usr/bin/env -i sh")
-        #expect(refusal(split)?.contains("ask for that program with --app") == true)
+        #expect(refusal(split)?.contains("name that program with --app") == true)
     }
 
     @Test func reportNamesEachPartAndItsFile() {
@@ -106,12 +106,12 @@ final class ExecutedFileTests {
                 "Identifier     /usr/bin/app   the path of the executable",
                 "Name           Chores         /etc/a.conf",
                 "Access groups  F.a            /etc/a.conf",
-                "               /usr/bin/app   its own: nobody else has it",
+                "               /usr/bin/app   its own, no other app has it",
                 "Face ID        \u{201C}To see\u{FFFD}[31m\u{201D}  /usr/bin/Info.plist",
                 "", "The executable's SHA-256 is 0a.",
-                "/usr/bin/tool is a script: to the device it is its interpreter, and so is every other script of it.",
+                "/usr/bin/tool is a script. The device knows only its interpreter, so all scripts of this interpreter are one app.",
                 "/etc/b.conf is not used: it is a symbolic link.",
-                "Started in a Flatpak or a snap, or as a system service, it is that instead.",
+                "If it runs in a Flatpak or a snap, or as a system service, the device knows it as that instead.",
             ])
     }
 }

@@ -70,8 +70,8 @@ struct PromptAlertTests {
         #expect(lines.contains("started by “/usr/bin/bash” ← a process that calls itself “sshd”"))
         #expect(lines.contains("in a REMOTE session (sshd), on pts/3"))
         let alone = ProcessOrigin(ancestors: [], terminal: nil, session: nil, place: .unknown, remote: nil)
-        #expect(joined(.test(origin: alone)).contains("started by nobody who still runs"))
-        #expect(joined(.test(origin: alone)).contains("in no session that is known to be local, on no terminal"))
+        #expect(joined(.test(origin: alone)).contains("started by a program that has ended"))
+        #expect(joined(.test(origin: alone)).contains("in a session that may not be local, without a terminal"))
         let local = ProcessOrigin(ancestors: [], terminal: "tty2", session: "2", place: .local, remote: nil)
         #expect(joined(.test(origin: local)).contains("in a local session, on tty2"))
     }
@@ -109,7 +109,7 @@ struct PromptAlertTests {
 
     @Test("EV-16: Face ID's two dialogs, and CE-10's question") func faceIDDialogs() {
         let retry = text(.test(biometry: .faceID, phase: .retry, failures: 1))
-        #expect(retry.contains("  Choose how to go on."))
+        #expect(retry.contains("  Choose how to continue."))
         #expect(retry.last == "  [t] Try Face ID Again · [c] Cancel")
         let fallback = text(.test(biometry: .faceID, phase: .fallback, fallback: "Use PIN", failures: 2))
         #expect(fallback.last == "  [f] Use PIN · [c] Cancel")
@@ -170,7 +170,7 @@ struct PromptAlertTests {
         let lines = text(.test(phase: .applicationPassword, wrong: true), entered: 2)
         #expect(lines[0] == "  App password for “gate”")
         #expect(lines.contains("  Wrong password."))
-        #expect(lines.contains { $0.contains("It is not your passcode:") })
+        #expect(lines.contains { $0.contains("It is not your passcode.") })
         #expect(lines.last == "  [Return] OK · [Esc] Cancel")
     }
 

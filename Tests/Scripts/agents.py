@@ -164,7 +164,7 @@ def a_stuck_agent_gives_way():
         equal((error, parameters["code"]), ("io.touchstone.Authentication.Failed", -4), "the evaluation")
         check(evaluation.ended - begun > 9, "not before its time")
         check(slowest < 2, f"a read took {slowest:.2f} s")
-        equal(device.status["hasAgent"], False, "the stuck agent is none any more")
+        equal(device.status["hasAgent"], False, "the stuck agent does not count as an agent any more")
 
 
 def an_agent_that_never_reads_costs_little():

@@ -301,7 +301,7 @@ def killed_at_any_moment_on_a_full_disk():
                     known[account] = data
                 failures = state_of(connection)["passcodeFailures"]
                 check(failures >= wrong, f"kill {number}: {failures} wrong passcodes, {wrong} were told")
-                # A delay begins anew with the boot.
+                # A delay begins again with the boot.
                 call(connection, "Device.AdvanceClock", seconds=30000.0)
                 equal(guess(device, connection, PASSCODE), True, f"kill {number}: the right passcode")
                 wrong, possible = 0, {}
@@ -328,7 +328,7 @@ def what_was_put_aside_is_mentioned():
         report = json.loads(device.run("doctor", "--json").stdout)
         (finding,) = [finding for finding in report["findings"] if finding["topic"] == "keychain"]
         equal(finding["state"], "warning", "the doctor's finding")
-        check("1 damaged put aside" in finding["text"] and "keychain check" in finding["text"], finding["text"])
+        check("damaged and put aside: 1" in finding["text"] and "keychain check" in finding["text"], finding["text"])
         device.shutdown()
         device.boot()
         wait_for(lambda: "1 damaged item was put aside; 'touchstone keychain check'" in device.log, "the line at boot")

@@ -137,7 +137,7 @@ def who_is_cancelled_again_and_again_waits():
             equal(set(refused), {-1004}, "their codes")
             wait_for(lambda: prompts.shown is None, "no prompt")
             shown = [event for event in prompts.events if event["event"] == "show"]
-            # Others are asked as ever.
+            # Others are asked as before.
             evaluation = Evaluation(device)
             prompts.of(os.readlink("/proc/self/exe"))
             equal(device.client("Device").PresentFinger(finger="thumb")["touch"], "matched", "the finger")

@@ -14,7 +14,7 @@ from keychain import PASSCODE, PASSPHRASE, accounts, add, backup, two_devices
 
 
 class Interrupted:
-    """A command of the keychain's, on its way, to be killed."""
+    """A command of the keychain, on its way, to be killed."""
 
     def __init__(self, device, direction, file, *options):
         self.read, write = os.pipe()

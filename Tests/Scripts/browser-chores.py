@@ -54,7 +54,7 @@ def add(page, title):
 
 def sign_out(page):
     page.press("Sign Out")
-    page.wait_text("Only the owner changes the chores")
+    page.wait_text("Only the owner can change the chores")
 
 
 def sign_in(page, password=PASSWORD):
@@ -88,7 +88,7 @@ def the_first_run_asks_for_a_password_of_its_own(browser):
         page.tab_to("Remove Buy soap").send_keys(Keys.ENTER)
         page.wait(lambda page: "Buy soap" not in page.text(), "the chore to be gone")
         page.tab_to("Sign Out").send_keys(Keys.ENTER)
-        page.wait_text("Only the owner changes the chores")
+        page.wait_text("Only the owner can change the chores")
         print(f"weight of the page: {page.weight()} bytes")
 
 
@@ -102,7 +102,7 @@ def anybody_reads_and_only_the_owner_changes(browser):
         page.driver.execute_async_script(
             "fetch('add', {method: 'POST', headers: {'Content-Type': 'application/json'},"
             " body: JSON.stringify({title: 'Sneak in'})}).then(answer => arguments[0](answer.status))")
-        page.wait_text("sign in first")
+        page.wait_text("Sign in first")
         check("Sneak in" not in page.text("#list"), "anybody added a chore")
         # The list is in the keychain, not in the process.
         page.expected = GONE
@@ -129,7 +129,7 @@ def a_finger_signs_in(browser):
 def each_way_that_an_evaluation_ends_is_told(browser):
     with chores(browser, FINGER) as (device, app, page):
         page.press("Sign In with Touch ID")
-        page.wait_text("Nobody can be asked")
+        page.wait_text("The owner cannot be asked")
         with TerminalAgent(device, "cancel"):
             page.press("Sign In with Touch ID")
             page.wait_text("You cancelled")
@@ -142,9 +142,9 @@ def each_way_that_an_evaluation_ends_is_told(browser):
             page.wait_text("Not recognised. Try again")
             begin(page)
             touch(device, "nomatch", 1, times=2)
-            page.wait_text("The device wants its passcode first")
+            page.wait_text("Unlock the device with its passcode first")
             page.press("Sign In with Touch ID")
-            page.wait_text("The device wants its passcode first")
+            page.wait_text("Unlock the device with its passcode first")
         page.pictures("chores-lockout")
         device.run("device", "unlock", input="271828\n")
         with TerminalAgent(device, "fallback"):
@@ -182,7 +182,7 @@ def a_wrong_password_opens_nothing(browser):
             page.wait_text("That is not the Chores password")
         # From the fourth on the device makes the app wait, whatever comes next.
         sign_in(page)
-        page.wait_text("takes no password now")
+        page.wait_text("accepts no password now")
 
 
 def another_finger_signs_out(browser):
@@ -191,7 +191,7 @@ def another_finger_signs_out(browser):
         touch(device, FINGER)
         page.wait_text("Signed in")
         device.run("device", "enroll", "left-thumb")
-        page.wait_text("Other fingers or faces are enrolled than before")
+        page.wait_text("The enrolled fingers or faces have changed")
         page.pictures("chores-other-fingers")
         check(page.named("Sign In with Touch ID") is None, "a finger that nobody vouched for is offered")
         page.wait_text("Water the plants", "#list")
@@ -202,7 +202,7 @@ def another_finger_signs_out(browser):
         browser.close_pages(*GONE)
         app.start()
         page = browser.open(app.url)
-        page.wait_text("Other fingers or faces are enrolled than before")
+        page.wait_text("The enrolled fingers or faces have changed")
         sign_in(page)
         page.wait_text("Signed in")
         add(page, "Sweep the yard")
@@ -268,7 +268,7 @@ def without_a_finger_or_a_passcode_the_password_is_enough(browser):
         page.wait_named("Sign In with Touch ID")
 
 
-# Puts a list without a signature of the owner's in the place of the one that is there: runs as the app itself.
+# Puts a list without a signature of the owner in the place of the one that is there: runs as the app itself.
 FORGE = """
 import base64, json, socket, sys
 connection = socket.socket(socket.AF_UNIX)
@@ -295,7 +295,7 @@ call("Update", query=item, attributes={"v_Data": {"data": data}}, context=None)
 def a_list_that_the_owner_did_not_sign_is_not_shown(browser):
     """The keychain believes who runs the app's file; the signature does not."""
     with chores(browser, FINGER) as (device, app, page):
-        # With the signature of the list of before, with one that nobody made, and with what is none.
+        # With the earlier list's signature, with one that nobody made, and with bytes that are not a signature.
         for signature in ("same", "64", "63", "0"):
             page.expected = GONE
             app.stop()

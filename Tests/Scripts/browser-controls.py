@@ -65,12 +65,12 @@ def the_clock_goes_on(browser):
     with simulated(browser) as (device, page):
         page.click("lock")
         page.click("clock-3600")
-        page.wait_test("outcome", "went on by 1 hour")
+        page.wait_test("outcome", "moved on by 1 hour")
         touch(page)
         wait_state(page, "home")
         page.click("lock")
         page.click("clock-172800")
-        page.wait_test("outcome", "went on by 48 hours")
+        page.wait_test("outcome", "moved on by 48 hours")
         touch(page)
         page.wait_test("outcome", "passcode is required")
         page.wait_test("lock-hint", "Your passcode is required")
@@ -91,7 +91,7 @@ def an_app_in_the_background_asks_nobody(browser):
         # By the name of its manifest from now on.
         page.wait_test("apps", "Chores")
         page.wait_test("home-apps", "Chores")
-        # Also on a page that is loaded anew, which is shown no prompt.
+        # Also on a page that is reloaded, which is shown no prompt.
         touch(page)
         page.wait_gone("alert")
         chores.wait_text("Signed in")
@@ -121,7 +121,7 @@ def an_unplugged_sensor_asks_nobody(browser):
         ask(chores, page)
         page.click("sensor-connection")
         page.wait_gone("alert")
-        chores.wait_text("Chores may not use the sensor, or there is none")
+        chores.wait_text("Chores may not use the sensor, or there is no sensor")
         equal(device.status["sensor"]["problem"], "noReader", "what is wrong with the sensor")
         page.click("lock")
         page.wait_test("lock-hint", "Enter the passcode.")
@@ -185,7 +185,7 @@ def the_password_of_an_app_is_entered_in_the_alert(browser):
 
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
-        page.wait_test("alert", "is not the device’s passcode")
+        page.wait_test("alert", "not the device’s passcode")
         page.pictures("simulator-app-password")
         page.wait_test("passcode-field").send_keys("open sesame", Keys.ENTER)
         page.wait_gone("alert")
@@ -201,13 +201,13 @@ def settings_change_what_the_passcode_allows(browser):
         check(page.test("enroll") is None, "the settings open with a wrong passcode")
         page.test("settings-passcode").send_keys(PASSCODE, Keys.ENTER)
         page.wait_test("enroll")
-        # Who leaves is asked anew.
+        # Who leaves is asked again.
         page.click("tab-controls")
         open_settings(page)
         page.wait_test("finger-name").send_keys("left-thumb", Keys.ENTER)
         page.wait_test("enrolled-left-thumb")
         page.test("finger-name").send_keys("left-thumb", Keys.ENTER)
-        page.wait_test("settings-message", "enrolled already")
+        page.wait_test("settings-message", "is already enrolled")
         page.click(f"remove-{FINGER}")
         page.wait_gone(f"enrolled-{FINGER}")
         equal(device.run("device", "fingers").stdout.split(), ["left-thumb"], "the enrolled fingers")
@@ -286,7 +286,7 @@ def who_looks_away_is_waited_for(browser):
         page.click("look-away")
         open_settings(page)
         page.click_by('[data-testid^="permission-forget-"]')
-        page.wait_test("settings-message", "asks again")
+        page.wait_test("settings-message", "is asked again")
         page.click("tab-controls")
         ask(chores, page, "Do you want to allow “Chores” to use Face ID?")
         page.click("alert-deny")
@@ -312,7 +312,7 @@ def a_real_reader_is_touched_by_hand(browser):
             page.wait_gone("alert")
             equal(evaluation.result()[0], None, "the evaluation")
             open_settings(page)
-            page.wait_test("enrolled-elsewhere", "its own programs add and remove")
+            page.wait_test("enrolled-elsewhere", "Use its own programs to add and remove")
             check(page.test("enroll") is None, "the page enrols a real finger")
 
 

@@ -110,7 +110,7 @@ def items_say_what_could_be_opened_now(browser):
             dk=("Yes", "its class key is always there"), akpu=("Yes", "the device is unlocked"),
             guarded=("If the owner agrees", "its class key is there; the enclave asks first"))
         page.wait_test("items", "A finger or face enrolled when it was stored")
-        check("Whose?" not in page.text('[data-testid="items"]'), "an item is nobody's while names can be read")
+        check("Unknown app" not in page.text('[data-testid="items"]'), "an item is nobody's while names can be read")
         page.pictures("inspector-unlocked")
         print(f"weight of the page: {page.weight()} bytes")
         page.click("inspector-lock")
@@ -119,10 +119,10 @@ def items_say_what_could_be_opened_now(browser):
             page, ak=left, ck=("Yes", "the device was unlocked since it started"),
             dk=("Yes", "its class key is always there"), akpu=left, guarded=left)
         # KC-15: whose it is nobody can read either.
-        page.wait_test("items", "Whose?")
+        page.wait_test("items", "Unknown app")
         page.pictures("inspector-locked")
         page.click("inspector-touch")
-        page.wait(lambda page: "Whose?" not in page.text('[data-testid="items"]'), "the names to be read again")
+        page.wait(lambda page: "Unknown app" not in page.text('[data-testid="items"]'), "the names to be read again")
         reboot(page)
         page.wait_test("lock-hint", "when the device restarts")
         first = ("No", "its class key comes with the first passcode after a restart")
@@ -178,7 +178,7 @@ def keys_come_and_go(browser):
         equal(page.driver.execute_script("return window.states"), ["off", "sealed"], "the states on the way")
         lines = page.driver.execute_script("return window.lines")
         check(any(line.startswith("off: The device is off") for line in lines), f"the device was not said to be off: {lines}")
-        page.wait_test("keys-state", "was not unlocked since")
+        page.wait_test("keys-state", "has not been unlocked since it started")
         type_passcode(page)
         wait_keys(page, *everything)
         device.run("device", "passcode", "remove", input=f"{PASSCODE}\n")
@@ -268,7 +268,7 @@ def the_oldest_messages_go(browser):
 def a_log_row_appears_live(browser):
     with simulated(browser) as (device, page):
         inspect(page)
-        page.wait_test("log-chain", "Whole: entries 1 to ")
+        page.wait_test("log-chain", "Complete: entries 1 to ")
         rows = len(page.driver.find_elements(By.CSS_SELECTOR, '[data-testid="log"] tbody tr'))
         page.click("inspector-lock")
         page.wait_test("log", "The device was locked")
@@ -287,8 +287,8 @@ def a_log_that_was_changed_is_seen(browser):
         log = device.state / "audit.log"
         for pattern, change, words in (
             (r'"event":"passcode-set"', '"event":"locked"', "Broken: entry 2 is not as the enclave wrote it."),
-            (r'.*"sequence":2,.*\n', "", "Broken: entry 3 does not follow the one before.")):
-            page.wait_test("log-chain", "Whole: entries 1 to ")
+            (r'.*"sequence":2,.*\n', "", "Broken: entry 3 does not follow the entry before.")):
+            page.wait_test("log-chain", "Complete: entries 1 to ")
             whole = log.read_text()
             changed, count = re.subn(pattern, change, whole)
             equal(count, 1, "the changes")

@@ -130,7 +130,7 @@ def a_finger_signs_in(browser):
         page.driver.refresh()
         page.wait_test("start")
         check(not page.test("signed-in"), "signed in after signing out")
-        # What the page has is no script's to read.
+        # What the page has is not a script's to read.
         equal(page.driver.execute_script("return document.cookie"), "", "the cookies that a script sees")
         print(f"weight of the page: {page.weight()} bytes")
 

@@ -62,7 +62,7 @@ def a_finger_that_nobody_has_is_not_laid_on_the_sensor():
     with Device() as device:
         device.set_up(PASSCODE)
         result = device.run("device", "match", "thumb", status=5)
-        check("'thumb' is not enrolled; nothing is: 'touchstone device enroll' does it" in result.stderr, result.stderr)
+        check("'thumb' is not enrolled; no finger is enrolled yet: use 'touchstone device enroll'" in result.stderr, result.stderr)
         device.run("device", "enroll", "right-index", "left-thumb")
         device.run("device", "lock")
         for words in (["device", "match", "rigth-index"], ["device", "match", "rigth-index", "--wait", "30"],
@@ -110,7 +110,7 @@ def a_script_answers_from_its_first_line_on():
                 agent.stdin.flush()
                 equal(agent.wait(LONGEST_WAIT), 64, "the agent's end")
                 rest = agent.stdout.read()
-                check("line 3 of the script is none of" in rest and "nonsense" not in rest, rest)
+                check("line 3 of the script has to be one of" in rest and "nonsense" not in rest, rest)
             finally:
                 agent.kill()
                 agent.wait()

@@ -126,7 +126,7 @@ def dictionary(account, **values):
 
 
 def status(answer):
-    """The OSStatus of an answer of the keychain's."""
+    """The OSStatus of an answer of the keychain."""
     error, parameters = answer
     if error is None:
         return 0

@@ -45,7 +45,7 @@ def topics_are_stable_and_documented():
         for each in found["findings"]:
             check(set(each) in ({"topic", "state", "text"}, {"topic", "state", "text", "fix"}), f"the keys of {each}")
             check(each["state"] in ("good", "warning", "bad"), f"the state of {each}")
-            check(each["topic"] in help.replace("\n", " ").split("topics are")[1], f"{each['topic']} in the help")
+            check(each["topic"] in help.replace("\n", " ").split("Topics are")[1], f"{each['topic']} in the help")
             check(each["state"] != "good" or "fix" not in each, f"what is good wants no mending: {each}")
         equal(
             sorted({each["topic"] for each in found["findings"]}), sorted([
@@ -55,7 +55,7 @@ def topics_are_stable_and_documented():
         for each in found["findings"]:
             mark = {"good": "[ok]", "warning": "[!!]", "bad": "[no]"}[each["state"]]
             check(f"{mark} {each['topic']}: {each['text']}\n" in text, f"{each} in\n{text}")
-            check("fix" not in each or f"     mend it: {each['fix']}\n" in text, f"{each} in\n{text}")
+            check("fix" not in each or f"     repair it: {each['fix']}\n" in text, f"{each} in\n{text}")
         check("\x1b" not in text, "no colours in a pipe")
 
 
@@ -128,14 +128,14 @@ def what_is_not_promised_is_of_the_device():
     with Device() as device:
         device.set_up(PASSCODE)
         sentences = " ".join(report(device)["notPromised"])
-        for words in ("run as you", "present simulated fingers", "path of a program", "copies its directory", "simulated finger is a name", "root"):
+        for words in ("run as you", "present simulated fingers", "path of a program", "copies its directory", "simulated finger is only a name", "root"):
             check(words in sentences, f"{words!r} in {sentences}")
         check("What such a device cannot promise:\n  - its daemons run as you" in device.run("doctor").stdout, "and in words")
     with Device(biometry="none") as device:
         sentences = " ".join(report(device)["notPromised"])
         check("simulated finger" not in sentences, sentences)
         found = finding(device, "biometry")
-        equal((found["state"], found["text"]), ("good", "none; the passcode is asked for"), "the biometry")
+        equal((found["state"], found["text"]), ("good", "no sensor; prompts ask for the passcode"), "the biometry")
 
 
 def a_device_that_hangs_is_said_to():

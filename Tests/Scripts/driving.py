@@ -56,7 +56,7 @@ def an_existing_device_is_not_created_again():
         files = {file: file.read_bytes() for file in (device.state / "enclave").iterdir()}
         result = enclave("create", "--state", str(device.state / "enclave"), "--simulated", "--biometry", "none")
         equal(result.returncode, 78, "exit status")
-        check("exists already" in result.stderr, result.stderr)
+        check("already exists" in result.stderr, result.stderr)
         equal({file: file.read_bytes() for file in (device.state / "enclave").iterdir()}, files, "its files")
 
 

@@ -308,7 +308,7 @@ def a_hostile_touchstoned_cannot_sign_without_the_finger():
             begun = daemon.call(
                 "BeginEvaluation", context=context, app="a", requirement=requirement, isFallbackHidden=False,
                 isFaceIDDescribed=False)[1]
-            # A touch before the prompt was seen is no proof.
+            # A touch before the prompt was seen is not a proof.
             equal(daemon.call("PresentFinger", finger="thumb")[1]["touch"], "notWaiting", "the finger before")
             shown = daemon.call("SetShown", evaluation=begun["evaluation"], isShown=True)[1]
             time.sleep(shown["touchesAfterSeconds"])

@@ -1,4 +1,4 @@
-"""What the documents say of the enclave's formats and calls, written anew, for tests in this directory; no test itself."""
+"""What the documents say of the enclave's formats and calls, written again, for tests in this directory; no test itself."""
 
 import base64
 import hashlib
@@ -66,7 +66,7 @@ class Opened:
         self.class_keys = {
             code: open_sealed(key, base64.b64decode(sealed), f"io.touchstone class key {code}".encode())
             for code, sealed in kept["classKeys"].items()}
-        # Of each class those of before, the newest first.
+        # The earlier keys of each class, the newest first.
         self.earlier = {}
         for code, sealed in state["earlierClassKeys"].items():
             if code in self.class_keys:

@@ -50,7 +50,7 @@ def every_refusal_has_its_line_and_its_entry():
 
         # Nobody there.
         line = (
-            "touchstone: SecItemCopyMatching -25308: userPresence, and no agent is there to show the prompt."
+            "touchstone: SecItemCopyMatching -25308: userPresence, and no agent is connected to show the prompt."
             " Try: touchstone agent")
         equal(end(begin(device)), (1, [line]), "without an agent")
         equal(end(begin(device, explains=False)), (1, []), "without an agent, and without the variable")
@@ -67,7 +67,7 @@ def every_refusal_has_its_line_and_its_entry():
         equal(end(app), (0, []), "with a finger")
         agent.close()
 
-        # Locked: that the item is there already is told all the same, and is no refusal.
+        # Locked: that the item is there already is told all the same, and is not a refusal.
         device.run("device", "lock")
         line = "touchstone: SecItemCopyMatching -25308: the device is locked. Try: touchstone device unlock"
         equal(end(begin(device)), (1, [line]), "locked")

@@ -325,7 +325,7 @@ def an_unplugged_reader_leaves_the_passcode():
             either = Evaluation(device, policy=2)
             equal(prompts.until("show", phase="passcode")["failures"], 0, "the failures")
             either.connection.shutdown(socket.SHUT_RDWR)
-            # Plugged in again: fprintd finds it when it starts anew. The enrolled set is the one it was.
+            # Plugged in again: fprintd finds it when it restarts. The enrolled set is the one it was.
             reader.stop()
             reader.start_fprintd()
             wait_for(lambda: can_evaluate(device) == (None, state), "the policy with the reader")
@@ -457,7 +457,7 @@ def without_the_templates_an_enrolment_that_is_heard_of_counts():
             reader.enroll(INDEX, "A")
             states = [can_evaluate(device)[1]]
             equal(device.status["sensor"]["areTemplatesRead"], False, "whether the templates are read")
-            check("known by the fingers' names" in device.run("doctor").stdout, "the doctor's report")
+            check("known only by their names" in device.run("doctor").stdout, "the doctor's report")
             reader.enroll(INDEX, "B")
             wait_for(lambda: can_evaluate(device)[1] != states[0], "the domain state to be another")
             states.append(can_evaluate(device)[1])
@@ -566,7 +566,7 @@ def the_owner_s_name_is_read_from_one_file():
             reader.enroll(INDEX, "A")
             wait_for(lambda: sensor().get("problem") == "unknownOwner", "the problem")
             equal(can_evaluate(device), (-6, None), "the policy without a name")
-            # The passcode is as good as ever, and the device goes on without a boot.
+            # The passcode is as good as before, and the device goes on without a boot.
             equal(can_evaluate(device, policy=2)[0], None, "the passcode's policy")
             names.file.write_text(f"{USER}:x:{os.getuid()}:0:::\n")
             wait_for(lambda: can_evaluate(device)[0] is None, "the policy with a name")
@@ -599,7 +599,7 @@ def a_service_that_ended_is_not_started_to_be_asked():
         wait_for(lambda: can_evaluate(device) == (-6, None), "the policy with other files")
         template.write_bytes(kept)
         reader.start_fprintd()
-        wait_for(lambda: can_evaluate(device) == (None, state), "the policy with the service and the files of before")
+        wait_for(lambda: can_evaluate(device) == (None, state), "the policy with the earlier service and files")
 
 
 def templates_that_cannot_be_read_are_not_another_set():

@@ -47,9 +47,9 @@ def another_reader_in_its_place_ends_nothing():
             wait_for(lambda: can_evaluate(device) == (-6, None), "the policy with another reader")
             wait_for(lambda: device.status["sensor"].get("problem") == "otherReader", "the problem")
             check("plug that one in" in device.run("device", "status").stdout, "what to do in the status")
-            check("another reader than the one" in device.run("doctor", status=1).stdout, "the doctor's report")
+            check("enrolled on another reader" in device.run("doctor", status=1).stdout, "the doctor's report")
             check(is_there(), "the key of the current set with another reader")
-            # The passcode is as good as ever.
+            # The passcode is as good as before.
             with Prompts(device) as prompts:
                 evaluation = Evaluation(device, policy=2)
                 prompts.until("show", phase="passcode")
@@ -57,7 +57,7 @@ def another_reader_in_its_place_ends_nothing():
                 prompts.until("dismissed")
                 equal(Evaluation(device).result()[1].get("code"), -6, "the evaluation that wants a finger")
             replug(reader, "reader")
-            wait_for(lambda: can_evaluate(device) == (None, state), "the policy with the reader of before")
+            wait_for(lambda: can_evaluate(device) == (None, state), "the policy with the earlier reader")
             check(is_there(), "the key once it is back")
 
 

@@ -123,7 +123,7 @@ def another_finger_ends_what_is_of_the_current_set():
             equal(call(app, "Key.Sign", key=current, data=encode(bytes(32)), context=proven)[0], None, "another of it")
 
             reader.enroll(THUMB, "B")
-            # At once, and in a context that has proven the finger of before.
+            # At once, and in a context that has proven the earlier finger.
             equal(
                 call(app, "Key.Sign", key=current, data=encode(bytes(32)), context=proven)[0],
                 "io.touchstone.Key.Invalidated", "a signature of the current set")

@@ -75,7 +75,7 @@ def errors_are_varlink_errors(device):
         (invalid, {"parameter": "attributes.v_Data.data"}), "what is not base64")
     equal(
         call(connection, "Authentication.CanEvaluatePolicy", policy=99), (invalid, {"parameter": "policy"}),
-        "a policy that is none")
+        "an unknown policy")
     error, parameters = call(
         connection, "Keychain.Add",
         attributes={"accc": {"accessControl": {"protection": "ak", "flags": (1 << 14) | (1 << 15)}}})

@@ -22,7 +22,7 @@ if os.geteuid() != 0:
 
 
 def as_user(user, body):
-    """Runs `body` in a process of that user's; returns what it returned, or re-raises."""
+    """Runs `body` in a process of that user; returns what it returned, or re-raises."""
     receiver, sender = multiprocessing.Pipe(False)
     pid = os.fork()
     if pid == 0:

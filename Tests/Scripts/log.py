@@ -86,7 +86,7 @@ def every_change_is_found():
             "a deletion at the beginning": (good[2:], "entries 1 to 2 are missing"),
             "a cut": (good[:-3], f"entries {count - 2} to {count} are missing"),
             "nothing left": ([], f"entries 1 to {count} are missing"),
-            "an exchange": ([*good[:2], good[3], good[2], *good[4:]], "entry 3 is out of its place, in line 4"),
+            "an exchange": ([*good[:2], good[3], good[2], *good[4:]], "entry 3 is in the wrong place, in line 4"),
             "a repetition": ([*good, good[1]], f"entry 2 is there twice, again in line {count + 1}"),
             "an insertion": ([*good[:4], '{"sequence":5}', *good[4:]], "line 5: changed, or not of this device"),
             "another device's": (foreign, "line 1, which says it is entry 1: changed, or not of this device"),

@@ -105,7 +105,7 @@ def no_clock_shortens_a_delay():
                 unlock(device, PASSCODE, 6)
                 equal(status_of(device)["passcodeFailures"], 4, "not looked at, so not counted")
             check(seen[1] < seen[0] - year and seen[2] > seen[0] + 40 * year, f"the daemons' wall clock was moved: {seen}")
-            # A restart begins it anew, whatever the clock of the new boot says.
+            # A restart begins it again, whatever the clock of the new boot says.
             for boot in (-30, 1000000):
                 clocks.move(boot=boot)
                 daemons.restart()
@@ -137,7 +137,7 @@ def an_old_state_is_noticed():
         shutil.rmtree(device.runtime)
         device.boot()
         equal(device.status["passcodeFailures"], 0, "the old one")
-        check("it is noticed until" in device.run("doctor", device.name).stdout, "doctor says it")
+        check("the device notices this until" in device.run("doctor", device.name).stdout, "doctor says it")
 
 
 def ten_wrong_ones_erase():
@@ -205,12 +205,12 @@ def the_key_is_new_at_each_boot():
         # A file of an earlier boot.
         published.write_bytes(keys[0])
         old = unlock(device, PASSCODE, 5)
-        check("is of an earlier boot" in old.stderr, old.stderr)
+        check("is from an earlier boot" in old.stderr, old.stderr)
         equal(status_of(device)["passcodeFailures"], 0, "wrong ones")
         published.write_bytes(keys[-1])
         unlock(device, PASSCODE, 0)
         daemons.kill()
-        # An installation of before has one that is derived, and stays when it is booted: it is replaced.
+        # An older installation has a derived key, which stays when it is booted: it is replaced.
         published.write_bytes(bytes(32))
         daemons.start()
         unlock(device, PASSCODE, 0)

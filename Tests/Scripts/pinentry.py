@@ -13,7 +13,7 @@ from device import LONGEST_WAIT, Device, Evaluation, check, equal, main, wait_fo
 
 
 class Terminal:
-    """`touchstone agent` in a terminal of tmux's, with the words that are on it."""
+    """`touchstone agent` in a terminal of tmux, with the words that are on it."""
 
     def __init__(self, device, *arguments):
         # A server of its own: one that is about to end takes no session.
@@ -205,7 +205,7 @@ def keys_meant_for_the_prompt_before_open_nothing():
 @contextlib.contextmanager
 def display(device):
     reading, writing = os.pipe()
-    # -noreset: else it starts anew whenever its last client goes, as each look does, and whoever connects meanwhile is lost.
+    # -noreset: else it restarts whenever its last client goes, as each look does, and whoever connects meanwhile is lost.
     server = subprocess.Popen(
         ["Xvfb", "-displayfd", str(writing), "-screen", "0", "900x700x24", "-nolisten", "tcp", "-noreset"], pass_fds=[writing],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -170,7 +170,7 @@ class Disk:
                 else:
                     changes = [change for change in node.pending if kept()]
                 for name, entry in self.changed(node.entries, changes).items():
-                    # An index in memory, which SQLite makes anew.
+                    # An index in memory, which SQLite makes again.
                     if not name.endswith("-shm"):
                         place(entry, path / name)
             path.chmod(node.mode)

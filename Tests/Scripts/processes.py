@@ -150,7 +150,7 @@ def a_killed_supervisor_takes_the_daemons_with_it():
         daemons = device.daemons
         os.kill(device.supervisor, signal.SIGKILL)
         wait_for(lambda: not any(is_alive(pid) for pid in daemons.values()), "both daemons to end")
-        # What is left behind is no obstacle.
+        # What is left behind is not an obstacle.
         device.boot()
         check(device.status, "the device answers again")
 

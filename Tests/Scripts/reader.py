@@ -154,7 +154,7 @@ class Reader:
             stderr=subprocess.STDOUT, text=True)
 
     def enroll(self, name, finger):
-        """Enrols a finger under a name of fprintd's, with its own program."""
+        """Enrols a finger under a name of fprintd, with its own program."""
         enrolling = self.tool("enroll", "-f", name, USER)
         limit = time.monotonic() + LONGEST_WAIT
         while enrolling.poll() is None:

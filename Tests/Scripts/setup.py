@@ -113,8 +113,8 @@ def touches(reader, person, finger, until="Enrolled."):
 
 
 SELF_TEST = (
-    "[ok] stores an item that opens only while the device is unlocked", "[ok] locks, and the item is closed",
-    "[ok] unlocks with the passcode", "[ok] reads the item, which is what was stored",
+    "[ok] stores an item that opens only while the device is unlocked", "[ok] locks, and the item does not open",
+    "[ok] unlocks with the passcode", "[ok] reads the item, and it is what was stored",
     "[ok] makes a key in the enclave, and signs with it", "[ok] removes the item again")
 
 
@@ -123,19 +123,19 @@ def a_person_sets_up_a_device_with_a_finger():
         person.reads("Ctrl-C stops at any time")
         person.reads("1. Sensor and root of trust")
         person.reads("a key file")
-        person.answers(f"There is one: {READER}. Use it? [Y/n]", "perhaps")
+        person.answers(f"A reader was found: {READER}. Use it? [Y/n]", "perhaps")
         person.reads("Answer y or n.")
-        person.answers(f"There is one: {READER}. Use it? [Y/n]")
+        person.answers(f"A reader was found: {READER}. Use it? [Y/n]")
         person.reads("Sensor: fprintd")
         person.reads("2. Passcode")
         person.answers("New passcode:", PASSCODE)
-        person.answers("once more:", "another")
-        person.reads("not the same")
+        person.answers("Repeat the new passcode:", "another")
+        person.reads("the two entries differ")
         person.answers("New passcode:", "abc")
-        person.answers("once more:", "abc")
+        person.answers("Repeat the new passcode:", "abc")
         person.reads("too short")
         person.answers("New passcode:", PASSCODE)
-        person.answers("once more:", PASSCODE)
+        person.answers("Repeat the new passcode:", PASSCODE)
         person.reads("3. Fingers")
         person.answers("Enrol a finger? [Y/n]")
         person.answers("Which one? [right-index-finger]", "third-hand")
@@ -224,7 +224,7 @@ def an_enclave_that_hears_late_of_a_finger_is_asked_until_it_has():
         with Person(device, "--bus", str(late.bus), "--templates", str(reader.templates)) as person:
             person.answers("Use it? [Y/n]")
             person.answers("New passcode:", PASSCODE)
-            person.answers("once more:", PASSCODE)
+            person.answers("Repeat the new passcode:", PASSCODE)
             person.answers("Enrol a finger? [Y/n]")
             person.answers("Which one?")
             person.reads("Touch the reader")
@@ -240,7 +240,7 @@ def an_enclave_that_hears_late_of_a_finger_is_asked_until_it_has():
 
 def who_stops_goes_on_later():
     with Reader() as reader, nothing() as device:
-        goes_on = "'touchstone setup' goes on from there"
+        goes_on = "'touchstone setup' continues from there"
         # Before anything is made.
         with Person(device, *options(reader)) as person:
             person.reads("Use it? [Y/n]")
@@ -260,9 +260,9 @@ def who_stops_goes_on_later():
         created = (device.state / "enclave/root.key").read_bytes()
         # While the finger is enrolled.
         with Person(device, *options(reader)) as person:
-            person.reads("is there already, and stays as it was created")
+            person.reads("already exists, and stays as it was created")
             person.answers("New passcode:", PASSCODE)
-            person.answers("once more:", PASSCODE)
+            person.answers("Repeat the new passcode:", PASSCODE)
             person.answers("Enrol a finger? [Y/n]")
             person.answers("Which one?")
             wait_for(lambda: reader.is_open, "the reader to be claimed")
@@ -281,7 +281,7 @@ def who_stops_goes_on_later():
             touches(reader, person, "A")
             person.answers("Enrol another? [y/N]")
             person.answers("Now touch the reader")
-            person.reads("[--] unlocks with the finger: left out")
+            person.reads("[--] unlocks with the finger: skipped")
             person.ends()
         check(not device.status["isLocked"], "the device is unlocked")
         equal((device.state / "enclave/root.key").read_bytes(), created, "the device is the one it was")
@@ -293,9 +293,9 @@ def a_pipe_does_as_well():
         script = ["setup", "--bus", str(nowhere)]
         result = device.touchstone(*script, input="n\n")
         equal(result.returncode, 8, f"the status\n{result.stdout}{result.stderr}")
-        check("There is none: fprintd" in result.stdout and not device.state.exists(), result.stdout)
+        check("No reader was found: fprintd" in result.stdout and not device.state.exists(), result.stdout)
         result = device.touchstone(*script, input="")
-        check(result.returncode == 8 and "no answer came" in result.stderr and not device.state.exists(), result.stderr)
+        check(result.returncode == 8 and "there was no answer" in result.stderr and not device.state.exists(), result.stderr)
         result = device.touchstone(*script, input=f"y\n{PASSCODE}\n")
         equal(result.returncode, 0, f"the status\n{result.stdout}{result.stderr}")
         for line in SELF_TEST:
@@ -318,11 +318,11 @@ def a_test_that_fails_says_which_step():
         with Person(device, *options(reader), environment=fault.environment) as person:
             person.answers("Use it? [Y/n]")
             person.answers("New passcode:", PASSCODE)
-            person.answers("once more:", PASSCODE)
+            person.answers("Repeat the new passcode:", PASSCODE)
             person.reads("Enrol a finger? [Y/n]")
             fault.arm(0, errno.ENOSPC)
             person.types("n")
-            person.reads("None is enrolled: 'fprintd-enroll' does it later.")
+            person.reads("No finger is enrolled. To enrol one later, use 'fprintd-enroll'.")
             person.reads("[no] stores an item")
             person.reads("the disk of test is full")
             person.ends(70)

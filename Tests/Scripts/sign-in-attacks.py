@@ -161,7 +161,7 @@ def a_challenge_is_for_one_key_and_one_purpose(server):
     refused(user.post("/v1/sessions", user.sign_in_request(stranger.challenge())), "a challenge for another key")
     for purpose in ("rotate", "revoke"):
         refused(user.post("/v1/sessions", user.sign_in_request(user.challenge(purpose))), f"a challenge to {purpose}")
-    # A signature for one purpose is none for another (NP-13), and a page's details are no program's.
+    # A signature for one purpose does not count for another (NP-13), and a page's details do not count for a program.
     session = user.sign_in()
     asked = expect(session.post("/v1/transactions", {"text": "Pay 5 to Mallory"}), 200).json
     refused(
@@ -334,9 +334,9 @@ def a_revoked_key_is_nobodys_any_more(server):
     check(revoke(stranger, stranger.challenge("revoke")).status in (401, 404), "a stranger's revocation")
     check(session.is_alive(), "a stranger ended the session")
     expect(revoke(user, user.challenge("revoke")), 204)
-    # No challenge any more (NP-30), and one of before is worth nothing.
+    # There is no new challenge (NP-30), and an earlier one is worth nothing.
     refused(user.post("/v1/challenges", {"keyID": b64(user.key.id), "purpose": "sign-in"}), "a challenge for it")
-    refused(user.post("/v1/sessions", user.sign_in_request(kept[0])), "a challenge of before")
+    refused(user.post("/v1/sessions", user.sign_in_request(kept[0])), "an earlier challenge")
     refused(revoke(user, kept[1]), "its own revocation")
     refused(session.get("/v1/devices"), "its session")
     refused(session.refresh(), "its refresh token")
@@ -354,9 +354,9 @@ def a_new_password_revokes_every_key(server):
     bearer = user.password_session()
     user.password = "another password altogether"
     server.set_password(user.name, user.password)
-    refused(session.get("/v1/devices"), "a session of before")
-    refused(user.post("/v1/challenges", {"keyID": b64(user.key.id), "purpose": "sign-in"}), "a key of before")
-    refused(user.get("/v1/devices", bearer), "a password session of before")
+    refused(session.get("/v1/devices"), "an earlier session")
+    refused(user.post("/v1/challenges", {"keyID": b64(user.key.id), "purpose": "sign-in"}), "an earlier key")
+    refused(user.get("/v1/devices", bearer), "an earlier password session")
     user.key = Key()
     expect(user.register(), 201)
 
@@ -514,7 +514,7 @@ def a_page_with_another_code_or_origin_is_refused(server):
         if what == "another code":
             equal(state, "refused", "the page is told")
             refused(user.post("/v1/web/requests/approve", approve(user, asked)), "the right code after a wrong one")
-    # A sign-in of a program's is none for a page.
+    # A sign-in of a program does not count for a page.
     asked, browser = ask_for_page(user)
     answer = user.post("/v1/web/requests/approve", user.sign_in_request())
     check(answer.status in (400, 401), f"a program's details: {answer}")
@@ -1154,7 +1154,7 @@ def the_keys_of_tokens_change(server):
 
 def main_with_servers():
     with contextlib.ExitStack() as stack:
-        # Killed at once and started anew for each run: only processes die here, not the machine.
+        # Killed at once and restarted for each run: only processes die here, not the machine.
         postgresql = stack.enter_context(PostgreSQL("fsync=off"))
         # With room for all that one test asks for; the limits are looked at on the others.
         sqlite = stack.enter_context(Server(limit_per_key=100_000, limit_per_account=100_000))

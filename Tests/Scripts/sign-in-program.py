@@ -64,7 +64,7 @@ def accounts_are_added_once_and_removed():
     with tempfile.TemporaryDirectory() as folder:
         here = ("--database", f"{folder}/signin.sqlite")
         check(run("account", "add", "Anna", *here, stdin="x\n").returncode == 0, "account add")
-        fails(run("account", "add", "ANNA", *here, stdin="x\n"), "is there already")
+        fails(run("account", "add", "ANNA", *here, stdin="x\n"), "already exists")
         fails(run("account", "add", "otto", *here), "no password")
         fails(run("account", "add", "a\u0007b", *here, stdin="x\n"), "1 to 128 characters")
         fails(run("account", "password", "otto", *here, stdin="x\n"), "no such account")
@@ -117,15 +117,15 @@ def a_secret_that_others_read_or_that_is_another_is_refused():
         refuses("can be read by others", "chmod 600")
         secret.chmod(0o600)
         secret.write_bytes(kept[:31])
-        refuses("has to have 32 bytes")
+        refuses("does not have 32 bytes")
         secret.write_bytes(kept + b"x")
-        refuses("has to have 32 bytes")
+        refuses("does not have 32 bytes")
         secret.write_bytes(bytes(32))
-        refuses("another secret")
+        refuses("does not have the secret")
         secret.write_bytes(kept)
         other = pathlib.Path(folder, "link")
         other.symlink_to(secret)
-        refuses("does not open", arguments=("--secret-file", other))
+        refuses("cannot be opened", arguments=("--secret-file", other))
         fails(run("serve", "--audience", "localhost", "--application", "a", "--database", "postgresql:host=/nowhere"))
 
 

@@ -214,7 +214,7 @@ class User(Client):
         return Message(**fields)
 
     def signed(self, what, details, challenge, key=None, signer=None, signature=None, new_key=None, **fields):
-        """A signed request for a purpose; signature: the bytes, or what makes them of the message's."""
+        """A signed request for a purpose; signature: the bytes, or what makes them of the message."""
         details = details if isinstance(details, bytes) else json.dumps(details).encode()
         message = self.message(what, details, challenge, key, **fields).bytes
         if callable(signature):

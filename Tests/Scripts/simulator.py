@@ -25,7 +25,7 @@ if not os.access(SIMULATOR, os.X_OK):
     sys.exit(f"{SIMULATOR} is not there: run swift build --package-path Simulator")
 JSON = "application/json"
 BYTES = "application/octet-stream"
-# Seconds after which a page that nobody shows any more is no agent.
+# Seconds after which a page that nobody shows any more is not an agent.
 PATIENCE = 3
 
 
@@ -368,7 +368,7 @@ def a_page_that_nobody_sees_is_no_agent(page):
     with Tab(page) as tab:
         tab.status(hasAgent=True)
         tab.close()
-        # A page that is loaded anew comes back.
+        # A page that is reloaded comes back.
         with Tab(page) as again:
             again.status(hasAgent=True)
     wait_for(lambda: not page.device.status["hasAgent"], "the agent to go", PATIENCE + LONGEST_WAIT)

@@ -76,7 +76,7 @@ def whole():
                     file = pathlib.Path(directory) / left
                     file.write_bytes(b"another's")
                     file.chmod(0o600)
-                    check("exists already" in enclave(*create, "--state", directory, *kind, status=78), left)
+                    check("already exists" in enclave(*create, "--state", directory, *kind, status=78), left)
                     equal([(kept.name, kept.read_bytes()) for kept in file.parent.iterdir()], [(left, b"another's")], "files")
             with tempfile.TemporaryDirectory() as directory:
                 lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
@@ -88,7 +88,7 @@ def whole():
 
 
 def usage():
-    """What only a running enclave is told is no option of what is done to a device."""
+    """What only a running enclave is told is not an option of what is done to a device."""
     options = {"--owner": "1", "--client": "root", "--logind": "/socket", "--public": "/directory"}
     with tempfile.TemporaryDirectory() as directory:
         for command in (["create", "--simulated", "--biometry", "none"], ["recover"], ["forget"]):
@@ -139,7 +139,7 @@ def power():
         unlock(made)
         made.shutdown()
         tpm.off()
-        refused_boot(made, "cannot be opened", "Is there one")
+        refused_boot(made, "cannot be opened", "Is there a TPM")
         tpm.on()
         made.boot()
         unlock(made)
@@ -158,7 +158,7 @@ def cleared():
         def recover(*lines, status):
             return made.run("device", "recover", made.name, input="".join(f"{line}\n" for line in lines), status=status).stderr
 
-        check("no recovery key" in recover("ABCD", status=5), "nonsense for a key")
+        check("is not a recovery key" in recover("ABCD", status=5), "nonsense for a key")
         check("passcode is wrong" in recover(made.recovery_key, "314159", status=5), "a wrong passcode")
         check("standard input ended" in recover(made.recovery_key, status=5), "no passcode")
         for name, before in files.items():
@@ -180,7 +180,7 @@ def swapped():
         shutil.copytree(new.work, old.work / "kept", dirs_exist_ok=True)
         old.work, kept = new.work, old.work
         old.on()
-        refused_boot(made, "is not the one that this device was created with")
+        refused_boot(made, "is not the one with which this device was created")
         made.run("device", "recover", made.name, input=f"{made.recovery_key}\n{PASSCODE}\n")
         made.boot()
         unlock(made)
@@ -206,10 +206,10 @@ def interrupted():
         check(process.wait(LONGEST_WAIT) != 0, "it went on")
         device.wait_for(tpm.listens, "the TPM to be free")
         equal(tpm.counters, [], "counters in the TPM")
-        check("a recovery was cut off" in made.touchstone("doctor", made.name).stdout, "doctor does not say so")
+        check("a recovery was interrupted" in made.touchstone("doctor", made.name).stdout, "doctor does not say so")
         made.run("device", "recover", made.name, input=f"{made.recovery_key}\n{PASSCODE}\n")
         check(not recovering.exists(), "what was cut off is still known")
-        check("a recovery was cut off" not in made.touchstone("doctor", made.name).stdout, "doctor says so still")
+        check("a recovery was interrupted" not in made.touchstone("doctor", made.name).stdout, "doctor says so still")
         equal(len(tpm.counters), 2, "the counter and the passcode's gate")
         made.boot()
         unlock(made)
@@ -294,7 +294,7 @@ def keys():
         made.boot()
         unlock(made)
         app = made.connect()
-        equal(sign(free)[0], "io.touchstone.Key.Invalidated", "a key of before the TPM was cleared")
+        equal(sign(free)[0], "io.touchstone.Key.Invalidated", "a key that is older than the clearing of the TPM")
     result = Device(boot=False).touchstone("device", "create", "other", "--keys", "tpm")
     check(result.returncode == 64 and "--root-of-trust tpm2" in result.stderr, result.stderr)
 
@@ -341,7 +341,7 @@ def lockout():
         equal(made.status["passcodeFailures"], 1, "the same wrong one twice is one")
         unlock(made, "314160", 6)
         result = unlock(made, "314161", 5)
-        check("takes no passcode now" in result.stderr, result.stderr)
+        check("accepts no passcode now" in result.stderr, result.stderr)
         equal(made.status["passcodeFailures"], 2, "wrong passcodes: what was not looked at is not counted")
         made.shutdown()
         equal((tpm.variable("TPM2_PT_LOCKOUT_COUNTER"), tpm.variable("inLockout")), (2, 0), "the TPM's counter")

@@ -226,7 +226,7 @@ import Testing
     }
 
     @Test func whatIsLentLivesAsLongAsItsCollection() throws {
-        // Each of them is an object that Foundation makes anew when it is taken out.
+        // Each of them is an object that Foundation makes again when it is taken out.
         let array: CFArray = [
             "text", Data([1, 2, 3]), ["key": "value"], [1, 2], Date(timeIntervalSinceReferenceDate: 1),
         ]

@@ -1,7 +1,7 @@
 import Foundation
 import Security
 
-/// Every public constant of Apple's by its name: what the compiler sees, held against the copied table of Apple's values.
+/// Every public constant of Apple by its name: what the compiler sees, held against the copied table of Apple's values.
 ///
 /// All of `SecItem.h`, `SecImportExport.h`, `SecIdentity.h`, `SecCertificate.h` and `SecSharedCredential.h`. What Swift sees as members of
 /// a type (`SecKeyAlgorithm`, `SecKeyKeyExchangeParameter`) is not of this table.

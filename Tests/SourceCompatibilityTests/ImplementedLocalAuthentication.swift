@@ -5,7 +5,7 @@ import Security
 /// A member of LocalAuthentication that this file names, with the type that Apple's table gives it: without it nothing here compiles.
 struct ImplementedMember {
     let name: String
-    /// The raw value, or what a new object has; nil where there is none.
+    /// The raw value, or what a new object has; nil if there is none.
     let value: String?
 
     /// A constant, or a case by its raw value.
@@ -29,7 +29,7 @@ struct ImplementedMember {
 private typealias Failing = @Sendable ((any Error)?) -> Void
 private typealias Giving<Value> = @Sendable (Value?, (any Error)?) -> Void
 
-/// Every member, held against the copied table of Apple's.
+/// Every member, held against the copied table of Apple.
 let implementedMembers: [ImplementedMember] =
     constants + cases + contextMembers + domainStateMembers + environmentMembers
     + rightMembers + keyMembers

@@ -30,7 +30,7 @@ import Testing
         #expect(counts["private RSA2048"] == 22 + 22 + 12 && counts["public RSA2048"] == 22 + 12 + 12, "\(counts)")
     }
 
-    /// Written anew, from the names.
+    /// Written again, from the names.
     private func isExpected(_ name: String, _ operation: SecKeyOperationType, _ kind: String, _ size: Int) -> Bool {
         // Too much for 1024 bits.
         let isTooLong = ["PSSSHA512", "OAEPSHA512", "OAEPSHA512AESGCM"].contains { name.hasSuffix($0) }

@@ -225,7 +225,7 @@ import TouchstoneTransport
         #expect(
             ours == [
                 """
-                touchstone: this test has no device: make one with 'let device = try SimulatedDevice()' of \
+                touchstone: this test has no device; make one with 'let device = try SimulatedDevice()' of \
                 TouchstoneTesting, and call inside 'device.run { … }'; or there is no device 'never-existed': make it with \
                 'touchstone device create never-existed && touchstone device boot --detach never-existed'
                 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the system service promises against other users, against programs of its owner's, and against a touchstoned that was taken over.
+"""What the system service promises against other users, against programs of its owner, and against a touchstoned that was taken over.
 
 Each attack runs in a container on the service as it is installed. That it would have been seen to succeed is seen in the same run: on a
 service whose units are weakened, or by root, against whom nothing of this is promised."""
@@ -35,7 +35,7 @@ SOCKET_OF = "SOCKET = '/run/touchstone/%d/touchstoned.sock'\ndef connect(path=SO
 
 
 def weaken(name, text):
-    """Sockets for everybody, in directories for everybody; and a library of the owner's in the enclave."""
+    """Sockets for everybody, in directories for everybody; and a library of the owner in the enclave."""
     text = text.replace("SocketMode=0600", "SocketMode=0666").replace("DirectoryMode=0755", "DirectoryMode=0777")
     if name == "touchstone-enclave@.service":
         text = text.replace("ProtectHome=yes", "ProtectHome=no")
@@ -45,7 +45,7 @@ def weaken(name, text):
 
 def set_up(container):
     container.create()
-    # Two apps of the owner's: copies of an interpreter that say what they are told.
+    # Two apps of the owner: copies of an interpreter that say what they are told.
     for program in (VICTIM, EVIL):
         container.run("install", "-o", OWNER, "-m", "755", os.path.realpath("/usr/bin/python3"), program)
     container.run("cp", "/lib/x86_64-linux-gnu/libBrokenLocale.so.1", f"/home/{OWNER}/evil.so")
@@ -389,7 +389,7 @@ def an_exec_before_anybody_looks_gets_nothing(container):
                   f"the victim's item, asked for {sent} touchstoned, {stop}, looks: {found}")
             # The twin: who stays who it is gets its own item, however early it asked.
             if sent != "between":
-                # Its own, that is, behind the lock where touchstoned began anew: what is another's is not found.
+                # Its own, that is, behind the lock where touchstoned began again: what is another's is not found.
                 expected = secret() if stop == "held" else -25308
                 equal(queued(container, VICTIM, VICTIM, sent, stop), expected, f"the victim, asking {sent} touchstoned, {stop}, looks")
     container.touchstone("device", "unlock", input=f"{PASSCODE}\n")
@@ -537,7 +537,7 @@ assert libc.fanotify_mark(group, FAN_MARK_ADD, ctypes.c_uint64(FAN_OPEN_PERM), -
 print("stalls", flush=True)
 sys.stdin.read()
 """
-# Programs of the owner's that connect, wait until their file does not answer any more, and then want what only a known app gets.
+# Programs of the owner that connect, wait until their file does not answer any more, and then want what only a known app gets.
 STALLED = """
 connections = [connect() for _ in range(40)]
 for connection in connections:

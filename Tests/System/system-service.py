@@ -96,11 +96,11 @@ say([added, read(connection)])""", user=OWNER)
     unlock(container)
     equal(container.python(ITEM + "say(read(connect()))", user=OWNER), "YQ==", "the item after the passcode")
     report = container.touchstone("doctor").stdout
-    check("[ok] daemons: run as users of their own" in report and "What such a device cannot promise" in report, report)
+    check("[ok] daemons: run as separate users" in report and "What such a device cannot promise" in report, report)
 
 
 def an_app_is_known_by_what_it_runs(container):
-    """touchstoned may not look at the owner's processes, and touchstone-peers tells it; another program of the owner's is another app."""
+    """touchstoned may not look at the owner's processes, and touchstone-peers tells it; another program of the owner is another app."""
     container.run("cp", os.path.realpath("/usr/bin/python3"), f"/home/{OWNER}/other")
     source = PRELUDE + ITEM + "say(read(connect()))"
     equal(json.loads(container.run(f"/home/{OWNER}/other", "-I", "-", user=OWNER, input=source).stdout), -25300,
@@ -235,7 +235,7 @@ def it_delays_sleep(container):
         container.write(policy, text.replace('send_member="Inhibit"', 'send_member="Nothing"'))
         container.run("systemctl", "reload", "dbus.service")
         container.run("systemctl", "restart", "systemd-logind.service")
-        wait_for(lambda: "does not let it delay a sleep" in container.journal(ENCLAVE), "the enclave to say so")
+        wait_for(lambda: "does not let this program delay a sleep" in container.journal(ENCLAVE), "the enclave to say so")
         equal(delays(container), [], "what delays a sleep without the bus's leave")
     finally:
         container.write(policy, text)
@@ -436,7 +436,7 @@ def a_deleted_users_device_opens_for_nobody(container):
     said = f"this device was made for '{gone}', and user {number} is '{heir}' now"
     wait_for(lambda: said in container.journal(daemon), "the journal to say why")
     report = container.touchstone("doctor", user=heir, status=None).stdout
-    check(f"made for '{gone}', who is gone" in report and f"touchstone system remove {number}" in report, report)
+    check(f"made for '{gone}', who no longer exists" in report and f"touchstone system remove {number}" in report, report)
     result = container.run("touchstone", "system", "create", heir, status=1)
     check(f"made for {gone}" in result.stderr, result.stderr)
     container.run("userdel", heir)
@@ -564,14 +564,14 @@ def root_sets_it_up_through_sudo():
         container.run("systemctl", "daemon-reload")
         container.run("systemctl", "start", "polkit.service")
         start_tpm(container)
-        again = "'sudo touchstone setup' goes on from there"
+        again = "'sudo touchstone setup' continues from there"
         question = ["Use it? [Y/n]", "\n"]
         # Before anything is made.
         result, shown = sets_up(container, [["bound to?", "\n"], ["Use it? [Y/n]", "\x03"], ["stopped"], [again]], "--tcti", ADDRESS)
         equal(result, -signal.SIGINT, shown)
         check(container.run("ls", f"/var/lib/touchstone/{OWNER_ID}", status=None).returncode != 0, "a device is there")
         # In the passcode.
-        steps = [["Setting up the system's device of " + OWNER], ["bound to? [the TPM]", "\n"], question, ["recovery key. It is kept nowhere"],
+        steps = [["Setting up the system's device of " + OWNER], ["bound to? [the TPM]", "\n"], question, ["Write down the recovery key above."],
                  ["on paper? [y/N]", "y\n"], ["Sensor: fprintd"], ["Root of trust: "], ["New passcode:", "\x03"], [again]]
         result, shown = sets_up(container, steps, "--tcti", ADDRESS)
         equal(result, -signal.SIGINT, shown)
@@ -579,7 +579,7 @@ def root_sets_it_up_through_sudo():
         equal((found["name"], found["isPasscodeSet"], found["sensor"]["kind"]), ("system", False, "fprintd"), "the device")
         check(found["rootOfTrust"] != "software", found["rootOfTrust"])
         # The rest.
-        steps = [["is there already"], ["New passcode:", PASSCODE + "\n"], ["once more:", PASSCODE + "\n"], ["Enrol a finger? [Y/n]", "\n"],
+        steps = [["already exists"], ["New passcode:", PASSCODE + "\n"], ["Repeat the new passcode:", PASSCODE + "\n"], ["Enrol a finger? [Y/n]", "\n"],
                  ["Which one?", "\n"], ["Enrolled.", "touch A"], ["Enrol another? [y/N]", "\n"],
                  [f"'sudo touchstone system recover {OWNER}'"], ["[ok] unlocks with the passcode"], ["[ok] removes the item again"],
                  ["Now touch the reader"], ["[ok] unlocks with the finger", "touch A"], [f"of {OWNER} is set up"]]

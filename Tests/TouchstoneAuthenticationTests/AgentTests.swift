@@ -283,7 +283,7 @@ import TouchstoneTransport
         }
     }
 
-    // MARK: one that is none
+    // MARK: an agent that is not one
 
     @Test(
         "AT-17: an app in a sandbox that was given the socket is no owner: it shows no prompt, and changes nothing",
@@ -419,7 +419,7 @@ import TouchstoneTransport
             let entry = AgentInterface.EnterPasscode.Parameters(
                 prompt: prompt.identifier,
                 passcode: try seal.seal([Array("x".utf8)], for: .credential(context: name), nonce: prompt.nonce))
-            // Sealed as a passcode it is none.
+            // Sealed as a passcode, it does not count as a password.
             #expect {
                 let wrong = try seal.seal(
                     [Array("x".utf8)], for: .prompt(app: prompt.app.identifier), nonce: prompt.nonce)

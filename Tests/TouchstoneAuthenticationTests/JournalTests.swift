@@ -30,7 +30,7 @@ import TouchstoneCore
             unlink(path)
         }
 
-        /// One datagram; nil where there is none.
+        /// One datagram; nil if there is none.
         func receive() -> [UInt8]? {
             var bytes = [UInt8](repeating: 0, count: 65536)
             let count = recv(descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT))

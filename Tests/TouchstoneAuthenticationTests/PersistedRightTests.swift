@@ -29,7 +29,7 @@ import TouchstoneTesting
         }
     }
 
-    /// The code of LocalAuthentication's with which the use of a key or a secret failed; nil for success.
+    /// The code of LocalAuthentication with which the use of a key or a secret failed; nil for success.
     private func refusal(_ body: () async throws -> Void) async -> LAError.Code? {
         do {
             try await body()

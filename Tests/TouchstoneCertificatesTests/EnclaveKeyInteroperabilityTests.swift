@@ -160,7 +160,7 @@ import TouchstoneTesting
         }
     }
 
-    /// What is no point of the curve, in as many bytes as one or in others.
+    /// What is not a point of the curve, in as many bytes as one or in others.
     private var malformedPoints: [(String, Data)] {
         [
             ("nothing", Data()), ("infinity", Data([0])), ("infinity in full", Data(count: 65)),

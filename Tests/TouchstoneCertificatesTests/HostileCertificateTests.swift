@@ -5,7 +5,7 @@ import TouchstoneCertificates
 
 @testable import TouchstoneSecurity
 
-/// Certificates that are none, or hardly.
+/// Bytes that are not certificates, or hardly.
 @Suite struct HostileCertificateTests {
     private static let alternativeName: [UInt8] = [0x55, 0x1d, 0x11]
     private static let keyIdentifier: [UInt8] = [0x55, 0x1d, 0x0e]

@@ -213,7 +213,7 @@ import TouchstoneTesting
                 ["pkeyutl", "-encrypt", "-pubin", "-inkey", "one.pub", "-in", "text", "-out", "theirs"] + options)
             #expect(try decrypt(privateKey, padding, openssl["theirs"], room: text.count) == (errSecSuccess, text))
 
-            // The refusing twins: room, length, another key, another padding, a changed byte, what is none.
+            // The refusing twins: room, length, another key, another padding, a changed byte, invalid input.
             #expect(decrypt(privateKey, padding, encrypted, room: text.count - 1) == (errSecParam, Data()))
             #expect(encrypt(publicKey, padding, Data(count: most), room: 256).0 == errSecSuccess)
             #expect(encrypt(publicKey, padding, Data(count: most + 1), room: 256) == (errSecParam, Data()))

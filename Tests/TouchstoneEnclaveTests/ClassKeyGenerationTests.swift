@@ -6,7 +6,7 @@ import TouchstoneMemory
 
 @testable import TouchstoneEnclave
 
-/// Class keys are made anew with the passcode: what an old state opens ends there, and what the device opens does not.
+/// Class keys are made again with the passcode: what an old state opens ends there, and what the device opens does not.
 @Suite(.timeLimit(.minutes(10))) struct ClassKeyGenerationTests {
     private static let binding = EnclaveInterface.ItemBinding(accessGroup: "app", item: Data("item".utf8))
     private static let key = Data(0..<32)
@@ -67,7 +67,7 @@ import TouchstoneMemory
         let file = try enclave.stateFile()
         #expect(try enclave.changePasscode(from: "1234", to: "5678"))
         let since = try Written(by: enclave)
-        // What was read since is wrapped anew.
+        // What was read since is wrapped again.
         let read = try before.items.mapValues { item in
             let rewrapped = enclave.unwrap(item, app: "app", context: nil).rewrappedKey
             return EnclaveInterface.WrappedItem(wrappedKey: try #require(rewrapped), binding: item.binding)
@@ -134,7 +134,7 @@ import TouchstoneMemory
         #expect(try state(.whenUnlocked) == .locked && state(.afterFirstUnlock) == .open && state(.always) == .open)
         #expect(!Self.signs(before.privateKey, in: enclave))
         #expect(enclave.metadataKeys().earlier?["ak"] == nil && enclave.metadataKeys().earlier?["ck"]?.count == 2)
-        // PC-33: the class keys that were held for a finger are those of now.
+        // PC-33: the class keys that were held for a finger are the current ones.
         #expect(enclave.touch(.finger(1), now: 0).0 == .unlocked)
         #expect(before.opened(by: enclave) == before.count)
         enclave = try enclave.restarted()
@@ -329,7 +329,7 @@ import TouchstoneMemory
                 }
             case 4: try enclave.reboot()
             default:
-                // The keychain reads: what is wrapped anew reaches its rows or does not.
+                // The keychain reads: what is wrapped again reaches its rows or does not.
                 for index in items.indices {
                     let opened = enclave.host.read { now, _ in
                         now.unwrap(items[index], app: "app", context: nil).rewrappedKey

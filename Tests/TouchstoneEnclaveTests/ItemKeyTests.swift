@@ -288,7 +288,7 @@ import TouchstoneCore
         try enclave.enroll("finger 2", sample: .finger(2))
         let another = try enclave.proven(.biometrics)
         #expect(state(bound, context: another) == .authenticationNeeded)
-        // Where no other way is left it is gone, as ever.
+        // Where no other way is left it is gone, as before.
         #expect(try state(wrap(.biometryCurrentSet), context: another) == .open)
         let alone = try wrap([.biometryCurrentSet, .or, .companion])
         try enclave.removeFinger("finger 2")

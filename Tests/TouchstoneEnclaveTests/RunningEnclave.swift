@@ -51,7 +51,7 @@ final class MovedClock: TimeSource {
     private let time = Mutex(1000.0)
     var now: Double { time.withLock { $0 } }
     func advance(by seconds: Double) { time.withLock { $0 += seconds } }
-    /// The machine starts anew, and its clock with it.
+    /// The machine restarts, and its clock with it.
     func restart() { time.withLock { $0 = 0 } }
 }
 
@@ -154,7 +154,7 @@ final class RunningEnclave {
         return host
     }
 
-    /// Ends the process, whatever it was doing, and starts it anew.
+    /// Ends the process, whatever it was doing, and starts it again.
     func reboot() throws {
         host.watch(nil)
         // A process that has ended counts no more.

@@ -206,7 +206,7 @@ import TouchstoneCore
         let nonce = enclave.freshNonce()
         let old = try before.passcodePublicKey()
         var entry = try seal("1234", to: old, nonce: nonce)
-        #expect(refusal(&enclave, entry) == .staleNonce, "of a program of before keys were named")
+        #expect(refusal(&enclave, entry) == .staleNonce, "of a program that is older than named keys")
         entry.key = old
         #expect(refusal(&enclave, entry) == .staleKey)
         var lied = try seal("1234", to: enclave.passcodePublicKey(), nonce: nonce)

@@ -59,7 +59,7 @@ import TouchstoneCore
         _ = enclave.touch(.finger(1), now: 0)
         #expect(enclave.evaluation == nil)
         #expect(opens(enclave, proven, both))
-        // The passcode was told of before; the finger alone goes.
+        // The passcode was reported earlier; only the finger goes.
         enclave.endEvaluation(second, .userCancel)
         #expect(!opens(enclave, proven, both))
         #expect(opens(enclave, proven, Requirement(proofs: [.passcode])))
@@ -100,7 +100,7 @@ import TouchstoneCore
             #expect(touch == .notWaiting && events.isEmpty)
         }
         #expect(enclave.setShown(true, evaluation, now: 10) == 0.5)
-        // The same again does not begin anew.
+        // The same again does not begin again.
         #expect(enclave.setShown(true, evaluation, now: 10.25) == 0.25)
         #expect(enclave.nextLimit(now: 10.25) == 10.5)
         #expect(enclave.touch(.stranger, now: 10.49).0 == .notWaiting)

@@ -183,7 +183,7 @@ import TouchstoneKeyAlgorithms
         let der = Self.der(rDigits, sDigits)
         #expect(try key.publicKey.isValidSignature(der, for: message, .message(.sha256), .x962))
         let zero = Data([0])
-        // Zeros in front that are not needed, and numbers that are none, below zero or too large.
+        // Zeros in front that are not needed, and invalid numbers: missing, below zero or too large.
         let wrongDER: [Data] = [
             Self.der(.joined(zero, rDigits), sDigits), Self.der(rDigits, .joined(zero, sDigits)),
             Self.der(rDigits, Data([0xff])), Self.der(Data(), sDigits), Self.der(rDigits, zero),

@@ -58,7 +58,7 @@ import TouchstoneTesting
             #expect(try update(account("a"), [kSecAttrAccessControl: control(.biometryCurrentSet)]) == errSecSuccess)
             device.present(.finger(3))
             #expect(secret(account("a")) == "a")
-            // An update of something else does not bind anew what has not changed, and keeps what is bound.
+            // An update of something else does not bind again what has not changed, and keeps what is bound.
             device.present(.finger(3))
             #expect(update(account("a"), [kSecAttrLabel: "x"]) == errSecSuccess)
             try device.removeFinger(3)
@@ -77,7 +77,7 @@ import TouchstoneTesting
             try device.enrollFinger()
             device.present(.finger(1))
             #expect(secret(account("any")) == "any")
-            // Nobody is asked for a finger that is of no use, and a proven one is none.
+            // Nobody is asked for a finger that would not help, and a proven finger does not help either.
             device.present(.passcode("1234"))
             #expect(secret(account("set")) == "set")
             #expect(device.prompts.map(\.asksForPasscode) == [false, true])
@@ -86,7 +86,7 @@ import TouchstoneTesting
             #expect(secret(account("any", [kSecUseAuthenticationContext: context])) == "any")
             #expect(read(account("set", [kSecUseAuthenticationContext: context]).silent) == errSecInteractionNotAllowed)
             #expect(secret(account("any", [kSecUseAuthenticationContext: context]).silent) == "any")
-            // Saved anew, it is bound to the finger of now.
+            // Saved again, it is bound to the current finger.
             device.present(.passcode("1234"))
             #expect(update(account("set"), [kSecValueData: Data("new".utf8)]) == errSecSuccess)
             device.present(.finger(1))
@@ -215,7 +215,7 @@ import TouchstoneTesting
             expectAll(errSecSuccess, reusing)
             expectAll(errSecInteractionNotAllowed, { LAContext() })
             #expect(update(with(reusing()).silent, [kSecAttrLabel: "x"]) == errSecSuccess)
-            // A finger is no passcode, and no window lasts.
+            // A finger is not a passcode, and no window lasts.
             try addItem("b", .devicePasscode)
             #expect(read(with(reusing(), account("b")).silent) == errSecInteractionNotAllowed)
             device.advance(by: .seconds(61))

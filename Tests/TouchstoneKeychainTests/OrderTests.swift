@@ -33,7 +33,7 @@ import TouchstoneTesting
             for group in ["F.two", "F.three", "F.one"] {
                 #expect(secret(account("a", [kSecAttrAccessGroup: group])) == group)
             }
-            // One that is changed stays as old as it is; one that is made anew is the youngest.
+            // One that is changed stays as old as it is; one that is made again is the youngest.
             update(account("a", [kSecAttrAccessGroup: "F.two"]), [kSecValueData: Data("changed".utf8)])
             #expect(secret(account("a")) == "changed")
             delete(account("a", [kSecAttrAccessGroup: "F.two"]))

@@ -217,7 +217,7 @@ import TouchstoneTesting
                 #expect(update(query, [kSecAttrLabel: "x"]) == errSecParam)
                 #expect(delete(query) == errSecParam)
             }
-            // What Apple's systems gave out before names is none of ours.
+            // References of Apple's systems from before class names are not ours.
             #expect(find([kSecValuePersistentRef: Data("genp".utf8) + Data(count: 8)]).status == errSecItemNotFound)
             let other: Attributes = [kSecValuePersistentRef: Data("inet".utf8) + reference.dropFirst(4)]
             #expect(find(other).status == errSecItemNotFound)

@@ -59,7 +59,7 @@ func status(_ body: () throws -> Void) -> OSStatus? {
     }
 }
 
-/// The code of LocalAuthentication's with which `body` fails; nil where it fails with another error, or not.
+/// The code of LocalAuthentication with which `body` fails; nil where it fails with another error, or not.
 func refusal(_ body: () throws -> Void) -> LAError.Code? {
     do {
         try body()

@@ -47,7 +47,7 @@ import TouchstoneTransport
 
     @Test func aTestIsToldOfTheKit() throws {
         let kit =
-            "this test has no device: make one with 'let device = try SimulatedDevice()' of TouchstoneTesting, and call inside "
+            "this test has no device; make one with 'let device = try SimulatedDevice()' of TouchstoneTesting, and call inside "
             + "'device.run { … }'"
         #expect(message(nil, ["/x/appPackageTests.xctest"]) == kit)
         // Who names a device wants it.

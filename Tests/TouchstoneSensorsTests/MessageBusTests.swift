@@ -4,7 +4,7 @@ import Testing
 
 @testable import TouchstoneSensors
 
-/// A bus that is none: nobody waits for it, and nothing it sends does harm.
+/// A program that is not a bus: nobody waits for it, and nothing that it sends does harm.
 @Suite struct MessageBusTests {
     /// A Unix socket that answers whoever connects with these bytes, and then is silent.
     private final class Impostor {

@@ -4,7 +4,7 @@ import TouchstoneSignInProtocol
 
 @testable import TouchstoneSignIn
 
-/// What comes back from a server that is none of ours.
+/// What comes back from a server that is not ours.
 @Suite(.timeLimit(.minutes(5))) struct HTTPTransportTests {
     private func failure(_ answer: Data?) async throws -> SignInError? {
         let server = try OddServer { _ in answer }

@@ -758,7 +758,7 @@ import TouchstoneMemory
             line.leaks = false
             if isShared {
                 #expect(openError() == .busy)
-                #expect(!line.codes.contains(CharacterDevice.flush), "others' objects are none of our business")
+                #expect(!line.codes.contains(CharacterDevice.flush), "others' objects must not be touched")
             } else {
                 #expect(openError() == nil)
                 #expect(line.codes.filter { $0 == CharacterDevice.flush }.count > 2, "more than the connection's own")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TouchstoneTransport
 
-/// A device of the system's is for the user it was made for, not for whoever has that number.
+/// A device of the system is for the user it was made for, not for whoever has that number.
 @Suite struct DeviceOwnerTests {
     private static func withDirectory(_ body: (URL) throws -> Void) throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("owner-\(UUID().uuidString)")

@@ -27,7 +27,7 @@ import TouchstoneCore
         }
     }
 
-    /// A program of root's that is everywhere, as the kernel names it.
+    /// A program of root that is everywhere, as the kernel names it.
     private let program = URL(fileURLWithPath: "/usr/bin/env").resolvingSymlinksInPath().path
 
     private func programs(_ places: Place...) -> OwnerPrograms {

@@ -62,7 +62,7 @@ enum ShapeRecorder {
         throw CannotTell(description: "\(type)")
     }
 
-    /// Every case of an enumeration without payloads, from the runtime's description of the type; nil for what is no enumeration.
+    /// Every case of an enumeration without payloads, from the runtime's description of the type; nil for what is not an enumeration.
     static func cases<R>(of type: R.Type) -> [R]? {
         let metadata = unsafeBitCast(type, to: UnsafeRawPointer.self)
         let enumerationKind = 0x201

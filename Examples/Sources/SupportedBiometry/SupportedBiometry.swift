@@ -41,7 +41,7 @@ package enum SupportedBiometry: Hashable, Sendable {
         }
     }
 
-    /// What the sensor is called; nil where there is none.
+    /// What the sensor is called; nil if there is none.
     package var name: String? {
         switch self {
         case .none: nil

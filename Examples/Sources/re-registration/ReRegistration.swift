@@ -20,7 +20,7 @@ struct ReRegistration {
         }
     }
 
-    /// Stores both items anew and remembers the set of fingers they were stored under.
+    /// Stores both items again and remembers the set of fingers they were stored under.
     private static func register() {
         let state = domainState(of: LAContext())
         deleteAll()

@@ -59,7 +59,7 @@ private func look(at certificate: Certificate) {
     for name in [certificate.issuer, certificate.subject] {
         hold(DistinguishedName(der: name.der) == name, "a name is another the second time")
         guard let normalized = name.normalized else { continue }
-        guard let second = DistinguishedName(der: normalized) else { broken("a normalized name is none") }
+        guard let second = DistinguishedName(der: normalized) else { broken("a normalized name cannot be read") }
         hold(second.normalized == normalized, "normalizing twice is not normalizing once")
     }
     guard let made = SecCertificateCreateWithData(nil, certificate.der as NSData) else {
@@ -86,7 +86,7 @@ private func readKey(_ bytes: Data) {
         _ = SoftwareKey(info)
     case 6:
         // A signature of X9.62, for a key that stands still.
-        guard let key = SoftwareKey(.ellipticCurve, .public, data: somePoint) else { broken("the point is none") }
+        guard let key = SoftwareKey(.ellipticCurve, .public, data: somePoint) else { broken("the point cannot be read") }
         var failure: Unmanaged<CFError>?
         hold(
             !SecKeyVerifySignature(
@@ -94,7 +94,7 @@ private func readKey(_ bytes: Data) {
             "somebody signed with no key")
         failure?.release()
     case 7:
-        guard let key = SoftwareKey(.ellipticCurve, .private, data: someNumber) else { broken("the number is none") }
+        guard let key = SoftwareKey(.ellipticCurve, .private, data: someNumber) else { broken("the number cannot be read") }
         var failure: Unmanaged<CFError>?
         _ = SecKeyCreateDecryptedData(
             SecKey(key), .eciesEncryptionCofactorVariableIVX963SHA256AESGCM, rest as NSData, &failure)

@@ -15,7 +15,7 @@ private func assuan(_ bytes: Data) {
     hold(line.count <= AssuanLine.maximumBytes && !line.contains(0x0A) && !line.contains(0x0D), "more than one line")
     let echo = PasscodeBuffer()
     let reply = line.withUnsafeBytes { AssuanLine.read($0, data: echo) }
-    hold(reply == .data, "our own line is none: \(reply)")
+    hold(reply == .data, "our own line cannot be read: \(reply)")
     if text.utf8.count <= SealedPasscode.maximumPasscodeLength {
         hold(echo.withUnsafeBytes { Data($0) } == Data(text.utf8), "text changes on its way")
     }

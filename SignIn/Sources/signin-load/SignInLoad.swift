@@ -5,7 +5,7 @@ import Foundation
 /// A load generator for `touchstone-signin` on this machine.
 ///
 /// Its keys are software keys that it makes and forgets, and no
-/// finger is asked: it measures servers, and is no client.
+/// finger is asked: it measures servers, and is not a client.
 @main
 struct SignInLoad: ParsableCommand {
     static let configuration = CommandConfiguration(

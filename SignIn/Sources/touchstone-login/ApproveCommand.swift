@@ -11,12 +11,15 @@ struct ApproveCommand: AsyncParsableCommand {
         commandName: "approve",
         abstract: "Let pages in this machine's browser sign in with a finger.",
         discussion: """
-            Serves this machine alone, until it is ended. A page of a server that this device is registered with may ask; the prompt shows the server's name and the code that the page shows, and the approval goes to the server's own address. A page of any other address is refused, and its address printed. Cancelling denies the page's request.
+            Serves this machine only, until it is ended. A page may ask if this device is registered with its server. \
+            The prompt shows the server's name and the code that the page shows. The approval goes to the server's own \
+            address. If a page has any other address, it is refused, and its address is printed. Cancelling denies the \
+            page's request.
             """)
 
     @Option(
         help:
-            "Where it listens, on 127.0.0.1; 0 for any free port. Pages look at the default alone: others are for tests."
+            "The port on 127.0.0.1, or 0 for any free port. Pages only use the default, so other ports are for tests."
     ) var port: UInt16 = 47813
 
     func run() async throws {
@@ -40,7 +43,7 @@ struct ApproveCommand: AsyncParsableCommand {
             try await server.run()
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
             throw Failure(
-                status: .unavailable, message: "port \(port) is in use: is another 'touchstone-login approve' running?")
+                status: .unavailable, message: "port \(port) is in use; is another 'touchstone-login approve' running?")
         }
     }
 

@@ -79,8 +79,10 @@ final class Approver: HTTPResponder, Sendable {
     private func checkUser(_ context: Context) throws(Refusal) {
         let user = LoopbackPeer.user(local: context.local, remote: context.remote)
         guard user != getuid() else { return }
-        remark("refused a program of \(user.map { "user \($0)" } ?? "nobody known"): only your own may ask")
-        throw Refusal(.forbidden, "user", "only programs of the user that runs this may ask")
+        remark(
+            "refused a program of \(user.map { "user \($0)" } ?? "nobody known"), because only your own programs may ask"
+        )
+        throw Refusal(.forbidden, "user", "only programs of the user who runs this may ask")
     }
 
     /// Says it on the terminal, unless whoever is refused would fill that.
@@ -99,7 +101,7 @@ final class Approver: HTTPResponder, Sendable {
     private static func origin(of head: HTTPRequest) throws(Refusal) -> String {
         let origins = head.headerFields[values: .origin]
         guard origins.count == 1, origins[0].utf8.count <= maximumOriginLength else {
-            throw Refusal(.forbidden, "origin", "only a page in a browser may ask: there is no Origin")
+            throw Refusal(.forbidden, "origin", "only a page in a browser may ask, and this request has no Origin")
         }
         return origins[0]
     }
@@ -160,7 +162,7 @@ final class Approver: HTTPResponder, Sendable {
         } catch let refusal as Refusal {
             throw refusal
         } catch {
-            throw Refusal(.badRequest, "malformed", "the request did not come whole")
+            throw Refusal(.badRequest, "malformed", "the request was not complete")
         }
     }
 

@@ -33,12 +33,13 @@ enum ExitStatus: Int32, CaseIterable {
         switch self {
         case .success: "done"
         case .no: "no; not registered, not found, or the finger did not match"
-        case .registrationNeeded: "the key is lost, as other fingers are enrolled: register again with the password"
+        case .registrationNeeded:
+            "the key is lost, because other fingers are enrolled; register again with the password"
         case .refused: "the server or the device refused; nothing changed"
         case .cancelled: "cancelled; nothing changed"
         case .usage: "the command line is wrong"
-        case .unavailable: "the server or the device is not there, or its owner cannot be asked"
-        case .internalError: "Touchstone's own fault, the system's, or not a server of this protocol"
+        case .unavailable: "the server or the device cannot be reached, or its owner cannot be asked"
+        case .internalError: "a fault of Touchstone or of the system, or not a server of this protocol"
         }
     }
 

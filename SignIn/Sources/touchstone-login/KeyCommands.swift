@@ -13,18 +13,19 @@ struct RotateCommand: AsyncParsableCommand {
     func run() async throws {
         let client = try await choice.client()
         try await client.rotate()
-        StandardOutput.say("\(client.audience) has a new key of this device's")
+        StandardOutput.say("\(client.audience) has a new key of this device")
     }
 }
 
 struct RevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke",
-        abstract: "Revoke a key of the account, of a lost device for example, with a finger.",
+        abstract: "Revoke a key of the account with a finger, for example the key of a lost device.",
         discussion: "Revoking this device's own key also deletes it here.")
 
     @OptionGroup var choice: ServerChoice
-    @Argument(help: ArgumentHelp("As 'touchstone-login devices' lists it.", valueName: "keyid")) var keyID: String
+    @Argument(help: ArgumentHelp("The key id, as 'touchstone-login devices' lists it.", valueName: "keyid")) var keyID:
+        String
 
     func run() async throws {
         let client = try await choice.client()
@@ -36,8 +37,10 @@ struct RevokeCommand: AsyncParsableCommand {
 struct ForgetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "forget",
-        abstract: "Delete the key for a server, here alone.",
-        discussion: "The server is told nothing: 'touchstone-login revoke' ends the key there, and deletes it as well.")
+        abstract: "Delete the key for a server, but only on this device.",
+        discussion:
+            "The server is not told. 'touchstone-login revoke' ends the key at the server, and deletes it here as well."
+    )
 
     @OptionGroup var choice: ServerChoice
 
@@ -51,9 +54,9 @@ struct ForgetCommand: AsyncParsableCommand {
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "List the servers that this device is registered with.",
+        abstract: "List the servers with which this device is registered.",
         discussion:
-            "Exit status: 0 there is one, 1 there is none, 4 there is one whose key is lost. Asks nobody, and no server."
+            "Exit status: 0 there is a server, 1 there is no server, 4 the key for a server is lost. It asks neither the owner nor a server."
     )
 
     @Flag(help: "As JSON.") var json = false
@@ -84,11 +87,11 @@ struct StatusCommand: AsyncParsableCommand {
                 )
             }
         }
-        if servers.isEmpty { throw Failure(status: .no, message: "this device is registered nowhere") }
+        if servers.isEmpty { throw Failure(status: .no, message: "this device is not registered with any server") }
         if let lost = servers.first(where: { $0.registrationNeeded != nil }) {
             throw Failure(
                 status: .registrationNeeded,
-                message: "the key for \(lost.audience) is lost: register again with 'touchstone-login register'")
+                message: "the key for \(lost.audience) is lost; register again with 'touchstone-login register'")
         }
     }
 }

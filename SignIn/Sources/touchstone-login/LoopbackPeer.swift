@@ -3,7 +3,7 @@ import NIOCore
 
 /// Whose program is at the other end of a connection over 127.0.0.1, by the kernel's table of sockets.
 enum LoopbackPeer {
-    /// The user of the socket that `local` is connected to; nil where there is none that is open both ways.
+    /// The user of the socket that `local` is connected to; nil if there is none that is open both ways.
     ///
     /// Blocks for as long as the table is read.
     static func user(local: SocketAddress?, remote: SocketAddress?) -> uid_t? {

@@ -7,21 +7,22 @@ struct RegisterCommand: AsyncParsableCommand {
         commandName: "register",
         abstract: "Register this device with the account's password.",
         discussion: """
-            Makes a key for the fingers or faces that are enrolled now, in place of this device's earlier one. The password is asked for, or read as one line from standard input, and is sent this once; a second factor, where the server asks for one, is the next line.
+            Makes a key for the fingers or faces that are enrolled now, which replaces this device's earlier key. The \
+            command asks for the password, or reads it as one line from standard input, and sends it this once. If the \
+            server asks for a second factor, it is the next line.
             """)
 
-    @Argument(help: "Its address: https://HOST or https://HOST:PORT; http:// for this machine alone.") var server:
-        String
+    @Argument(help: "Its address: https://HOST or https://HOST:PORT; http:// only for this machine.") var server: String
     @Option(help: "The account's name.") var name: String
-    @Option(help: "What the server calls itself. Default: its host, with a port other than 443.") var audience: String?
-    @Option(help: "What this device is called in the account's list. Default: the machine's name.")
+    @Option(help: "The server's own name. Default: its host, with the port if it is not 443.") var audience: String?
+    @Option(help: "The name of this device in the account's list. Default: the machine's name.")
     var deviceName: String?
-    @Flag(help: "Ask for a second factor too, a one-time code for example.") var secondFactor = false
+    @Flag(help: "Ask for a second factor too, for example a one-time code.") var secondFactor = false
     @Flag(help: "As JSON.") var json = false
 
     func run() async throws {
         guard let url = URL(string: server) else {
-            throw Failure(status: .usage, message: "the server's address is none")
+            throw Failure(status: .usage, message: "that is not a server's address")
         }
         let client = try SignInClient(
             server: url, audience: audience, application: TouchstoneLogin.application)
@@ -52,7 +53,7 @@ struct RegisterCommand: AsyncParsableCommand {
         )
         if earlier.account != name {
             StandardError.say(
-                "that account keeps the earlier key until it is revoked: to end it there, revoke it before, with 'touchstone-login revoke'"
+                "that account keeps the earlier key until it is revoked; to end it there, first revoke it with 'touchstone-login revoke'"
             )
         }
     }

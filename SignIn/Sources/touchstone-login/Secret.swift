@@ -13,12 +13,12 @@ enum Secret {
         guard isatty(STDIN_FILENO) == 1 else { return try line(name) }
         var attributes = termios()
         guard tcgetattr(STDIN_FILENO, &attributes) == 0 else {
-            throw Failure(status: .internalError, message: "the terminal cannot be told to be silent")
+            throw Failure(status: .internalError, message: "the terminal cannot be told to hide what is typed")
         }
         saved.withLock { [attributes] in $0 = attributes }
         attributes.c_lflag &= ~tcflag_t(ECHO)
         guard tcsetattr(STDIN_FILENO, TCSAFLUSH, &attributes) == 0 else {
-            throw Failure(status: .internalError, message: "the terminal cannot be told to be silent")
+            throw Failure(status: .internalError, message: "the terminal cannot be told to hide what is typed")
         }
         for number in fatalSignals { signal(number, restoreAndDie) }
         defer {
@@ -32,7 +32,7 @@ enum Secret {
 
     private static func line(_ name: String) throws -> String {
         guard let line = readLine(strippingNewline: true), !line.isEmpty else {
-            throw Failure(status: .cancelled, message: "no \(name) came: give it as a line of standard input")
+            throw Failure(status: .cancelled, message: "no \(name) was entered: give it as a line of standard input")
         }
         guard line.utf8.count <= maximumLength else {
             throw Failure(status: .refused, message: "the \(name) is longer than \(maximumLength) bytes")

@@ -6,7 +6,7 @@ import TouchstoneSignIn
 struct ServerChoice: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The server, by its name or address; not needed where this device is registered with one only.",
+            "The server, by its name or address. Not needed if this device is registered with only one.",
             valueName: "name"))
     var server: String?
 
@@ -16,18 +16,20 @@ struct ServerChoice: ParsableArguments {
             let found = servers.filter { [$0.audience, $0.server.absoluteString].contains(server) }
             guard let one = found.first else {
                 throw Failure(
-                    status: .no, message: "this device is not registered with \(server): see 'touchstone-login status'")
+                    status: .no, message: "this device is not registered with \(server); see 'touchstone-login status'")
             }
             return one
         }
         guard let one = servers.first else {
             throw Failure(
                 status: .no,
-                message: "this device is registered nowhere: 'touchstone-login register https://SERVER --name NAME'")
+                message:
+                    "this device is not registered with any server; use 'touchstone-login register https://SERVER --name NAME'"
+            )
         }
         guard servers.count == 1 else {
             let names = servers.map(\.audience).joined(separator: ", ")
-            throw Failure(status: .usage, message: "say which server is meant with --server: \(names)")
+            throw Failure(status: .usage, message: "choose a server with --server: \(names)")
         }
         return one
     }

@@ -6,7 +6,7 @@ struct SignInCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sign-in",
         abstract: "Sign in with a finger, and end the session again.",
-        discussion: "Shows that the key works. Nothing of the session is kept.")
+        discussion: "Shows that the key works. It keeps nothing of the session.")
 
     @OptionGroup var choice: ServerChoice
     @Flag(help: "As JSON.") var json = false
@@ -49,11 +49,11 @@ struct DevicesCommand: AsyncParsableCommand {
 struct ConfirmCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "confirm",
-        abstract: "Have the server record that the owner confirmed a text.",
-        discussion: "Signs in with a finger, then shows the text in a second prompt: its own finger signs the text.")
+        abstract: "Let the server record that the owner confirmed a text.",
+        discussion: "Signs in with a finger, then shows the text in a second prompt. A second touch signs the text.")
 
     @OptionGroup var choice: ServerChoice
-    @Argument(help: "What is confirmed: one line of at most 200 characters.") var text: String
+    @Argument(help: "The text to confirm: one line of at most 200 characters.") var text: String
 
     func run() async throws {
         let client = try await choice.client()

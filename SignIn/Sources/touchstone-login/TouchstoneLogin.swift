@@ -19,10 +19,12 @@ struct TouchstoneLogin: AsyncParsableCommand {
             Let pages in the browser sign in, too:
               touchstone-login approve
 
-            A key for each server is in the Secure Enclave of the device, and serves the fingers or faces that are enrolled when it is made. What else there is to know of a server is in the keychain.
+            The device keeps a key for each server in its Secure Enclave. A key works for the fingers or faces that \
+            are enrolled when it is made. Everything else about a server is in the keychain.
 
             ENVIRONMENT
-              TOUCHSTONE_DEVICE  the device whose owner signs in (else the system's, "system", where you have one, else "default")
+              TOUCHSTONE_DEVICE  the device whose owner signs in (default: "system" if you have that device, else \
+            "default")
               XDG_RUNTIME_DIR    sockets of booted devices are in $XDG_RUNTIME_DIR/touchstone
 
             EXIT STATUS

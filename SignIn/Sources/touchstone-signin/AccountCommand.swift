@@ -4,7 +4,7 @@ import TouchstoneSignInServer
 
 struct AccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "account", abstract: "Accounts of a server, by its database.",
+        commandName: "account", abstract: "Add, change, list and remove accounts in a server's database.",
         subcommands: [Add.self, Password.self, List.self, Remove.self])
 
     struct Add: AsyncParsableCommand {
@@ -32,7 +32,7 @@ struct AccountCommand: AsyncParsableCommand {
     }
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Names, and when they were added.")
+        static let configuration = CommandConfiguration(abstract: "List the names, and when they were added.")
         @OptionGroup var database: DatabaseOptions
 
         func run() async throws {
@@ -70,16 +70,16 @@ func administer(_ database: DatabaseOptions, _ work: (SignInAdministration) asyn
 private func said(_ error: any Error) -> any Error {
     switch error {
     case AdministrationError.name:
-        ProgramFailure("a name has 1 to 128 characters, and none that does not show.")
+        ProgramFailure("a name has 1 to 128 characters, and all of them have to be visible.")
     case AdministrationError.nameTaken:
-        ProgramFailure("this account is there already; `touchstone-signin account password` sets a new password.")
+        ProgramFailure("this account already exists; `touchstone-signin account password` sets a new password.")
     case AdministrationError.noAccount:
         ProgramFailure("there is no such account; `touchstone-signin account list` shows them.")
     case AdministrationError.noSingleDevice(let count):
         ProgramFailure(
             count == 0
-                ? "no active device begins like that; `touchstone-signin device list` shows them."
-                : "\(count) active devices begin like that: give more of the key id.")
+                ? "no active device has a key id that begins like that; `touchstone-signin device list` shows them."
+                : "\(count) active devices have key ids that begin like that; give more of the key id.")
     case PasswordError.length: ProgramFailure("a password has 1 to 1024 bytes.")
     case StoreError.unavailable(let reason): ProgramFailure("the database does not answer: \(reason)")
     default: error

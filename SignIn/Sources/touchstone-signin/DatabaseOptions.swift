@@ -24,7 +24,7 @@ struct DatabaseOptions: ParsableArguments {
             if isShared { return try await SQLStore.postgreSQL(String(database.dropFirst("postgresql:".count))) }
             return try SQLStore.sqlite(at: database)
         } catch StoreError.unavailable(let reason) {
-            throw ProgramFailure("the database does not open: \(reason)")
+            throw ProgramFailure("the database cannot be opened: \(reason)")
         } catch StoreError.schema(let reason) {
             throw ProgramFailure(reason)
         }

@@ -5,11 +5,12 @@ import TouchstoneSignInServer
 
 struct DeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "device", abstract: "Devices of an account, by the server's database.",
+        commandName: "device", abstract: "List and revoke an account's devices in the server's database.",
         subcommands: [List.self, Revoke.self])
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Key id, state, last use and name of each device.")
+        static let configuration = CommandConfiguration(
+            abstract: "List each device with its key id, state, last use and name.")
         @OptionGroup var database: DatabaseOptions
         @Argument(help: "The account.") var name: String
 
@@ -30,7 +31,7 @@ struct DeviceCommand: AsyncParsableCommand {
 
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Revoke a device's key and end its sessions at once; for a device that was lost.")
+            abstract: "Revoke the key of a lost device, and end its sessions at once.")
         @OptionGroup var database: DatabaseOptions
         @Argument(help: "The account.") var name: String
         @Argument(help: "The key id, or its beginning.") var key: String

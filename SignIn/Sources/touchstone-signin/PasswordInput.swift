@@ -11,8 +11,8 @@ enum PasswordInput {
             return line
         }
         let first = try ask("Password for \(name): ")
-        guard try ask("Once more: ") == first else {
-            throw ProgramFailure("that was not the same; nothing was changed.")
+        guard try ask("Repeat the password: ") == first else {
+            throw ProgramFailure("the two passwords differ; nothing was changed.")
         }
         return first
     }
@@ -34,7 +34,7 @@ enum PasswordInput {
         tcsetattr(STDIN_FILENO, TCSANOW, &before)
         pthread_sigmask(SIG_SETMASK, &mask, nil)
         FileHandle.standardError.write(Data("\n".utf8))
-        guard let line, !line.isEmpty else { throw ProgramFailure("a password has at least one character.") }
+        guard let line, !line.isEmpty else { throw ProgramFailure("a password needs at least one character.") }
         return line
     }
 }

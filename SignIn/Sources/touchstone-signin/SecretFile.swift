@@ -12,17 +12,17 @@ enum SecretFile {
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard file >= 0 else {
             throw ProgramFailure(
-                "the secret file \(path) does not open: \(String(cString: strerror(errno))). Make one with "
+                "the secret file \(path) cannot be opened: \(String(cString: strerror(errno))). Make one with "
                     + "`(umask 077; head -c 32 /dev/urandom > \(path))`, the same on each server of this database.")
         }
         defer { close(file) }
         let found = try? FileManager.default.attributesOfItem(atPath: path)
         guard let mode = (found?[.posixPermissions] as? NSNumber)?.intValue, mode & 0o077 == 0 else {
-            throw ProgramFailure("the secret file \(path) can be read by others: `chmod 600 \(path)`.")
+            throw ProgramFailure("the secret file \(path) can be read by others. Run `chmod 600 \(path)`.")
         }
         var bytes = [UInt8](repeating: 0, count: length + 1)
         guard Glibc.read(file, &bytes, length + 1) == length else {
-            throw ProgramFailure("the secret file \(path) has to have \(length) bytes, and has not.")
+            throw ProgramFailure("the secret file \(path) does not have \(length) bytes, as it has to.")
         }
         return SymmetricKey(data: bytes.prefix(length))
     }

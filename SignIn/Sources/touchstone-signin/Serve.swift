@@ -12,52 +12,55 @@ struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Answer requests, until SIGTERM.",
         discussion: """
-            Speaks plain HTTP: a proxy that ends TLS has to stand in front of it. Name its address, --trusted-proxy 127.0.0.1 \
-            if it runs on this machine: without it all clients share one limit, and anybody can use it up. SIGTERM lets requests that run come to their end, for at most ten seconds.
+            The server speaks plain HTTP, so a proxy that ends TLS has to be in front of it. Name the proxy's address: \
+            --trusted-proxy 127.0.0.1 if it runs on this machine. Without that all clients share one limit, and \
+            anybody can use it up. After SIGTERM, running requests may take ten seconds at most to end.
             """)
 
     enum LogFormat: String, ExpressibleByArgument, CaseIterable { case text, json }
 
     @OptionGroup var database: DatabaseOptions
     @Option(help: "Where to listen.") var address = "127.0.0.1"
-    @Option(help: "0 takes a free one, and says which.") var port = 8480
+    @Option(help: "The port. 0 takes a free one, and says which.") var port = 8480
     @Option(
         help: ArgumentHelp(
-            "A port of 127.0.0.1 for /readyz and /metrics; without it there are none. 0 takes a free one, and says which.",
-            discussion: "No proxy should pass it on: the counts tell who is refused, and why."))
+            "A port of 127.0.0.1 for /readyz and /metrics. Without it these do not exist. 0 takes a free port, and says which.",
+            discussion: "No proxy should forward it, because the counts tell who is refused, and why."))
     var operationsPort: Int?
     @Option(
-        help: "The server's name as clients have it in their configuration: host name, with :port if it is not 443.")
+        help: "The server's name, which clients have in their configuration: host name, with :port if it is not 443.")
     var audience: String
     @Option(
         help: ArgumentHelp(
-            "Where the page is, as a browser writes it: https://signin.example.org. May be given again.",
-            discussion: "By default https:// and the audience; http:// if that is this machine."))
+            "The origin of the page, as a browser writes it: https://signin.example.org. May be repeated.",
+            discussion: "Default: https:// and the audience; http:// if that is this machine."))
     var origin: [String] = []
-    @Option(help: "An identifier of an app that may register and sign in. May be given again.")
+    @Option(help: "An identifier of an app that may register and sign in. May be repeated.")
     var application: [String]
     @Option(
-        help: "32 bytes that seal what the database has of the server's own keys. Made beside a SQLite database.")
+        help: "A file of 32 bytes that seal the server's own keys in the database. Made beside a SQLite database.")
     var secretFile: String?
     @Option(help: "text or json, to standard error.") var logFormat = LogFormat.text
     @Option(help: "trace, debug, info, notice, warning, error or critical.") var logLevel = Logger.Level.info
-    @Flag(help: "A proxy that ends TLS stands in front: allows another address than this machine's own.")
+    @Flag(help: "There is a proxy in front that ends TLS. This allows another address than this machine's own.")
     var behindTLSProxy = false
     @Option(
         help: ArgumentHelp(
-            "An address of a proxy whose X-Forwarded-For is believed. May be given again.",
-            discussion: "Without it all who come through a proxy share one limit. 127.0.0.1 if it runs on this machine."
+            "An address of a proxy whose X-Forwarded-For the server believes. May be repeated.",
+            discussion:
+                "Without it, all clients behind a proxy share one limit. Use 127.0.0.1 if the proxy runs on this machine."
         ))
     var trustedProxy: [String] = []
     @Option(help: "Requests from one address in a minute.") var limitPerAddress = RateLimits().address.count
     @Option(help: "Challenges for one key in a minute.") var limitPerKey = RateLimits().key.count
     @Option(help: "Challenges for one account in a minute.") var limitPerAccount = RateLimits().account.count
-    @Option(help: "Seconds that a challenge is good for, 1 to 300.") var challengeSeconds = Int(Lifetimes().challenge)
-    @Option(help: "Seconds that a page's code is good for, 1 to 600.") var webRequestSeconds = Int(
+    @Option(help: "Seconds for which a challenge is good, 1 to 300.") var challengeSeconds = Int(Lifetimes().challenge)
+    @Option(help: "Seconds for which a page's code is good, 1 to 600.") var webRequestSeconds = Int(
         Lifetimes().webRequest)
     @Option(
         help:
-            "Seconds that a key signs access tokens, at least 4; a quarter of it, an hour at most, it is shown before.")
+            "Seconds for which a key signs access tokens, at least 4. It is published before, for a quarter of this time and at most an hour."
+    )
     var tokenKeySeconds = Int(Lifetimes().tokenKey)
     @Option(help: "Connections at once; more wait.") var connections = 1024
 

@@ -7,7 +7,7 @@ extension Serve {
     func validate() throws {
         guard behindTLSProxy || Self.isThisMachine(address) else {
             throw ValidationError(
-                "passwords and tokens would go over the network in the clear: put a proxy that ends TLS in front, and say "
+                "passwords and tokens would go over the network unencrypted. Put a proxy that ends TLS in front, and say "
                     + "so with --behind-tls-proxy.")
         }
         guard (1...255).contains(audience.utf8.count), !audience.contains("/") else {
@@ -15,19 +15,21 @@ extension Serve {
         }
         guard (1...300).contains(challengeSeconds), (1...600).contains(webRequestSeconds), tokenKeySeconds >= 4 else {
             throw ValidationError(
-                "--challenge-seconds is 1 to 300, --web-request-seconds 1 to 600, --token-key-seconds at least 4.")
+                "--challenge-seconds has to be 1 to 300, --web-request-seconds 1 to 600, --token-key-seconds at least 4."
+            )
         }
         for origin in origin {
             guard let url = URL(string: origin), ["http", "https"].contains(url.scheme), let host = url.host(),
                 url.path().isEmpty, url.query() == nil
             else {
                 throw ValidationError(
-                    "\(origin) is no origin; one is https://signin.example.org, with no slash at its end")
+                    "\(origin) is not an origin. An origin looks like https://signin.example.org, without a slash at its end"
+                )
             }
             guard url.scheme == "https" || Self.isThisMachine(host) else {
                 throw ValidationError(
-                    "\(origin): over http anybody on the way reads the page's cookie and changes the page; http is for 127.0.0.1, "
-                        + "[::1] and localhost alone. Say https://\(host)")
+                    "\(origin): over http, anybody on the way can read the page's cookie and change the page. http is only for 127.0.0.1, "
+                        + "[::1] and localhost. Use https://\(host)")
             }
         }
     }
@@ -58,8 +60,8 @@ extension Serve {
             return try await SignInServer(configuration: configuration, store: store, logger: logger)
         } catch TokenKeyError.otherSecret {
             throw ProgramFailure(
-                "the database's keys were sealed with another secret than \(try secretPath) has: give the file of the other "
-                    + "servers, or of before.")
+                "\(try secretPath) does not have the secret with which the database's keys were sealed. Use the file of the other "
+                    + "servers, or the file that you used before.")
         } catch StoreError.unavailable(let reason) {
             throw ProgramFailure("the database does not answer: \(reason)")
         }
@@ -81,7 +83,8 @@ extension Serve {
         get throws {
             if let secretFile { return secretFile }
             guard !database.isShared else {
-                throw ProgramFailure("servers that share a database share a secret: give its --secret-file.")
+                throw ProgramFailure(
+                    "servers that share a database have to share a secret. Name its file with --secret-file.")
             }
             return database.database + ".secret"
         }

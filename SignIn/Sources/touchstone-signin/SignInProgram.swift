@@ -7,8 +7,8 @@ struct SignInProgram: AsyncParsableCommand {
         commandName: "touchstone-signin",
         abstract: "Lets people sign in to a server with a finger.",
         discussion: """
-            An owner registers a device once with name and password; from then on a key that only the owner's finger can use \
-            signs in. TLS is not in this program: a proxy that ends it has to stand in front.
+            An owner registers a device once with name and password. From then on, a key that only the owner's finger \
+            can use signs in. This program has no TLS, so a proxy that ends TLS has to be in front of it.
 
               touchstone-signin account add anna --database /var/lib/signin/signin.sqlite
               touchstone-signin serve --audience signin.example.org --application org.example.app \\

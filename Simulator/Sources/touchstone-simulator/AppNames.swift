@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the device's prompts call its apps: it names them there alone, and a page that is loaded anew has seen none.
+/// What the device's prompts call its apps: it names them there alone, and a page that is reloaded has seen none.
 struct AppNames {
     struct App: Codable, Equatable {
         var identifier: String

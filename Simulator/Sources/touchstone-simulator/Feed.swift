@@ -1,6 +1,6 @@
 import Foundation
 
-/// One stream of the device's that all tabs share: each reply becomes an event of the page's.
+/// One stream of the device that all tabs share: each reply becomes an event of the page.
 struct Feed: Sendable {
     /// The event's name.
     let name: String

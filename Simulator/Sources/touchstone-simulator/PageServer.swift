@@ -69,7 +69,7 @@ struct PageServer: HTTPResponder {
                         watch.tabs.written(event, to: tab.number)
                     }
                 }
-                // Its end is the connection's: the browser opens another, and is told everything anew.
+                // Its end is the connection's: the browser opens another, and is told everything again.
                 throw CancellationError()
             })
     }
@@ -88,7 +88,7 @@ struct PageServer: HTTPResponder {
 
     /// As Varlink has it: `{"parameters": {…}}`, with `"error": NAME` before it where the device did not do it.
     ///
-    /// Both with status 200: the device's "no" is no fault of the page's, and browsers show other statuses as faults.
+    /// Both with status 200: the device's "no" is not a fault of the page, and browsers show other statuses as faults.
     private static func reply(_ parameters: Data, error: String? = nil) -> Response {
         var body = ByteBuffer(string: "{")
         if let error, let name = try? JSONEncoder().encode(error) {

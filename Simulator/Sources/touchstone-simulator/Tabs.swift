@@ -43,7 +43,7 @@ final class Tabs: @unchecked Sendable {
     private var left: ContinuousClock.Instant
     private let patience: Duration
 
-    /// - Parameter patience: How long a page that nobody shows any more still counts: one that is loaded anew leaves for a moment.
+    /// - Parameter patience: How long a page that nobody shows any more still counts: one that is reloaded leaves for a moment.
     init(patience: Duration = .seconds(3)) {
         self.patience = patience
         left = .now - patience

@@ -10,7 +10,7 @@ import TouchstoneDevice
 struct TypedPasscodes: @unchecked Sendable {
     private let all: [PasscodeBuffer]
 
-    /// Takes it out of what was received, and leaves zeros in that buffer; the server's own buffer may have it until it is read into anew.
+    /// Takes it out of what was received, and leaves zeros in that buffer; the server's own buffer may have it until it is read into again.
     init(takingFrom received: inout ByteBuffer) {
         var entries = [PasscodeBuffer()]
         received.withUnsafeMutableReadableBytes { bytes in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import touchstone_simulator
 
-/// What the page's server remembers of apps, for a page that is loaded anew.
+/// What the page's server remembers of apps, for a page that is reloaded.
 @Suite struct AppNamesTests {
     private func reply(_ identifier: String, _ name: String) -> Data {
         Data(

@@ -26,7 +26,7 @@ public struct SecAccessControlCreateFlags: OptionSet, Hashable, Sendable {
     public static let and = SecAccessControlCreateFlags(rawValue: 1 << 15)
     /// The constraints hold for operations of a private key.
     public static let privateKeyUsage = SecAccessControlCreateFlags(rawValue: 1 << 30)
-    /// A password of the app's is required as well (AC-04).
+    /// A password of the app is required as well (AC-04).
     public static let applicationPassword = SecAccessControlCreateFlags(rawValue: 1 << 31)
 
     /// Old name of `biometryAny` (AC-06).

@@ -17,7 +17,7 @@ public func SecCertificateCopyData(_ certificate: SecCertificate) -> CFData {
 /// empty subject an e-mail address or a host.
 ///
 /// - Parameter certificate: The certificate.
-/// - Returns: The line; nil where there is none of these.
+/// - Returns: The line; nil if there is none of these.
 @discardableResult
 public func SecCertificateCopySubjectSummary(_ certificate: SecCertificate) -> CFString? {
     certificate.value.summary as NSString?

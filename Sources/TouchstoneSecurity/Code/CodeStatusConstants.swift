@@ -6,7 +6,7 @@ public import TouchstoneCoreFoundation
 public var errSecCSUnsigned: OSStatus { -67062 }
 /// The executable is another than the one that the app's manifest names.
 public var errSecCSSignatureFailed: OSStatus { -67061 }
-/// The text is no requirement.
+/// The text is not a requirement.
 public var errSecCSReqInvalid: OSStatus { -67052 }
 /// The requirement asks for what only a code signature could tell.
 public var errSecCSReqUnsupported: OSStatus { -67051 }

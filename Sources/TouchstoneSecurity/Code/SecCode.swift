@@ -133,11 +133,12 @@ func ownIdentity() throws -> AuthenticationInterface.GetIdentity.Reply {
 func storeIdentityFailure(_ status: Status, in error: UnsafeMutablePointer<Unmanaged<CFError>?>?) {
     let reason =
         switch status.rawValue {
-        case errSecCSUnsigned: "The device knows this program by its path alone: no manifest pins its executable."
+        case errSecCSUnsigned:
+            "The device knows this program only by its path, because no manifest pins its executable."
         case errSecCSSignatureFailed: "The app's manifest pins another executable."
         case errSecCSReqFailed: "The device knows this program by another identifier."
         case errSecNotAvailable: "No device is running."
-        case errSecMissingEntitlement: "The device does not know this program: its log says why."
+        case errSecMissingEntitlement: "The device does not know this program. Its log says why."
         default: "The device could not say who this program is."
         }
     let failure = NSError(

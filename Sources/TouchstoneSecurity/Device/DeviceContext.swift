@@ -254,7 +254,7 @@ package final class DeviceContext: Sendable {
                 ?? (remote.as(VarlinkServiceError.PermissionDenied.self) == nil
                     ? Failed(.authenticationFailed, "The device did not understand the request.", .notUnderstood)
                     : Failed(
-                        .authenticationFailed, "The device does not know this program: its log says why.", .unknownApp))
+                        .authenticationFailed, "The device does not know this program. Its log says why.", .unknownApp))
         // Without a device there is no passcode, and no sensor. What a passcode would do for lacks the passcode.
         case TransportError.unreachable where requirement?.isMetByPasscode == true:
             Failed(.passcodeNotSet, "No device is running.", .noDevice)

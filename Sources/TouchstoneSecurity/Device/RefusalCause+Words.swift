@@ -44,31 +44,32 @@ extension RefusalCause {
                 inTest: #"device.unlock(passcode: "1234")"#)
         case .biometrySuspended:
             .init(
-                "a miss could not be kept on the disk, so that only the passcode helps", "touchstone device unlock",
+                "a miss could not be written to the disk, so only the passcode helps", "touchstone device unlock",
                 inTest: #"device.unlock(passcode: "1234")"#)
         case .passcodeRequired:
             .init(
-                "no finger or face counts before the passcode was entered", "touchstone device unlock",
+                "no finger or face counts until the passcode is entered", "touchstone device unlock",
                 inTest: #"device.unlock(passcode: "1234")"#)
         case .passcodeDisabled:
             .init(
-                "ten wrong passcodes were entered, and the disk did not take the erasure", "touchstone device erase",
+                "ten wrong passcodes were entered, but the disk could not be written to erase the device",
+                "touchstone device erase",
                 inTest: "a new SimulatedDevice")
         case .faceIDNotDescribed:
             .init(
-                "the app does not say what it wants Face ID for", "NSFaceIDUsageDescription in the app's manifest",
+                "the app does not say why it uses Face ID", "NSFaceIDUsageDescription in the app's manifest",
                 inTest: "device.run(as:faceIDUsageDescription:)")
         case .faceIDDenied:
             .init(
                 "the owner does not let the app use Face ID", "touchstone device face-id-permission reset APP",
                 inTest: "device.setFaceIDPermission(true)")
         case .faceIDNotAnswerable:
-            .init("no answer about Face ID can be kept for an app of such a name", "another name for the app")
+            .init("no answer about Face ID can be kept for an app with this name", "another name for the app")
         case .operationNotGranted:
             .init("the access control does not grant this operation", "a key made with privateKeyUsage")
-        case .enrolmentChanged: .init("the set of fingers or faces that the key was bound to is no more", "a new key")
+        case .enrolmentChanged: .init("the key was bound to a set of fingers or faces that has changed", "a new key")
         case .passcodeRemoved: .init("the passcode that the key was bound to was removed", "a new key")
-        case .keyLost: .init("the TPM does not have the key any more", "a new key")
+        case .keyLost: .init("the TPM no longer has the key", "a new key")
         case .noApplicationPassword:
             .init(
                 "no application password is set, and nobody can be asked for it",
@@ -90,7 +91,7 @@ extension RefusalCause {
                 "the call without kSecUseAuthenticationUIFail and interactionNotAllowed")
         case .noAgent:
             .init(
-                "no agent is there to show the prompt", "touchstone agent", inTest: "device.setAttended(true)")
+                "no agent is connected to show the prompt", "touchstone agent", inTest: "device.setAttended(true)")
         case .appInBackground:
             .init(
                 "the app is in the background", "touchstone device foreground APP",
@@ -115,8 +116,8 @@ extension RefusalCause {
                 inTest: "device.present(.match)")
         case .fallbackChosen:
             .init(
-                "the owner chose the fallback, which is the app's to offer",
-                "userPresence, where the passcode is good enough", inTest: "device.present(.match)")
+                "the owner chose the fallback, which the app has to offer itself",
+                "userPresence, if the passcode is good enough", inTest: "device.present(.match)")
         case .ownerCancelled: .init("the owner cancelled", "the call again", inTest: "device.present(.match)")
         case .cancelledByAnother: .init("another prompt took its place", "one prompt after the other")
         case .appLeftForeground:
@@ -125,7 +126,7 @@ extension RefusalCause {
                 inTest: "device.setForeground(true)")
         case .agentLost:
             .init(
-                "the agent that showed the prompt went", "touchstone agent", inTest: "device.setAttended(true)")
+                "the agent that showed the prompt disconnected", "touchstone agent", inTest: "device.setAttended(true)")
         case .lockedMeanwhile:
             .init(
                 "the device was locked while it asked", "touchstone device unlock",
@@ -141,14 +142,14 @@ extension RefusalCause {
         case .contextInvalidated: .init("the context was invalidated", "a new LAContext")
         case .tooManyContexts: .init("the process has too many contexts", "fewer LAContexts at a time")
         case .tooManyRounds:
-            .init("the owner was asked 20 times, and it never was enough", "touchstone log --refused")
+            .init("the owner was asked 20 times, and it was never enough", "touchstone log --refused")
         case .foreignAccessGroup:
             .init(
-                "the access group is none of the app's", "keychain-access-groups in the app's manifest",
+                "the access group does not belong to the app", "keychain-access-groups in the app's manifest",
                 inTest: "device.run(as:keychainAccessGroups:)")
         case .quotaReached:
             .init(
-                "the app keeps as much as it may", "touchstone keychain quota",
+                "the app has reached its limit", "touchstone keychain quota",
                 inTest: "device.setQuota(items: 20_000, bytes: 128 << 20)")
         case .unknownApp: .init("the device cannot tell which app this is", "touchstone doctor")
         case .noDevice: .init("no device answers", "touchstone doctor", inTest: "device.run { … }")

@@ -7,7 +7,7 @@ package import TouchstoneTransport
 /// Such lines are made and printed only here.
 ///
 /// The device gives the cause, but some causes only this side can know, such as that no device answers. A line holds
-/// nothing of the app's, so it has no name, no attribute, no reason and no secret.
+/// nothing of the app, so it has no name, no attribute, no reason and no secret.
 package struct RefusedCall {
     private let function: String
     private let code: Int
@@ -20,7 +20,7 @@ package struct RefusedCall {
         self.init(function, code: failed.code.rawValue, wanted: wanted, reason: failed.reason)
     }
 
-    /// nil for what is no refusal: nothing was found, it is there already, the query is wrong, the owner cancelled.
+    /// nil for what is not a refusal: nothing was found, it is there already, the query is wrong, the owner cancelled.
     package init?(_ function: String, _ failure: any Error, wanted: AccessControl?) {
         let status = Status(failure: failure)
         let refused: [Status] = [.authFailed, .interactionNotAllowed, .missingEntitlement, .notAvailable, .diskFull]
@@ -50,7 +50,7 @@ package struct RefusedCall {
         case is TransportError: reason = RefusalCause.connectionLost.rawValue
         default: break
         }
-        // A disk that is full is no refusal; a quota that is used up is one, and has a reason.
+        // A disk that is full is not a refusal; a quota that is used up is one, and has a reason.
         if status == .diskFull, reason == nil { return nil }
         self.init(function, code: code, wanted: wanted?.words, reason: reason)
     }

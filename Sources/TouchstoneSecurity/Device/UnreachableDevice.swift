@@ -21,7 +21,7 @@ enum UnreachableDevice {
         _ endpoint: any VarlinkEndpoint, arguments: [String], environment: [String: String]
     ) -> String {
         if endpoint.target is AmbiguousEndpoint {
-            return "several simulated devices live in this process and this call names none of them: "
+            return "there are several simulated devices in this process, and this call does not name one: "
                 + "call inside 'device.run { … }'"
         }
         let paths = DevicePaths.selected(environment)
@@ -31,7 +31,7 @@ enum UnreachableDevice {
         guard isTest(arguments) else { return paths.advice }
         // Who names a device wants that one, in a test too.
         let named = environment[DevicePaths.environmentVariable] == nil ? "" : "; or \(paths.advice)"
-        return "this test has no device: make one with 'let device = try SimulatedDevice()' of TouchstoneTesting, "
+        return "this test has no device; make one with 'let device = try SimulatedDevice()' of TouchstoneTesting, "
             + "and call inside 'device.run { … }'" + named
     }
 

@@ -17,7 +17,7 @@ public import TouchstoneCoreFoundation
 ///     those of the file that lead from it to a root, by name and not verified; `kSecImportItemKeyID`, the SHA-1 of the public key;
 ///     `kSecImportItemLabel`. There is no `kSecImportItemTrust`: trust is not evaluated.
 /// - Returns: `errSecSuccess`; `errSecAuthFailed` for a wrong passphrase; `errSecDecode` for a damaged file or an algorithm we do not know;
-///   `errSecParam` for a passphrase that is no text; or why an identity could not be added.
+///   `errSecParam` for a passphrase that is not a text; or why an identity could not be added.
 @discardableResult
 public func SecPKCS12Import(
     _ pkcs12_data: CFData, _ options: CFDictionary, _ items: UnsafeMutablePointer<CFArray?>

@@ -21,7 +21,7 @@ struct ItemQuery {
     private(set) var forbidsInteraction = false
 
     /// - Throws: `.param` for a key that is not text, a value of a type that no attribute has, a reference to nothing that an item
-    ///   could be, or a context that is none.
+    ///   could be, or a context that is not an `LAContext`.
     init(_ dictionary: CFDictionary) throws(Status) {
         entries.reserveCapacity(dictionary.count)
         for (key, value) in dictionary {

@@ -6,7 +6,7 @@ internal import TouchstoneTransport
 
 /// A private P-256 key that the enclave made: what the enclave knows it by, and its public half.
 ///
-/// Whatever needs the private half is asked of the device, each time anew (SE-16), on the context that the key came with (SE-05).
+/// Whatever needs the private half is asked of the device, each time (SE-16), on the context that the key came with (SE-05).
 struct EnclaveKey: Sendable {
     /// The value of `kSecAttrTokenIDSecureEnclave`.
     static let token = "com.apple.setoken"
@@ -20,7 +20,7 @@ struct EnclaveKey: Sendable {
 
     /// - Parameters:
     ///   - key: What `KeyInterface` calls the key.
-    ///   - publicKey: Its point; nil comes of what is none of P-256.
+    ///   - publicKey: Its point; the result is nil for a point that is not on P-256.
     ///   - attributes: Labels, tag, access group and access control, as far as they are known.
     ///   - isPermanent: Whether it is in the keychain.
     ///   - authentication: How the owner is asked where it is used.

@@ -7,7 +7,7 @@ internal import TouchstoneKeyAlgorithms
 /// - Parameters:
 ///   - keyData: What `SecKeyCopyExternalRepresentation` returns; of a public RSA key also a SubjectPublicKeyInfo.
 ///   - attributes: `kSecAttrKeyType` and `kSecAttrKeyClass`, each a constant or its number; others are disregarded.
-///   - error: Takes `errSecParam` where an attribute is missing or the data is no such key, or `errSecUnimplemented` for a symmetric key and
+///   - error: Takes `errSecParam` where an attribute is missing or the data is not such a key, or `errSecUnimplemented` for a symmetric key and
 ///     where `kSecAttrTokenID` is there: no key is imported into the enclave (SE-02).
 /// - Returns: The key, or nil.
 @discardableResult

@@ -47,7 +47,7 @@ public func SecKeyCreateSignature(
 ///   - algorithm: The one that made the signature.
 ///   - signedData: The message or the digest.
 ///   - signature: The signature.
-///   - error: Takes `errSecVerifyFailed` for another's signature, for one of something else and for what is no signature; `errSecParam` where
+///   - error: Takes `errSecVerifyFailed` for another's signature, for one of something else and for what is not a signature; `errSecParam` where
 ///     the key does not support the algorithm or the digest has a wrong length.
 /// - Returns: Whether the signature is that of the key.
 @discardableResult

@@ -71,7 +71,7 @@ extension SoftwareKey: KeyImplementation {
 }
 
 extension SoftwareKey {
-    /// Reads the external representation of a key; nil where it is none of this type and class.
+    /// Reads the external representation of a key; nil if it is not a key of this type and class.
     ///
     /// A public RSA key may also be a SubjectPublicKeyInfo.
     init?(_ type: KeyType, _ keyClass: KeyClass, data: Data) {

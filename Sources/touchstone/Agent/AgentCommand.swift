@@ -6,31 +6,33 @@ import TouchstoneCore
 struct AgentCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "agent",
-        abstract: "Show the device's prompts, in this terminal or in a pinentry's dialogs.",
+        abstract: "Show the device's prompts in this terminal or in dialogs of a pinentry.",
         discussion: """
-            Prints a line that begins with "ready" when prompts can come, then waits. c or Esc cancels a prompt, f chooses the \
-            other way it offers, t has Face ID look once more, a and d allow and deny its use; Ctrl-C cancels the prompt that \
-            is up, or leaves when none is. The passcode does not show, and is sealed for the enclave before it leaves this process.
+            Prints a line that begins with "ready" when prompts can come, then waits. c or Esc cancels a prompt. f \
+            chooses the other way that the prompt offers. t makes Face ID look once more. a and d allow and deny the \
+            use of Face ID. Ctrl-C cancels the prompt on the screen, or ends the agent if there is no prompt. The \
+            passcode is not shown. It is sealed for the enclave before it leaves this process.
 
             PINENTRY
-            With --pinentry the prompts are dialogs of a pinentry program, as GnuPG's are: pinentry-curses and pinentry-tty \
-            in this terminal (or in $GPG_TTY), pinentry-gtk-2 and pinentry-qt as windows. A dialog closes by itself when the \
-            finger matches.
+            With --pinentry the prompts are dialogs of a pinentry program, as in GnuPG: pinentry-curses and \
+            pinentry-tty in this terminal (or in $GPG_TTY), pinentry-gtk-2 and pinentry-qt as windows. A dialog closes \
+            by itself when the finger matches.
 
             SCRIPTS
-            With --script the answers come from a file, for tests and demonstrations on simulated devices only. With '-' they come \
-            from standard input, and each line counts as soon as it is there, also for a prompt that is up already. One answer a \
-            line, '#' begins a comment; each is given when a prompt reaches a state that takes it:
+            With --script the answers come from a file. This is for tests and demonstrations on simulated devices \
+            only. With '-' they come from standard input. Each line then counts as soon as it arrives, also for a \
+            prompt that is already on the screen. Write one answer on each line; '#' begins a comment. The agent gives \
+            an answer when a prompt reaches a state that accepts it:
               cancel         press cancel
               fallback       press the other button, once it is offered
-              retry          have Face ID look once more, once it has failed
-              allow          allow the app the use of Face ID, once that is asked
+              retry          let Face ID look once more, after it has failed
+              allow          allow the app to use Face ID, once it asks
               deny           deny it
-              passcode TEXT  enter TEXT, once the passcode is asked for
-              password TEXT  enter TEXT, once a password of the app's is asked for
-              wait           leave the prompt until its next state
-              ignore         leave the prompt until it is taken down
-            While there is no line, prompts are shown and left alone.
+              passcode TEXT  enter TEXT, once the prompt asks for the passcode
+              password TEXT  enter TEXT, once the prompt asks for a password of the app
+              wait           leave the prompt alone until its next state
+              ignore         leave the prompt alone until it ends
+            If there is no line, prompts are shown and left alone.
             """)
 
     @OptionGroup var option: DeviceArgument
@@ -38,7 +40,7 @@ struct AgentCommand: ParsableCommand {
     var script: String?
     @Option(help: ArgumentHelp("Show prompts with this pinentry, a name in PATH or a path.", valueName: "program"))
     var pinentry: String?
-    @Flag(help: "Leave when the first prompt has been taken down.")
+    @Flag(help: "Leave when the first prompt has ended.")
     var once = false
     @Flag(
         inversion: .prefixedNo,
@@ -50,10 +52,12 @@ struct AgentCommand: ParsableCommand {
 
     func validate() throws {
         guard script == nil || !fingers else {
-            throw ValidationError("--fingers are keys; with --script there are none")
+            throw ValidationError(
+                "--fingers cannot be used with --script, because --fingers reads keys and a script has none")
         }
         guard pinentry == nil || (script == nil && !fingers) else {
-            throw ValidationError("--pinentry asks the owner by itself: it goes with neither --script nor --fingers")
+            throw ValidationError(
+                "--pinentry cannot be used with --script or --fingers, because it asks the owner by itself")
         }
     }
 
@@ -65,12 +69,12 @@ struct AgentCommand: ParsableCommand {
         }
         guard script != nil || pinentry != nil || Terminal.isInput else {
             throw Failure(
-                .usage, "the agent takes its keys from a terminal; without one it wants --pinentry or --script")
+                .usage, "the agent reads keys from a terminal; without a terminal, use --pinentry or --script")
         }
         // Asked before a line of the script is given away.
         if script != nil, try !DeviceConnection(paths).status.isSimulated {
             throw Failure(
-                .notSimulated, "\(paths.name) is not a simulated device: a script must not answer for its owner")
+                .notSimulated, "\(paths.name) is not a simulated device, so a script must not answer for its owner")
         }
         let enrolled = fingers ? try DeviceConnection(paths).call(DeviceInterface.ListFingers.self).fingers : nil
         let answers: any PromptAnswers =

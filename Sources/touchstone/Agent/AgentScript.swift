@@ -60,7 +60,7 @@ struct AgentScript: Equatable {
         default:
             throw Failure(
                 .usage,
-                "line \(lines) of the script is none of: cancel, fallback, retry, allow, deny, passcode TEXT, "
+                "line \(lines) of the script has to be one of: cancel, fallback, retry, allow, deny, passcode TEXT, "
                     + "password TEXT, wait, ignore")
         }
     }

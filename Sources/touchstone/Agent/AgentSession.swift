@@ -112,7 +112,7 @@ final class AgentSession {
         let isNew = prompt?.identifier != shown.identifier
         if isNew, prompt != nil {
             answers.promptEnded()
-            screen.replace(with: "Replaced: \(name) gave way to a newer prompt.")
+            screen.replace(with: "Replaced: a newer prompt took the place of \(name).")
         }
         if isNew { choice = nil }
         prompt = shown

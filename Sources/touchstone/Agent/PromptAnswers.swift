@@ -81,7 +81,7 @@ final class KeyboardAnswers: PromptAnswers {
     private var isEntering = false
     /// Whether the prompt's answer was the last that was typed.
     private var isAnswered = false
-    /// Fingers that the keys 1…9 stand for; nil where keys are no fingers.
+    /// Fingers that the keys 1…9 stand for; nil where keys are not fingers.
     private let fingers: [String]?
     private var pause: TypingPause
 

@@ -51,7 +51,7 @@ struct PromptText {
 
     private var startedBy: String? {
         guard let ancestors = prompt.origin?.ancestors else { return nil }
-        guard !ancestors.isEmpty else { return "started by nobody who still runs" }
+        guard !ancestors.isEmpty else { return "started by a program that has ended" }
         let shown = ancestors.prefix(Limits.ancestors).map { ancestor in
             // A name without a file behind it is that process's own word.
             ancestor.executable.map { quoted($0, Limits.executable) }
@@ -64,12 +64,12 @@ struct PromptText {
     private var place: String? {
         guard let origin = prompt.origin else { return nil }
         let terminal =
-            origin.terminal.map { ", on \(PlainText.quotable($0, bytes: Limits.terminal))" } ?? ", on no terminal"
+            origin.terminal.map { ", on \(PlainText.quotable($0, bytes: Limits.terminal))" } ?? ", without a terminal"
         return switch origin.place {
         case .local: "in a local session\(terminal)"
         case .remote:
             "in a REMOTE session (\(PlainText.quotable(origin.remote ?? "of unknown origin", bytes: Limits.remote)))\(terminal)"
-        case .unknown: "in no session that is known to be local\(terminal)"
+        case .unknown: "in a session that may not be local\(terminal)"
         }
     }
 
@@ -128,11 +128,11 @@ struct PromptText {
         switch prompt.phase {
         case .permission: "Do you want to allow \u{201C}\(name)\u{201D} to use \(kind)?"
         case .biometry: prompt.biometryType == .touchID ? "Touch the fingerprint sensor." : "Look at the camera."
-        case .retry, .fallback: "Choose how to go on."
+        case .retry, .fallback: "Choose how to continue."
         case .passcode:
             secondsLeft > 0 ? "Try again in \(secondsLeft) s." : "Enter the \(passcodeKind)passcode of this device."
         case .applicationPassword:
-            "It is not your passcode: enter the password that \u{201C}\(name)\u{201D} keeps this under."
+            "Enter the password that you use for this in \u{201C}\(name)\u{201D}. It is not your passcode."
         }
     }
 
@@ -163,7 +163,7 @@ struct PromptText {
         "\u{201C}\(PlainText.quotable(text, bytes: limit))\u{201D}"
     }
 
-    /// Largest sizes in bytes, and the number of ancestors: together they leave room in a line of Assuan's.
+    /// Largest sizes in bytes, and the number of ancestors: together they leave room in a line of Assuan.
     private enum Limits {
         static let name = 40
         static let identifier = 100

@@ -5,10 +5,10 @@ import TouchstoneCore
 struct AdvanceClockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "advance-clock",
-        abstract: "Let time go by for a simulated device, at once.",
+        abstract: "Let time pass for a simulated device without waiting.",
         discussion: """
-            The delays after wrong passcodes, the window of an unlock by finger, and the times after which only the \
-            passcode helps (48 hours, 156 hours) go by. A reboot sets the clock to the machine's again.
+            The delays after wrong passcodes and the window of an unlock by finger run down. So do the times after \
+            which only the passcode helps (48 hours, 156 hours). A reboot sets the clock back to the machine's clock.
             """)
 
     @Argument(help: ArgumentHelp("More than 0, at most 366 days.", valueName: "seconds"))
@@ -17,7 +17,8 @@ struct AdvanceClockCommand: ParsableCommand {
 
     func validate() throws {
         guard seconds > 0, seconds <= DeviceInterface.AdvanceClock.maximum else {
-            throw ValidationError("SECONDS is more than 0 and at most \(Int(DeviceInterface.AdvanceClock.maximum))")
+            throw ValidationError(
+                "SECONDS has to be more than 0 and at most \(Int(DeviceInterface.AdvanceClock.maximum))")
         }
     }
 

@@ -9,17 +9,17 @@ struct BootCommand: ParsableCommand {
         commandName: "boot",
         abstract: "Boot a device and keep it running.",
         discussion: """
-            Stays in the foreground and prints one line when the device answers; Ctrl-C shuts it down. With --detach it \
-            returns when the device answers, and 'touchstone device shutdown' shuts it down.
+            Stays in the foreground and prints one line when the device answers; Ctrl-C shuts it down. With --detach \
+            it returns when the device answers, and 'touchstone device shutdown' shuts it down.
 
-            A daemon that ends takes the other with it and both start anew: the device has rebooted, and wants its passcode. \
-            So have daemons that give no answer for 30 seconds.
+            If one daemon ends, the other ends with it, and both are started again. To its owner, the device has \
+            rebooted, so it asks for its passcode. Daemons that do not answer for 30 seconds are restarted too.
             """)
 
     @OptionGroup var device: DeviceArgument
     @Flag(exclusivity: .exclusive, help: "Stay in the foreground (the default), or leave it running and return.")
     var mode = Mode.foreground
-    @Option(help: ArgumentHelp("Give up when it does not answer within so long.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Give up if it does not answer within this time.", valueName: "seconds"))
     var wait = 10.0
     /// How long daemons may give no answer, in seconds; tests have no patience.
     @Option(help: .hidden) var silence = 30.0
@@ -31,7 +31,7 @@ struct BootCommand: ParsableCommand {
     func validate() throws {
         try Seconds.check(wait, "--wait")
         try Seconds.check(silence, "--silence")
-        guard silence > 0 else { throw ValidationError("--silence takes more than 0 seconds") }
+        guard silence > 0 else { throw ValidationError("--silence has to be more than 0 seconds") }
     }
 
     func run() throws {

@@ -30,19 +30,20 @@ struct CreateCommand: ParsableCommand {
         commandName: "create",
         abstract: "Create a simulated device.",
         discussion: """
-            With --sensor its fingers are real: they are enrolled with fprintd's own programs, and 'touchstone device match' and \
-            its like are refused. What else is simulated stays so: the daemons run as you.
+            The device is made in $XDG_STATE_HOME/touchstone/devices/NAME. It has no passcode, nothing is enrolled, \
+            and it is off: 'touchstone device boot' starts it.
 
-            With --root-of-trust tpm2 its keys are bound to this machine's TPM 2.0, and its recovery key is written to standard \
-            output, once: keep it on paper, away from the machine. It moves the device to another TPM, or to this one after it was \
-            cleared; without it, such a device is lost with its TPM.
+            With --sensor its fingers are real. You enrol them with fprintd's own programs, and 'touchstone device \
+            match' and similar commands are refused. The device is still one for development, because the daemons run \
+            as you.
 
-            It lies in $XDG_STATE_HOME/touchstone/devices/NAME, has no passcode and nothing enrolled, and is off: \
-            'touchstone device boot' starts it.
+            With --root-of-trust tpm2 its keys are bound to this machine's TPM 2.0. The command writes the recovery \
+            key to standard output, once. Keep it on paper, away from the machine. It moves the device to another TPM, \
+            or to this TPM after it was cleared. Without the recovery key, such a device is lost with its TPM.
             """)
 
     @OptionGroup var device: DeviceArgument
-    @Option(help: "The sensor it has.")
+    @Option(help: "The kind of its sensor.")
     var biometry = Biometry.touchid
     @OptionGroup var sensor: SensorOptions
     @OptionGroup var rootOfTrust: RootOfTrustOptions
@@ -72,7 +73,7 @@ struct CreateCommand: ParsableCommand {
             }
             if !rootOfTrust.isEmpty {
                 StandardError.say(
-                    "This is the recovery key of \(paths.name). It is shown this once, and kept nowhere: write it down."
+                    "Write down this recovery key of \(paths.name). It is shown only this once, and stored nowhere."
                 )
             }
         }

@@ -6,12 +6,12 @@ struct DeviceCommand: ParsableCommand {
         commandName: "device",
         abstract: "Create, boot and drive simulated devices; set passcodes; lock and unlock.",
         discussion: """
-            A simulated device is an enclave, a keychain, a sensor and a passcode in a directory of yours: what a Simulator \
-            is to an iPhone. Driving commands (enroll, match, reboot, foreground, …) answer only on a device created as \
-            simulated.
+            A simulated device is an enclave, a keychain, a sensor and a passcode in a directory of yours, as a \
+            Simulator is to an iPhone. Driving commands (enroll, match, reboot, foreground, …) work only on a device \
+            that was created as simulated.
 
-            Every command takes --device NAME. Where a command has no other argument, NAME alone does as well, except with a \
-            passcode, which a word there could be.
+            Every command takes --device NAME. If a command has no other argument, NAME alone works too. The passcode \
+            commands are the exception, because a word there could be a passcode.
             """,
         groupedSubcommands: [
             CommandGroup(

@@ -16,7 +16,7 @@ struct DeviceConnection {
             guard paths.isSystem || SupervisorLock.holder(paths) == nil else {
                 throw Failure(
                     .unavailable,
-                    "\(paths.name) is booted and does not answer: 'touchstone doctor --device \(paths.name)' says why")
+                    "\(paths.name) is booted but does not answer; 'touchstone doctor --device \(paths.name)' says why")
             }
             throw Failure(.unavailable, paths.advice)
         }

@@ -96,7 +96,7 @@ enum DeviceDirectory {
     private static func taken(_ paths: DevicePaths) -> Failure {
         Failure(
             .no,
-            "there is a device '\(paths.name)' already: choose another name, or erase it with 'touchstone device erase'"
+            "there already is a device '\(paths.name)'; choose another name, or erase it with 'touchstone device erase'"
         )
     }
 

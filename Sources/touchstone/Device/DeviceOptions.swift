@@ -38,7 +38,7 @@ enum DeviceName {
     static func check(_ name: String?, or option: String?) throws {
         try check(name)
         guard let name, let option, name != option else { return }
-        throw ValidationError("two devices are named: '\(PlainText.line(name))' and '\(PlainText.line(option))'")
+        throw ValidationError("you named two devices: '\(PlainText.line(name))' and '\(PlainText.line(option))'")
     }
 
     /// - Throws: `Failure` where the name comes from the environment and is none.

@@ -7,7 +7,7 @@ struct EraseCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "erase",
         abstract: "Shut a device down and delete it with everything it holds.",
-        discussion: "Asks first at a terminal; elsewhere it wants --force.")
+        discussion: "Asks first at a terminal. Without a terminal it needs --force.")
 
     @OptionGroup var device: DeviceArgument
     @Flag(name: .shortAndLong, help: "Do not ask.") var force = false
@@ -18,14 +18,15 @@ struct EraseCommand: ParsableCommand {
         if !force { try confirm(paths) }
         _ = try ShutdownCommand.shutDown(paths)
         if DeviceDirectory.hasTPM(paths), try !Program.enclave.forget(paths.enclave) {
-            StandardError.say("\(paths.name) leaves its counter in the TPM, which takes a little of its room")
+            StandardError.say("\(paths.name) leaves its counter in the TPM, where it uses a little space")
         }
         try DeviceDirectory.remove(paths)
     }
 
     private func confirm(_ paths: DevicePaths) throws {
         guard Terminal.isInput else {
-            throw Failure(.cancelled, "\(paths.name) was not erased: there is no terminal to ask at; use --force")
+            throw Failure(
+                .cancelled, "\(paths.name) was not erased, because there is no terminal to ask at; use --force")
         }
         StandardError.write("Erase \(paths.name), its keys and every item in it, for good? [y/N] ")
         guard ["y", "yes"].contains((readLine() ?? "").lowercased()) else {

@@ -7,15 +7,15 @@ struct FaceIDPermissionCommand: ParsableCommand {
         commandName: "face-id-permission",
         abstract: "Show or change which apps may use Face ID.",
         discussion: """
-            An app that has no answer yet is asked about when it would use Face ID for the first time. One that was denied goes on \
-            with the passcode where that is enough, and fails where it is not.
+            If an app has no answer yet, the owner is asked when it first wants to use Face ID. An app that was denied \
+            can use the passcode if that is enough, and fails if it is not.
             """,
         subcommands: [List.self, Allow.self, Deny.self, Reset.self])
 
     /// `touchstone device face-id-permission list`.
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "list", abstract: "List the apps for which there is an answer, one on each line.")
+            commandName: "list", abstract: "List the apps that were allowed or denied, one on each line.")
 
         @Flag(help: "As JSON.") var json = false
         @OptionGroup var option: DeviceArgument
@@ -32,7 +32,7 @@ struct FaceIDPermissionCommand: ParsableCommand {
     /// `touchstone device face-id-permission allow`.
     struct Allow: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "allow", abstract: "Allow an app the use of Face ID.")
+            commandName: "allow", abstract: "Allow an app to use Face ID.")
 
         @OptionGroup var change: Change
         func run() throws { try change.set(true) }
@@ -41,7 +41,7 @@ struct FaceIDPermissionCommand: ParsableCommand {
     /// `touchstone device face-id-permission deny`.
     struct Deny: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "deny", abstract: "Deny an app the use of Face ID.")
+            commandName: "deny", abstract: "Forbid an app to use Face ID.")
 
         @OptionGroup var change: Change
         func run() throws { try change.set(false) }
@@ -50,7 +50,7 @@ struct FaceIDPermissionCommand: ParsableCommand {
     /// `touchstone device face-id-permission reset`.
     struct Reset: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "reset", abstract: "Forget the answer for an app: it is asked about anew.")
+            commandName: "reset", abstract: "Forget the answer for an app, so that the owner is asked again.")
 
         @OptionGroup var change: Change
         func run() throws { try change.set(nil) }

@@ -16,14 +16,14 @@ extension Failure {
     private static func of(_ error: RemoteError, _ paths: DevicePaths) -> Failure {
         if error.as(DeviceInterface.NotSimulated.self) != nil {
             return Failure(
-                .notSimulated, "\(paths.name), or its sensor, is not simulated: it cannot be driven, only used")
+                .notSimulated, "\(paths.name), or its sensor, is not simulated, so it cannot be driven")
         }
         if let rejected = error.as(DeviceInterface.PasscodeRejected.self) {
             return Failure(
                 .wrongPasscode,
                 "the passcode was not accepted"
                     + (rejected.isErased
-                        ? "; it was one wrong too many, and \(paths.name) was erased, as its owner had set it"
+                        ? "; there were too many wrong ones, and \(paths.name) was erased, as its owner had set it"
                         : later(rejected.retryAfterSeconds)))
         }
         if let refused = error.as(DeviceInterface.Refused.self) {
@@ -32,14 +32,14 @@ extension Failure {
         if error.as(BackupInterface.NoSuchSession.self) != nil {
             return Failure(
                 .refused,
-                "\(paths.name) was locked meanwhile, or another backup began, or this one stood still for ten minutes: try again"
+                "\(paths.name) was locked meanwhile, or another backup began, or this one paused for ten minutes; try again"
             )
         }
         if error.as(BackupInterface.NotOwner.self) != nil {
             return Failure(.refused, "\(paths.name) belongs to somebody else")
         }
         if error.as(BackupInterface.Malformed.self) != nil {
-            return Failure(.configuration, "the backup holds something that is no item")
+            return Failure(.configuration, "the backup holds something that is not an item")
         }
         if let status = error.as(BackupInterface.Failed.self)?.status ?? error.as(KeychainInterface.Failed.self)?.status
             ?? error.as(KeyInterface.Failed.self)?.status
@@ -50,15 +50,15 @@ extension Failure {
             return Failure(
                 .internalError,
                 "\(paths.name) speaks version \(unsupported.supported) of io.touchstone.Agent, this program version "
-                    + "\(AgentInterface.version): restart whichever is older")
+                    + "\(AgentInterface.version); restart the older one")
         }
         if error.as(AgentInterface.NoSuchPrompt.self) != nil {
-            return Failure(.no, "that prompt is not up any more")
+            return Failure(.no, "that prompt has already ended")
         }
         if error.name.hasPrefix("org.varlink.service.") {
             return Failure(
                 .internalError,
-                "\(paths.name) does not understand this command (\(error.name)): is its touchstoned of another version?"
+                "\(paths.name) does not know this command (\(error.name)); does its touchstoned have another version?"
             )
         }
         return Failure(.internalError, "\(paths.name) answered \(PlainText.line(error.name))")
@@ -68,7 +68,7 @@ extension Failure {
         switch error {
         case .unreachable, .closed:
             Failure(
-                .unavailable, "the connection to \(paths.name) was lost: see 'touchstone device status \(paths.name)'")
+                .unavailable, "the connection to \(paths.name) was lost; see 'touchstone device status \(paths.name)'")
         case .tooLarge, .malformed:
             Failure(.internalError, "\(paths.name) sent something that is not an answer")
         }
@@ -77,62 +77,62 @@ extension Failure {
     private static func of(_ status: Status, _ paths: DevicePaths) -> Failure {
         switch status {
         case .interactionNotAllowed:
-            Failure(.refused, "\(paths.name) was locked meanwhile: unlock it with 'touchstone device unlock'")
-        case .diskFull: Failure(.internalError, "the disk of \(paths.name) is full: make room and try again")
+            Failure(.refused, "\(paths.name) was locked meanwhile; unlock it with 'touchstone device unlock'")
+        case .diskFull: Failure(.internalError, "the disk of \(paths.name) is full; free some space and try again")
         case .readOnly: Failure(.internalError, "the disk of \(paths.name) can only be read")
         case .io: Failure(.internalError, "the disk of \(paths.name) failed")
         default:
             Failure(
                 .internalError,
-                "the keychain of \(paths.name) cannot be used as it is (\(status)): run 'touchstone keychain check'")
+                "the keychain of \(paths.name) is damaged (\(status)); run 'touchstone keychain check'")
         }
     }
 
     private static func of(_ reason: DeviceInterface.RefusalReason, _ paths: DevicePaths) -> Failure {
         let message =
             switch reason {
-            case .passcodeNotSet: "\(paths.name) has no passcode: set one with 'touchstone device passcode set'"
-            case .passcodeAlreadySet: "\(paths.name) has a passcode: use 'touchstone device passcode change'"
+            case .passcodeNotSet: "\(paths.name) has no passcode; set one with 'touchstone device passcode set'"
+            case .passcodeAlreadySet: "\(paths.name) already has a passcode; use 'touchstone device passcode change'"
             case .passcodeDisabled:
-                "ten wrong passcodes erase \(paths.name), and its disk did not take that: "
+                "after ten wrong passcodes \(paths.name) has to be erased, but its disk could not be written; "
                     + "the next boot erases it, or 'touchstone device erase \(paths.name)'"
             case .passcodeTooShort: "the new passcode is too short"
-            case .passcodeNotOfKind: "the new passcode is not of the kind that --kind says"
+            case .passcodeNotOfKind: "the new passcode does not have the kind that --kind names"
             case .passcodeTooLong:
                 "the passcode is longer than \(SealedPasscode.maximumPasscodeLength) bytes"
-            case .busy: "\(paths.name) is busy with another passcode: try again"
+            case .busy: "\(paths.name) is busy with another passcode; try again"
             case .noFaceID: "\(paths.name) has no Face ID (create one with --biometry faceid)"
             case .noSensor: "\(paths.name) was created without a sensor (--biometry none), or it is disconnected"
-            case .tooManyFingers: "no more can be enrolled: remove one with 'touchstone device remove'"
-            case .fingerAlreadyEnrolled: "that one is enrolled already"
-            case .noSuchFinger: "that one is not enrolled: 'touchstone device fingers' lists those that are"
-            case .invalidName: "that is not a name \(paths.name) takes: use 1 to 64 bytes of text"
-            case .staleNonce: "the passcode came too late, the device had moved on: try again"
+            case .tooManyFingers: "no more fingers can be enrolled; remove one with 'touchstone device remove'"
+            case .fingerAlreadyEnrolled: "that finger is already enrolled"
+            case .noSuchFinger: "that finger is not enrolled; 'touchstone device fingers' lists the enrolled ones"
+            case .invalidName: "\(paths.name) does not accept that name; use 1 to 64 bytes of text"
+            case .staleNonce: "the passcode came too late, because the device had moved on; try again"
             case .unreadablePasscode:
                 "the enclave could not open what was sealed for it: \(paths.passcodeKey.path) is not its key"
             case .staleKey:
-                "\(paths.passcodeKey.path) is of an earlier boot of \(paths.name), whose disk did not take the new one: "
-                    + "make room and run 'touchstone device reboot'"
-            case .locked: "\(paths.name) is locked: unlock it with 'touchstone device unlock'"
+                "\(paths.passcodeKey.path) is from an earlier boot of \(paths.name), because the new key could not be written to its disk; "
+                    + "free some space and run 'touchstone device reboot'"
+            case .locked: "\(paths.name) is locked; unlock it with 'touchstone device unlock'"
             case .tpmUnavailable:
-                "the TPM of \(paths.name) does not say whether the passcode is right; what is wrong with it is in "
+                "the TPM of \(paths.name) does not say whether the passcode is right; the reason is in "
                     + "\(paths.state.path)/supervisor.log, or where the device was booted"
             case .tpmLockedOut:
-                "the TPM of \(paths.name) takes no passcode now, after wrong ones of this device's or of another program's: wait, "
+                "the TPM of \(paths.name) accepts no passcode now, because this device or another program sent it wrong ones; wait, because "
                     + "it forgets them one by one"
             case .notOwner: "\(paths.name) belongs to somebody else"
             case .notListed:
-                "root has not listed this program in \(OwnerPrograms.system[0]): it may not use the owner's interface of "
+                "root has not listed this program in \(OwnerPrograms.system[0]), so it may not use the owner's interface of "
                     + "\(paths.name)"
             case .lockedTooOften:
-                "programs locked \(paths.name) three times within two minutes: lock your session, or try again in five minutes"
-            case .notKept: "\(paths.state.path) cannot be written: is the disk full or read-only? Nothing changed"
+                "programs locked \(paths.name) three times within two minutes; lock your session, or try again in five minutes"
+            case .notKept: "\(paths.state.path) cannot be written, so nothing changed; is the disk full or read-only?"
             }
         return Failure(.refused, message)
     }
 
     private static func later(_ seconds: Double?) -> String {
         guard let seconds, seconds > 0 else { return "; nothing changed" }
-        return "; nothing changed, and the next is looked at in \(PlainText.seconds(seconds)) s"
+        return "; nothing changed, and the next try is possible in \(PlainText.seconds(seconds)) s"
     }
 }

@@ -5,7 +5,7 @@ import TouchstoneCore
 struct EnrollCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "enroll",
-        abstract: "Enrol fingers (or faces). Items bound to the set enrolled before are gone for good.",
+        abstract: "Enrol fingers (or faces). Items bound to the current set are then gone for good.",
         discussion: "The device must have a passcode.")
 
     @Argument(help: ArgumentHelp("Names of your choice, such as right-index.", valueName: "finger"))
@@ -70,7 +70,7 @@ enum FingerName {
         }
         guard finger != noMatch else {
             throw ValidationError(
-                "'\(noMatch)' is what 'match' calls a finger that is not enrolled: choose another name")
+                "'\(noMatch)' means a finger that is not enrolled; choose another name")
         }
     }
 }

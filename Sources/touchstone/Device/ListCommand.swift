@@ -30,7 +30,7 @@ struct ListCommand: ParsableCommand {
         }
         guard !json else { return try StandardOutput.json(rows) }
         guard !rows.isEmpty else {
-            return StandardError.say("there are no devices: 'touchstone device create' makes one")
+            return StandardError.say("there are no devices; 'touchstone device create' makes one")
         }
         let table = [["NAME", "STATE", "BIOMETRY"]] + rows.map { [$0.name, $0.state, $0.biometry ?? "?"] }
         for line in Table.lines(table) { StandardOutput.say(line) }

@@ -8,8 +8,8 @@ struct LockCommand: ParsableCommand {
         commandName: "lock",
         abstract: "Lock the device.",
         discussion: """
-            With --require-passcode no finger unlocks it again, only the passcode, also where it is locked already: \
-            what a phone does that was locked from afar.
+            With --require-passcode no finger unlocks the device again, only the passcode. This also works if the \
+            device is already locked. A phone that was locked from afar does the same.
             """)
 
     @Flag(help: "Refuse every finger until the passcode was entered.") var requirePasscode = false
@@ -54,9 +54,9 @@ struct UnlockCommand: ParsableCommand {
 /// `touchstone device reboot`.
 struct RebootCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "reboot", abstract: "Restart the device: it forgets every key that wants the passcode.")
+        commandName: "reboot", abstract: "Restart the device, so that it forgets every key that needs the passcode.")
 
-    @Option(help: ArgumentHelp("Wait so long until it answers again.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Wait this long until it answers again.", valueName: "seconds"))
     var wait = 10.0
     @OptionGroup var option: DeviceArgument
 
@@ -72,7 +72,7 @@ struct RebootCommand: ParsableCommand {
             guard SupervisorLock.holder(paths) == nil else { return }
             throw Failure(
                 .unavailable,
-                "\(paths.name) did not come back: 'touchstone device boot --detach \(paths.name)' says why")
+                "\(paths.name) did not come back; 'touchstone device boot --detach \(paths.name)' says why")
         }
     }
 }
@@ -80,7 +80,7 @@ struct RebootCommand: ParsableCommand {
 /// `touchstone device foreground`.
 struct ForegroundCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "foreground", abstract: "Bring an app to the foreground. Every app is there to begin with.")
+        commandName: "foreground", abstract: "Bring an app to the foreground. Every app begins in the foreground.")
 
     @Argument(help: "The application identifier, as prompts show it: a path, flatpak:org.example.App, …")
     var app: String
@@ -95,7 +95,7 @@ struct ForegroundCommand: ParsableCommand {
 /// `touchstone device background`.
 struct BackgroundCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "background", abstract: "Send an app to the background: its prompt is taken down.")
+        commandName: "background", abstract: "Send an app to the background. Its prompt is removed.")
 
     @Argument(help: "The application identifier, as prompts show it: a path, flatpak:org.example.App, …")
     var app: String

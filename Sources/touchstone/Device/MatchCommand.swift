@@ -7,17 +7,19 @@ struct MatchCommand: ParsableCommand {
         commandName: "match",
         abstract: "Lay a finger on the simulated sensor (or show a face).",
         discussion: """
-            FINGER is one of 'touchstone device fingers', or 'nomatch' for one that is not enrolled. Any other name is refused.
+            FINGER is one of 'touchstone device fingers', or 'nomatch' for a finger that is not enrolled. Any other \
+            name is refused.
 
-            Exit status: 0 it matched, 1 it did not, 3 nothing was waiting for a finger, 4 the passcode is required, 5 no enrolled \
-            finger has this name.
+            Exit status: 0 it matched, 1 it did not, 3 nothing was waiting for a finger, 4 the passcode is required, 5 \
+            no enrolled finger has this name.
             """)
 
     @Argument(help: "An enrolled finger, or 'nomatch'.")
     var finger: String
-    @Option(help: ArgumentHelp("Wait so long for a prompt first.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Wait this long for a prompt first.", valueName: "seconds"))
     var wait: Double?
-    @Option(help: ArgumentHelp("Lay it on so many times; the exit status is the last one's.", valueName: "number"))
+    @Option(
+        help: ArgumentHelp("Lay it on this many times; the exit status is that of the last time.", valueName: "number"))
     var times = 1
     @OptionGroup var option: DeviceOption
 
@@ -58,9 +60,9 @@ extension DeviceConnection {
             .refused,
             "'\(PlainText.line(name))' is not enrolled; "
                 + (enrolled.isEmpty
-                    ? "nothing is: 'touchstone device enroll' does it"
+                    ? "no finger is enrolled yet: use 'touchstone device enroll'"
                     : "these are: \(enrolled.map(PlainText.line).joined(separator: ", "))")
-                + ". '\(FingerName.noMatch)' is one that is not")
+                + ". '\(FingerName.noMatch)' is a finger that is not enrolled")
     }
 
     func present(_ finger: String?) throws -> DeviceInterface.Touch {
@@ -87,7 +89,7 @@ extension DeviceInterface.Touch {
         case .unlocked: StandardOutput.say("unlocked")
         case .notMatched: throw Failure(.no, "not recognised")
         case .passcodeRequired:
-            throw Failure(.passcodeRequired, "the passcode is required: 'touchstone device unlock' takes it")
+            throw Failure(.passcodeRequired, "the passcode is required; enter it with 'touchstone device unlock'")
         case .notWaiting: throw Failure(.notWaiting, "nothing was waiting for a finger")
         }
     }

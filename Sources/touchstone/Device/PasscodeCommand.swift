@@ -7,10 +7,11 @@ import TouchstoneTransport
 struct PasscodeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "passcode",
-        abstract: "Set, change or remove the passcode; erase after ten wrong ones.",
+        abstract: "Set, change or remove the passcode; erase the device after ten wrong ones.",
         discussion: """
-            The passcode is read from the terminal without showing it, or, where standard input is no terminal, one line for \
-            each: the current one first, then the new one. It is sealed for the enclave before it leaves this process.
+            The passcode is read from the terminal and not shown. If standard input is not a terminal, give one line \
+            for each passcode: the current one first, then the new one. It is sealed for the enclave before it leaves \
+            this process.
             """,
         subcommands: [Set.self, Change.self, Remove.self, EraseData.self])
 
@@ -18,8 +19,8 @@ struct PasscodeCommand: ParsableCommand {
     struct KindOption: ParsableArguments {
         @Option(
             help: ArgumentHelp(
-                "What it is made of: four-digit, six-digit, numeric (digits 0 to 9, four at least), or alphanumeric (four bytes at least).",
-                discussion: "Prompts show the keys for it. Anybody who sees a prompt sees the kind.",
+                "The kind of passcode: four-digit, six-digit, numeric (four or more digits), or alphanumeric (four or more bytes).",
+                discussion: "Prompts show the keys for this kind, so anybody who sees a prompt sees the kind.",
                 valueName: "kind"))
         var kind = Kind.alphanumeric
 
@@ -40,7 +41,7 @@ struct PasscodeCommand: ParsableCommand {
     }
 
     struct Set: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Give a device without a passcode its first one.")
+        static let configuration = CommandConfiguration(abstract: "Set the first passcode of a device.")
         @OptionGroup var kind: KindOption
         @OptionGroup var option: DeviceOption
 
@@ -64,9 +65,9 @@ struct PasscodeCommand: ParsableCommand {
 
     struct Remove: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Remove the passcode, and with it every item that wants one to be set.",
+            abstract: "Remove the passcode, and with it every item that requires one to be set.",
             discussion:
-                "Items stored with \u{2026}WhenPasscodeSetThisDeviceOnly are gone for good. Enrolled fingers stay, and count for nothing until there is a passcode again."
+                "Items stored with \u{2026}WhenPasscodeSetThisDeviceOnly are gone for good. Enrolled fingers stay, but do not count until there is a passcode again."
         )
         @OptionGroup var option: DeviceOption
 
@@ -77,10 +78,11 @@ struct PasscodeCommand: ParsableCommand {
 
     struct EraseData: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Erase the device after ten wrong passcodes in a row, or do not.",
+            abstract: "Choose whether ten wrong passcodes in a row erase the device.",
             discussion: """
-                Off to begin with: then each wrong one from the ninth on costs eight hours, and none is the last. With it on, the tenth wrong one \
-                in a row makes the device as new: every item, key, finger and the passcode are gone for good. Wants the passcode.
+                This is off at first. Then each wrong passcode from the ninth on costs eight hours, and there is no \
+                last one. With it on, the tenth wrong passcode in a row makes the device as new: every item, key and \
+                finger and the passcode are gone for good. The command asks for the passcode.
                 """)
 
         enum Setting: String, ExpressibleByArgument, CaseIterable { case on, off }

@@ -7,17 +7,18 @@ import TouchstoneCore
 struct RecoverCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "recover",
-        abstract: "Move a device to another TPM, or to its own after that was cleared.",
+        abstract: "Move a device to another TPM, or back to its own TPM after that was cleared.",
         discussion: """
-            For a device that was created with --root-of-trust tpm2, and is off. Wants the recovery key that was shown then, and \
-            the passcode, where one is set: at a terminal it asks for them, elsewhere they are a line of standard input each. \
-            Everything in the device stays as it is; the recovery key stays the same.
+            The device has to be off, and it has to be one that was created with --root-of-trust tpm2. The command \
+            asks for the recovery key that was shown then, and for the passcode if one is set. Without a terminal, \
+            each is a line of standard input. Everything in the device stays as it is, and the recovery key stays the \
+            same.
             """)
 
     @OptionGroup var device: DeviceArgument
     @Option(
         help: ArgumentHelp(
-            "Where the new TPM is, device:PATH or swtpm:path=SOCKET; without it, where the old one was.",
+            "The address of the new TPM, device:PATH or swtpm:path=SOCKET (default: that of the old one).",
             valueName: "tcti"))
     var tcti: String?
 
@@ -25,11 +26,11 @@ struct RecoverCommand: ParsableCommand {
         let paths = try DeviceName.own(device.paths, "recovers with 'touchstone system recover'")
         try DeviceDirectory.check(paths)
         guard DeviceDirectory.hasTPM(paths) else {
-            throw Failure(.no, "\(paths.name) is bound to a key file, not to a TPM: there is nothing to recover")
+            throw Failure(.no, "\(paths.name) is bound to a key file, not to a TPM, so there is nothing to recover")
         }
         guard SupervisorLock.holder(paths) == nil else {
             throw Failure(
-                .refused, "\(paths.name) is booted: shut it down with 'touchstone device shutdown \(paths.name)'")
+                .refused, "\(paths.name) is booted; shut it down with 'touchstone device shutdown \(paths.name)'")
         }
         let arguments = ["recover", "--state", paths.enclave.path] + (tcti.map { ["--tpm", $0] } ?? [])
         let ending =
@@ -40,6 +41,6 @@ struct RecoverCommand: ParsableCommand {
             throw Failure(.refused, "\(paths.name) was not recovered; the reason is above")
         }
         StandardError.say(
-            "\(paths.name) is bound to this TPM now: start it with 'touchstone device boot --detach \(paths.name)'")
+            "\(paths.name) is now bound to this TPM; start it with 'touchstone device boot --detach \(paths.name)'")
     }
 }

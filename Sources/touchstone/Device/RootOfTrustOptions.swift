@@ -4,16 +4,17 @@ import ArgumentParser
 struct RootOfTrustOptions: ParsableArguments {
     enum Kind: String, ExpressibleByArgument, CaseIterable { case software, tpm2 }
 
-    @Option(help: "What binds it to this machine: a key file of yours, or a TPM 2.0.")
+    @Option(help: "What binds it to this machine: a key file in your directory, or a TPM 2.0.")
     var rootOfTrust = Kind.software
     @Option(
         help: ArgumentHelp(
-            "tpm2: where the TPM is, device:PATH or swtpm:path=SOCKET. (default: \(defaultAddress))", valueName: "tcti")
+            "tpm2: the address of the TPM, device:PATH or swtpm:path=SOCKET. (default: \(defaultAddress))",
+            valueName: "tcti")
     )
     var tcti: String?
     @Option(
         help: ArgumentHelp(
-            "Where the P-256 keys of apps are made and used: software, by the enclave, or tpm, in the TPM, with which they are lost.",
+            "Where the P-256 keys of apps are made and used: software (in the enclave), or tpm (in the TPM; they are lost with it).",
             valueName: "where"))
     var keys = Keys.software
 
@@ -21,10 +22,10 @@ struct RootOfTrustOptions: ParsableArguments {
 
     func validate() throws {
         guard rootOfTrust == .tpm2 || tcti == nil else {
-            throw ValidationError("--tcti goes with --root-of-trust tpm2")
+            throw ValidationError("--tcti needs --root-of-trust tpm2")
         }
         guard rootOfTrust == .tpm2 || keys == .software else {
-            throw ValidationError("--keys tpm goes with --root-of-trust tpm2")
+            throw ValidationError("--keys tpm needs --root-of-trust tpm2")
         }
     }
 

@@ -20,8 +20,8 @@ struct SensorCommand: ParsableCommand {
     struct DisconnectCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "disconnect",
-            abstract: "Unplug the sensor: a prompt that waits for it goes on with the passcode, or ends.",
-            discussion: "What is enrolled stays. After a reboot the sensor is plugged in.")
+            abstract: "Unplug the sensor. A prompt that waits for it then asks for the passcode, or ends.",
+            discussion: "Enrolled fingers stay. After a reboot the sensor is plugged in again.")
 
         @OptionGroup var option: DeviceArgument
 
@@ -31,10 +31,11 @@ struct SensorCommand: ParsableCommand {
     struct ForgetCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "forget",
-            abstract: "Forget the fingerprint reader that the enrolled fingers are of, to move to another one.",
+            abstract: "Move to another fingerprint reader, and forget the one on which the fingers were enrolled.",
             discussion: """
-                The reader that fprintd calls its default is the device's from then on, with the fingers that are enrolled there. \
-                What is bound to the current fingers is gone for good. Wants the passcode.
+                From then on, the device uses the reader that fprintd calls its default, with the fingers that are \
+                enrolled there. What is bound to the current fingers is gone for good. The command asks for the \
+                passcode.
                 """)
 
         @OptionGroup var option: DeviceArgument

@@ -5,8 +5,9 @@ import TouchstoneCore
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show how a device is.",
-        discussion: "Exit status: 0 booted and answering, 69 there is no such device, it is off, or it does not answer."
+        abstract: "Show the state of a device.",
+        discussion:
+            "Exit status: 0 it is booted and answers, 69 there is no such device, it is off, or it does not answer."
     )
 
     @OptionGroup var device: DeviceArgument
@@ -83,7 +84,7 @@ extension DeviceInterface.Sensor {
     var fault: String? {
         switch problem {
         case nil: nil
-        case .starting: "it was not asked yet"
+        case .starting: "it has not been asked yet"
         case .noBus: "its D-Bus does not answer"
         case .noService:
             kind == .pam
@@ -91,22 +92,24 @@ extension DeviceInterface.Sensor {
                 : "fprintd is not running, and nothing starts it"
         case .noReader: kind == .simulated ? "it is unplugged" : "fprintd has no reader"
         case .otherReader:
-            "it is another reader than the one that the enrolled fingers are of: plug that one in, or move to this one with "
+            "the fingers were enrolled on another reader; plug that one in, or move to this one with "
                 + "'touchstone device sensor forget'"
         case .unknownOwner:
-            "its owner is not in /etc/passwd, where alone names are looked for: 'getent passwd UID' prints the line to add"
-        case .notAllowed: "fprintd does not let this user have the reader"
-        case .notAnswering: "\(kind.rawValue) answers too late, or nonsense"
-        case .templatesUnreadable: "fprintd's templates cannot be read any more: let this user read them again"
+            "its owner is not in /etc/passwd, the only place where names are looked up; 'getent passwd UID' prints the line to add"
+        case .notAllowed: "fprintd does not let this user use the reader"
+        case .notAnswering: "\(kind.rawValue) answers too late, or sends nonsense"
+        case .templatesUnreadable: "fprintd's templates cannot be read any more; let this user read them again"
         }
     }
 
     var worth: String {
         if kind == .simulated { return "plugged in" }
-        if isWeak { return "weak: a PAM service's word, as good as the passcode where either will do" }
+        if isWeak {
+            return "weak: a PAM service decides; it counts like the passcode if a finger or the passcode is accepted"
+        }
         return areTemplatesRead
-            ? "heard by the enclave itself; any change of what is enrolled is seen"
-            : "heard by the enclave itself; a finger enrolled anew under the same name while the device is off is not seen"
+            ? "the enclave reads it directly, and sees any change of the enrolled fingers"
+            : "the enclave reads it directly, but does not see a finger that is enrolled again under the same name while the device is off"
     }
 }
 
@@ -124,7 +127,8 @@ extension DeviceInterface.Status {
                 ["Passcode", passcodeLine],
                 [
                     "Agent",
-                    hasAgent ? (hasPrompt ? "connected, showing a prompt" : "connected") : "none: prompts fail at once",
+                    hasAgent
+                        ? (hasPrompt ? "connected, showing a prompt" : "connected") : "none, so prompts fail at once",
                 ],
             ]
     }
@@ -135,19 +139,19 @@ extension DeviceInterface.Status {
         let parts = (isCopied ? ["its key file"] : []) + (sensor?.kind == .simulated ? ["its finger"] : [])
         return "A simulated device is for development: "
             + (parts.isEmpty ? "" : parts.joined(separator: ", ") + " and ")
-            + "its daemons are yours, so any program that runs as you can \(isCopied ? "copy it, " : "")drive it or stop it."
+            + "its daemons run as you, so any program that runs as you can \(isCopied ? "copy it, " : "")drive it or stop it."
     }
 
     private var privateKeysLine: String {
         areKeysInTPM == true
-            ? "P-256 made and used in the TPM, others in the enclave" : "made and used in the enclave"
+            ? "P-256 keys are made and used in the TPM, others in the enclave" : "made and used in the enclave"
     }
 
     var rootOfTrustLine: String {
         switch rootOfTrust {
         case "software": "software (key file)"
         case "tpm2": "TPM 2.0"
-        case "swtpm": "swtpm (a TPM that is a program: whoever runs it can copy its keys)"
+        case "swtpm": "swtpm (a TPM that is a program, and anybody who runs it can copy its keys)"
         default: PlainText.line(rootOfTrust)
         }
     }
@@ -161,9 +165,9 @@ extension DeviceInterface.Status {
 
     private var passcodeLine: String {
         guard isPasscodeSet else {
-            return wasErased ? "not set: the device was erased after too many wrong ones" : "not set"
+            return wasErased ? "not set, because the device was erased after too many wrong passcodes" : "not set"
         }
-        if isPasscodeDisabled { return "set, refused: after ten wrong ones the next boot erases the device" }
+        if isPasscodeDisabled { return "set, but refused: after ten wrong ones the next boot erases the device" }
         var parts = [passcodeKind.map { "set (\($0.title))" } ?? "set"]
         if erasesData { parts.append("erases the device after ten wrong ones") }
         if !wasUnlockedSinceBoot { parts.append("not entered since boot") }

@@ -15,7 +15,7 @@ struct AppReport: Encodable {
         let (ending, output) = try Program.daemon.output(arguments)
         guard ending == .exited(0), let description = try? JSONDecoder().decode(AppDescription.self, from: output)
         else {
-            throw Failure(.internalError, "touchstoned does not say who \(PlainText.line(file.path)) is: it \(ending)")
+            throw Failure(.internalError, "touchstoned could not identify \(PlainText.line(file.path)): it \(ending)")
         }
         self.init(description, script: file.script)
     }
@@ -49,26 +49,26 @@ struct AppReport: Encodable {
             description.faceIDUsageDescription.map {
                 ["Face ID", "\u{201C}\(PlainText.line($0.value))\u{201D}", source($0)]
             }
-                ?? ["Face ID", "not to be used", "there is no NSFaceIDUsageDescription"])
+                ?? ["Face ID", "not allowed", "there is no NSFaceIDUsageDescription"])
         var notes = description.executableDigest.map { ["The executable's SHA-256 is \($0)."] } ?? []
         if let script {
             notes.append(
-                "\(PlainText.line(script)) is a script: to the device it is its interpreter, and so is every other script of it."
+                "\(PlainText.line(script)) is a script. The device knows only its interpreter, so all scripts of this interpreter are one app."
             )
         }
         if let other = description.otherManifest {
             notes.append(
-                "\(PlainText.line(other)) is for this path with another SHA-256, so it says nothing of this file.")
+                "\(PlainText.line(other)) is for this path with another SHA-256, so it does not describe this file.")
         }
         notes += description.unusedManifests.map { "\(PlainText.line($0))." }
-        notes.append("Started in a Flatpak or a snap, or as a system service, it is that instead.")
+        notes.append("If it runs in a Flatpak or a snap, or as a system service, the device knows it as that instead.")
         return Table.lines(rows) + [""] + notes
     }
 
     private func source(_ part: AppDescription.Part) -> String {
         switch part.origin {
         case .executable: "the last part of the path"
-        case .identifier: "its own: nobody else has it"
+        case .identifier: "its own, no other app has it"
         case .manifest, .infoPropertyList: PlainText.line(part.file ?? "")
         }
     }

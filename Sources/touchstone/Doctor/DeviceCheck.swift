@@ -21,7 +21,7 @@ struct DeviceCheck {
                 (state, status) = (.off, nil)
                 add(
                     .bad, .device,
-                    "the system's device of this number was made for '\(PlainText.line(error.recorded))', who is gone: it is not yours",
+                    "the system's device with your user number is not yours: it was made for '\(PlainText.line(error.recorded))', who no longer exists",
                     fix: "sudo touchstone system remove \(getuid()) && sudo touchstone setup")
                 return
             }
@@ -31,8 +31,8 @@ struct DeviceCheck {
                 add(.good, .device, "\(paths.name) answers, and is \(status.isLocked ? "locked" : "unlocked")")
                 add(
                     .good, .daemons,
-                    "run as users of their own: no program of yours can read their memory or files, answer in their place or hold back a "
-                        + "lock, which comes with your session's and before the machine sleeps")
+                    "run as separate users. No program of yours can read their memory or files, answer in their place or delay a "
+                        + "lock. The device locks with your session and before the machine sleeps")
                 check(status)
                 if let connection = try? DeviceConnection(paths) {
                     checkLog(connection)
@@ -43,7 +43,7 @@ struct DeviceCheck {
                 guard FileManager.default.fileExists(atPath: paths.state.path) else {
                     (state, status) = (.absent, nil)
                     add(
-                        .bad, .device, "the system keeps no device for you: root makes you one",
+                        .bad, .device, "the system keeps no device for you; root can make one",
                         fix: "sudo touchstone setup")
                     return
                 }
@@ -79,7 +79,7 @@ struct DeviceCheck {
                 add(.bad, .device, "\(paths.name) is off", fix: command("device boot --detach"))
             } else {
                 add(
-                    .bad, .device, "\(paths.name) is booted and does not answer: \(Failure.of(error, paths).message)",
+                    .bad, .device, "\(paths.name) is booted but does not answer: \(Failure.of(error, paths).message)",
                     fix: "\(command("device shutdown")) && \(command("device boot --detach"))")
             }
             checkFiles()
@@ -94,7 +94,7 @@ struct DeviceCheck {
         guard !usable.isEmpty else {
             return add(
                 .bad, .ownerPrograms,
-                "none may use the owner's interface: no file in "
+                "no program may use the owner's interface, because there is no file in "
                     + "\(OwnerPrograms.system.joined(separator: " or ")) names a program that only root can change")
         }
         add(
@@ -142,19 +142,20 @@ struct DeviceCheck {
         var facts = stat()
         for directory in [paths.state, paths.enclave] {
             guard unsafe lstat(directory.path, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR else {
-                return add(.bad, .files, "\(directory.path) is not there, or no directory: bring it back from a copy")
+                return add(
+                    .bad, .files, "\(directory.path) does not exist, or is not a directory; restore it from a copy")
             }
             guard facts.st_mode & 0o077 == 0 else {
                 return add(
-                    .bad, .files, "others may look into \(directory.path)",
+                    .bad, .files, "other users can read \(directory.path)",
                     fix: "chmod -R go= \(Self.quoted(paths.state.path))")
             }
         }
-        add(.good, .files, "\(paths.state.path), for its owner alone")
+        add(.good, .files, "\(paths.state.path), which only its owner can read")
         if unsafe lstat(EnclaveFiles(paths.enclave).recoveringTPM.path, &facts) == 0, facts.st_size > 0 {
             add(
                 .warning, .rootOfTrust,
-                "a recovery was cut off, and may have left a counter in the TPM; the next one takes it out",
+                "a recovery was interrupted, and may have left a counter in the TPM; the next recovery removes it",
                 fix: command("device recover"))
         }
     }
@@ -173,31 +174,31 @@ struct DeviceCheck {
         }
         guard daemons.count == 2 else {
             return add(
-                .bad, .daemons, "they have just ended, or are about to start: look again", fix: command("doctor"))
+                .bad, .daemons, "they have just ended, or are about to start; look again", fix: command("doctor"))
         }
         let users = Set(daemons.map(\.user))
         add(
             .good, .daemons,
             users == [geteuid()]
                 ? "touchstoned and touchstone-enclave run as you, version \(TouchstoneVersion.current)"
-                : "touchstoned and touchstone-enclave run as \(users.count == 1 ? "another user" : "users of their own")"
+                : "touchstoned and touchstone-enclave run as \(users.count == 1 ? "another user" : "separate users")"
         )
         if daemons.allSatisfy({ $0.limit("Max core file size") == 0 }) {
-            add(.good, .coreDumps, "the daemons leave none")
+            add(.good, .coreDumps, "the daemons leave no core dumps")
         } else {
             add(
-                .bad, .coreDumps, "a daemon may leave one, with keys in it",
+                .bad, .coreDumps, "a daemon may leave a core dump with keys in it",
                 fix: command("device reboot", isOption: true))
         }
         guard let enclave = daemons.first(where: { $0.name == "touchstone-enclave" }) else { return }
         let room = enclave.limit("Max locked memory") ?? 0
         if room >= Self.enoughLockedBytes {
-            add(.good, .lockedMemory, "room for every key: \(room == .max ? "no limit" : "\(room >> 10) KiB")")
+            add(.good, .lockedMemory, "there is room for every key: \(room == .max ? "no limit" : "\(room >> 10) KiB")")
         } else {
             add(
                 .warning, .lockedMemory,
-                "room for \(room >> 10) KiB, so that keys beyond it can be swapped out; \(Self.enoughLockedBytes >> 10) KiB are enough, "
-                    + "from your next login on",
+                "there is room for only \(room >> 10) KiB, so keys may be swapped out; \(Self.enoughLockedBytes >> 10) KiB are enough, "
+                    + "and count from your next login on",
                 fix:
                     "echo '* - memlock \(Self.enoughLockedBytes >> 10)' | sudo tee /etc/security/limits.d/touchstone.conf"
             )
@@ -223,7 +224,7 @@ struct DeviceCheck {
             guard reply.putAside > 0 else { return add(.good, .keychain, items) }
             add(
                 .warning, .keychain,
-                "\(items); \(reply.putAside) damaged put aside: they are kept, and no app sees them; "
+                "\(items); damaged and put aside: \(reply.putAside). They are kept, and no app sees them; "
                     + "'\(command("keychain check", isOption: true))' looks for more")
         } catch {
             add(.bad, .keychain, Failure.of(error, paths).message)
@@ -237,30 +238,31 @@ struct DeviceCheck {
         case "software":
             add(
                 .warning, .rootOfTrust,
-                "a key file, which can be copied: what keeps it from opening elsewhere is the passcode, so let it be a long one",
+                "a key file, which can be copied. Only the passcode protects a copy, so choose a long one",
                 fix: status.isPasscodeSet ? command("device passcode change", isOption: true) : nil)
         case "tpm2":
             add(
                 .good, .rootOfTrust,
-                "a TPM 2.0: a copied directory opens nowhere else, the passcode is guessed on this machine alone, at the TPM's pace, "
-                    + "and an older copy that is put back is noticed")
+                "a TPM 2.0. A copied directory opens on no other machine. The passcode can be guessed only here, at the TPM's pace. "
+                    + "The device notices if an older copy is put back")
         case let kind:
             add(
                 .warning, .rootOfTrust,
-                "\(PlainText.line(kind)): a TPM that is a program, of this machine's or of what it runs on, which can be copied"
+                "\(PlainText.line(kind)): a TPM that is a program, on this machine or on its host, and can be copied"
             )
         }
         if status.areKeysInTPM == true {
             add(
                 .good, .rootOfTrust,
-                "P-256 keys of apps are made in the TPM and never leave it: they are lost with it, whatever the recovery key brings back; "
+                "P-256 keys of apps are made in the TPM and never leave it. They are lost with it, and no recovery key brings them back; "
                     + "keys of ML-DSA and ML-KEM are not in it")
         }
         checkPasscode(status)
         checkBiometry(status)
         add(
             status.hasAgent ? .good : .warning, .agent,
-            status.hasAgent ? "connected" : "none, so nothing can ask the owner: prompts fail at once",
+            status.hasAgent
+                ? "connected" : "no agent is connected, so nothing can ask the owner, and prompts fail at once",
             fix: status.hasAgent ? nil : command("agent", isOption: true))
     }
 
@@ -268,30 +270,30 @@ struct DeviceCheck {
         guard status.isPasscodeSet else {
             return add(
                 .warning, .passcode,
-                (status.wasErased ? "gone: the device was erased after too many wrong ones; " : "")
-                    + "not set, so items that want the owner are refused",
+                (status.wasErased ? "the device was erased after too many wrong passcodes; " : "")
+                    + "not set, so items that need the owner are refused",
                 fix: command("device passcode set", isOption: true))
         }
         if status.isPasscodeDisabled {
             return add(
                 .bad, .passcode,
-                "refused: ten wrong ones erase the device, and its disk does not take that; the next boot tries again",
+                "refused. After ten wrong passcodes the device has to be erased, but its disk cannot be written; the next boot tries again",
                 fix: command("device erase"))
         }
         let wait = status.passcodeRetryAfterSeconds.map { PlainText.seconds($0) } ?? 0
         add(
             wait > 0 ? .warning : .good, .passcode,
-            wait > 0 ? "set; after \(status.passcodeFailures) wrong ones the next is looked at in \(wait) s" : "set")
+            wait > 0 ? "set; after \(status.passcodeFailures) wrong ones the next try is possible in \(wait) s" : "set")
     }
 
     private mutating func checkBiometry(_ status: DeviceInterface.Status) {
         guard let sensor = status.sensor else {
-            return add(.good, .biometry, "none; the passcode is asked for")
+            return add(.good, .biometry, "no sensor; prompts ask for the passcode")
         }
         let title = Biometry(status.biometryType).title
         if let fault = sensor.fault {
             let (advice, fix) = remedy(sensor)
-            add(.bad, .sensor, "\(fault)\(advice); until then the passcode is asked for", fix: fix)
+            add(.bad, .sensor, "\(fault)\(advice); until then prompts ask for the passcode", fix: fix)
         } else {
             let name = sensor.name.map(PlainText.line) ?? ""
             switch sensor.kind {
@@ -301,7 +303,7 @@ struct DeviceCheck {
             case .pam:
                 add(
                     .warning, .sensor,
-                    "weak: the PAM service \(name) says that it knows you, and nobody can say how well")
+                    "weak: the PAM service \(name) says that it recognises you, and nobody can say how well")
             }
         }
         if sensor.kind == .pam { return }
@@ -322,16 +324,16 @@ struct DeviceCheck {
     private func remedy(_ sensor: DeviceInterface.Sensor) -> (advice: String, fix: String?) {
         switch (sensor.kind, sensor.problem) {
         case (.simulated, _): ("", command("device sensor connect", isOption: true))
-        case (_, .starting): (": look again", command("doctor"))
+        case (_, .starting): ("; look again", command("doctor"))
         case (.fprintd, .noBus): ("", "sudo systemctl start dbus")
         case (.fprintd, .noService): ("", "sudo apt install fprintd")
-        case (.fprintd, .noReader): (": plug it in", nil)
+        case (.fprintd, .noReader): ("; plug it in", nil)
         case (.fprintd, .otherReader), (_, .unknownOwner): ("", nil)
-        case (.fprintd, .notAllowed): (", as you are not at this machine's screen: log in there", nil)
+        case (.fprintd, .notAllowed): (", because you are not at this machine's screen; log in there", nil)
         case (.fprintd, _): ("", "sudo systemctl restart fprintd")
-        case (.pam, .noService): (": its file belongs into /etc/pam.d", nil)
+        case (.pam, .noService): ("; its file has to be in /etc/pam.d", nil)
         case (.pam, _):
-            (": its module hangs or fails; the system's log says why", "journalctl -b -t touchstone-pam-verify")
+            ("; its module hangs or fails, and the system's log says why", "journalctl -b -t touchstone-pam-verify")
         }
     }
 }
@@ -342,16 +344,16 @@ extension DeviceInterface.Status {
         let hands = sensor?.kind == .simulated ? "present simulated fingers, " : ""
         let daemons =
             isSystem
-            ? (isSimulated ? ["it is made for tests: any program of yours can present its fingers"] : [])
+            ? (isSimulated ? ["it is for tests, because any program of yours can present its fingers"] : [])
             : [
-                "its daemons run as you: other programs of yours cannot read their memory (it is undumpable), but can read their files, "
+                "its daemons run as you. Your other programs cannot read their memory (it is undumpable), but can read their files, "
                     + "\(hands)stop them and replace the programs themselves",
-                "it is not locked with your login session, nor before the machine sleeps: only the system's service hears of that",
+                "it does not lock with your login session or before the machine sleeps, because only the system service is told of that",
             ]
         return daemons + [
-            "an app's identity is a label: outside a sandbox it is the path of a program, and who can replace that file is that app",
-            "a program of yours can have one of your apps work for it (LD_PRELOAD, ptrace), and gets what that app gets without a proof of "
-                + "yours; what wants your finger or passcode still asks for it",
+            "an app's identity is a label: outside a sandbox it is the path of a program, and anybody who can replace that file can act as the app",
+            "a program of yours can make one of your apps work for it (LD_PRELOAD, ptrace), and gets what that app gets without a proof of "
+                + "yours; whatever needs your finger or passcode still asks for it",
         ]
     }
 
@@ -363,33 +365,34 @@ extension DeviceInterface.Status {
         var sentences = own(isSystem: isSystem)
         if rootOfTrust == "software" {
             sentences += [
-                (isSystem ? "root, or whoever has the disk," : "whoever copies its directory")
-                    + " can guess the passcode elsewhere, as fast as they like",
-                "an older copy of its files that is put back gives passcode tries back; it is noticed until "
+                (isSystem ? "root, or somebody with the disk," : "somebody who copies its directory")
+                    + " can guess the passcode on another machine, without a limit",
+                "if an older copy of its files is put back, used passcode tries come back; the device notices this until "
                     + (isSystem
                         ? "the machine restarts"
-                        : "you log out or the machine restarts, unless whoever did it can write to your runtime directory too"),
+                        : "you log out or the machine restarts, unless the program that did it can also write to your runtime directory"),
             ]
         } else {
             sentences.append(
                 rootOfTrust == "tpm2"
-                    ? "no PCRs are asked for, so it opens for whatever boots on this machine"
-                    : "whoever has the files of the TPM can copy it, guess the passcode elsewhere and put old copies back"
+                    ? "no PCRs are required, so it opens under any system that boots on this machine"
+                    : "somebody with the files of the TPM can copy it, guess the passcode on another machine and put old copies back"
             )
         }
         switch sensor?.kind {
-        case .simulated?: sentences.append("a match is what somebody typed: a simulated finger is a name")
-        case .fprintd?: sentences.append("a match is this machine's word that it saw the finger, which root can forge")
+        case .simulated?: sentences.append("a match is what somebody typed, because a simulated finger is only a name")
+        case .fprintd?:
+            sentences.append("a match is this machine's report that it saw the finger, and root can forge it")
         case .pam?:
             sentences.append(
-                "a match is what a PAM service says; it opens what the passcode opens, biometry only where the device was created with "
-                    + "--allow biometry-any, and never what is of the current set")
+                "a match is what a PAM service says. It opens what the passcode opens. It counts as biometry only if the device was created with "
+                    + "--allow biometry-any, and never as the current set")
         case nil: break
         }
         if sensor?.kind == .fprintd, sensor?.areTemplatesRead == false, sensor?.problem == nil {
             sentences.append(
-                "who is enrolled is known by the fingers' names, as fprintd's templates are root's to read: a finger that is enrolled "
-                    + "anew under the same name while the device is off is not seen by items of the current set")
+                "enrolled fingers are known only by their names, because only root can read fprintd's templates. If a finger is enrolled "
+                    + "again under the same name while the device is off, items of the current set do not notice")
         }
         return sentences + ["root on this machine uses keys, reads memory and replaces programs"]
     }

@@ -6,28 +6,32 @@ import TouchstoneCore
 struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Say what works here, what does not and how to mend it, and what is not promised.",
+        abstract: "Show what works here, what does not and how to repair it, and what is not promised.",
         discussion: """
-            Each line is about one thing: [ok] as it should be, [!!] it works and could be safer or do more, [no] it does not work; \
-            below it the one command that mends it. What no command can change on such a device is listed at the end. Nothing is changed.
+            Each line is about one topic. [ok] means that it is as it should be. [!!] means that it works, and could \
+            be safer or do more. [no] means that it does not work. Below such a line is the one command that repairs \
+            it. The end lists what no command can change on such a device. The doctor changes nothing.
 
-            With --json one object: device (its name), state (absent, off or booted), isReady (nothing is bad), findings (topic, state, \
-            text, and fix where a command helps) and notPromised (sentences). state of a finding is good, warning or bad; topics are \
-            \(Finding.Topic.allCases.map(\.rawValue).joined(separator: ", ")). More keys and topics may come; these stay. Texts are for \
-            people, and change.
+            With --json the output is one object: device (its name), state (absent, off or booted), isReady (nothing \
+            is bad), findings (topic, state, text, and fix if a command helps) and notPromised (sentences). The state \
+            of a finding is good, warning or bad. Topics are \
+            \(Finding.Topic.allCases.map(\.rawValue).joined(separator: ", ")). More keys and topics may come, and \
+            these stay. Texts are for people, and change.
 
-            With --app it says who a program is to the device, by the code that decides: its identifier, the name that prompts show, \
-            its access groups, why it wants Face ID, and which file says each. With --json one object: identifier, name, accessGroups \
-            (the first is the default), faceIDUsageDescription, executableDigest, otherManifest, refusal, unusedManifests and, for a \
-            script, script; each part has a value, an origin (executable, identifier, manifest, infoPropertyList) and a file. On Linux \
-            Bundle.main.bundleIdentifier is nil, so give kSecAttrService a text of your own.
+            With --app it says how the device knows a program: its identifier, the name that prompts show, its access \
+            groups, why it uses Face ID, and which file says each of these. The code that decides this is the same as \
+            in touchstoned. With --json the output is one object: identifier, name, accessGroups (the first is the \
+            default), faceIDUsageDescription, executableDigest, otherManifest, refusal, unusedManifests and, for a \
+            script, script. Each part has a value, an origin (executable, identifier, manifest, infoPropertyList) and \
+            a file. On Linux Bundle.main.bundleIdentifier is nil, so give kSecAttrService a text of your own.
 
-            Exit status: 0 ready, also with warnings; 1 it answers, and something of it does not work; 69 there is no such device, or \
-            it does not answer. With --app: 0 it is served; 1 it is not, or there is no such program; 69 there is no such device.
+            Exit status: 0 ready, also with warnings; 1 it answers, but something does not work; 69 there is no such \
+            device, or it does not answer. With --app: 0 it is served; 1 it is not, or there is no such program; 69 \
+            there is no such device.
             """)
 
     @OptionGroup var device: DeviceArgument
-    @Option(help: ArgumentHelp("Say who this program is to the device.", valueName: "path"), completion: .file())
+    @Option(help: ArgumentHelp("Show how the device knows this program.", valueName: "path"), completion: .file())
     var app: String?
     @Flag(help: "As JSON.") var json = false
 
@@ -50,7 +54,7 @@ struct DoctorCommand: ParsableCommand {
             }
         }
         guard report.state == .booted else { throw Failure(.unavailable, "\(paths.name) is not ready") }
-        guard report.isReady else { throw Failure(.no, "not everything of \(paths.name) works") }
+        guard report.isReady else { throw Failure(.no, "something of \(paths.name) does not work") }
     }
 }
 

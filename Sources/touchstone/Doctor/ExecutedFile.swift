@@ -27,7 +27,7 @@ struct ExecutedFile {
             }
             file = try Self.interpreter(line, of: file, searchPath)
         }
-        throw Failure(.no, "\(PlainText.line(first)) cannot be started: each interpreter is a script again")
+        throw Failure(.no, "\(PlainText.line(first)) cannot be started, because each interpreter is a script again")
     }
 
     /// A file that can be executed, by its own path.
@@ -41,9 +41,9 @@ struct ExecutedFile {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { throw Failure.system(shown) }
         guard status.st_mode & S_IFMT != S_IFDIR else { throw Failure(.no, "\(shown) is a directory, not a program") }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw Failure(.no, "\(shown) is no regular file") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw Failure(.no, "\(shown) is not a regular file") }
         guard unsafe access(path, X_OK) == 0 else {
-            throw Failure(.no, "\(shown) is not executable: 'chmod +x' makes it so where it is a program")
+            throw Failure(.no, "\(shown) is not executable; if it is a program, run 'chmod +x' on it")
         }
         return path
     }
@@ -72,7 +72,7 @@ struct ExecutedFile {
         let started = words.dropFirst().drop { $0 == "-S" || $0.contains("=") && !$0.hasPrefix("-") }.first
         guard let started, !started.hasPrefix("-") else {
             throw Failure(
-                .no, "which program \(PlainText.line(line)) starts, only it knows: ask for that program with --app")
+                .no, "the program that \(PlainText.line(line)) starts is not known; name that program with --app")
         }
         if started.contains("/") { return try resolved(started, whose) }
         for directory in searchPath.split(separator: ":") {

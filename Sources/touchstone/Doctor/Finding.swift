@@ -46,6 +46,6 @@ struct Finding: Encodable, Hashable {
     }
 
     var lines: [String] {
-        ["[\(state.mark)] \(topic.rawValue): \(text)"] + (fix.map { ["     mend it: \($0)"] } ?? [])
+        ["[\(state.mark)] \(topic.rawValue): \(text)"] + (fix.map { ["     repair it: \($0)"] } ?? [])
     }
 }

@@ -26,7 +26,7 @@ enum MachineCheck {
             return !name.hasPrefix("zram") && !(area.hasPrefix("/dev/") && isEncrypted(name))
         }
         if areas.isEmpty { return Finding(.good, .swap, "off") }
-        guard !plain.isEmpty else { return Finding(.good, .swap, "on, and nothing of it is on a disk in the clear") }
+        guard !plain.isEmpty else { return Finding(.good, .swap, "on, and none of it reaches a disk unencrypted") }
         return Finding(
             .warning, .swap,
             "on and not encrypted (\(plain.map(PlainText.line).joined(separator: ", "))): keys are locked in memory, but what apps read can "
@@ -45,15 +45,15 @@ enum MachineCheck {
         guard let scope = scope.flatMap({ Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) }) else {
             return Finding(
                 .warning, .otherPrograms,
-                "any program of yours can look into the memory of your apps, never into the daemons': this kernel has no Yama, which "
+                "any program of yours can read the memory of your apps, but not of the daemons. This kernel has no Yama, which "
                     + "could forbid it")
         }
         guard scope == 0 else {
-            return Finding(.good, .otherPrograms, "cannot look into the memory of your apps (ptrace_scope is \(scope))")
+            return Finding(.good, .otherPrograms, "they cannot read the memory of your apps (ptrace_scope is \(scope))")
         }
         return Finding(
             .warning, .otherPrograms,
-            "any program of yours can look into the memory of your apps, never into the daemons' (ptrace_scope is 0)",
+            "any program of yours can read the memory of your apps, but not of the daemons (ptrace_scope is 0)",
             fix: "sudo sysctl kernel.yama.ptrace_scope=1")
     }
 }

@@ -40,7 +40,7 @@ struct BackupSession {
                 "\(paths.name) has no passcode, which a backup needs: set one with 'touchstone device passcode set'")
         }
         guard !status.isLocked else {
-            throw Failure(.refused, "\(paths.name) is locked: unlock it with 'touchstone device unlock'")
+            throw Failure(.refused, "\(paths.name) is locked; unlock it with 'touchstone device unlock'")
         }
         return device
     }
@@ -61,13 +61,13 @@ enum BackupPayload {
     static func key(_ payload: inout Data, file: String) throws -> SecretBytes {
         guard let end = payload.firstIndex(of: UInt8(ascii: "\n")), payload.starts(with: Data(magic.utf8)),
             let found = Int(String(decoding: payload[..<end].dropFirst(magic.utf8.count), as: UTF8.self))
-        else { throw Failure(.configuration, "\(file) is encrypted, but no backup of a keychain") }
+        else { throw Failure(.configuration, "\(file) is encrypted, but is not a backup of a keychain") }
         guard found <= version else {
             throw Failure(.configuration, "\(file) was written by a newer version of Touchstone; nothing changed")
         }
         let rest = payload[payload.index(after: end)...]
         guard rest.count >= BackupInterface.keyBytes else {
-            throw Failure(.configuration, "\(file) is not as a backup is; nothing changed")
+            throw Failure(.configuration, "\(file) does not have the form of a backup; nothing changed")
         }
         defer { payload = Data(rest.dropFirst(BackupInterface.keyBytes)) }
         return SecretBytes(rest.prefix(BackupInterface.keyBytes))

@@ -6,22 +6,22 @@ import TouchstoneCore
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Look for damage in the keychain, and mend it.",
+        abstract: "Look for damage in the keychain, and repair it.",
         discussion: """
-            On a booted device the database is checked, and every item whose class is open: its attributes, the tags it is found \
-            by, and its secret, as far as the owner need not be asked. Unlock the device to have all looked at. On a device that is \
-            off, the database file alone is checked.
+            On a booted device the command checks the database and every item whose class is open. It checks an item's \
+            attributes, the tags by which it is found, and its secret if the owner need not be asked for it. Unlock \
+            the device to check everything. On a device that is off, it checks only the database file.
 
-            With --repair damaged items are put aside: they are kept in the database, and no app sees them. What can be made anew \
-            is. A file with damaged pages is mended while the device is off: every item that can be read is copied into a fresh \
-            file, and the old one is kept beside it.
+            With --repair it puts damaged items aside: they stay in the database, and no app sees them. It makes again \
+            what can be made again. It repairs a file with damaged pages while the device is off. It then copies every \
+            item that can be read into a new file, and keeps the old file beside it.
 
-            Exit status: 0 nothing is damaged, or with --repair nothing is damaged any more; 1 damage was found, or is left; \
-            others as in 'touchstone --help'.
+            Exit status: 0 nothing is damaged, or with --repair nothing is damaged any more; 1 damage was found, or is \
+            left; others as in 'touchstone --help'.
             """)
 
     @OptionGroup var option: DeviceArgument
-    @Flag(help: "Mend what can be mended; put the rest aside.") var repair = false
+    @Flag(help: "Repair what can be repaired, and put the rest aside.") var repair = false
 
     func run() throws {
         let paths = try option.paths
@@ -58,7 +58,7 @@ struct CheckCommand: ParsableCommand {
         StandardOutput.say(Self.summary(sum, damaged: damaged, isRepaired: repair))
         if !database.isEmpty {
             StandardError.say(
-                "the file itself is damaged: 'touchstone device shutdown \(device.paths.name)', "
+                "the file itself is damaged; run 'touchstone device shutdown \(device.paths.name)', "
                     + "then 'touchstone keychain check --repair'")
         }
         return database.isEmpty && (damaged == 0 || repair)
@@ -67,7 +67,7 @@ struct CheckCommand: ParsableCommand {
     static func line(_ row: BackupInterface.DamagedRow, isRepaired: Bool) -> String {
         let what =
             switch row.problem {
-            case .malformed: "is not a whole item"
+            case .malformed: "is not a complete item"
             case .attributes: "its attributes do not open"
             case .tags: "is not found by its attributes"
             case .secret: "its secret does not open"
@@ -78,13 +78,13 @@ struct CheckCommand: ParsableCommand {
             row.created.map {
                 ", created \(Date(timeIntervalSinceReferenceDate: $0).formatted(.iso8601))"
             } ?? ""
-        let outcome = !isRepaired ? "" : row.problem == .tags ? ": mended" : ": put aside"
+        let outcome = !isRepaired ? "" : row.problem == .tags ? ": repaired" : ": put aside"
         return "damaged:\(kind) item \(row.row)\(protection)\(created): \(what)\(outcome)"
     }
 
     static func summary(_ sum: BackupInterface.Check.Reply, damaged: Int, isRepaired: Bool) -> String {
         var parts = ["\(sum.checked - sum.locked) items checked", "\(damaged) damaged"]
-        if sum.locked > 0 { parts.append("\(sum.locked) not checked, unlock the device") }
+        if sum.locked > 0 { parts.append("\(sum.locked) not checked; unlock the device to check them") }
         if sum.expired > 0 { parts.append("\(sum.expired) made unreadable by their owner") }
         if sum.quarantined > 0 { parts.append("\(sum.quarantined) put aside, now or earlier") }
         return parts.joined(separator: "; ")

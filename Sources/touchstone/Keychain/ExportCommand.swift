@@ -10,21 +10,22 @@ struct ExportCommand: ParsableCommand {
         commandName: "export",
         abstract: "Write an encrypted backup of the keychain.",
         discussion: """
-            The file is in the age format (age-encryption.org/v1), encrypted with a passphrase: whoever has both has what is in \
-            it. The device has to be unlocked, and its passcode is asked for.
+            The file is in the age format (age-encryption.org/v1), encrypted with a passphrase. Anybody who has both \
+            can read what is in it. The device has to be unlocked, and the command asks for its passcode.
 
-            In it are all apps' items but those that want the owner (access control), those that want a passcode to be set, and \
-            keys of the enclave. Items of the classes …ThisDeviceOnly are in it too, and come back on this device only.
+            The backup has the items of all apps. It leaves out items that need the owner (access control), items that \
+            require a passcode to be set, and keys of the enclave. Items of the classes …ThisDeviceOnly are in it too, \
+            and come back on this device only.
 
-            The passphrase is asked for at the terminal, twice, or read from --passphrase-fd; the passcode is read from the \
-            terminal, or from standard input.
+            The command asks for the passphrase at the terminal, twice, or reads it from --passphrase-fd. It reads the \
+            passcode from the terminal, or from standard input.
             """)
 
-    @Argument(help: ArgumentHelp("Where to.", valueName: "file"), completion: .file())
+    @Argument(help: ArgumentHelp("The file to write.", valueName: "file"), completion: .file())
     var file: String
     @OptionGroup var option: DeviceOption
     @OptionGroup var passphrase: PassphraseOptions
-    @Flag(name: .shortAndLong, help: "Replace the file if it is there.") var force = false
+    @Flag(name: .shortAndLong, help: "Replace the file if it exists.") var force = false
 
     func run() throws {
         let device = try BackupSession.connect(option.paths)
@@ -73,9 +74,11 @@ struct ExportCommand: ParsableCommand {
     static func summary(_ counts: BackupInterface.ExportCounts, file: String) -> String {
         var parts = ["\(counts.exported) exported"]
         if counts.thisDeviceOnly > 0 { parts[0] += " (\(counts.thisDeviceOnly) for this device only)" }
-        if counts.excluded > 0 { parts.append("\(counts.excluded) left out: they want the owner or a set passcode") }
+        if counts.excluded > 0 {
+            parts.append("\(counts.excluded) left out, because they need the owner or a set passcode")
+        }
         if counts.damaged > 0 {
-            parts.append("\(counts.damaged) left out: damaged, see 'touchstone keychain check'")
+            parts.append("\(counts.damaged) left out, because they are damaged; see 'touchstone keychain check'")
         }
         return parts.joined(separator: "; ")
     }

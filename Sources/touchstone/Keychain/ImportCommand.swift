@@ -9,22 +9,22 @@ import TouchstoneMemory
 struct ImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Bring a backup of the keychain back, here or on another device.",
+        abstract: "Import a backup of the keychain, on this device or another one.",
         discussion: """
-            Nothing is changed before the whole file has proven to be whole. An item that is there already, by its primary key or \
-            its reference, stays as it is; with --replace the backup's takes its place. An import that was cut short is run again: \
-            what came in stays, and the rest follows.
+            The command changes nothing before it has checked that the file is complete. An item that the device \
+            already has, by its primary key or its reference, stays as it is. With --replace the backup's item \
+            replaces it. If an import was cut short, run it again: what came in stays, and the rest follows.
 
-            Items of the classes …ThisDeviceOnly come back on the device they were exported from, and are left out elsewhere.
-
-            The device has to be unlocked, and its passcode is asked for; both secrets are read as 'export' does.
+            Items of the classes …ThisDeviceOnly come back on the device from which they were exported. On any other \
+            device they are left out. The device has to be unlocked, and the command asks for its passcode. It reads \
+            both secrets as 'export' does.
             """)
 
     @Argument(help: ArgumentHelp("The backup.", valueName: "file"), completion: .file())
     var file: String
     @OptionGroup var option: DeviceOption
     @OptionGroup var passphrase: PassphraseOptions
-    @Flag(help: "Let items of the backup take the place of those that are there.") var replace = false
+    @Flag(help: "Replace items that are already there by those of the backup.") var replace = false
 
     /// Of the payload, for one call.
     private static let pieceBytes = 256 << 10
@@ -36,7 +36,7 @@ struct ImportCommand: ParsableCommand {
             var reader = try AgeReader(passphrase: passphrase.current()) { try input.read($0) }
             try Self.verify(reader, input)
             guard var payload = try reader.next() else {
-                throw Failure(.configuration, "\(file) is encrypted, but no backup of a keychain")
+                throw Failure(.configuration, "\(file) is encrypted, but is not a backup of a keychain")
             }
             let key = try BackupPayload.key(&payload, file: file)
             let session = try BackupSession(.import, key: key, device: device)
@@ -93,26 +93,27 @@ struct ImportCommand: ParsableCommand {
     static func summary(_ counts: BackupInterface.ImportCounts) -> String {
         var parts = ["\(counts.added) added", "\(counts.replaced) replaced", "\(counts.kept) kept as they were"]
         if counts.foreign > 0 {
-            parts.append("\(counts.foreign) left out: they open on the device they were exported from only")
+            parts.append(
+                "\(counts.foreign) left out, because they open only on the device from which they were exported")
         }
-        if counts.damaged > 0 { parts.append("\(counts.damaged) left out: not items that this version can read") }
+        if counts.damaged > 0 { parts.append("\(counts.damaged) left out, because this version cannot read them") }
         return parts.joined(separator: "; ")
     }
 
     static func failure(_ error: AgeError, _ file: String) -> Failure {
         switch error {
-        case .notAge: Failure(.configuration, "\(file) is no backup: it is not in the age format")
+        case .notAge: Failure(.configuration, "\(file) is not a backup, because it is not in the age format")
         case .unsupported:
             Failure(
-                .configuration, "\(file) is no backup: it is not encrypted with a passphrase, or with more than one")
+                .configuration, "\(file) is not a backup, because it is not encrypted with exactly one passphrase")
         case .tooExpensive(let workFactor):
             Failure(
                 .configuration,
-                "\(file) wants too much memory to be opened (work factor \(workFactor), at most \(AgeFormat.maximumWorkFactor))"
+                "\(file) needs too much memory to be opened (work factor \(workFactor), at most \(AgeFormat.maximumWorkFactor))"
             )
         case .wrongPassphrase: Failure(.wrongPasscode, "the passphrase does not open \(file); nothing changed")
         case .damaged: Failure(.configuration, "\(file) is damaged; nothing changed")
-        case .truncated: Failure(.configuration, "\(file) is not whole: its end is missing; nothing changed")
+        case .truncated: Failure(.configuration, "\(file) is not complete, because its end is missing; nothing changed")
         case .noMemory:
             Failure(.internalError, "there is not enough memory to derive a key from the passphrase")
         }

@@ -4,6 +4,6 @@ import ArgumentParser
 struct KeychainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keychain",
-        abstract: "Back up the keychain, bring a backup back, look for damage, limit what apps keep.",
+        abstract: "Back up the keychain, import a backup, look for damage, limit what apps keep.",
         subcommands: [ExportCommand.self, ImportCommand.self, CheckCommand.self, QuotaCommand.self])
 }

@@ -4,7 +4,7 @@ import Glibc
 
 /// A file that appears under its name when it is whole and on the disk, and not before.
 ///
-/// Until then it is `.NAME.partial` beside it; what a killed writer left of that, the next one begins with anew.
+/// Until then it is `.NAME.partial` beside it; what a killed writer left of that, the next one begins with again.
 final class NewFile {
     let path: String
     private let partial: String
@@ -28,7 +28,7 @@ final class NewFile {
         else {
             close(descriptor)
             isPlaced = true
-            throw Failure(.refused, "\(path) is being written already")
+            throw Failure(.refused, "\(path) is already being written")
         }
         guard fchmod(descriptor, 0o600) == 0, ftruncate(descriptor, 0) == 0 else { throw Failure.system(path) }
     }
@@ -45,7 +45,7 @@ final class NewFile {
         while !rest.isEmpty {
             let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress!, $0.count) }
             if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw Failure.system("\(path) cannot be written, nothing was kept of it") }
+            guard count > 0 else { throw Failure.system("\(path) cannot be written, and nothing of it was kept") }
             rest = rest.dropFirst(count)
         }
     }
@@ -68,6 +68,6 @@ final class NewFile {
     }
 
     private static func taken(_ path: String) -> Failure {
-        Failure(.refused, "\(path) is there already: choose another name, or replace it with --force")
+        Failure(.refused, "\(path) already exists; choose another name, or replace it with --force")
     }
 }

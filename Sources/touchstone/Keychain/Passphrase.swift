@@ -13,7 +13,9 @@ struct PassphraseOptions: ParsableArguments {
     var passphraseFd: Int32?
 
     func validate() throws {
-        if let passphraseFd, passphraseFd < 0 { throw ValidationError("--passphrase-fd takes a descriptor") }
+        if let passphraseFd, passphraseFd < 0 {
+            throw ValidationError("--passphrase-fd takes the number of a descriptor")
+        }
     }
 
     /// Asks for a new one, at a terminal twice.
@@ -23,8 +25,8 @@ struct PassphraseOptions: ParsableArguments {
         let passphrase = try read("New passphrase of the backup: ")
         if let problem = PassphraseStrength.problem(passphrase) { throw Failure(.refused, problem) }
         if passphraseFd == nil {
-            guard passphrase.equals(try read("The passphrase once more: ")) else {
-                throw Failure(.cancelled, "the two were not the same; nothing was written")
+            guard passphrase.equals(try read("Repeat the passphrase: ")) else {
+                throw Failure(.cancelled, "the two entries differ; nothing was written")
             }
         }
         return SecretBytes(passphrase)
@@ -39,7 +41,7 @@ struct PassphraseOptions: ParsableArguments {
         } else {
             guard Terminal.isInput else {
                 throw Failure(
-                    .cancelled, "there is no terminal to ask for the passphrase at: use --passphrase-fd")
+                    .cancelled, "there is no terminal to ask for the passphrase; use --passphrase-fd")
             }
             passphrase = try Terminal.withoutEcho {
                 StandardError.write(question)
@@ -47,7 +49,7 @@ struct PassphraseOptions: ParsableArguments {
                 return PasscodeBuffer(lineFrom: STDIN_FILENO)
             }
         }
-        guard let passphrase, passphrase.count > 0 else { throw Failure(.cancelled, "no passphrase came") }
+        guard let passphrase, passphrase.count > 0 else { throw Failure(.cancelled, "no passphrase was entered") }
         guard !passphrase.isTooLong else {
             throw Failure(.refused, "the passphrase is longer than \(SealedPasscode.maximumPasscodeLength) bytes")
         }
@@ -64,20 +66,20 @@ enum PassphraseStrength {
 
     /// A sentence that says what to do; nil: it is strong enough.
     static func problem(_ passphrase: some Collection<UInt8>) -> String? {
-        let advice = "four or five words that nobody would put together are strong, and easy to keep"
+        let advice = "use four or five words that nobody would put together; they are strong and easy to remember"
         let characters = passphrase.count { $0 & 0xC0 != 0x80 }
         let digits = passphrase.allSatisfy { (0x30...0x39).contains($0) }
         let minimum = digits ? minimumDigits : minimumCharacters
         guard characters >= minimum else {
             let what = digits ? "digits, if it is only digits" : "characters"
-            return "the passphrase is too short, it takes at least \(minimum) \(what): \(advice)"
+            return "the passphrase is too short, because it needs at least \(minimum) \(what); \(advice)"
         }
         var pairs: Set<[UInt8]> = []
         for (first, second) in zip(passphrase, passphrase.dropFirst()) where abs(Int(first) - Int(second)) > 1 {
             pairs.insert([first, second])
         }
         guard pairs.count >= minimumPairs else {
-            return "the passphrase repeats itself, or counts up: \(advice)"
+            return "the passphrase repeats itself, or counts up; \(advice)"
         }
         return nil
     }

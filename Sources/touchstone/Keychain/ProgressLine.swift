@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// One line on standard error that says how far long work is; nothing where that is no terminal.
+/// One line on standard error that says how far long work is; nothing where that is not a terminal.
 struct ProgressLine {
     private let isShown = isatty(STDERR_FILENO) == 1
     private var next = ContinuousClock.now + first

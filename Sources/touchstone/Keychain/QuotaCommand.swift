@@ -7,12 +7,13 @@ struct QuotaCommand: ParsableCommand {
         commandName: "quota",
         abstract: "Show or limit what each app keeps in the keychain.",
         discussion: """
-            Without an option it shows what each app keeps, and may keep: 10,000 items and 64 MiB of them as they are stored, unless \
-            you say otherwise. An app that would keep more gets errSecDiskFull (-34), and the log says so: 'touchstone log --refused'. \
-            What it keeps already stays, also where that is more than a new limit.
+            Without an option the command shows how much each app keeps, and how much it may keep: 10,000 items and 64 \
+            MiB of stored data, unless you change it. An app that goes beyond its limit gets errSecDiskFull (-34), and \
+            the log says so: 'touchstone log --refused'. If you set a limit below what an app already keeps, its items \
+            stay.
 
-            Items in an access group that apps share count for the group, whichever app added them; a group is named like an app. \
-            While the device is locked not all names can be read.
+            Items in an access group that apps share count for the group, whichever app added them. Name a group like \
+            an app. While the device is locked, not all names can be read.
 
             Examples:
               touchstone keychain quota
@@ -21,12 +22,14 @@ struct QuotaCommand: ParsableCommand {
             """)
 
     @Argument(help: "The application identifier or access group (default: all of them).") var app: String?
-    @Option(help: ArgumentHelp("The app may keep so many items.", valueName: "n")) var items: Int?
+    @Option(help: ArgumentHelp("How many items the app may keep.", valueName: "n")) var items: Int?
     @Option(
         help: ArgumentHelp(
-            "The app's items may have so many bytes: a number, or one with KiB, MiB or GiB.", valueName: "size"))
+            "How many bytes the app's items may have: a number, or one with KiB, MiB or GiB.", valueName: "size"))
     var size: ByteCount?
-    @Flag(name: .customLong("default"), help: "The app may keep as much as every other again.") var isDefault = false
+    @Flag(
+        name: .customLong("default"),
+        help: "Remove the app's own limit, so that it may keep as much as every other app.") var isDefault = false
     @Flag(help: "As JSON: one object for each app.") var json = false
     @OptionGroup var option: DeviceOption
 
@@ -39,9 +42,9 @@ struct QuotaCommand: ParsableCommand {
             throw ValidationError("--items takes a number between 0 and \(maximum.items)")
         }
         guard changes else { return }
-        guard app != nil else { throw ValidationError("name the app whose limit is to change") }
+        guard app != nil else { throw ValidationError("name the app whose limit you want to change") }
         guard !isDefault || (items == nil && size == nil) else {
-            throw ValidationError("--default goes without --items and --size")
+            throw ValidationError("--default cannot be used with --items or --size")
         }
     }
 
@@ -55,7 +58,7 @@ struct QuotaCommand: ParsableCommand {
         if json { return try StandardOutput.json(uses) }
         if uses.isEmpty {
             StandardOutput.say(
-                app.map { "\(PlainText.line($0)) keeps nothing that is known" } ?? "no app keeps anything")
+                app.map { "\(PlainText.line($0)) keeps no items that can be seen" } ?? "no app keeps anything")
         }
         for line in Table.lines(uses.map(Self.row)) { StandardOutput.say(line) }
     }
@@ -78,12 +81,12 @@ struct QuotaCommand: ParsableCommand {
         guard let app = use.app else {
             return [
                 "\(used.items) items", ByteCount(used.bytes).description,
-                "of apps that cannot be named while it is locked",
+                "of apps whose names cannot be read while it is locked",
             ]
         }
         return [
             "\(used.items) of \(limit.items) items", "\(ByteCount(used.bytes)) of \(ByteCount(limit.bytes))",
-            PlainText.line(app) + (use.isDefault ? "" : " (limit of its own)"),
+            PlainText.line(app) + (use.isDefault ? "" : " (own limit)"),
         ]
     }
 }

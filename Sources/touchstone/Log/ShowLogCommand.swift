@@ -6,20 +6,20 @@ import TouchstoneCore
 struct ShowLogCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Show the log (what 'touchstone log' does).",
-        discussion: "Times are shown in local time; with --json as they are written, in UTC.")
+        discussion: "Times are shown in local time, and with --json in UTC, as they are written.")
 
     @Flag(help: "As JSON: one object a line, as the device keeps it.") var json = false
     @Option(
         help: ArgumentHelp(
             "Only entries since a time (2026-11-21, 2026-11-21T16:00, or 90s, 30m, 12h, 7d ago).", valueName: "time"))
     var since: String?
-    @Flag(name: .shortAndLong, help: "Go on with each new entry.") var follow = false
-    @Option(name: [.customShort("n"), .long], help: "Only the newest so many.") var number: Int?
+    @Flag(name: .shortAndLong, help: "Show each new entry as it comes.") var follow = false
+    @Option(name: [.customShort("n"), .long], help: "Only this many of the newest entries.") var number: Int?
     @Flag(help: "Only what an app was refused or did not get, and why.") var refused = false
     @OptionGroup var device: DeviceOption
 
     func validate() throws {
-        if let number, number < 0 { throw ValidationError("-n takes a number that is not negative") }
+        if let number, number < 0 { throw ValidationError("-n takes a number of 0 or more") }
         if let since, LogTime.parse(since, now: Date()) == nil {
             throw ValidationError(
                 "--since takes a date (2026-11-21), a time (2026-11-21T16:00) or how long ago (90s, 30m, 12h, 7d)")
@@ -48,7 +48,7 @@ struct ShowLogCommand: ParsableCommand {
             try connection.stream(DeviceInterface.ReadLog.self, .init(newest: newest, follow: follow)) { reply in
                 for line in reply.lines {
                     guard let entry = LogEntry(line: line) else {
-                        StandardError.say("a line of the log cannot be read: run 'touchstone log verify'")
+                        StandardError.say("a line of the log cannot be read; run 'touchstone log verify'")
                         continue
                     }
                     if let since, let time = LogTime.date(entry), time < since { continue }

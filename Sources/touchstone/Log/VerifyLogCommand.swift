@@ -6,18 +6,19 @@ import TouchstoneCore
 struct VerifyLogCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Have the enclave check that the log is as it wrote it.",
+        abstract: "Check with the enclave that the log is as it wrote it.",
         discussion: """
-            Finds entries that were changed, removed, added or moved, and a log whose end was cut off. The device must be \
-            booted: only its enclave can tell which entries are its own. Files that were moved away are checked with their \
-            names, oldest first; then the end is not.
-            Exit status: 0 it is whole, 1 it is not, 69 the device is off or did not answer.
+            Finds entries that were changed, removed, added or moved, and a log whose end was cut off. The device must \
+            be booted, because only its enclave can tell which entries it wrote. To check files that you moved away, \
+            name them, oldest first. Then the end of the log is not checked.
+
+            Exit status: 0 it is complete, 1 it is not, 69 the device is off or did not answer.
             """)
 
     @Argument(help: ArgumentHelp("Files to check instead of the device's own.", valueName: "file"))
     var files: [String] = []
     @Option(
-        help: ArgumentHelp("The entry that comes first, where older ones are kept elsewhere.", valueName: "number"))
+        help: ArgumentHelp("The number of the first entry, if you keep older ones elsewhere.", valueName: "number"))
     var from: Int = 1
     @OptionGroup var device: DeviceOption
 
@@ -55,7 +56,7 @@ struct VerifyLogCommand: ParsableCommand {
         try check.add(lines) { lines in
             let genuine = try connection.call(DeviceInterface.CheckLog.self, .init(lines: lines)).genuine
             guard genuine.count == lines.count else {
-                throw Failure(.internalError, "\(connection.paths.name) did not check all that it was given")
+                throw Failure(.internalError, "\(connection.paths.name) did not check every line")
             }
             return genuine
         }
@@ -97,10 +98,10 @@ extension LogCheck.Finding {
         case .damaged(let line, nil): "line \(line): changed, or not of this device"
         case .missing(let range) where range.count == 1: "entry \(range.lowerBound) is missing"
         case .missing(let range): "entries \(range.lowerBound) to \(range.upperBound) are missing"
-        case .outOfOrder(let entry, let line): "entry \(entry) is out of its place, in line \(line)"
+        case .outOfOrder(let entry, let line): "entry \(entry) is in the wrong place, in line \(line)"
         case .repeated(let entry, let line): "entry \(entry) is there twice, again in line \(line)"
         case .forked(let entry, let line):
-            "entry \(entry), in line \(line), does not follow the one before it: the log went two ways, as after an older state was put back"
+            "entry \(entry), in line \(line), does not follow the entry before it: an older state may have been put back"
         }
     }
 }

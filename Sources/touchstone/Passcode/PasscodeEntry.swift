@@ -14,9 +14,9 @@ enum PasscodeEntry {
     static func new() throws -> PasscodeBuffer {
         let passcode = try read("New passcode: ")
         if Terminal.isInput {
-            let again = try read("The new passcode once more: ")
+            let again = try read("Repeat the new passcode: ")
             guard passcode.equals(again) else {
-                throw Failure(.cancelled, "the two were not the same; nothing changed")
+                throw Failure(.cancelled, "the two entries differ; nothing changed")
             }
         }
         return passcode
@@ -34,9 +34,9 @@ enum PasscodeEntry {
     private static func line() throws -> PasscodeBuffer {
         guard let passcode = PasscodeBuffer(lineFrom: STDIN_FILENO) else {
             throw Failure(
-                .cancelled, "no passcode came: give one line for each on standard input, the current one first")
+                .cancelled, "no passcode was entered: give one line for each on standard input, the current one first")
         }
-        guard passcode.count > 0 else { throw Failure(.cancelled, "an empty passcode is none; nothing changed") }
+        guard passcode.count > 0 else { throw Failure(.cancelled, "a passcode cannot be empty; nothing changed") }
         guard !passcode.isTooLong else {
             throw Failure(.refused, "the passcode is longer than \(SealedPasscode.maximumPasscodeLength) bytes")
         }

@@ -6,7 +6,7 @@ import TouchstoneTransport
 extension PasscodeSeal {
     /// Reads the enclave's public key from the enclave's own directory: touchstoned could put its own in its place.
     ///
-    /// - Throws: `Failure` where the file is not there, is no key, or could have been written by somebody else.
+    /// - Throws: `Failure` where the file is not there, is not a key, or could have been written by somebody else.
     fileprivate static func key(_ paths: DevicePaths) throws -> Data {
         let path = paths.passcodeKey.path
         do throws(PasscodeKeyError) {
@@ -21,7 +21,7 @@ extension PasscodeSeal {
             case .writableByOthers:
                 throw Failure(
                     .configuration,
-                    "\(path) can be written by others: a passcode sealed with it might not stay secret")
+                    "\(path) can be changed by other users, so a passcode sealed with it might not stay secret")
             case .malformed:
                 throw Failure(
                     .configuration, "\(path) is not a public key of \(PasscodeKeyFile.keyBytes) bytes")
@@ -50,7 +50,7 @@ extension DeviceConnection {
         _ = try PasscodeSeal.key(paths)
     }
 
-    /// Seals what was typed, with a nonce and the enclave's key of now, and sends it with `method`.
+    /// Seals what was typed, with a nonce and the enclave's current key, and sends it with `method`.
     ///
     /// Where the enclave has another key by then, it is sealed and sent once more. `nonce` is a prompt's; nil: one is asked for.
     func enter<M: VarlinkMethod>(

@@ -9,7 +9,7 @@ final class PinentryAnswers: PromptAnswers {
     private let path: String
     private var process: PinentryProcess?
     private var dialog: PinentryDialog?
-    /// Whether the dialog that is up was begun anew once: a program that dies twice shows nothing.
+    /// Whether the dialog that is up was begun again before: a program that dies twice shows nothing.
     private var isSecondTry = false
     /// How the terminal was before the dialog.
     private var terminal: Terminal.Settings?
@@ -33,7 +33,7 @@ final class PinentryAnswers: PromptAnswers {
     private static func locate(_ program: String) throws -> String {
         if program.hasPrefix("/") {
             guard unsafe access(program, X_OK) == 0 else {
-                throw Failure(.unavailable, "\(PlainText.line(program)) is not there, or cannot be executed")
+                throw Failure(.unavailable, "\(PlainText.line(program)) does not exist, or cannot be executed")
             }
             return program
         }
@@ -76,7 +76,7 @@ final class PinentryAnswers: PromptAnswers {
 
     var wakeAt: ContinuousClock.Instant? { pause.end }
 
-    /// The dialog that came up takes keys at once, so that no other window gets them: now it begins anew, without them.
+    /// The dialog that came up takes keys at once, so that no other window gets them: now it begins again, without them.
     func timeCame() -> PromptAnswer? {
         guard !pause.isOn(), process != nil, let dialog else { return nil }
         close()
@@ -131,7 +131,7 @@ final class PinentryAnswers: PromptAnswers {
             close()
             return .cancel
         case .entered(let passcode):
-            // An empty one is none: it is asked for once more.
+            // An entry cannot be empty, so it is asked for once more.
             guard passcode.count > 0 else {
                 close()
                 return open(dialog)
@@ -148,7 +148,7 @@ final class PinentryAnswers: PromptAnswers {
             }
             return .unable(
                 Failure(
-                    .unavailable, "\(PlainText.line(program)) \(reason): is there a display, or a terminal, for it?"))
+                    .unavailable, "\(PlainText.line(program)) \(reason); does it have a display or a terminal?"))
         }
     }
 }

@@ -8,7 +8,7 @@ import TouchstoneDevice
     enum Outcome {
         case confirmed, notConfirmed, canceled
         case entered(PasscodeBuffer)
-        /// It ended, or said something that is no answer.
+        /// It ended, or sent something that is not an answer.
         case failed(String)
     }
 
@@ -103,7 +103,7 @@ import TouchstoneDevice
         let isLast = commands.isEmpty
         switch reply {
         case .remark, .data: break
-        case .malformed, .inquiry: outcome = .failed("said something that is no answer")
+        case .malformed, .inquiry: outcome = .failed("sent something that is not an answer")
         case .error(AssuanLine.canceled, _) where isLast: outcome = .canceled
         case .error(AssuanLine.notConfirmed, _) where isLast: outcome = .notConfirmed
         case .error(_, let text) where isLast: outcome = .failed("cannot show its dialog: \(text)")

@@ -32,7 +32,8 @@ struct FingerprintReader {
         }
         throw Failure(
             .no,
-            lines.contains { $0.contains("No devices available") } ? "fprintd knows none" : "fprintd does not answer")
+            lines.contains { $0.contains("No devices available") }
+                ? "fprintd knows no reader" : "fprintd does not answer")
     }
 
     /// Enrols a finger, and tells each touch in plain words.
@@ -59,7 +60,7 @@ struct FingerprintReader {
         "enroll-too-fast": "Too fast. Swipe slower.",
         "enroll-finger-not-centered": "Not in the middle. Touch again.",
         "enroll-remove-and-retry": "Lift the finger, and touch again.",
-        "enroll-duplicate": "This finger is enrolled already.",
+        "enroll-duplicate": "This finger is already enrolled.",
     ]
 
     private static func tool(_ name: String) throws -> String {

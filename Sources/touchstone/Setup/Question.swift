@@ -4,7 +4,7 @@ import TouchstoneDevice
 
 /// Questions whose answers are lines: at a terminal, or one after the other from a pipe.
 enum Question {
-    /// Most answers that are none before it is given up, a number.
+    /// After so many invalid answers the question is given up.
     private static let maximumTries = 5
 
     /// Yes or no; an empty line is the default.
@@ -34,10 +34,10 @@ enum Question {
             let line = PasscodeBuffer(lineFrom: STDIN_FILENO).map { String(decoding: $0, as: UTF8.self) }
             // What is typed at a terminal ends its line itself.
             if !Terminal.isInput { StandardOutput.say("") }
-            guard let line else { throw Failure(.cancelled, "no answer came; \(SetupCommand.goesOn)") }
+            guard let line else { throw Failure(.cancelled, "there was no answer; \(SetupCommand.goesOn)") }
             if let answer = answer(line.trimmingCharacters(in: .whitespaces)) { return answer }
             StandardOutput.say(SetupCommand.indent + advice)
         }
-        throw Failure(.cancelled, "that was no answer; \(SetupCommand.goesOn)")
+        throw Failure(.cancelled, "that was not an answer; \(SetupCommand.goesOn)")
     }
 }

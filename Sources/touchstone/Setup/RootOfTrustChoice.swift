@@ -33,9 +33,9 @@ enum RootOfTrustChoice: Equatable {
     var worth: String {
         switch self {
         case .software:
-            "Whoever copies the device's directory can guess its passcode elsewhere, as fast as they like. Choose a long one."
+            "Somebody who copies the device's directory can guess its passcode on another machine, without a limit. Choose a long one."
         case .tpm2:
-            "A copied directory opens nowhere else, and the passcode is guessed on this machine alone, at the TPM's pace."
+            "A copied directory opens on no other machine. The passcode can be guessed only here, at the TPM's pace."
         }
     }
 

@@ -35,13 +35,13 @@ struct SelfTest {
             _ = try device.call(
                 KeychainInterface.Add.self, .init(attributes: Self.item.merging(value) { $1 }, context: nil))
         }
-        try step("locks, and the item is closed") {
+        try step("locks, and the item does not open") {
             _ = try device.call(DeviceInterface.Lock.self, .init())
-            guard (try? read()) == nil else { throw Failure(.no, "it opened all the same") }
+            guard (try? read()) == nil else { throw Failure(.no, "it opened, although the device was locked") }
         }
         try step("unlocks with the passcode") { try unlock() }
-        try step("reads the item, which is what was stored") {
-            guard try read() == secret else { throw Failure(.no, "it is another") }
+        try step("reads the item, and it is what was stored") {
+            guard try read() == secret else { throw Failure(.no, "it is something else") }
         }
         try step("makes a key in the enclave, and signs with it") {
             let control = try AccessControl(protection: .whenUnlockedThisDeviceOnly, flags: .privateKeyUsage)
@@ -52,7 +52,7 @@ struct SelfTest {
                 KeyInterface.Sign.self, .init(key: made.key, data: Data(digest), context: nil))
             let key = try P256.Signing.PublicKey(x963Representation: made.publicKey)
             guard try key.isValidSignature(.init(rawRepresentation: signed.signature), for: digest) else {
-                throw Failure(.no, "the signature is not the key's")
+                throw Failure(.no, "the signature does not belong to the key")
             }
         }
         try step("removes the item again") {

@@ -9,21 +9,24 @@ import TouchstoneTransport
 struct SetupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "setup",
-        abstract: "Set up a device of yours, step by step: sensor, root of trust, passcode, fingers, self-test.",
+        abstract: "Set up your device, step by step: sensor, root of trust, passcode, fingers, self-test.",
         discussion: """
-            With sudo it is the device that the system keeps for the user who calls sudo, else a device of one's own.
+            With sudo, the command sets up the device that the system keeps for the user who calls sudo. Without sudo, \
+            it sets up a device of your own.
 
-            Creates the device, or goes on with the one that is there; it destroys nothing. Ctrl-C stops at any time: each step is \
-            done or not, and the next 'touchstone setup' goes on. A fingerprint reader is used through fprintd, which has to be \
-            there when the device is created: a device keeps the sensor it was created with.
+            It creates the device, or continues with the device that is there. It destroys nothing. Ctrl-C stops at \
+            any time. Each step is done or not, and the next 'touchstone setup' continues. A fingerprint reader is \
+            used through fprintd. It has to be there when the device is created, because a device keeps the sensor \
+            with which it was created.
 
-            Answers are lines on standard input, also without a terminal; an empty one takes what stands in brackets. Passcodes do not show.
+            Answers are lines on standard input, also without a terminal. An empty line takes the answer in brackets. \
+            Passcodes are not shown.
 
             Exit status: 0 set up and tested, 1 a step failed, 8 stopped; more in 'touchstone --help'.
             """)
 
     static let indent = "   "
-    static var goesOn: String { "what is done stays: '\(again)' goes on from there" }
+    static var goesOn: String { "what is done stays, and '\(again)' continues from there" }
     /// What is called again.
     private static var again: String {
         (try? SystemDevice.ofSudo()) == nil ? "touchstone setup" : "sudo touchstone setup"
@@ -32,20 +35,23 @@ struct SetupCommand: ParsableCommand {
     @OptionGroup var option: DeviceArgument
     @Option(help: "The socket of fprintd's D-Bus.", completion: .file())
     var bus: String?
-    @Option(help: "The directory that fprintd keeps what is enrolled in.", completion: .directory)
+    @Option(help: "The directory in which fprintd keeps the enrolled fingers.", completion: .directory)
     var templates: String?
-    @Option(help: ArgumentHelp("Where a TPM is, instead of \(RootOfTrustOptions.defaultAddress).", valueName: "tcti"))
+    @Option(
+        help: ArgumentHelp(
+            "The address of the TPM, instead of \(RootOfTrustOptions.defaultAddress).", valueName: "tcti"))
     var tcti: String?
 
     func run() throws {
         let system = try SystemDevice.ofSudo()
         guard system == nil || [nil, DevicePaths.systemName].contains(option.named) else {
             throw Failure(
-                .usage, "with sudo it is the system's device that is set up: run it without sudo for one of your own")
+                .usage, "with sudo this sets up the system's device; run it without sudo to set up your own")
         }
         let paths =
             try system?.paths
-            ?? DeviceName.own(option.paths, "sets up with 'sudo touchstone setup'; name one of yours with --device")
+            ?? DeviceName.own(
+                option.paths, "sets up with 'sudo touchstone setup'; to set up your own, name it with --device")
         let user = try system?.user ?? NSUserName()
         // fprintd's programs are to look where the device will.
         if let bus { unsafe setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=\(URL(fileURLWithPath: bus).path)", 1) }
@@ -59,8 +65,8 @@ struct SetupCommand: ParsableCommand {
             recovery: system == nil ? "touchstone device recover" : "sudo touchstone system recover \(user)")
         say("")
         say("\(title(paths, system, user)) is set up. Now\(system == nil ? "" : ", as \(user)"):")
-        say("  touchstone agent    shows its prompts, in this terminal or by a pinentry")
-        say("  touchstone doctor   says how it is, and what it cannot promise")
+        say("  touchstone agent    shows its prompts, in this terminal or in a pinentry")
+        say("  touchstone doctor   shows what works, and what it cannot promise")
     }
 
     private func title(_ paths: DevicePaths, _ system: SystemDevice?, _ user: String) -> String {
@@ -70,10 +76,10 @@ struct SetupCommand: ParsableCommand {
     private func mindInterruption() {
         if Self.again == "touchstone setup" {
             Terminal.sayWhenInterrupted(
-                "\ntouchstone: stopped; what is done stays: 'touchstone setup' goes on from there\n")
+                "\ntouchstone: stopped; what is done stays, and 'touchstone setup' continues from there\n")
         } else {
             Terminal.sayWhenInterrupted(
-                "\ntouchstone: stopped; what is done stays: 'sudo touchstone setup' goes on from there\n")
+                "\ntouchstone: stopped; what is done stays, and 'sudo touchstone setup' continues from there\n")
         }
     }
 
@@ -96,7 +102,7 @@ struct SetupCommand: ParsableCommand {
     private func setUpDevice(_ paths: DevicePaths, _ system: SystemDevice?, _ user: String) throws {
         begin(1, "Sensor and root of trust")
         if system?.exists ?? paths.exists {
-            tell("\(title(paths, system, user)) is there already, and stays as it was created.")
+            tell("\(title(paths, system, user)) already exists, and stays as it was created.")
         } else {
             try create(paths, system, user)
         }
@@ -122,17 +128,19 @@ struct SetupCommand: ParsableCommand {
         tell("Looking for a fingerprint reader.")
         do {
             let reader = try FingerprintReader.find(for: user)
-            if try Question.yes("There is one: \(reader.name). Use it?", default: true) {
+            if try Question.yes("A reader was found: \(reader.name). Use it?", default: true) {
                 var options = SensorOptions()
                 (options.sensor, options.bus, options.templates) = ("fprintd", bus, templates)
                 return try create(paths, system, root, .touchid, sensor: options.arguments(.touchid))
             }
         } catch let failure as Failure where failure.status == .no {
-            tell("There is none: \(failure.message).")
+            tell("No reader was found: \(failure.message).")
         }
-        tell("Without one, prompts ask for the passcode. A reader that you get later wants another device.")
-        guard try Question.yes("Go on without?", default: true) else {
-            throw Failure(.cancelled, "nothing was made; run '\(Self.again)' again with the reader in its place")
+        tell(
+            "Without a reader, prompts ask for the passcode. If you get a reader later, you need another device for it."
+        )
+        guard try Question.yes("Continue without a reader?", default: true) else {
+            throw Failure(.cancelled, "nothing was made; plug in the reader and run '\(Self.again)' again")
         }
         try create(paths, system, root, Biometry.none)
     }
@@ -140,15 +148,19 @@ struct SetupCommand: ParsableCommand {
     private func chooseRoot() throws -> RootOfTrustChoice {
         let choices = RootOfTrustChoice.available(tcti: tcti)
         guard choices.count > 1 else {
-            tell("The device is bound to \(RootOfTrustChoice.software.title): nothing better can be had here.")
+            tell(
+                "The device is bound to \(RootOfTrustChoice.software.title), because this machine has nothing better that you may use."
+            )
             tell(RootOfTrustChoice.software.worth)
             if RootOfTrustChoice.isForOthers {
-                tell("There is a TPM that you may not use: 'sudo adduser $USER tss', log in anew, and begin again.")
+                tell(
+                    "There is a TPM, but you may not use it. To change that, run 'sudo adduser $USER tss', log in again, and begin again."
+                )
             }
             return .software
         }
         for choice in choices { tell("\(choice.title): \(choice.worth)") }
-        let title = try Question.choice("What is the device bound to?", of: choices.map(\.title))
+        let title = try Question.choice("What should the device be bound to?", of: choices.map(\.title))
         return choices.first { $0.title == title } ?? .software
     }
 
@@ -164,11 +176,11 @@ struct SetupCommand: ParsableCommand {
         } else {
             try CreateCommand.create(paths, biometry: biometry, sensor: sensor, rootOfTrust: root.arguments)
         }
-        tell("\(paths.name) is made.")
+        tell("\(paths.name) was made.")
         guard root != .software else { return }
-        if system != nil { tell("Above is its recovery key. It is kept nowhere: write it down.") }
+        if system != nil { tell("Write down the recovery key above. It is stored nowhere.") }
         while !(try Question.yes("Is the recovery key on paper?", default: false)) {
-            tell("It is shown this once; without it the device is lost when its TPM is cleared or breaks.")
+            tell("It is shown only this once. Without it the device is lost if its TPM is cleared or breaks.")
         }
     }
 
@@ -183,13 +195,13 @@ struct SetupCommand: ParsableCommand {
         if status.isPasscodeDisabled {
             throw Failure(
                 .no,
-                "\(paths.name) is to be erased after ten wrong passcodes, and takes none: 'touchstone doctor' says more"
+                "\(paths.name) has to be erased after ten wrong passcodes, and accepts no passcode now; 'touchstone doctor' says more"
             )
         }
         tell(
             status.isPasscodeSet
-                ? "It is set. The self-test wants it."
-                : "It opens the device after each start, and wherever a finger does not. Four characters at least; longer is better."
+                ? "It is set. Enter it for the self-test."
+                : "It opens the device after each start, and whenever a finger is not enough. It needs at least four characters; longer is better."
         )
         var tries = 0
         while true {
@@ -208,7 +220,7 @@ struct SetupCommand: ParsableCommand {
             } catch let failure as Failure
                 where [.cancelled, .refused, .wrongPasscode].contains(failure.status) && tries < Self.maximumTries
             {
-                tell(failure, " Once more:")
+                tell(failure, " Try again:")
             }
         }
     }
@@ -223,7 +235,8 @@ struct SetupCommand: ParsableCommand {
         guard sensor.kind == .fprintd else {
             return tell(
                 sensor.kind == .simulated
-                    ? "They are simulated: 'touchstone device enroll'." : "The PAM service has its own program for it.")
+                    ? "They are simulated; use 'touchstone device enroll'."
+                    : "The PAM service has its own program to enrol them.")
         }
         let reader = FingerprintReader(name: sensor.name ?? "", user: user)
         var enrolled = try fingers(paths)
@@ -233,7 +246,7 @@ struct SetupCommand: ParsableCommand {
         {
             let finger = try Question.choice(
                 "Which one?", of: FingerprintReader.fingers.filter { !enrolled.contains($0) })
-            tell("Touch the reader with it, as often as it takes.")
+            tell("Touch the reader with it until it is enrolled.")
             do {
                 try reader.enroll(finger, tell: tell)
                 enrolled = try fingers(paths, with: finger)
@@ -242,7 +255,7 @@ struct SetupCommand: ParsableCommand {
                 enrolled = try fingers(paths)
             }
         }
-        if enrolled.isEmpty { tell("None is enrolled: 'fprintd-enroll' does it later.") }
+        if enrolled.isEmpty { tell("No finger is enrolled. To enrol one later, use 'fprintd-enroll'.") }
     }
 
     /// How the device is once it has asked its sensor: that takes a moment after a boot.
@@ -283,9 +296,9 @@ struct SetupCommand: ParsableCommand {
         begin(4, "Recovery")
         tell(
             try DeviceConnection(paths).status.rootOfTrust == "software"
-                ? "With \(RootOfTrustChoice.software.title) there is no recovery key: a forgotten passcode is the end of what it guards."
-                : "Another TPM, or this one once it was cleared, takes the recovery key: '\(recovery)'. A forgotten passcode "
-                    + "is the end of what it guards all the same."
+                ? "With \(RootOfTrustChoice.software.title) there is no recovery key. If you forget the passcode, everything in the device is lost."
+                : "To move to another TPM, or to this one after it was cleared, use the recovery key: '\(recovery)'. If you forget the "
+                    + "passcode, everything in the device is lost all the same."
         )
         tell("'touchstone keychain export FILE' writes an encrypted backup.")
         begin(5, "Self-test")
@@ -299,7 +312,7 @@ struct SetupCommand: ParsableCommand {
     private func touch(_ paths: DevicePaths, _ test: SelfTest) throws {
         let device = try DeviceConnection(paths)
         _ = try device.call(DeviceInterface.Lock.self, .init())
-        StandardOutput.write("\(Self.indent)Now touch the reader with the finger (Enter: leave it out) ")
+        StandardOutput.write("\(Self.indent)Now touch the reader with the finger (Enter: skip this) ")
         let deadline = ContinuousClock.now + Self.longestTouch
         var isLeftOut = false
         while try device.status.isLocked, !isLeftOut, ContinuousClock.now < deadline {
@@ -311,8 +324,8 @@ struct SetupCommand: ParsableCommand {
         if !isLeftOut || !Terminal.isInput { say("") }
         guard try device.status.isLocked else { return tell("[ok] unlocks with the finger") }
         try test.unlock()
-        guard isLeftOut else { throw Failure(.no, "no finger that is enrolled was seen: \(Self.goesOn)") }
-        tell("[--] unlocks with the finger: left out")
+        guard isLeftOut else { throw Failure(.no, "the reader saw no enrolled finger; \(Self.goesOn)") }
+        tell("[--] unlocks with the finger: skipped")
     }
 
     private static let longestTouch = Duration.seconds(30)

@@ -9,9 +9,10 @@ struct SimulatorCommand: ParsableCommand {
         commandName: "simulator",
         abstract: "Show a simulated device in a browser, and drive it by hand.",
         discussion: """
-            Creates the device where there is none of that name, boots it where it is off, prints the address of its page and \
-            serves it until Ctrl-C. The page answers on this machine only, and only to who has the address. The device goes on \
-            when the page ends: 'touchstone device shutdown NAME' shuts it down.
+            Creates the device if there is no device of that name, and boots it if it is off. Then it prints the \
+            address of its page and serves the page until Ctrl-C. The page answers on this machine only, and only if \
+            you know the address. The device stays on when the page ends: 'touchstone device shutdown NAME' shuts it \
+            down.
             """)
 
     @Argument(help: "The simulated device, as --device names it.")
@@ -20,9 +21,9 @@ struct SimulatorCommand: ParsableCommand {
     var device: String?
     @Option(help: "The sensor of a device that is created (default: touchid).")
     var biometry: Biometry?
-    @Option(help: ArgumentHelp("The port on 127.0.0.1 (default: any that is free).", valueName: "number"))
+    @Option(help: ArgumentHelp("The port on 127.0.0.1 (default: any free port).", valueName: "number"))
     var port: UInt16 = 0
-    @Flag(inversion: .prefixedNo, help: "Boot the device where it is off.")
+    @Flag(inversion: .prefixedNo, help: "Boot the device if it is off.")
     var boot = true
 
     func validate() throws {
@@ -39,7 +40,7 @@ struct SimulatorCommand: ParsableCommand {
         } else if let biometry, let found = DeviceDirectory.biometry(paths), found != biometry {
             throw Failure(
                 .no,
-                "there is a device '\(paths.name)' already, with \(found.title): choose another name, or erase it with "
+                "there already is a device '\(paths.name)', with \(found.title); choose another name, or erase it with "
                     + "'touchstone device erase \(paths.name)'")
         }
         if boot, SupervisorLock.holder(paths) == nil {
@@ -47,7 +48,7 @@ struct SimulatorCommand: ParsableCommand {
         }
         guard try DeviceConnection(paths).status.isSimulated else {
             throw Failure(
-                .notSimulated, "\(paths.name) is not a simulated device: a page in a browser must not drive it")
+                .notSimulated, "\(paths.name) is not a simulated device, so a page in a browser must not drive it")
         }
         try become(program, ["--device", paths.name, "--port", "\(port)"])
     }

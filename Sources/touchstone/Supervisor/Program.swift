@@ -29,7 +29,7 @@ enum Program: String {
         throw Failure(
             .internalError,
             "\(rawValue) is not installed" + (self == .simulator ? " ('make simulator' builds and starts it)" : "")
-                + ": it belongs beside touchstone (\(own)), in ../libexec/touchstone or in PATH")
+                + ": put it beside touchstone (\(own)), into ../libexec/touchstone or into PATH")
     }
 
     /// This program's own file.

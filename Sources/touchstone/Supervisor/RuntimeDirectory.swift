@@ -17,7 +17,7 @@ enum RuntimeDirectory {
         guard unsafe stat(base, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR else {
             throw Failure(
                 .unavailable,
-                "\(base) is not there: set XDG_RUNTIME_DIR to a directory of yours with mode 0700 (a login session has one)"
+                "\(base) does not exist: set XDG_RUNTIME_DIR to a directory of yours with mode 0700 (a login session has one)"
             )
         }
         guard facts.st_uid == geteuid() else {

@@ -4,7 +4,7 @@ import TouchstoneCore
 
 /// Keeps the two daemons of a booted device running.
 ///
-/// One that ends takes the other with it, and both start anew, which is to the device what a reboot is to a phone. Daemons that hang are
+/// One that ends takes the other with it, and both restart, which is to the device what a reboot is to a phone. Daemons that hang are
 /// ended, with the same outcome.
 struct Supervisor {
     let paths: DevicePaths
@@ -15,7 +15,7 @@ struct Supervisor {
     /// Called once, when the device answers for the first time.
     let onReady: () -> Void
 
-    /// Supervises until a signal ends it, which is no failure.
+    /// Supervises until a signal ends it, which is not a failure.
     func run() throws {
         try RuntimeDirectory.make(paths)
         let programs = try DaemonPair.Programs.locate()

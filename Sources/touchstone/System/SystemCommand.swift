@@ -7,9 +7,10 @@ import TouchstoneCore
 struct SystemCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "system",
-        abstract: "Give a user a device that the system keeps, or take it away. For root.",
+        abstract: "Make or remove a user's device that the system keeps. For root.",
         discussion: """
-            Its enclave and its keychain run under users of their own, so that no program of the user's reads their memory or their files.
+            Its enclave and its keychain run as separate users, so no program of the user can read their memory or \
+            their files.
             """,
         subcommands: [SystemCreateCommand.self, SystemRecoverCommand.self, SystemRemoveCommand.self])
 }
@@ -20,12 +21,13 @@ struct SystemCreateCommand: ParsableCommand {
         commandName: "create",
         abstract: "Make a user's device and start its sockets.",
         discussion: """
-            What stands behind -- goes to 'touchstone-enclave create' as it is: its sensor and its root of trust. It lies in \
-            \(DevicePaths.systemState)/UID; the user's programs find it by themselves.
+            Everything after -- goes to 'touchstone-enclave create' unchanged: the device's sensor and its root of \
+            trust. The device is made in \(DevicePaths.systemState)/UID, and the user's programs find it by \
+            themselves.
             """)
 
     @Argument(help: ArgumentHelp("The owner, by name or number.", valueName: "user")) var user: String
-    @Option(help: "The sensor it has; without one in what stands behind --, none.") var biometry = Biometry.none
+    @Option(help: "The kind of its sensor. To have a sensor, name it after -- too.") var biometry = Biometry.none
     @Argument(parsing: .postTerminator, help: .hidden) var options: [String] = []
 
     func run() throws {
@@ -34,9 +36,9 @@ struct SystemCreateCommand: ParsableCommand {
         try device.enable()
         if device.hasTPM {
             StandardError.say(
-                "Above is the recovery key of this device. It is shown this once, and kept nowhere: write it down.")
+                "Write down the recovery key above. It is shown only this once, and stored nowhere.")
         }
-        StandardError.say("\(user) has a device: set its passcode with 'touchstone device passcode set', as \(user)")
+        StandardError.say("\(user) has a device; as \(user), set its passcode with 'touchstone device passcode set'")
     }
 }
 
@@ -44,21 +46,21 @@ struct SystemCreateCommand: ParsableCommand {
 struct SystemRemoveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Stop a user's device and remove it, with everything that is in it.")
+        abstract: "Stop a user's device and delete it, with everything in it.")
 
     @Argument(help: ArgumentHelp("The owner, by name or number.", valueName: "user")) var user: String
     @Flag(help: "Do not ask.") var yes = false
 
     func run() throws {
         let device = try SystemDevice(user)
-        guard device.exists else { throw Failure(.unavailable, "\(user) has no device of the system's") }
+        guard device.exists else { throw Failure(.unavailable, "\(user) has no device of the system") }
         if !yes {
-            StandardError.write("Everything in the device of \(user) will be gone. Remove it? Type its owner's name: ")
+            StandardError.write("This deletes everything in the device of \(user). To go on, type its owner's name: ")
             guard readLine() == user else { throw Failure(.cancelled, "nothing was removed") }
         }
         try device.disable()
         if try !device.forgetTPM() {
-            StandardError.say("the device leaves its counter in the TPM, which takes a little of its room")
+            StandardError.say("the device leaves its counter in the TPM, where it uses a little space")
         }
         try device.remove()
     }
@@ -68,24 +70,25 @@ struct SystemRemoveCommand: ParsableCommand {
 struct SystemRecoverCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "recover",
-        abstract: "Move a user's device to another TPM, or to its own after that was cleared.",
+        abstract: "Move a user's device to another TPM, or back to its own TPM after that was cleared.",
         discussion: """
-            For a device that is bound to a TPM. It is stopped meanwhile. Wants the recovery key that was shown when it was made, and \
-            the passcode, where one is set: at a terminal it asks for them, elsewhere they are a line of standard input each. \
-            Everything in the device stays as it is; the recovery key stays the same.
+            This is for a device that is bound to a TPM. The device is stopped meanwhile. The command asks for the \
+            recovery key that was shown when the device was made, and for the passcode if one is set. Without a \
+            terminal, each is a line of standard input. Everything in the device stays as it is, and the recovery key \
+            stays the same.
             """)
 
     @Argument(help: ArgumentHelp("The owner, by name or number.", valueName: "user")) var user: String
     @Option(
         help: ArgumentHelp(
-            "Where the new TPM is, device:PATH or swtpm:path=SOCKET; without it, where the old one was.",
+            "The address of the new TPM, device:PATH or swtpm:path=SOCKET (default: that of the old one).",
             valueName: "tcti"))
     var tcti: String?
 
     func run() throws {
         let device = try SystemDevice(user)
-        guard device.exists else { throw Failure(.unavailable, "\(user) has no device of the system's") }
+        guard device.exists else { throw Failure(.unavailable, "\(user) has no device of the system") }
         try device.recover(tcti: tcti)
-        StandardError.say("the device of \(user) is bound to this TPM now")
+        StandardError.say("the device of \(user) is now bound to this TPM")
     }
 }

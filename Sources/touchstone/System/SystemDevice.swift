@@ -16,7 +16,7 @@ struct SystemDevice {
     /// - Throws: `Failure` where this is not root, or nobody has this name.
     init(_ user: String) throws {
         guard geteuid() == 0 else {
-            throw Failure(.refused, "only root gives and takes devices of the system's: run it with sudo")
+            throw Failure(.refused, "only root can make and remove devices of the system; run it with sudo")
         }
         if let entry = unsafe getpwnam(user) {
             ownerID = unsafe entry.pointee.pw_uid
@@ -60,7 +60,7 @@ struct SystemDevice {
             }
             throw Failure(
                 .no,
-                "there is a device in \(directory) already\(name ?? ""): 'touchstone system remove \(ownerID)' removes it"
+                "there already is a device in \(directory)\(name ?? ""); 'touchstone system remove \(ownerID)' removes it"
             )
         }
         // Ctrl-C ends the program that is started; what it leaves is cleaned up here.
@@ -103,7 +103,8 @@ struct SystemDevice {
     func recover(tcti: String?) throws {
         guard hasTPM else {
             throw Failure(
-                .no, "the device of user \(ownerID) is bound to a key file, not to a TPM: there is nothing to recover")
+                .no,
+                "the device of user \(ownerID) is bound to a key file, not to a TPM, so there is nothing to recover")
         }
         try control(["stop"] + sockets + services)
         defer { try? control(["start"] + sockets) }

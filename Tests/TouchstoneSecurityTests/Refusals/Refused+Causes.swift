@@ -97,7 +97,7 @@ extension Refused {
         },
         Refused(
             "the passcode is due (PC-20)",
-            #"touchstone: SecItemCopyMatching -25293: biometryAny, and no finger or face counts before the passcode was entered. Try: device.unlock(passcode: "1234")"#,
+            #"touchstone: SecItemCopyMatching -25293: biometryAny, and no finger or face counts until the passcode is entered. Try: device.unlock(passcode: "1234")"#,
             logged: "evaluation-ended biometryAny biometryLockout"
         ) { device in
             try App.add(.biometryAny)
@@ -105,8 +105,8 @@ extension Refused {
             #expect(App.read() == errSecAuthFailed)
         },
         Refused(
-            "the app does not say what it wants Face ID for (CE-11)",
-            "touchstone: SecItemCopyMatching -25293: biometryAny, and the app does not say what it wants Face ID for. Try: device.run(as:faceIDUsageDescription:)",
+            "the app does not say why it uses Face ID (CE-11)",
+            "touchstone: SecItemCopyMatching -25293: biometryAny, and the app does not say why it uses Face ID. Try: device.run(as:faceIDUsageDescription:)",
             logged: "evaluation-ended biometryAny biometryNotAvailable", on: withFace
         ) { device in
             try device.run(as: "org.example.silent", faceIDUsageDescription: nil) {
@@ -134,7 +134,7 @@ extension Refused {
         },
         Refused(
             "the fallback (EV-17, AC-44)",
-            "touchstone: SecItemCopyMatching -25293: biometryAny, and the owner chose the fallback, which is the app's to offer. Try: device.present(.match)",
+            "touchstone: SecItemCopyMatching -25293: biometryAny, and the owner chose the fallback, which the app has to offer itself. Try: device.present(.match)",
             logged: "evaluation-ended biometryAny userFallback"
         ) { device in
             try App.add(.biometryAny)
@@ -171,7 +171,7 @@ extension Refused {
         },
         Refused(
             "the agent went",
-            "touchstone: SecItemCopyMatching -25293: biometryAny, and the agent that showed the prompt went. Try: device.setAttended(true)",
+            "touchstone: SecItemCopyMatching -25293: biometryAny, and the agent that showed the prompt disconnected. Try: device.setAttended(true)",
             logged: "evaluation-ended biometryAny systemCancel"
         ) { device in
             try App.add(.biometryAny)
@@ -332,7 +332,7 @@ extension Refused {
         },
         Refused(
             "no agent (EV-05)",
-            "touchstone: SecItemCopyMatching -25308: userPresence, and no agent is there to show the prompt. Try: device.setAttended(true)",
+            "touchstone: SecItemCopyMatching -25308: userPresence, and no agent is connected to show the prompt. Try: device.setAttended(true)",
             logged: "call-refused presence noAgent"
         ) { device in
             try App.add(.userPresence)
@@ -355,7 +355,7 @@ extension Refused {
     static let others: [Refused] = [
         Refused(
             "a group that is not the app's (KC-42)",
-            "touchstone: SecItemAdd -34018: the access group is none of the app's. Try: device.run(as:keychainAccessGroups:)",
+            "touchstone: SecItemAdd -34018: the access group does not belong to the app. Try: device.run(as:keychainAccessGroups:)",
             logged: "call-refused - foreignAccessGroup"
         ) { _ in
             let foreign: Entries = [kSecAttrAccessGroup: App.canary]
@@ -364,7 +364,7 @@ extension Refused {
         },
         Refused(
             "an item beyond the app's quota",
-            "touchstone: SecItemAdd -34: the app keeps as much as it may. Try: device.setQuota(items: 20_000, bytes: 128 << 20)",
+            "touchstone: SecItemAdd -34: the app has reached its limit. Try: device.setQuota(items: 20_000, bytes: 128 << 20)",
             logged: "call-refused - quotaReached"
         ) { device in
             #expect(try App.add(nil) == errSecSuccess)
@@ -375,7 +375,7 @@ extension Refused {
         },
         Refused(
             "a key of another set of fingers (AC-52)",
-            "touchstone: SecKeyCreateSignature -3: the set of fingers or faces that the key was bound to is no more. Try: a new key",
+            "touchstone: SecKeyCreateSignature -3: the key was bound to a set of fingers or faces that has changed. Try: a new key",
             logged: "key-used sign invalidated"
         ) { device in
             let key = try enclaveKey([.biometryCurrentSet, .privateKeyUsage])
@@ -405,7 +405,7 @@ extension Refused {
         },
         Refused(
             "an access control, and no agent (EV-05, EV-62)",
-            "touchstone: evaluateAccessControl -1004: devicePasscode or biometryAny, and no agent is there to show the prompt. Try: device.setAttended(true)",
+            "touchstone: evaluateAccessControl -1004: devicePasscode or biometryAny, and no agent is connected to show the prompt. Try: device.setAttended(true)",
             logged: "call-refused passcode or biometryAny noAgent"
         ) { device in
             device.setAttended(false)

@@ -97,7 +97,7 @@ import TouchstoneCore
             wanted: ScriptedDevice.State.useItem.accessControl)
         #expect(
             call?.line(inTest: false)
-                == "touchstone: SecItemCopyMatching -25293: userPresence, and the owner was asked 20 times, and it never was enough. Try: touchstone log --refused"
+                == "touchstone: SecItemCopyMatching -25293: userPresence, and the owner was asked 20 times, and it was never enough. Try: touchstone log --refused"
         )
     }
 

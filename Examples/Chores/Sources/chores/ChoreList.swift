@@ -23,7 +23,7 @@ struct ChoreList: Codable {
     /// - Returns: The chores.
     /// - Throws: `NotSigned` where none of them made the signature.
     func chores(signedWith keys: [Data]) throws -> [Chore] {
-        // What is no signature at all is nobody's either.
+        // What is not a signature at all is nobody's either.
         guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature) else { throw NotSigned() }
         for key in keys {
             let key = try SecureEnclave.P256.Signing.PrivateKey(dataRepresentation: key)

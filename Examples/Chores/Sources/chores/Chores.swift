@@ -129,7 +129,7 @@ actor Chores {
         perform {
             guard let registration = try registration.read(), !signOutIfSetChanged(registration) else { return }
             guard case .signedIn(let owner) = session else {
-                notice = Notice("Only the owner changes the chores: sign in first.")
+                notice = Notice("Only the owner can change the chores. Sign in first.")
                 return
             }
             var chores = try chores(registration)
@@ -145,7 +145,7 @@ actor Chores {
             do {
                 try list.write(signed)
             } catch {
-                notice = Notice("The device could not keep the change: its disk may be full. Nothing was changed.")
+                notice = Notice("The device could not save the change. Its disk may be full. Nothing was changed.")
             }
         }
     }

@@ -6,7 +6,7 @@ import Security
 struct KeychainItem<Value: Codable> {
     let name: String
 
-    /// - Returns: Nil where there is none.
+    /// - Returns: Nil if there is none.
     func read() throws -> Value? {
         var query = query
         query[kSecReturnData as String] = true

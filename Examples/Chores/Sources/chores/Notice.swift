@@ -24,20 +24,23 @@ struct Notice: Codable, Equatable {
                 .init("Not recognised. Try again, or use the Chores password.", asksForPassword: true)
             case .biometryLockout:
                 .init(
-                    "Not recognised too often. The device wants its passcode first; or use the Chores password.",
+                    "Not recognised too many times. Unlock the device with its passcode first, or use the Chores password.",
                     asksForPassword: true)
             case .biometryNotEnrolled:
                 .init("No finger or face is enrolled on this device. Use the Chores password.", asksForPassword: true)
             case .biometryNotAvailable:
                 .init(
-                    "Chores may not use the sensor, or there is none. Use the Chores password.", asksForPassword: true)
+                    "Chores may not use the sensor, or there is no sensor. Use the Chores password.",
+                    asksForPassword: true)
             case .passcodeNotSet:
                 .init(
                     "The device has no passcode, so no finger counts. Use the Chores password.", asksForPassword: true)
             case .appCancel: .init("Stopped waiting. Nothing was changed.")
             case .systemCancel: .init("Something else came first. Try again.")
             case .notInteractive:
-                .init("Nobody can be asked: no agent shows the device's prompts, or Chores is in the background.")
+                .init(
+                    "The owner cannot be asked, because no agent shows the device's prompts or Chores is in the background."
+                )
             case .invalidContext: .init("The device was restarted meanwhile. Try again.")
             default: .init("That did not work (\(error)).")
             }
@@ -48,8 +51,9 @@ struct Notice: Codable, Equatable {
         let isKeyGone = if case .unwrapFailure? = error as? CryptoKitError { true } else { false }
         self =
             isKeyGone
-            ? .init("The key is gone with the fingers it was made for. Use the Chores password.", asksForPassword: true)
-            : .init("You are signed out: the device was locked or restarted. Sign in again.")
+            ? .init(
+                "The key was lost when the enrolled fingers changed. Use the Chores password.", asksForPassword: true)
+            : .init("You are signed out, because the device was locked or restarted. Sign in again.")
     }
 
     /// Why a password did not open its key.
@@ -58,7 +62,7 @@ struct Notice: Codable, Equatable {
             switch error {
             case LAError.authenticationFailed: .init("That is not the Chores password.", asksForPassword: true)
             case is Owner.PasswordNotTaken:
-                .init("The device takes no password now: too many were wrong, or it is off. Wait a minute.")
+                .init("The device accepts no password now, because too many were wrong or it is off. Wait a minute.")
             case CryptoKitError.underlyingCoreCryptoError(errSecInteractionNotAllowed):
                 .init("The device is locked. Unlock it first.")
             default: .init("That did not work (\(error)).")
@@ -66,7 +70,7 @@ struct Notice: Codable, Equatable {
     }
 
     static let otherEnrolledSet = Notice(
-        "Other fingers or faces are enrolled than before, so you are signed out. Sign in with the Chores password.",
+        "The enrolled fingers or faces have changed, so you are signed out. Sign in with the Chores password.",
         asksForPassword: true)
 
     /// Why there is no list to show.
@@ -77,8 +81,8 @@ struct Notice: Codable, Equatable {
             return .init("The device was restarted. Unlock it once with the passcode to see the chores.")
         }
         if error is DecodingError {
-            return .init("The chores cannot be read: what is kept under their name is no list.")
+            return .init("The chores cannot be read, because what is stored under their name is not a list.")
         }
-        return .init("The chores cannot be read: the device does not answer, or is off.")
+        return .init("The chores cannot be read, because the device does not answer or is off.")
     }
 }

@@ -30,7 +30,7 @@ extension SignInServer {
         let limits = configuration.limits
         try await limit(limits.addressPasswords, "password address", Data(call.address.utf8), .limitAddress)
         let name = AccountName.normalized(body.name)
-        // The name's own text if it is none: what cannot exist costs and counts as what does not.
+        // If it is not a valid name, its own text: a name that cannot exist costs and counts like one that does not exist.
         try await limit(limits.accountPasswords, "password", Data((name ?? body.name).utf8), .limitAccount, from: call)
         var account: StoredAccount?
         if let name { account = try await store.account(named: name) }

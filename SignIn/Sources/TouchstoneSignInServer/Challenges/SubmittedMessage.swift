@@ -40,7 +40,7 @@ struct SubmittedMessage: Sendable {
 
     /// The details as one purpose's, with exactly its fields.
     ///
-    /// - Throws: `refused`: it is signed, so it is no slip of the client's JSON.
+    /// - Throws: `refused`: it is signed, so it is not a slip of the client's JSON.
     func details<Value: Decodable>(_ type: Value.Type, _ fields: Set<String>, optional: Set<String> = [])
         throws -> Value
     {

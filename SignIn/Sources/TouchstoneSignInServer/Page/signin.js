@@ -7,15 +7,15 @@ const APPROVER = "http://127.0.0.1:47813/approve";
 const POLL_MILLISECONDS = 1000;
 /// So many looks in a row may find no server before the page says so.
 const POLL_FAILURES = 3;
-/// The longest wait for one answer of the server's.
+/// The longest wait for one answer of the server.
 const ANSWER_MILLISECONDS = 10_000;
 /// How long after the code ran out the server is still asked what it says: clocks differ.
 const GRACE_MILLISECONDS = 5_000;
 
 /// Why the device did not ask, by the approver's word.
 const reasons = {
-  busy: "It asks about another page already.",
-  lockedOut: "Too many misses: unlock it with its passcode first.",
+  busy: "It already asks about another page.",
+  lockedOut: "Too many fingers did not match. Unlock it with its passcode first.",
   notRecognised: "It did not recognise you.",
   other: "The terminal where touchstone-login approve runs says why.",
 };

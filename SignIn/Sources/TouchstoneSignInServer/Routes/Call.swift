@@ -16,7 +16,7 @@ struct Call: Sendable {
     let address: String
     let logger: Logger
 
-    /// - Throws: `malformed` if the body is no JSON of this kind.
+    /// - Throws: `malformed` if the body is not JSON of this kind.
     func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
         let contentType = request.headers[.contentType] ?? ""
         guard

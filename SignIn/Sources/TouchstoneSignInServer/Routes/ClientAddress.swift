@@ -6,7 +6,7 @@ import NIOCore
 extension SignInServer {
     /// Whose address a request counts for: the connection's, or what a trusted proxy says that it was.
     ///
-    /// Of `X-Forwarded-For` the last address that is no trusted proxy's: everything before it is the client's claim.
+    /// Of `X-Forwarded-For` the last address that is not a trusted proxy's: everything before it is the client's claim.
     func address(_ request: Request, _ context: some RemoteAddressRequestContext) -> String {
         let peer = context.remoteAddress?.ipAddress.flatMap(Self.canonical) ?? "unknown"
         guard trustedProxies.contains(peer),
@@ -19,7 +19,7 @@ extension SignInServer {
         return Self.network(of: client)
     }
 
-    /// An address as it is always written, of IPv4 in IPv6 (`::ffff:192.0.2.1`) the IPv4; nil if it is none.
+    /// An address in its usual form, for IPv4 in IPv6 (`::ffff:192.0.2.1`) the IPv4; nil if it is not an address.
     static func canonical(_ address: String) -> String? {
         guard let text = (try? SocketAddress(ipAddress: address, port: 0))?.ipAddress?.lowercased() else { return nil }
         let mapped = "::ffff:"

@@ -21,7 +21,7 @@ struct JSONWebKey: Codable, Sendable {
         use = "sig"
     }
 
-    /// Nil if it is no point of the curve.
+    /// Nil if it is not a point of the curve.
     var publicKey: P256.Signing.PublicKey? {
         guard kty == "EC", crv == "P-256", let x = Data(base64URL: x), let y = Data(base64URL: y), x.count == 32,
             y.count == 32

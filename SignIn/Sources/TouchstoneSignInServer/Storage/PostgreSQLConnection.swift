@@ -90,7 +90,7 @@ final class PostgreSQLConnection: SQLConnection {
         guard PQstatus(handle) == CONNECTION_OK, !isLost else { return false }
         var descriptor = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
         guard poll(&descriptor, 1, 0) > 0 else { return true }
-        // A notice of the server's is no end.
+        // A notice of the server is not an end.
         guard PQconsumeInput(handle) == 1, PQstatus(handle) == CONNECTION_OK else { return false }
         descriptor.revents = 0
         return poll(&descriptor, 1, 0) == 0

@@ -4,7 +4,7 @@ import Glibc
 import NIOPosix
 
 extension SQLStore {
-    /// A database of PostgreSQL's, 14 or newer, encoded in UTF-8, that has nothing else in it.
+    /// A database of PostgreSQL, 14 or newer, encoded in UTF-8, that has nothing else in it.
     ///
     /// - Parameters:
     ///   - target: A URL or a list of settings as libpq reads them, `postgresql://signin@db.example.com/signin` or

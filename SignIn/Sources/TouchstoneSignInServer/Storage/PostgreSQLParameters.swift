@@ -59,7 +59,7 @@ struct PostgreSQLParameters {
         case int8 where bytes.count == 8: return .integer(Int64(bigEndian: bytes.loadUnaligned(as: Int64.self)))
         case bytea: return .bytes(Data(bytes))
         case text, varchar: return .text(String(decoding: bytes, as: UTF8.self))
-        // No column of the schema's has it; the caller sees that it is not what it asked for.
+        // No column of the schema has it; the caller sees that it is not what it asked for.
         default: return .null
         }
     }

@@ -8,7 +8,7 @@ final class PostgreSQLPlace: @unchecked Sendable {
     // One thread at a time: the pool gives a place to one caller, and takes it back before the next.
     var connection: PostgreSQLConnection?
 
-    /// The connection, made anew if the server hung up since it was last used.
+    /// The connection, made again if the server hung up since it was last used.
     func connected(to target: String) throws -> PostgreSQLConnection {
         if let connection, connection.isAlive { return connection }
         connection = nil

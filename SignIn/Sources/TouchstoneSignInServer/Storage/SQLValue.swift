@@ -59,7 +59,7 @@ struct SQLRow: Sendable {
         return bytes.reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// A word of this program's: one that it does not know was written by a newer one.
+    /// A word of this program: one that it does not know was written by a newer one.
     func word<Word: RawRepresentable>(_ index: Int, as _: Word.Type) throws -> Word where Word.RawValue == String {
         guard let word = Word(rawValue: try text(index)) else { throw foreign(index) }
         return word

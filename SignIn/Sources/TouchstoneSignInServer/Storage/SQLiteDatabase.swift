@@ -141,7 +141,7 @@ final class SQLiteDatabase: SQLDatabase {
     }
 }
 
-/// One connection of GRDB's, for the time of a call.
+/// One connection of GRDB, for the time of a call.
 struct SQLiteConnection: SQLConnection {
     var database: Database
 
@@ -165,7 +165,7 @@ struct SQLiteConnection: SQLConnection {
                     case .int64(let integer): .integer(integer)
                     case .string(let text): .text(text)
                     case .blob(let bytes): .bytes(bytes)
-                    // No column of the schema's has it; the caller sees that it is not what it asked for.
+                    // No column of the schema has it; the caller sees that it is not what it asked for.
                     case .double: .null
                     }
                 })

@@ -69,7 +69,7 @@ extension SignInServer {
     /// Six digits in two groups, as the page and the prompt show them.
     private func code() -> String {
         var number: UInt64
-        // 2^64 is no multiple of a million, and the rest is thrown away.
+        // 2^64 is not a multiple of a million, and the rest is thrown away.
         repeat {
             number = configuration.random(8).reduce(0) { $0 << 8 | UInt64($1) }
         } while number >= .max / 1_000_000 * 1_000_000

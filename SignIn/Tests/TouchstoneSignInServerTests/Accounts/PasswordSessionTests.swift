@@ -109,7 +109,7 @@ import TouchstoneSignInProtocol
             for _ in 0..<3 { statuses.append(try await status("x", from: "198.51.100.1")) }
             #expect(statuses == [401, 401, 429])
             #expect(try await status(TestServer.password, from: "198.51.100.2") == 200)
-            // The three of before count for all, but not the refused one: its own address's count turned it away.
+            // The earlier three count for all, but the refused one does not, because the count of its own address turned it away.
             #expect(try await status("x", from: "198.51.100.3") == 401)
             #expect(try await status("x", from: "198.51.100.4") == 401)
             #expect(try await status("x", from: "198.51.100.5") == 401)

@@ -47,7 +47,7 @@ struct StoredKeysTests {
             let more = StoredKey.made("more", of: "ana", device: "more")
             await #expect(throws: StoreError.full) { try await store.register(more, of: "ana") }
             #expect(try await store.key(id: more.id) == nil)
-            // One that replaces another is none more, and a revoked one makes room.
+            // A key that replaces another does not count as one more, and a revoked key makes room.
             try await store.register(.made("again", of: "ana", device: "of k0"), of: "ana")
             #expect(try await store.revoke(keyID: bytes("k1"), reason: .owner, at: now))
             try await store.register(more, of: "ana")

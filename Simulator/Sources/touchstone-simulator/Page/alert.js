@@ -106,7 +106,7 @@ export function showAlerts(screen, behind) {
       permission: "The device keeps your answer. Settings can change it.",
       retry: `${sensor} for ${app} can look once more.`,
       fallback: `${sensor} has stopped for ${app}.`,
-      applicationPassword: "A password of the app’s own, which is not the device’s passcode.",
+      applicationPassword: "This is the app’s own password, not the device’s passcode.",
     }[shown.phase] ?? "");
     explanation.hidden = !explanation.textContent;
     setText(identifier, plain(shown.app.identifier, 120));
@@ -186,7 +186,7 @@ export function showAlerts(screen, behind) {
 
   function shake() {
     dialog.classList.remove("is-shaking");
-    // Read, so that the animation starts anew.
+    // Read, so that the animation restarts.
     void dialog.offsetWidth;
     dialog.classList.add("is-shaking");
   }

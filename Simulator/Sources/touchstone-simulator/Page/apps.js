@@ -46,7 +46,7 @@ on("log", ({ lines }) => {
   if (apps.size !== before) tell();
 });
 on("connection", ({ isConnected }) => {
-  // A device that starts anew has every app in the foreground.
+  // A device that restarts has every app in the foreground.
   if (isConnected) return;
   for (const app of apps.values()) app.isBackground = false;
   tell();

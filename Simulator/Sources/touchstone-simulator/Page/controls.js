@@ -6,7 +6,7 @@ import { isFace, plain, sentence } from "./words.js";
 
 const outcomes = {
   matched: "Matched.", notMatched: "Not recognised.", unlocked: "Unlocked.",
-  passcodeRequired: "The passcode is required: neither finger nor face helps now.", notWaiting: "Nothing asked for it.",
+  passcodeRequired: "The passcode is required. A finger or face does not help now.", notWaiting: "Nothing was waiting for it.",
 };
 const restarted = "The device has restarted.";
 const steps = [["1 minute", 60], ["1 hour", 3600], ["8 hours", 8 * 3600], ["48 hours", 48 * 3600]];
@@ -50,7 +50,7 @@ export function showControls(panel) {
     // Not disabled, which would take the focus away from who works with the keyboard.
     for (const control of panel.querySelectorAll("button")) control.setAttribute("aria-disabled", !status);
   });
-  // A stream ends and begins anew, also where the device was away for too short a time to be missed.
+  // A stream ends and begins again, also where the device was away for too short a time to be missed.
   on("log-end", () => {
     if (restarting) restarting = "away";
     // What was said is of the device before it went.
@@ -63,7 +63,7 @@ export function showControls(panel) {
   });
   on("outcome", ({ event, prompt }) => {
     ended += 1;
-    say(event === "succeeded" ? `Recognised: ${plain(prompt.app.name, 40)} may go on.` : "The prompt was taken down.");
+    say(event === "succeeded" ? `Recognised: ${plain(prompt.app.name, 40)} may go on.` : "The prompt ended.");
   });
 }
 
@@ -99,8 +99,8 @@ function sensorControls(button, act) {
     const isSimulated = status.sensor?.kind === "simulated";
     setText(title, face ? "Face ID" : status.biometryType ? "Touch ID" : "Sensor");
     setText(note, !status.biometryType ? "This device has no sensor."
-      : !isSimulated ? `Its sensor is real: ${plain(status.sensor.name ?? status.sensor.kind, 60)}. Touch it, or look at it, yourself.`
-      : fingers.length === 0 ? `Nothing is enrolled: Settings can add a ${face ? "face" : "finger"}.` : "");
+      : !isSimulated ? `Its sensor is real: ${plain(status.sensor.name ?? status.sensor.kind, 60)}. Touch it or look at it yourself.`
+      : fingers.length === 0 ? `Nothing is enrolled. In Settings you can add a ${face ? "face" : "finger"}.` : "");
     note.hidden = !note.textContent;
     const choices = !isSimulated ? [] : [
       ...fingers.map((finger) => ({ testid: `finger-${finger}`, words: `${face ? "Look as" : "Touch with"} ${plain(finger, 40)}`, finger })),
@@ -147,7 +147,7 @@ function sensorControls(button, act) {
 function lockControls(button, act, restart) {
   const row = element("div", { class: "row" },
     button("lock", "Lock", () => act("Device.Lock", {}, "Locked.")),
-    button("lock-passcode", "Lock, passcode only", () => act("Device.Lock", { requiresPasscode: true }, "Locked. Only the passcode opens it.")),
+    button("lock-passcode", "Lock, passcode only", () => act("Device.Lock", { requiresPasscode: true }, "Locked. Only the passcode unlocks it.")),
     button("reboot", "Restart", restart));
   return row;
 }
@@ -178,5 +178,5 @@ function appControls(say) {
 function clockControls(button, act) {
   return element("div", { class: "row" },
     steps.map(([words, seconds]) => button(`clock-${seconds}`, `+ ${words}`, () =>
-      act("Device.AdvanceClock", { seconds }, `The device’s clock went on by ${words}.`))));
+      act("Device.AdvanceClock", { seconds }, `The device’s clock moved on by ${words}.`))));
 }

@@ -1,12 +1,12 @@
 // The device, as the page knows it: what it tells, and what can be asked of it.
 //
 //   on(name, listener)    listener(value) with each event of this name; at once where its state is known already
-//   call(method, values)  a method of the device's, e.g. call("Device.Lock"); its reply, or a DeviceError
+//   call(method, values)  a method of the device, e.g. call("Device.Lock"); its reply, or a DeviceError
 //   enter(use, typed)     what was typed, as bytes, sealed for the page's server, and by that for the enclave
 //
 // Events: "connection" {isConnected}, "status" (Device.Status, null while the device does not answer), "prompt" (Agent.Prompt
-// that is up, or null), "apps" (what prompts called the apps), "outcome" {event, prompt} when a prompt was taken down, and, for each stream of the device's that the server
-// relays (Feed.swift), its replies under its name, "NAME-end" when the device went away, and "NAME-start" when they begin anew: what was
+// that is up, or null), "apps" (what prompts called the apps), "outcome" {event, prompt} when a prompt was taken down, and, for each stream of the device that the server
+// relays (Feed.swift), its replies under its name, "NAME-end" when the device went away, and "NAME-start" when they begin again: what was
 // shown of it before is old then;
 // "ended" when the page's server is gone: whoever answers at its address from then on may be anybody, so nothing is sent there again.
 

@@ -56,7 +56,7 @@ export function keepChildren(parent, values, { key, make, update = () => {} }) {
   }));
 }
 
-/// Sets the text where it changes: a screen reader reads a live region anew whenever it is set.
+/// Sets the text where it changes: a screen reader reads a live region again whenever it is set.
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }

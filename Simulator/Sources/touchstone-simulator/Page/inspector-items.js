@@ -28,7 +28,7 @@ export function showItems() {
   const count = element("p", { class: "note", testid: "items-count" });
   const table = element("table", { class: "rows", testid: "items" });
   const section = part("items", "What the keychain holds",
-    "Every row is ciphertext on the disk. What it is called and what is in it never reach this page; whether it could be opened now, the enclave says without opening it.",
+    "Every row is ciphertext on the disk. Its name and its contents never reach this page. The enclave says whether it could be opened now, without opening it.",
     count,
     element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Items" }, table));
 
@@ -73,7 +73,7 @@ export function showItems() {
   }
 
   function draw() {
-    // Only what changed is drawn anew: who reads it keeps the place.
+    // Only what changed is drawn again: who reads it keeps the place.
     const next = JSON.stringify([items, isWhole, failure, status?.isPasscodeSet, apps.map(({ name }) => name)]);
     if (next === shown) return;
     shown = next;
@@ -84,11 +84,11 @@ export function showItems() {
       one === null ? 1 : other === null ? -1 : one.localeCompare(other));
     const columns = ["What", "Openable", "Asks for", "Now", "Ciphertext"];
     replaceChildren(table,
-      element("caption", { class: "unseen" }, "Items, by the app whose they are"),
+      element("caption", { class: "unseen" }, "Items, by the app that owns them"),
       element("thead", {}, element("tr", {}, columns.map((words) => element("th", { scope: "col" }, words)))),
       owners.map((owner) => element("tbody", {},
         element("tr", { class: "owner" }, element("th", { scope: "rowgroup", colspan: columns.length }, owner === null
-          ? ["Whose? ", element("small", {}, "Nobody can tell now: names are encrypted, too, and the key to read them is away.")]
+          ? ["Unknown app ", element("small", {}, "Nobody can tell now, because names are encrypted too, and the key to read them is away.")]
           : [element("span", { class: "foreign" }, appName(owner, apps)), " ", element("small", { class: "foreign" }, plain(owner, 200))])),
         items.filter((item) => (item.accessGroup ?? null) === owner).map((item) => row(item, status)))));
   }
@@ -110,7 +110,7 @@ function row(item, status) {
   const { protection } = item;
   return element("tr", { testid: `item-${item.row}`, "data-availability": item.availability },
     element("td", {}, item.isEnclaveKey ? "Private key" : kinds[item.itemClass] ?? "Unreadable",
-      item.isEnclaveKey ? element("small", {}, "sealed: only the enclave uses it") : null),
+      item.isEnclaveKey ? element("small", {}, "sealed, so only the enclave can use it") : null),
     element("td", {}, protections[protection] ?? "?",
       element("small", {}, !protection ? "" : protection.endsWith("u") ? "on this device only" : "also from a backup")),
     element("td", {}, asksFor(item.flags)),
@@ -136,11 +136,11 @@ function availability({ availability: kind, obstacle, protection }, status) {
       return ["Yes", protection?.startsWith("ck") ? "the device was unlocked since it started" : "the device is unlocked"];
     case "authenticationNeeded":
       return obstacle === undefined ? ["If the owner agrees", "its class key is there; the enclave asks first"]
-        : ["No", obstacles[obstacle] ?? "what it asks for cannot be given now"];
+        : ["No", obstacles[obstacle] ?? "what it asks for cannot be proven now"];
     case "locked": return ["No", "its class key left when the device was locked"];
     case "notUnlockedSinceBoot": return ["No", "its class key comes with the first passcode after a restart"];
     case "enrolmentChanged": return ["Never again", "other fingers or faces are enrolled than when it was stored"];
     case "passcodeRemoved": return ["Never again", "its class key was destroyed with the passcode"];
-    default: return ["No", "it does not open with keys that are there"];
+    default: return ["No", "no key that is there opens it"];
   }
 }

@@ -8,8 +8,8 @@ import { isFace } from "./words.js";
 const classes = [
   { name: "When unlocked", example: "Most passwords.", codes: ["ak", "aku"] },
   { name: "After first unlock", example: "What an app needs in the background.", codes: ["ck", "cku"] },
-  { name: "Always", example: "Hardly anything: nothing guards it.", codes: ["dk", "dku"] },
-  { name: "With a passcode set", example: "As when unlocked, and lost with the passcode.", codes: ["akpu"] },
+  { name: "Always", example: "Hardly anything, because nothing guards it.", codes: ["dk", "dku"] },
+  { name: "With a passcode set", example: "As when unlocked, but lost with the passcode.", codes: ["akpu"] },
 ];
 
 const key = () => glyph("class-key", "M12 16a6 6 0 1 1-6-6 6 6 0 0 1 6 6z", "M12 16h16v5", "M22 16v4");
@@ -23,12 +23,12 @@ const words = {
     app: ["", "Gets its own items, if their terms are met."],
   }),
   heldForBiometry: (status) => ({
-    enclave: ["put aside", `Comes back with a ${sensor(status)} or the passcode.`], app: ["", "Gets nothing: locked."],
+    enclave: ["put aside", `Comes back with a ${sensor(status)} or the passcode.`], app: ["", "Gets nothing, because it is locked."],
   }),
-  sealed: () => ({ enclave: ["sealed", "Only the passcode brings it back."], app: ["", "Gets nothing until the passcode was entered."] }),
+  sealed: () => ({ enclave: ["sealed", "Only the passcode brings it back."], app: ["", "Gets nothing until the passcode is entered."] }),
   absent: () => ({ enclave: ["none", "There is no passcode."], app: ["", "Can store nothing of this class."] }),
   off: () => ({
-    enclave: ["gone", "The process has ended."], touchstoned: ["gone", "The process has ended."], app: ["", "Nobody answers it."],
+    enclave: ["gone", "The process has ended."], touchstoned: ["gone", "The process has ended."], app: ["", "Gets no answer."],
   }),
 };
 const withoutMetadataKey = ["no key", "Cannot even read names."];
@@ -47,22 +47,22 @@ export function showKeys() {
   }));
   const head = (process, title, text) => element("th", { scope: "col", class: `of-${process}` }, title, element("small", {}, text));
   const section = part("keys", "Who can open what, now",
-    "An item is encrypted under the key of its protection class, and the class says when that key is in memory: a lock, a restart or the passcode takes keys away and brings them back.",
+    "An item is encrypted under the key of its protection class. The class says when that key is in memory. A lock or a restart takes keys away, and the passcode brings them back.",
     state,
     element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Keys of each process" },
       element("table", { class: "boxes" },
-        element("caption", { class: "unseen" }, "Protection classes, and what each process has of them"),
+        element("caption", { class: "unseen" }, "Protection classes, and which keys each process has"),
         element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "Protection class"),
-          head("app", "Your app", "has no key, ever"),
+          head("app", "Your app", "never has a key"),
           head("touchstoned", "touchstoned", "stores items, encrypted"),
           head("enclave", "Enclave", "keeps the keys, decides"))),
         body)),
     change,
     element("ul", { class: "reasons" },
-      element("li", {}, element("strong", {}, "touchstoned can pass on, but not open: "),
-        "it finds an item by its name and hands its wrapped key to the enclave. The enclave opens that one key only once it has itself judged what the item wants: the finger, the face, the passcode."),
-      element("li", {}, element("strong", {}, "The enclave is a process of its own "),
-        "without network, database or any app to talk to. Whoever breaks into an app, or even into touchstoned, has still no class key. A passcode is sealed for it where it is typed: those in between carry it and cannot read it.")));
+      element("li", {}, element("strong", {}, "touchstoned can pass items on, but not open them: "),
+        "it finds an item by its name and hands its wrapped key to the enclave. The enclave first checks what the item asks for: the finger, the face or the passcode. Only then does it open that one key."),
+      element("li", {}, element("strong", {}, "The enclave is a separate process "),
+        "without network or database, and no app can talk to it. Somebody who breaks into an app, or even into touchstoned, still has no class key. A passcode is sealed for the enclave where it is typed. The programs in between carry it and cannot read it.")));
 
   let status = null;
   let keys = null;
@@ -126,9 +126,9 @@ export function showKeys() {
 }
 
 function deviceState(status) {
-  if (!status) return "The device is off, or starting: every process has ended, and the keys in its memory with it.";
-  if (!status.isPasscodeSet) return "The device has no passcode: nothing can be locked, and whatever asks for the owner cannot be stored.";
-  if (!status.wasUnlockedSinceBoot) return "The device has started and was not unlocked since: the passcode has to bring the keys.";
+  if (!status) return "The device is off or starting. Every process has ended, and the keys in its memory are gone.";
+  if (!status.isPasscodeSet) return "The device has no passcode. So nothing can be locked, and items that ask for the owner cannot be stored.";
+  if (!status.wasUnlockedSinceBoot) return "The device has not been unlocked since it started. The passcode has to bring the keys.";
   if (status.isLocked) return "The device is locked.";
   return "The device is unlocked.";
 }

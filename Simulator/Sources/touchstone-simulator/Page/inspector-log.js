@@ -7,16 +7,16 @@ import { appName, plain } from "./words.js";
 
 const events = {
   "device-started": "The device started", "device-stopped": "The device stopped", "evaluation-began": "The owner was asked",
-  "evaluation-ended": "The owner is asked no more", "item-opened": "An item was opened", "key-created": "A private key was made",
+  "evaluation-ended": "The question to the owner ended", "item-opened": "An item was opened", "key-created": "A private key was made",
   "key-used": "A private key was used", "call-refused": "A call was refused", "biometry-rejected": "A finger or face was not recognised",
-  "biometry-locked-out": "No finger or face helps until the passcode", "passcode-rejected": "A passcode was rejected",
+  "biometry-locked-out": "Biometry was locked out until the passcode is entered", "passcode-rejected": "A passcode was rejected",
   "passcode-set": "A passcode was set", "passcode-changed": "The passcode was changed", "passcode-removed": "The passcode was removed",
   "erase-data-changed": "Erase Data was changed", locked: "The device was locked", unlocked: "The device was unlocked",
   "biometry-enrolled": "A finger or face was enrolled", "biometry-removed": "A finger or face was removed",
   "permission-decided": "The owner decided whether an app may use Face ID", erased: "The device’s keys were destroyed",
   "backup-authorized": "The owner agreed to a backup", "backup-exported": "Keys went into a backup", "backup-imported": "Keys came from a backup",
   "agent-connected": "A program that shows prompts connected", "agent-lost": "A program that shows prompts left",
-  "log-interrupted": "Entries could not be written", others: "More happened in one second than is written",
+  "log-interrupted": "Entries could not be written", others: "More happened in one second than the log records",
 };
 // What stands before what was asked.
 const purposes = { "item-opened": "wants", "call-refused": "wants", "key-created": "wants", "key-used": "to", "erase-data-changed": "turned", "backup-authorized": "to" };
@@ -29,8 +29,8 @@ const factors = {
 };
 const results = {
   ok: "done", "not-matched": "not recognised", wrong: "wrong", userCancel: "the owner cancelled", appCancel: "the app cancelled",
-  systemCancel: "taken down", userFallback: "the owner chose another way", authenticationFailed: "not recognised too often",
-  biometryLockout: "the passcode is wanted first", biometryNotAvailable: "the sensor does not work", biometryNotEnrolled: "nothing is enrolled",
+  systemCancel: "ended by the device", userFallback: "the owner chose another way", authenticationFailed: "not recognised, too many times",
+  biometryLockout: "the passcode is needed first", biometryNotAvailable: "the sensor does not work", biometryNotEnrolled: "nothing is enrolled",
   passcodeNotSet: "there is no passcode", invalidated: "can never be used again", "enrolment-changed": "can never be opened again",
   "wrong-application-password": "wrong app password", "after-crash": "after a crash", "log-cut": "part of the log is missing",
   "state-restored": "from an older copy",
@@ -44,7 +44,7 @@ export function showLog() {
   const chain = element("p", { class: "state", testid: "log-chain" });
   const body = element("tbody");
   const section = part("log", "The log",
-    "Whatever was decided about the owner’s secrets is written down by the enclave, the newest first here. Each entry carries a seal over itself and the entry before, so that nobody can change, add or remove one unnoticed.",
+    "The enclave writes down every decision about the owner’s secrets. The newest is first here. Each entry carries a seal over itself and the entry before, so that nobody can change, add or remove one unnoticed.",
     chain,
     element("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": "Log" },
       element("table", { class: "rows", testid: "log" },
@@ -76,7 +76,7 @@ export function showLog() {
         unknown.forEach((line, place) => genuine.set(line, reply.genuine[place] === true));
       }
     } catch {
-      return setText(chain, "The device does not answer: nobody can say whether the log is genuine.");
+      return setText(chain, "The device does not answer, so nobody can say whether the log is genuine.");
     }
     for (const line of genuine.keys()) if (!lines.includes(line)) genuine.delete(line);
     if (looked !== lines) return;
@@ -114,10 +114,10 @@ function judge(entries, genuine) {
   if (false_) return [false, `Broken: entry ${false_.sequence} is not as the enclave wrote it.`];
   const apart = entries.find((entry, place) =>
     place > 0 && (entry.previous !== entries[place - 1].code || entry.sequence !== entries[place - 1].sequence + 1));
-  if (apart) return [false, `Broken: entry ${apart.sequence} does not follow the one before.`];
+  if (apart) return [false, `Broken: entry ${apart.sequence} does not follow the entry before.`];
   const [first, last] = [entries[0].sequence, entries.at(-1).sequence];
-  return [true, first === last ? `Whole: entry ${last} is as the enclave wrote it.`
-    : `Whole: entries ${first} to ${last} are as the enclave wrote them, each sealed onto the one before.`];
+  return [true, first === last ? `Complete: entry ${last} is as the enclave wrote it.`
+    : `Complete: entries ${first} to ${last} are as the enclave wrote them, each sealed to the entry before.`];
 }
 
 function row(entry, isGenuine, apps) {

@@ -30,8 +30,8 @@ export function showMessages() {
     element("div", { class: "lanes", "aria-hidden": "true" }, lane("you", ["You", "touches, prompts"]), lane("app", ["App", "asks"]),
       lane("touchstoned", ["touchstoned", "stores, carries"]), lane("enclave", ["Enclave", "decides"])),
     empty, list);
-  const section = part("messages", "What they say to each other",
-    "Each arrow is one message, the newest last; a dashed one is the answer. Only touchstoned has a line to the enclave, so no app can even ask it. Choose a message to see what it carried, by name and size: what was in it is not told.",
+  const section = part("messages", "What the processes say to each other",
+    "Each arrow is one message, the newest last. A dashed arrow is an answer. Only touchstoned is connected to the enclave, so no app can ask it anything. Choose a message to see the names and size of what it carried. Its contents are not shown.",
     element("div", { class: "row tools" }, pause, clear,
       element("label", { class: "check" }, everything, "Show look-ups, too")),
     scroll, count);
@@ -104,8 +104,8 @@ export function showMessages() {
     const fresh = isAnew || !newest ? [...incoming] : incoming.filter(({ sequence }) => sequence > newest.sequence);
     if (fresh.length === 0) return;
     newest = fresh.at(-1);
-    if (lost) fresh.unshift({ note: `${lost} messages came too fast to be told.` });
-    if (isAnew) fresh.unshift({ note: "The device started anew." });
+    if (lost) fresh.unshift({ note: `${lost} messages came too fast to be shown.` });
+    if (isAnew) fresh.unshift({ note: "The device restarted." });
     waiting = newestOf([...waiting, ...fresh]);
     timer ??= setTimeout(take, pace);
   }
@@ -216,11 +216,11 @@ function detail(message) {
     ["Why", messageWords[method]?.[2]],
     ["From, to", `${names[from]} to ${names[to]}`],
     ["Program", app && element("span", { class: "foreign" }, plain(app, 200))],
-    ["Method", element("code", {}, plain(method, 120) || "none that anybody has")],
+    ["Method", element("code", {}, plain(method, 120) || "unknown")],
     ["Carries", !carried ? "nobody knows" : carried.length ? element("code", {}, carried.join(", ")) : "nothing"],
     ["Size", `${size(bytes)}, the whole message`],
     ["Answer", isCall ? null : outcome === "more" ? "one of a stream" : outcome === "ok" ? "done" : element("code", {}, plain(outcome, 120))],
-    ["Took", duration === undefined ? null : `${(duration * 1000).toFixed(1)} ms since it was asked`],
+    ["Took", duration === undefined ? null : `${(duration * 1000).toFixed(1)} ms after the question`],
     ["At", clock(new Date(message.time * 1000), true)],
   ];
   return element("dl", { class: "facts", testid: "message-detail" }, facts.filter(([, value]) => value).map(([name, value]) =>

@@ -15,7 +15,7 @@ export function showInspector(panel) {
   panel.append(
     element("p", { class: "note introduction" },
       "An app never holds a key, and the program that stores its secrets cannot open them. Three processes share the work, and ",
-      "this page shows what passes between them. Lock the device and watch the keys leave; then use an app, and watch it ask."),
+      "this page shows what passes between them. Lock the device and watch the keys leave. Then use an app, and watch it ask."),
     hands.row, ...parts.map((part) => part.section));
   // A part that asks the device for something does so only while it is looked at.
   new MutationObserver(() => {
@@ -40,7 +40,7 @@ function bar(parts) {
   const ways = element("nav", { class: "ways", "aria-label": "Parts of the inspector" }, parts.map(({ section, name }) =>
     element("a", { href: `#${section.id}` }, name)));
   const row = element("div", { class: "row hands" }, button("inspector-lock", "Lock", () => act("Device.Lock", {}, () =>
-    status?.isPasscodeSet ? "" : "Without a passcode nothing can be locked: Settings can set one.")),
+    status?.isPasscodeSet ? "" : "Without a passcode nothing can be locked. In Settings you can set one.")),
     button("inspector-reboot", "Restart", () => act("Device.Reboot")), touches, ways, said);
   let status = null;
   async function refresh() {

@@ -50,7 +50,7 @@ export class PasscodeEntry {
     on("ended", () => this.clear());
   }
 
-  /// kind: of the passcode; null for a password that is none. message: what went wrong with the last one.
+  /// kind: of the passcode; null for a password that is not the passcode. message: what went wrong with the last one.
   show({ kind, message = "", retryAfterSeconds = null, label = null }) {
     if (label) this.#field.setAttribute("aria-label", label);
     if (kind !== this.#kind) this.clear();

@@ -40,7 +40,7 @@ export function showSettings(panel) {
     if (!next || next.isLocked) isOpen = false;
     refresh();
   });
-  // Who leaves the settings is asked anew.
+  // Who leaves the settings is asked again.
   new MutationObserver(() => {
     if (!panel.hidden) return refresh();
     isOpen = false;
@@ -61,7 +61,7 @@ export function showSettings(panel) {
     }
     const { isPasscodeSet, isLocked, erasesData, biometryType, isPasscodeDisabled } = status ?? {};
     const next = JSON.stringify([Boolean(status), isOpen, isPasscodeSet, isLocked, erasesData, biometryType, isPasscodeDisabled, fingers, permissions]);
-    // Only what changed is drawn anew: what is half typed stays.
+    // Only what changed is drawn again: what is half typed stays.
     if (next !== shown) draw();
     shown = next;
   }
@@ -71,7 +71,7 @@ export function showSettings(panel) {
     const isShut = !status || status.isLocked || (status.isPasscodeSet && !isOpen);
     replaceChildren(gate, isShut ? door() : null);
     replaceChildren(inside, isShut ? [] : [passcodeSection(), biometrySection(), permissionSection(), eraseSection()].filter(Boolean));
-    // What had the focus may have been drawn anew, or be gone.
+    // What had the focus may have been drawn again, or be gone.
     if (focused && !panel.contains(document.activeElement)) {
       const again = panel.querySelector(`[data-testid="${CSS.escape(focused)}"]`);
       (again?.offsetParent ? again : panel.querySelector("button, input, summary"))?.focus();
@@ -94,21 +94,21 @@ export function showSettings(panel) {
   function passcodeSection() {
     if (!status.isPasscodeSet) {
       const kind = kindChoice();
-      const [first, again] = [secret("passcode-new", "New passcode"), secret("passcode-again", "The same again")];
+      const [first, again] = [secret("passcode-new", "New passcode"), secret("passcode-again", "The new passcode again")];
       return section("Passcode", form("passcode-set", null, "Turn Passcode On", [kind.label, first, again], () =>
         change(null, first, again, kind.value(), "The passcode is set.")));
     }
     const kind = kindChoice();
     const [old, first, again] = [
       secret("passcode-old", "Current passcode", status.passcodeKind), secret("passcode-new", "New passcode"),
-      secret("passcode-again", "The same again"),
+      secret("passcode-again", "The new passcode again"),
     ];
     const removed = secret("passcode-remove", "Current passcode", status.passcodeKind);
     return section("Passcode",
       fold("Change Passcode", "fold-change", form("passcode-change", null, "Change Passcode", [old, kind.label, first, again], () =>
         change(old, first, again, kind.value(), "The passcode is changed."))),
       fold("Turn Passcode Off", "fold-remove",
-        element("p", { class: "note" }, "Items that want a passcode to be set are lost for good. Fingers and faces count for nothing until there is one again."),
+        element("p", { class: "note" }, "Items that require a passcode to be set are lost for good. Fingers and faces do not count until there is a passcode again."),
         form("passcode-off", null, "Turn Passcode Off", [removed], () =>
           attempt(() => enter("change?kind=alphanumeric", bytes(take(removed)), new Uint8Array()), "The passcode is off."))));
   }
@@ -127,7 +127,7 @@ export function showSettings(panel) {
     if (status.sensor.kind !== "simulated") {
       return section(biometryNames[status.biometryType],
         element("p", { class: "note", testid: "enrolled-elsewhere" },
-          `What is enrolled is kept by ${plain(status.sensor.name ?? status.sensor.kind, 60)}: its own programs add and remove.`));
+          `${plain(status.sensor.name ?? status.sensor.kind, 60)} keeps the enrolled fingers. Use its own programs to add and remove them.`));
     }
     const name = text("finger-name", `Name of the new ${thing}`, face ? "my face" : "right-index");
     return section(biometryNames[status.biometryType],
@@ -156,7 +156,7 @@ export function showSettings(panel) {
           attempt(() => call("Device.SetFaceIDPermission", { app, isAllowed: !isAllowed }), isAllowed ? "Denied." : "Allowed.")),
         element("button", {
           type: "button", class: "plain", testid: `permission-forget-${app}`,
-          onclick: () => attempt(() => call("Device.SetFaceIDPermission", { app }), "Forgotten: the app’s next use asks again."),
+          onclick: () => attempt(() => call("Device.SetFaceIDPermission", { app }), "Forgotten. The owner is asked again when the app next wants to use it."),
         }, "Ask again")))));
   }
 
@@ -167,7 +167,7 @@ export function showSettings(panel) {
     return section("Erase Data",
       element("p", { class: "note", testid: "erase-state" }, status.erasesData
         ? "On: the tenth wrong passcode in a row erases this device."
-        : "Off: after the tenth wrong passcode in a row the device takes no more."),
+        : "Off: each wrong passcode from the ninth in a row on costs eight hours."),
       fold(words, "fold-erase", form("erase-data", null, words, [passcode], () =>
         attempt(() => enter(`erase-data?isOn=${!status.erasesData}`, bytes(take(passcode))),
           status.erasesData ? "Erase Data is off." : "Erase Data is on."))));

@@ -2,27 +2,27 @@
 
 const refusals = {
   passcodeNotSet: "The device has no passcode. Set one first.",
-  passcodeAlreadySet: "The device has a passcode already.",
-  passcodeDisabled: "After ten wrong passcodes the device is to be erased, and its disk did not take it. Restart it.",
+  passcodeAlreadySet: "The device already has a passcode.",
+  passcodeDisabled: "After ten wrong passcodes the device has to be erased, but its disk could not be written. Restart it.",
   passcodeTooShort: "The new passcode is too short.",
   passcodeTooLong: "A passcode has at most 256 bytes.",
-  passcodeNotOfKind: "The new passcode is not of the kind you chose.",
-  busy: "The device looks at no passcode now. Try again later.",
+  passcodeNotOfKind: "The new passcode does not have the kind that you chose.",
+  busy: "The device accepts no passcode now. Try again later.",
   noFaceID: "This device has no Face ID.",
   noSensor: "This device has no sensor.",
-  tooManyFingers: "No more can be enrolled. Remove one first.",
-  fingerAlreadyEnrolled: "One of that name is enrolled already.",
-  noSuchFinger: "That one is not enrolled.",
-  invalidName: "That name does not do: use 1 to 64 bytes of text.",
-  staleNonce: "The passcode came too late: the device had moved on. Try again.",
+  tooManyFingers: "No more fingers or faces can be enrolled. Remove one first.",
+  fingerAlreadyEnrolled: "A finger or face with that name is already enrolled.",
+  noSuchFinger: "That finger or face is not enrolled.",
+  invalidName: "That name cannot be used. Use 1 to 64 bytes of text.",
+  staleNonce: "The passcode came too late, because the device had moved on. Try again.",
   unreadablePasscode: "The enclave could not open what was sealed for it.",
   staleKey: "The device was booted meanwhile. Try again.",
   locked: "The device is locked.",
   notOwner: "The device belongs to somebody else.",
-  notListed: "Root has not listed this program among those that may use the device’s settings.",
+  notListed: "Root has not listed this program as one that may use the device’s settings.",
   lockedTooOften: "Programs locked the device three times within two minutes. Try again in five minutes.",
   tpmUnavailable: "The device’s TPM does not answer as it should.",
-  tpmLockedOut: "The device’s TPM takes no passcode now. Try again later.",
+  tpmLockedOut: "The device’s TPM accepts no passcode now. Try again later.",
   notKept: "The device’s disk is full or does not work. Nothing changed.",
 };
 
@@ -32,12 +32,12 @@ export function sentence(error) {
     case null: return "The device does not answer.";
     case "io.touchstone.Device.Refused": return refusals[error.parameters.reason] ?? "The device refused.";
     case "io.touchstone.Device.PasscodeRejected":
-      if (error.parameters.isErased) return "Wrong passcode, one too many: the device was erased.";
+      if (error.parameters.isErased) return "Too many wrong passcodes: the device was erased.";
       // What was typed during the wait was not looked at (PC-02).
       return error.parameters.retryAfterSeconds
-        ? `After wrong passcodes the device takes none for another ${timeLeft(error.parameters.retryAfterSeconds)}.` : "Wrong passcode.";
+        ? `After wrong passcodes the device accepts no passcode for another ${timeLeft(error.parameters.retryAfterSeconds)}.` : "Wrong passcode.";
     case "io.touchstone.Device.NotSimulated": return "This is not a simulated device.";
-    case "io.touchstone.Agent.NoSuchPrompt": return "That prompt is not up any more.";
+    case "io.touchstone.Agent.NoSuchPrompt": return "That prompt has already ended.";
     default: return `The device answered ${error.error ?? error.message}.`;
   }
 }
