@@ -32,6 +32,7 @@ let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto"
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let package = Package(
     name: "touchstone",
@@ -103,10 +104,11 @@ let package = Package(
             "TouchstoneSensors", ["TouchstoneCore", "TouchstoneEnclave", "CTouchstoneSystem", "CSystemd", crypto]),
 
         // services
+        library("TouchstoneEnclaveClient", ["TouchstoneCore", "TouchstoneTransport"]),
         library(
             "TouchstoneKeychain",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneMemory", "TouchstoneCertificates",
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneEnclaveClient", "TouchstoneCertificates",
                 "CTouchstoneSystem", crypto,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
@@ -115,10 +117,16 @@ let package = Package(
                 .embedInCode("io.touchstone.Key.varlink"), .embedInCode("io.touchstone.Inspector.varlink"),
             ]),
         library(
-            "TouchstoneAuthentication", ["TouchstoneCore", "TouchstoneTransport"],
+            "TouchstoneAuthentication", ["TouchstoneCore", "TouchstoneTransport", "TouchstoneEnclaveClient"],
             resources: [
                 .embedInCode("io.touchstone.Authentication.varlink"), .embedInCode("io.touchstone.Agent.varlink"),
                 .embedInCode("io.touchstone.Device.varlink"),
+            ]),
+        library(
+            "TouchstoneServices",
+            [
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneEnclaveClient", "TouchstoneKeychain",
+                "TouchstoneAuthentication",
             ]),
 
         // app API
@@ -146,7 +154,7 @@ let package = Package(
             "TouchstoneTesting",
             [
                 "TouchstoneCore", "TouchstoneTransport", "TouchstoneEnclave", "TouchstoneMemory",
-                "TouchstoneKeychain", "TouchstoneAuthentication", crypto,
+                "TouchstoneKeychain", "TouchstoneAuthentication", "TouchstoneServices", crypto,
             ]),
 
         // signing in to a server: what both halves say, and the client's half, on Apple's platforms over Apple's own modules
@@ -165,13 +173,14 @@ let package = Package(
             "touchstoned",
             [
                 "TouchstoneCore", "TouchstoneTransport", "TouchstoneSocketServer", "TouchstoneKeychain",
-                "TouchstoneAuthentication", "CTouchstoneSystem", "CTouchstoneWiping", log,
+                "TouchstoneAuthentication", "TouchstoneServices", "CTouchstoneSystem", "CTouchstoneWiping", arguments,
+                log,
             ]),
         tool(
             "touchstone-enclave",
             [
                 "TouchstoneCore", "TouchstoneTransport", "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneTPMRoot",
-                "TouchstoneMemory", "TouchstoneSensors", "CTouchstoneSystem", "CTouchstoneWiping", crypto, log,
+                "TouchstoneMemory", "TouchstoneSensors", "CTouchstoneSystem", "CTouchstoneWiping", arguments, crypto,
             ]),
         tool("touchstone-peers", ["TouchstoneTransport", "TouchstoneSocketServer", "CTouchstoneSystem"]),
         .executableTarget(name: "touchstone-pam-verify", linkerSettings: [.linkedLibrary("pam")]),
@@ -179,8 +188,7 @@ let package = Package(
             "touchstone",
             [
                 "TouchstoneCore", "TouchstoneMemory", "TouchstoneAge", "TouchstoneTransport", "TouchstoneDevice",
-                "CTouchstoneSystem", crypto,
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "CTouchstoneSystem", crypto, arguments,
             ]),
 
         // tests of the ground
@@ -207,8 +215,7 @@ let package = Package(
         tests(
             "CommandTests",
             [
-                "touchstone", "TouchstoneCore", "TouchstoneTransport", "TouchstoneDevice", crypto,
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "touchstone", "TouchstoneCore", "TouchstoneTransport", "TouchstoneDevice", crypto, arguments,
             ]),
 
         // tests of the app API
@@ -254,8 +261,9 @@ let package = Package(
         tests(
             "TouchstoneKeychainTests",
             [
-                "TouchstoneTesting", "TouchstoneKeychain", "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneCore",
-                "TouchstoneTransport", "Security", "LocalAuthentication", crypto,
+                "TouchstoneTesting", "TouchstoneKeychain", "TouchstoneEnclaveClient", "TouchstoneEnclave",
+                "TouchstoneFileRoot", "TouchstoneCore", "TouchstoneMemory", "TouchstoneTransport", "Security",
+                "LocalAuthentication", crypto,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ], resources: [.copy("Fixtures")]),
 
@@ -274,8 +282,8 @@ let package = Package(
         tests(
             "TouchstoneAuthenticationTests",
             [
-                "TouchstoneTesting", "TouchstoneAuthentication", "TouchstoneEnclave", "Security", "LocalAuthentication",
-                "TouchstoneCore", "TouchstoneTransport",
+                "TouchstoneTesting", "TouchstoneAuthentication", "TouchstoneEnclaveClient", "TouchstoneEnclave",
+                "Security", "LocalAuthentication", "TouchstoneCore", "TouchstoneTransport",
             ]),
         tests(
             "TouchstoneEnclaveTests",

@@ -1,44 +1,47 @@
 import Dispatch
 import Synchronization
 import TouchstoneCore
+import TouchstoneEnclaveClient
 import TouchstoneTransport
 
 extension AuthenticationService {
-    var agentHandlers: [VarlinkHandler] {
+    var agentHandlers: [OwnerHandler] {
         [
-            .deferred(AgentInterface.Subscribe.self) { [self] request, call in subscribe(request.version, call) },
-            .method(AgentInterface.ConfirmShown.self) { [self] request, connection in
-                try checkPrompt(request.prompt, connection)
+            .deferred(AgentInterface.Subscribe.self, wantsMore: true) { [self] request, call, owner in
+                subscribe(request.version, call, owner)
+            },
+            .method(AgentInterface.ConfirmShown.self) { [self] request, _, owner in
+                try checkPrompt(request.prompt, owner)
                 return Empty()
             },
-            .method(AgentInterface.Cancel.self) { [self] request, connection in
-                try checkPrompt(request.prompt, connection, isEnding: true)
+            .method(AgentInterface.Cancel.self) { [self] request, _, owner in
+                try checkPrompt(request.prompt, owner, isEnding: true)
                 cancelByOwner(request.prompt)
                 return Empty()
             },
-            .method(AgentInterface.ChooseFallback.self) { [self] request, connection in
-                let prompt = try checkPrompt(request.prompt, connection)
+            .method(AgentInterface.ChooseFallback.self) { [self] request, _, owner in
+                let prompt = try checkPrompt(request.prompt, owner)
                 guard prompt.fallbackTitle != nil else { throw AgentInterface.NoSuchPrompt() }
                 return try asking {
                     try enclave.call(EnclaveInterface.ChooseFallback.self, .init(evaluation: request.prompt))
                 }
             },
-            .method(AgentInterface.AnswerPermission.self) { [self] request, connection in
-                try checkPrompt(request.prompt, connection)
+            .method(AgentInterface.AnswerPermission.self) { [self] request, _, owner in
+                try checkPrompt(request.prompt, owner)
                 return try asking {
                     try enclave.call(
                         EnclaveInterface.AnswerPermission.self,
                         .init(evaluation: request.prompt, isAllowed: request.isAllowed))
                 }
             },
-            .method(AgentInterface.TryAgain.self) { [self] request, connection in
-                try checkPrompt(request.prompt, connection)
+            .method(AgentInterface.TryAgain.self) { [self] request, _, owner in
+                try checkPrompt(request.prompt, owner)
                 return try asking {
                     try enclave.call(EnclaveInterface.TryAgain.self, .init(evaluation: request.prompt))
                 }
             },
-            .method(AgentInterface.EnterPasscode.self) { [self] request, connection in
-                let prompt = try checkPrompt(request.prompt, connection)
+            .method(AgentInterface.EnterPasscode.self) { [self] request, connection, owner in
+                let prompt = try checkPrompt(request.prompt, owner)
                 return try asking {
                     if prompt.phase == .applicationPassword {
                         return try enterPassword(request.passcode, prompt: request.prompt)
@@ -62,9 +65,7 @@ extension AuthenticationService {
         endClaimed(identifier, Self.failed(.ownerCancelled))
     }
 
-    private func subscribe(_ version: Int?, _ call: VarlinkCall<AgentInterface.Subscribe>) {
-        guard call.wantsMore else { return call.fail(VarlinkServiceError.ExpectedMore()) }
-        do throws(DeviceInterface.Refused) { try call.connection.checkOwner(ownerID) } catch { return call.fail(error) }
+    private func subscribe(_ version: Int?, _ call: VarlinkCall<AgentInterface.Subscribe>, _ owner: IsOwner) {
         guard version ?? AgentInterface.version == AgentInterface.version else {
             return call.fail(AgentInterface.UnsupportedVersion())
         }
@@ -127,9 +128,8 @@ extension AuthenticationService {
     /// The sensor counts once an agent has said anything of its prompt, except that it ends.
     @discardableResult
     private func checkPrompt(
-        _ identifier: String, _ connection: VarlinkConnection, isEnding: Bool = false
+        _ identifier: String, _ owner: IsOwner, isEnding: Bool = false
     ) throws -> AgentInterface.Prompt {
-        try connection.checkOwner(ownerID)
         let (prompt, isNews) = try state.withLock { state in
             guard let running = state.evaluation, running.identifier == identifier else {
                 throw AgentInterface.NoSuchPrompt()

@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 import TouchstoneCore
+import TouchstoneEnclaveClient
 import TouchstoneTransport
 
 /// Application passwords: what apps set themselves (EV-60), and what the owner is asked for where they have not (EV-61).
@@ -62,20 +63,30 @@ extension AuthenticationService {
         do {
             guard try isOwner(call.connection, of: request.context) else { throw Self.failed(.contextInvalidated) }
             let app = try call.connection.identity().identifier
-            let isDone = try turn.withLock { _ in
-                let reply = try enclave.call(
+            let isLater = try enclave.awaitAnswer {
+                try enclave.call(
                     EnclaveInterface.SetCredential.self,
-                    .init(context: request.context, app: app, credential: request.credential))
-                if let ticket = reply.ticket { state.withLock { $0.credentials[ticket] = answer } }
-                return reply.ticket == nil
+                    .init(context: request.context, app: app, credential: request.credential)
+                ).ticket
+            } _: {
+                answer(Self.isStretched($0))
             }
-            if isDone { answer(.success(())) }
+            if !isLater { answer(.success(())) }
         } catch let error as RemoteError {
             let isInvalid = error.as(EnclaveInterface.InvalidContext.self) != nil
             call.answer(
                 .failure(isInvalid ? Self.failed(.contextInvalidated) : Self.failed(.authenticationFailed, nil)))
         } catch {
             call.answer(.failure(error))
+        }
+    }
+
+    /// Whether the enclave has the password now; nil: it is gone.
+    private static func isStretched(_ event: EnclaveClient.Event?) -> Result<Void, Failed> {
+        switch event?.outcome {
+        case .succeeded: .success(())
+        case .some: .failure(failed(.authenticationFailed, nil))
+        case nil: .failure(failed(.deviceStopped))
         }
     }
 
@@ -173,34 +184,35 @@ extension AuthenticationService {
 
     /// Takes what the owner typed; whether it is right shows when an item is opened with it.
     func enterPassword(_ sealed: SealedPasscode, prompt: String) throws -> Empty {
-        let isTaken = try turn.withLock { _ in
-            let running = try state.withLock { state in
-                guard let running = state.evaluation, running.identifier == prompt else {
-                    throw AgentInterface.NoSuchPrompt()
-                }
-                guard running.password == .waiting else { throw DeviceInterface.Refused(.busy) }
-                state.evaluation?.password = .entered
-                return running
+        let running = try state.withLock { state in
+            guard let running = state.evaluation, running.identifier == prompt else {
+                throw AgentInterface.NoSuchPrompt()
             }
-            do {
-                // The app has guessed wrong in the meantime.
-                guard try credential(of: running.context, running.app).retryAfterSeconds == nil else { return false }
-                let reply = try enclave.call(
-                    EnclaveInterface.SetCredential.self,
-                    .init(context: running.context, app: running.app.identifier, credential: sealed))
-                guard let ticket = reply.ticket else { throw DeviceInterface.Refused(.unreadablePasscode) }
-                state.withLock {
-                    $0.credentials[ticket] = { [self] result in passwordStretched(running, result) }
-                }
-                return true
-            } catch {
-                state.withLock { state in
-                    if state.evaluation?.identifier == prompt { state.evaluation?.password = .waiting }
-                }
-                throw error
-            }
+            guard running.password == .waiting else { throw DeviceInterface.Refused(.busy) }
+            state.evaluation?.password = .entered
+            return running
         }
-        if !isTaken { cancel(prompt, Self.failed(.applicationPasswordDelayed)) }
+        do {
+            // The app has guessed wrong in the meantime.
+            guard try credential(of: running.context, running.app).retryAfterSeconds == nil else {
+                cancel(prompt, Self.failed(.applicationPasswordDelayed))
+                return Empty()
+            }
+            let isLater = try enclave.awaitAnswer {
+                try enclave.call(
+                    EnclaveInterface.SetCredential.self,
+                    .init(context: running.context, app: running.app.identifier, credential: sealed)
+                ).ticket
+            } _: { [self] in
+                passwordStretched(running, Self.isStretched($0))
+            }
+            guard isLater else { throw DeviceInterface.Refused(.unreadablePasscode) }
+        } catch {
+            state.withLock { state in
+                if state.evaluation?.identifier == prompt { state.evaluation?.password = .waiting }
+            }
+            throw error
+        }
         return Empty()
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 package import TouchstoneCore
+package import TouchstoneEnclaveClient
 package import TouchstoneTransport
 
 /// `io.touchstone.Authentication` and `io.touchstone.Agent`: contexts, policies, and prompts, one at a time.
@@ -9,7 +10,7 @@ package import TouchstoneTransport
 ///
 /// > Source: sections 1 to 3 of the rules.
 package final class AuthenticationService: Sendable {
-    let enclave: VarlinkClient
+    let enclave: EnclaveClient
     let ownerID: UInt32
     let contexts: ContextOwners
     private let refusals: RefusalNotes
@@ -40,8 +41,6 @@ package final class AuthenticationService: Sendable {
         var patience: PromptPatience?
         /// Apps without a usage description of which the log knows.
         var undescribedApps: Set<[UInt8]> = []
-        /// Who waits for an application password to be stretched, by the enclave's ticket.
-        var credentials: [String: @Sendable (Result<Void, Failed>) -> Void] = [:]
         var environmentWatchers: [ObjectIdentifier: EnvironmentWatcher] = [:]
         /// Where the application password that a context has, or had, came from.
         var passwords: [String: PasswordSource] = [:]
@@ -143,12 +142,9 @@ package final class AuthenticationService: Sendable {
     ///   - schedule: Runs something after so many seconds.
     ///   - holdsBackCancelledApps: Whether an app whose prompts the owner cancels again and again may not ask for a while.
     package init(
-        enclave: VarlinkClient, ownerID: UInt32, contexts: ContextOwners, refusals: RefusalNotes,
-        report: @escaping @Sendable (String) -> Void = { _ in },
-        now: @escaping @Sendable () -> Double = { Double(DispatchTime.now().uptimeNanoseconds) / 1e9 },
-        schedule: @escaping @Sendable (Double, @escaping @Sendable () -> Void) -> Void = { seconds, body in
-            DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: body)
-        }, holdsBackCancelledApps: Bool = true
+        enclave: EnclaveClient, ownerID: UInt32, contexts: ContextOwners, refusals: RefusalNotes,
+        report: @escaping @Sendable (String) -> Void, now: @escaping @Sendable () -> Double,
+        schedule: @escaping @Sendable (Double, @escaping @Sendable () -> Void) -> Void, holdsBackCancelledApps: Bool
     ) {
         self.enclave = enclave
         self.ownerID = ownerID
@@ -158,6 +154,11 @@ package final class AuthenticationService: Sendable {
         self.now = now
         self.schedule = schedule
         if holdsBackCancelledApps { holdBackCancelledApps() }
+    }
+
+    /// Runs something after so many seconds.
+    package static let byTheMachinesTime = { @Sendable (seconds: Double, body: @escaping @Sendable () -> Void) in
+        DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: body)
     }
 
     /// From now on an app whose prompts the owner cancels again and again may not ask for a while.
@@ -170,7 +171,7 @@ package final class AuthenticationService: Sendable {
                 description: PackageResources.io_touchstone_Authentication_varlink,
                 handlers: handlers + environmentHandlers),
             VarlinkInterface(
-                name: AgentInterface.name, description: PackageResources.io_touchstone_Agent_varlink,
+                name: AgentInterface.name, description: PackageResources.io_touchstone_Agent_varlink, ownerID: ownerID,
                 handlers: agentHandlers),
         ]
     }
@@ -446,10 +447,6 @@ package final class AuthenticationService: Sendable {
     /// Takes one event of the enclave's.
     package func handle(_ event: EnclaveInterface.WatchEvents.Reply) {
         waitForTurn()
-        if let ticket = event.ticket {
-            let reply = state.withLock { $0.credentials.removeValue(forKey: ticket) }
-            reply?(event.outcome == .succeeded ? .success(()) : .failure(Self.failed(.authenticationFailed, nil)))
-        }
         if event.outcome == .erased { endPasswordEntry(.deviceErased) }
         if event.outcome == .locked { endPasswordEntry(.lockedMeanwhile) }
         if event.ticket == nil, event.evaluation == nil, event.log == nil { environmentChanged() }
@@ -483,11 +480,7 @@ package final class AuthenticationService: Sendable {
     /// The enclave is gone: whoever waits hears of it now.
     package func enclaveLost() {
         waitForTurn()
-        let (running, credentials) = state.withLock { state in
-            defer { state.credentials = [:] }
-            return (state.evaluation?.identifier, state.credentials)
-        }
-        for reply in credentials.values { reply(.failure(Self.failed(.deviceStopped))) }
+        let running = state.withLock { $0.evaluation?.identifier }
         endWaiting(Self.failed(.deviceStopped)) { _ in true }
         guard let identifier = running else { return }
         finish(identifier, .failure(Self.failed(.deviceStopped)))
@@ -545,16 +538,5 @@ package final class AuthenticationService: Sendable {
             case .operationNotGranted: "The access control does not grant this operation."
             }
         return .init(code, message, cause)
-    }
-}
-
-extension VarlinkCall {
-    /// Answers with the result, whichever it is; an error that is no answer ends the connection.
-    func answer(_ result: Result<M.Reply, any Error>) {
-        switch result {
-        case .success(let success): reply(success)
-        case .failure(let error as any VarlinkError): fail(error)
-        case .failure: drop()
-        }
     }
 }

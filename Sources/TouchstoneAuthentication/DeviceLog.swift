@@ -2,7 +2,8 @@ import Dispatch
 import Foundation
 import Synchronization
 import TouchstoneCore
-package import TouchstoneTransport
+package import TouchstoneEnclaveClient
+import TouchstoneTransport
 
 /// Where the lines of the log are kept.
 package protocol LogStorage: Sendable {
@@ -21,7 +22,7 @@ package protocol LogStorage: Sendable {
 /// All of it happens on a queue of its own: nothing that an app waits for waits for it. A disk that is full stops nothing.
 package final class DeviceLog: Sendable {
     private let storage: any LogStorage
-    private let enclave: VarlinkClient
+    private let enclave: EnclaveClient
     private let refusals: RefusalNotes
     private let journal: Journal?
     private let report: @Sendable (String) -> Void
@@ -52,7 +53,7 @@ package final class DeviceLog: Sendable {
 
     /// `refusals` is what waits to be told to the enclave, `journal` is where entries are sent as well, `report` takes a sentence for touchstoned's own log.
     package init(
-        storage: any LogStorage, enclave: VarlinkClient, refusals: RefusalNotes, journal: Journal?,
+        storage: any LogStorage, enclave: EnclaveClient, refusals: RefusalNotes, journal: Journal?,
         report: @escaping @Sendable (String) -> Void
     ) {
         self.storage = storage

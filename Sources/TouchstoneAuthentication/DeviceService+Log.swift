@@ -1,27 +1,23 @@
 import Synchronization
 import TouchstoneCore
+import TouchstoneEnclaveClient
 import TouchstoneTransport
 
 extension DeviceService {
-    var logging: [VarlinkHandler] {
+    var logging: [OwnerHandler] {
         [
-            .deferred(DeviceInterface.ReadLog.self) { [self] request, call in
-                guard call.wantsMore else { return call.fail(VarlinkServiceError.ExpectedMore()) }
-                call.connection.perform { [self] in
-                    do {
-                        try checkOwner(call.connection)
-                        request.follow ? try follow(request, call) : try read(request, call)
-                    } catch let error as any VarlinkError {
-                        call.fail(error)
-                    } catch {
-                        call.fail(DeviceInterface.Refused(.notKept))
-                    }
+            .deferred(DeviceInterface.ReadLog.self, wantsMore: true, onOwnThread: true) { [self] request, call, owner in
+                do {
+                    request.follow ? try follow(request, call, owner) : try read(request, call, owner)
+                } catch let error as any VarlinkError {
+                    call.fail(error)
+                } catch {
+                    call.fail(DeviceInterface.Refused(.notKept))
                 }
             },
             owner(DeviceInterface.CheckLog.self) { [self] in try enclave.call(EnclaveInterface.CheckLog.self, $0) },
-            .deferred(DeviceInterface.GetLogHead.self) { [self] _, call in
+            .deferred(DeviceInterface.GetLogHead.self) { [self] _, call, _ in
                 do {
-                    try checkOwner(call.connection)
                     log.flush()
                     let reply = try enclave.call(EnclaveInterface.GetLogHead.self, Empty())
                     log.whenTaken(reply.head.sequence) { call.reply(reply) }
@@ -33,14 +29,14 @@ extension DeviceService {
     }
 
     private func read(
-        _ request: DeviceInterface.ReadLog.Parameters, _ call: VarlinkCall<DeviceInterface.ReadLog>
+        _ request: DeviceInterface.ReadLog.Parameters, _ call: VarlinkCall<DeviceInterface.ReadLog>, _ owner: IsOwner
     ) throws {
         guard send(try log.lines(newest: request.newest), call) else { return }
         call.reply(.init(lines: []))
     }
 
     private func follow(
-        _ request: DeviceInterface.ReadLog.Parameters, _ call: VarlinkCall<DeviceInterface.ReadLog>
+        _ request: DeviceInterface.ReadLog.Parameters, _ call: VarlinkCall<DeviceInterface.ReadLog>, _ owner: IsOwner
     ) throws {
         // New lines, for as long as those that were there before are being told.
         let waiting = Waiting()

@@ -2,12 +2,13 @@ import Dispatch
 import Foundation
 import Synchronization
 package import TouchstoneCore
+package import TouchstoneEnclaveClient
 package import TouchstoneTransport
 
 /// `io.touchstone.Device`: the owner's settings, the lock screen, and the hands that drive a simulated device.
 package final class DeviceService: Sendable {
     private let name: String
-    let enclave: VarlinkClient
+    let enclave: EnclaveClient
     let log: DeviceLog
     private let authentication: AuthenticationService
     private let clock: DeviceClock
@@ -15,25 +16,19 @@ package final class DeviceService: Sendable {
     private let keysChanged: @Sendable () throws -> Void
     private let environmentChanged: @Sendable () -> Void
     private let reboot: @Sendable () -> Void
-    private let waiting = Mutex(Waiting())
     /// Numbers of the connections that the enclave gave nonces to.
     private let withNonces = Mutex<Set<Int>>([])
     /// Connections end where others' requests are read: nobody waits there for the enclave.
     private let endings = DispatchQueue(label: "io.touchstone.device.endings")
-
-    /// Who waits for a passcode to be judged, by the enclave's ticket.
-    private struct Waiting {
-        var byTicket: [String: @Sendable (EnclaveInterface.WatchEvents.Reply) -> Void] = [:]
-    }
 
     /// `clock` is the one by which all of touchstoned goes.
     ///
     /// `keysChanged` is called when class keys came or went, before anybody hears why; `environmentChanged` when what can be proven
     /// may be another; `reboot` after the reply to `Reboot`.
     package init(
-        name: String, enclave: VarlinkClient, authentication: AuthenticationService, log: DeviceLog, clock: DeviceClock,
+        name: String, enclave: EnclaveClient, authentication: AuthenticationService, log: DeviceLog, clock: DeviceClock,
         ownerID: UInt32, keysChanged: @escaping @Sendable () throws -> Void,
-        environmentChanged: @escaping @Sendable () -> Void = {}, reboot: @escaping @Sendable () -> Void
+        environmentChanged: @escaping @Sendable () -> Void, reboot: @escaping @Sendable () -> Void
     ) {
         self.name = name
         self.enclave = enclave
@@ -48,7 +43,7 @@ package final class DeviceService: Sendable {
 
     package var interface: VarlinkInterface {
         VarlinkInterface(
-            name: DeviceInterface.name, description: PackageResources.io_touchstone_Device_varlink,
+            name: DeviceInterface.name, description: PackageResources.io_touchstone_Device_varlink, ownerID: ownerID,
             handlers: settings + driving + logging)
     }
 
@@ -56,26 +51,10 @@ package final class DeviceService: Sendable {
     package func handle(_ event: EnclaveInterface.WatchEvents.Reply) {
         if [.erased, .unlocked, .locked].contains(event.outcome) { try? keysChanged() }
         if let lines = event.log { log.take(lines) }
-        // Of apps' keys, which change nothing of the device.
-        if event.key != nil { return }
-        guard let ticket = event.ticket else {
-            if event.log == nil, event.evaluation == nil { environmentChanged() }
-            return
-        }
-        if event.outcome == .succeeded { try? keysChanged() }
-        waiting.withLock { $0.byTicket.removeValue(forKey: ticket) }?(event)
+        if event.ticket == nil, event.log == nil, event.evaluation == nil { environmentChanged() }
     }
 
-    /// The enclave is gone: whoever waits for a passcode to be judged hears of it now.
-    package func enclaveLost() {
-        let answers = waiting.withLock { waiting in
-            defer { waiting.byTicket = [:] }
-            return waiting.byTicket.values
-        }
-        for answer in answers { answer(.init(outcome: .failed, refusal: .busy)) }
-    }
-
-    private var settings: [VarlinkHandler] {
+    private var settings: [OwnerHandler] {
         [
             owner(DeviceInterface.GetStatus.self) { [self] _ in
                 let facts = try facts()
@@ -92,40 +71,39 @@ package final class DeviceService: Sendable {
                         hasPrompt: authentication.prompt != nil, sensor: facts.sensor,
                         areKeysInTPM: facts.areKeysInTPM))
             },
-            .method(DeviceInterface.GetNonce.self) { [self] _, connection in
-                try checkOwner(connection)
-                return try passingOn { try nonce(connection) }
+            .method(DeviceInterface.GetNonce.self) { [self] _, connection, owner in
+                try passingOn { try nonce(connection, owner) }
             },
-            .deferred(DeviceInterface.ChangePasscode.self) { [self] request, call in
-                redeem(call, then: { [authentication] in authentication.endPasswordEntry(.passcodeChanged) }) {
+            .deferred(DeviceInterface.ChangePasscode.self) { [self] request, call, owner in
+                redeem(call, owner, then: { [authentication] in authentication.endPasswordEntry(.passcodeChanged) }) {
                     caller in
                     try enclave.call(
                         EnclaveInterface.ChangePasscode.self,
                         .init(passcodes: request.passcodes, kind: request.kind, caller: caller))
                 }
             },
-            .deferred(DeviceInterface.Unlock.self) { [self] request, call in
-                redeem(call) { caller in
+            .deferred(DeviceInterface.Unlock.self) { [self] request, call, owner in
+                redeem(call, owner) { caller in
                     try enclave.call(
                         EnclaveInterface.Unlock.self, .init(passcode: request.passcode, caller: caller))
                 }
             },
-            .deferred(DeviceInterface.AuthorizeBackup.self) { [self] request, call in
-                redeem(call) { caller in
+            .deferred(DeviceInterface.AuthorizeBackup.self) { [self] request, call, owner in
+                redeem(call, owner) { caller in
                     try enclave.call(
                         EnclaveInterface.AuthorizeBackup.self,
                         .init(direction: request.direction, passcode: request.passcode, caller: caller))
                 }
             },
-            .deferred(DeviceInterface.SetEraseData.self) { [self] request, call in
-                redeem(call) { caller in
+            .deferred(DeviceInterface.SetEraseData.self) { [self] request, call, owner in
+                redeem(call, owner) { caller in
                     try enclave.call(
                         EnclaveInterface.SetEraseData.self,
                         .init(isOn: request.isOn, passcode: request.passcode, caller: caller))
                 }
             },
-            .deferred(DeviceInterface.ForgetReader.self) { [self] request, call in
-                redeem(call) { caller in
+            .deferred(DeviceInterface.ForgetReader.self) { [self] request, call, owner in
+                redeem(call, owner) { caller in
                     try enclave.call(
                         EnclaveInterface.ForgetReader.self, .init(passcode: request.passcode, caller: caller))
                 }
@@ -136,8 +114,7 @@ package final class DeviceService: Sendable {
             owner(DeviceInterface.SetFaceIDPermission.self) { [self] in
                 try enclave.call(EnclaveInterface.SetFaceIDPermission.self, $0)
             },
-            .method(DeviceInterface.Lock.self) { [self] request, connection in
-                try checkOwner(connection)
+            .method(DeviceInterface.Lock.self) { [self] request, connection, _ in
                 let reply = try passingOn {
                     try enclave.call(
                         EnclaveInterface.Lock.self,
@@ -150,11 +127,10 @@ package final class DeviceService: Sendable {
         ]
     }
 
-    private var driving: [VarlinkHandler] {
+    private var driving: [OwnerHandler] {
         [
-            .deferred(DeviceInterface.Reboot.self) { [self] _, call in
+            .deferred(DeviceInterface.Reboot.self) { [self] _, call, _ in
                 do {
-                    try checkOwner(call.connection)
                     try checkSimulated()
                     call.reply(Empty())
                     reboot()
@@ -169,15 +145,10 @@ package final class DeviceService: Sendable {
             owner(DeviceInterface.ListFingers.self) { [self] in
                 try enclave.call(EnclaveInterface.ListFingers.self, $0)
             },
-            .deferred(DeviceInterface.PresentFinger.self) { [self] request, call in
-                do {
-                    try checkOwner(call.connection)
-                    authentication.whenTouchCounts { [self] counts in
-                        call.answer(
-                            Result { try counts ? passingOn { try present(request) } : .init(touch: .notWaiting) })
-                    }
-                } catch {
-                    call.answer(.failure(error))
+            .deferred(DeviceInterface.PresentFinger.self) { [self] request, call, owner in
+                authentication.whenTouchCounts { [self] counts in
+                    call.answer(
+                        Result { try counts ? passingOn { try present(request, owner) } : .init(touch: .notWaiting) })
                 }
             },
             owner(DeviceInterface.SetSensorConnected.self) { [self] in
@@ -197,18 +168,15 @@ package final class DeviceService: Sendable {
         ]
     }
 
-    /// A method for the owner alone; what the enclave refuses is passed on.
+    /// A method that answers at once; what the enclave refuses is passed on.
     func owner<M: VarlinkMethod>(
         _ method: M.Type, _ body: @escaping @Sendable (M.Parameters) throws -> M.Reply
-    ) -> VarlinkHandler {
-        .method(method) { [self] request, connection in
-            try checkOwner(connection)
-            return try passingOn { try body(request) }
-        }
+    ) -> OwnerHandler {
+        .method(method) { [self] request, _, _ in try passingOn { try body(request) } }
     }
 
     private func present(
-        _ request: DeviceInterface.PresentFinger.Parameters
+        _ request: DeviceInterface.PresentFinger.Parameters, _ owner: IsOwner
     ) throws -> DeviceInterface.PresentFinger.Reply {
         let reply = try enclave.call(EnclaveInterface.PresentFinger.self, request)
         if reply.touch == .unlocked { try keysChanged() }
@@ -224,7 +192,7 @@ package final class DeviceService: Sendable {
     }
 
     /// A nonce that is good on this connection alone, and gone with it.
-    private func nonce(_ connection: VarlinkConnection) throws -> DeviceInterface.GetNonce.Reply {
+    private func nonce(_ connection: VarlinkConnection, _ owner: IsOwner) throws -> DeviceInterface.GetNonce.Reply {
         let number = connection.number
         let reply = try enclave.call(EnclaveInterface.GetNonce.self, .init(connection: number))
         // After the call: where the connection has ended meanwhile the enclave hears it now.
@@ -243,27 +211,26 @@ package final class DeviceService: Sendable {
 
     /// Answers a call once the enclave has judged its passcode; where it was right, after `done`.
     private func redeem<M: VarlinkMethod>(
-        _ call: VarlinkCall<M>, then done: @escaping @Sendable () -> Void = {},
+        _ call: VarlinkCall<M>, _ owner: IsOwner, then done: @escaping @Sendable () -> Void = {},
         _ begin: (EnclaveInterface.Caller) throws -> EnclaveInterface.Ticket
     ) where M.Reply == Empty {
         do {
-            try checkOwner(call.connection)
-            // The lock is held over the call so that no event comes before its ticket is known. The call answers at once.
-            try waiting.withLock { waiting in
-                let ticket = try begin(EnclaveInterface.Caller(call.connection)).ticket
-                waiting.byTicket[ticket] = { [self] event in
-                    if event.outcome == .succeeded {
-                        done()
-                        call.reply(Empty())
-                    } else if let refusal = event.refusal {
-                        call.fail(DeviceInterface.Refused(refusal))
-                    } else {
-                        // It was looked at, so there was a passcode: where there is none now, this one erased the device.
-                        call.fail(
-                            DeviceInterface.PasscodeRejected(
-                                retryAfterSeconds: event.retryAfterSeconds,
-                                isErased: (try? facts())?.wasErased ?? false))
-                    }
+            try enclave.awaitAnswer {
+                try begin(EnclaveInterface.Caller(call.connection)).ticket
+            } _: { [self] event in
+                guard let event else { return call.fail(DeviceInterface.Refused(.busy)) }
+                if event.outcome == .succeeded {
+                    try? keysChanged()
+                    done()
+                    call.reply(Empty())
+                } else if let refusal = event.refusal {
+                    call.fail(DeviceInterface.Refused(refusal))
+                } else {
+                    // It was looked at, so there was a passcode: where there is none now, this one erased the device.
+                    call.fail(
+                        DeviceInterface.PasscodeRejected(
+                            retryAfterSeconds: event.retryAfterSeconds,
+                            isErased: (try? facts())?.wasErased ?? false))
                 }
             }
         } catch let error as RemoteError {
@@ -282,10 +249,6 @@ package final class DeviceService: Sendable {
 
     private func facts() throws -> EnclaveInterface.Facts {
         try enclave.call(EnclaveInterface.GetFacts.self, .init(app: "")).facts
-    }
-
-    func checkOwner(_ connection: VarlinkConnection) throws(DeviceInterface.Refused) {
-        try connection.checkOwner(ownerID)
     }
 
     private func checkSimulated() throws {

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import TouchstoneCore
+import TouchstoneEnclaveClient
 import TouchstoneTransport
 
 /// Looking for damage: what SQLite says of the file, and whether every row is as it was written, as far as its keys are there.
@@ -15,7 +16,9 @@ extension BackupService {
         case wrongTags(Damaged, ItemRow)
     }
 
-    func check(_ request: BackupInterface.Check.Parameters) throws -> BackupInterface.Check.Reply {
+    func check(
+        _ request: BackupInterface.Check.Parameters, _ owner: IsOwner
+    ) throws -> BackupInterface.Check.Reply {
         var reply = BackupInterface.Check.Reply()
         if request.after == nil {
             reply.database = try store.integrity()

@@ -5,7 +5,7 @@ import TouchstoneTransport
 
 /// What each app keeps, and may keep.
 extension BackupService {
-    func listUse() throws -> BackupInterface.ListUse.Reply {
+    func listUse(_ owner: IsOwner) throws -> BackupInterface.ListUse.Reply {
         let keys = try metadataKeys()
         var byGroup: [Data: BackupInterface.Use] = [:]
         for (tag, sealed, limit) in try store.limits() {
@@ -40,7 +40,7 @@ extension BackupService {
         return isRight ? group : nil
     }
 
-    func setQuota(_ request: BackupInterface.SetQuota.Parameters) throws -> Empty {
+    func setQuota(_ request: BackupInterface.SetQuota.Parameters, _ owner: IsOwner) throws -> Empty {
         guard (1...BackupInterface.maximumGroupBytes).contains(request.app.utf8.count) else {
             throw VarlinkServiceError.InvalidParameter(parameter: "app")
         }

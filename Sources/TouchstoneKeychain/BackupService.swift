@@ -3,6 +3,7 @@ package import Foundation
 import GRDB
 import Synchronization
 import TouchstoneCore
+package import TouchstoneEnclaveClient
 package import TouchstoneTransport
 
 /// `io.touchstone.Backup`: the keychain as a whole, for its owner.
@@ -13,7 +14,7 @@ package import TouchstoneTransport
 /// > Source: KC-16, KC-25, KC-26, KC-29.
 package final class BackupService: Sendable {
     let store: KeychainStore
-    let enclave: VarlinkClient
+    let enclave: EnclaveClient
     let lookupKey: LookupKey
     private let attributesKey: SymmetricKey
     let quotaNames: QuotaNames
@@ -32,7 +33,7 @@ package final class BackupService: Sendable {
 
     /// - Throws: what the enclave throws.
     package init(
-        store: KeychainStore, enclave: VarlinkClient, ownerID: UInt32, now: @escaping @Sendable () -> Date = { Date() }
+        store: KeychainStore, enclave: EnclaveClient, ownerID: UInt32, now: @escaping @Sendable () -> Date = { Date() }
     ) throws {
         self.store = store
         self.enclave = enclave
@@ -46,44 +47,30 @@ package final class BackupService: Sendable {
 
     package var interface: VarlinkInterface {
         VarlinkInterface(
-            name: BackupInterface.name, description: PackageResources.io_touchstone_Backup_varlink,
+            name: BackupInterface.name, description: PackageResources.io_touchstone_Backup_varlink, ownerID: ownerID,
             handlers: [
-                owner(BackupInterface.Export.self) { [self] in try export($0) },
-                owner(BackupInterface.Import.self) { [self] in try `import`($0) },
-                owner(BackupInterface.End.self) { [self] request in
+                owner(BackupInterface.Export.self) { [self] in try export($0, $1) },
+                owner(BackupInterface.Import.self) { [self] in try `import`($0, $1) },
+                owner(BackupInterface.End.self) { [self] request, _ in
                     importing.withLock { if $0?.session == request.session { $0 = nil } }
                     return try enclave.call(EnclaveInterface.EndBackup.self, .init(session: request.session))
                 },
-                owner(BackupInterface.Check.self) { [self] in try check($0) },
-                owner(BackupInterface.ListUse.self) { [self] _ in try listUse() },
-                owner(BackupInterface.SetQuota.self) { [self] in try setQuota($0) },
-            ])
+                owner(BackupInterface.Check.self) { [self] in try check($0, $1) },
+                owner(BackupInterface.ListUse.self) { [self] in try listUse($1) },
+                owner(BackupInterface.SetQuota.self) { [self] in try setQuota($0, $1) },
+            ], refusal: { $0.reason == .notOwner ? BackupInterface.NotOwner() as any VarlinkError : $0 })
     }
 
-    /// A method for the owner alone, on the connection's own thread: all of them wait for the disk and for the enclave.
+    /// A method on the connection's own thread: all of them wait for the disk and for the enclave.
     private func owner<M: VarlinkMethod>(
-        _ method: M.Type, _ body: @escaping @Sendable (M.Parameters) throws -> M.Reply
-    ) -> VarlinkHandler {
-        .deferred(method) { [self] request, call in
-            call.connection.perform { [self] in
-                do {
-                    call.reply(try reporting(call.connection) { try body(request) })
-                } catch let error as any VarlinkError {
-                    call.fail(error)
-                } catch {
-                    call.drop()
-                }
-            }
+        _ method: M.Type, _ body: @escaping @Sendable (M.Parameters, IsOwner) throws -> M.Reply
+    ) -> OwnerHandler {
+        .deferred(method, onOwnThread: true) { [self] request, call, owner in
+            call.answer(Result { try reporting { try body(request, owner) } })
         }
     }
 
-    private func reporting<R>(_ connection: VarlinkConnection, _ body: () throws -> R) throws -> R {
-        do throws(DeviceInterface.Refused) {
-            try connection.checkOwner(ownerID)
-        } catch {
-            if error.reason == .notOwner { throw BackupInterface.NotOwner() }
-            throw error
-        }
+    private func reporting<R>(_ body: () throws -> R) throws -> R {
         do {
             return try body()
         } catch let status as Status {
@@ -137,7 +124,9 @@ package final class BackupService: Sendable {
 
     // MARK: export
 
-    private func export(_ request: BackupInterface.Export.Parameters) throws -> BackupInterface.Export.Reply {
+    private func export(
+        _ request: BackupInterface.Export.Parameters, _ owner: IsOwner
+    ) throws -> BackupInterface.Export.Reply {
         let metadataKeys = try metadataKeys()
         let page = try store.page(after: request.after ?? 0)
         var counts = BackupInterface.ExportCounts()
@@ -198,7 +187,9 @@ package final class BackupService: Sendable {
 
     // MARK: import
 
-    private func `import`(_ request: BackupInterface.Import.Parameters) throws -> BackupInterface.Import.Reply {
+    private func `import`(
+        _ request: BackupInterface.Import.Parameters, _ owner: IsOwner
+    ) throws -> BackupInterface.Import.Reply {
         // Whoever has no session has no say in an import that is under way.
         _ = try enclave.call(EnclaveInterface.ImportKeys.self, .init(session: request.session, keys: []))
         return try importing.withLock { importing in

@@ -3,6 +3,7 @@ import Dispatch
 import Foundation
 import Synchronization
 import TouchstoneCore
+package import TouchstoneEnclaveClient
 package import TouchstoneTransport
 
 /// `io.touchstone.Inspector`: what goes on inside a simulated device, for its owner to look at.
@@ -11,9 +12,9 @@ package import TouchstoneTransport
 package final class InspectorService: Sendable {
     private let store: KeychainStore
     private let keychain: KeychainService
-    private let enclave: VarlinkClient
+    private let enclave: EnclaveClient
     private let trace: MessageTrace
-    private let isSimulated: Bool
+    package let isSimulated: Bool
     private let ownerID: UInt32
     /// Carries what watchers are told, in the order in which it happened.
     private let queue = DispatchQueue(label: "io.touchstone.inspector")
@@ -40,7 +41,7 @@ package final class InspectorService: Sendable {
     ///
     /// - Throws: what the enclave throws.
     package init(
-        store: KeychainStore, keychain: KeychainService, enclave: VarlinkClient, trace: MessageTrace, ownerID: UInt32
+        store: KeychainStore, keychain: KeychainService, enclave: EnclaveClient, trace: MessageTrace, ownerID: UInt32
     ) throws {
         self.store = store
         self.keychain = keychain
@@ -54,17 +55,18 @@ package final class InspectorService: Sendable {
     package var interface: VarlinkInterface {
         VarlinkInterface(
             name: InspectorInterface.name, description: PackageResources.io_touchstone_Inspector_varlink,
+            ownerID: ownerID,
             handlers: [
-                owner(InspectorInterface.ListItems.self) { [self] request, call in
-                    call.reply(try items(after: request.after))
+                owner(InspectorInterface.ListItems.self) { [self] request, call, owner in
+                    call.reply(try items(after: request.after, owner))
                 },
-                owner(InspectorInterface.Watch.self) { [self] _, call in
+                owner(InspectorInterface.Watch.self) { [self] _, call, owner in
                     guard call.wantsMore else { throw VarlinkServiceError.ExpectedMore() }
-                    try watch(call)
+                    try watch(call, owner)
                 },
-                owner(InspectorInterface.WatchMessages.self) { [self] _, call in
+                owner(InspectorInterface.WatchMessages.self) { [self] _, call, owner in
                     guard call.wantsMore else { throw VarlinkServiceError.ExpectedMore() }
-                    try watchMessages(call)
+                    try watchMessages(call, owner)
                 },
             ])
     }
@@ -82,26 +84,21 @@ package final class InspectorService: Sendable {
 
     /// A method for the owner of a simulated device, on the connection's own thread.
     private func owner<M: VarlinkMethod>(
-        _ method: M.Type, _ body: @escaping @Sendable (M.Parameters, VarlinkCall<M>) throws -> Void
-    ) -> VarlinkHandler {
-        .deferred(method) { [self] request, call in
-            call.connection.perform { [self] in
-                do {
-                    try call.connection.checkOwner(ownerID)
-                    guard isSimulated else { throw DeviceInterface.NotSimulated() }
-                    try body(request, call)
-                } catch let error as any VarlinkError {
-                    call.fail(error)
-                } catch {
-                    call.drop()
-                }
+        _ method: M.Type, _ body: @escaping @Sendable (M.Parameters, VarlinkCall<M>, IsOwner) throws -> Void
+    ) -> OwnerHandler {
+        .deferred(method, onOwnThread: true) { [self] request, call, owner in
+            do {
+                guard isSimulated else { throw DeviceInterface.NotSimulated() }
+                try body(request, call, owner)
+            } catch {
+                call.answer(.failure(error))
             }
         }
     }
 
     // MARK: keys
 
-    private func watch(_ call: VarlinkCall<InspectorInterface.Watch>) throws {
+    private func watch(_ call: VarlinkCall<InspectorInterface.Watch>, _ owner: IsOwner) throws {
         let key = ObjectIdentifier(call.connection)
         let isTaken = state.withLock { state in
             guard state.watchers.count < Limits.watchers else { return false }
@@ -144,7 +141,7 @@ package final class InspectorService: Sendable {
 
     // MARK: messages
 
-    private func watchMessages(_ call: VarlinkCall<InspectorInterface.WatchMessages>) throws {
+    private func watchMessages(_ call: VarlinkCall<InspectorInterface.WatchMessages>, _ owner: IsOwner) throws {
         let lost = Mutex(0)
         call.continue(.init(messages: [], lost: 0))
         let number = trace.watch { messages, lostBefore in
@@ -163,7 +160,7 @@ package final class InspectorService: Sendable {
 
     // MARK: items
 
-    private func items(after row: Int64?) throws -> InspectorInterface.ListItems.Reply {
+    private func items(after row: Int64?, _ owner: IsOwner) throws -> InspectorInterface.ListItems.Reply {
         let page = try store.page(after: row ?? 0)
         let wasUnlocked = try enclave.call(
             EnclaveInterface.InspectClassKeys.self, Empty(), isTraced: false

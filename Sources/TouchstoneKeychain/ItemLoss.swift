@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import TouchstoneCore
+import TouchstoneEnclaveClient
 import TouchstoneTransport
 
 /// Why an item can never be opened again.
@@ -10,7 +11,7 @@ enum ItemLoss {
     case damaged
 }
 
-extension VarlinkClient {
+extension EnclaveClient {
     /// Whether a row can never be opened again, as far as can be told without asking anybody (KC-31, KC-32).
     ///
     /// Called on the enclave; `metadataKey` is nil while the class of the row is locked, or destroyed.

@@ -1,23 +1,17 @@
 import Foundation
-import Synchronization
-package import TouchstoneCore
+import TouchstoneCore
+package import TouchstoneEnclaveClient
 package import TouchstoneTransport
 
 /// `io.touchstone.Key`: private keys of the enclave, for apps.
 ///
 /// Says to the enclave who the app is, and passes on the rest: it sees no key, and decides nothing.
 package final class KeyService: Sendable {
-    private let enclave: VarlinkClient
+    private let enclave: EnclaveClient
     private let contexts: ContextOwners
     private let refusals: RefusalNotes
-    private let waiting = Mutex(Waiting())
 
-    /// Who waits for the device's hardware, by the enclave's ticket.
-    private struct Waiting {
-        var byTicket: [String: @Sendable (Result<EnclaveInterface.KeyResult, KeyInterface.Failed>) -> Void] = [:]
-    }
-
-    package init(enclave: VarlinkClient, contexts: ContextOwners, refusals: RefusalNotes) {
+    package init(enclave: EnclaveClient, contexts: ContextOwners, refusals: RefusalNotes) {
         self.enclave = enclave
         self.contexts = contexts
         self.refusals = refusals
@@ -107,50 +101,31 @@ package final class KeyService: Sendable {
         _ ask: () throws -> M.Reply
     ) {
         do {
-            // The lock is held over the call so that no event comes before its ticket is known. The call answers at once.
-            let reply = try waiting.withLock { waiting -> M.Reply? in
+            try enclave.awaitAnswer {
                 do {
-                    return try ask()
+                    call.reply(try ask())
+                    return nil
                 } catch let error as RemoteError {
                     guard let deferred = error.as(EnclaveInterface.Deferred.self) else { throw error }
-                    waiting.byTicket[deferred.ticket] = { found in
-                        switch found {
-                        case .success(let found) where found.isInvalidated == true:
-                            call.fail(KeyInterface.Invalidated(found.reason.flatMap(RefusalCause.init)))
-                        case .success(let found):
-                            if let status = found.status {
-                                call.fail(
-                                    KeyInterface.Failed(
-                                        Status(rawValue: status), found.reason.flatMap(RefusalCause.init)))
-                            } else {
-                                call.reply(result(found))
-                            }
-                        case .failure(let error): call.fail(error)
-                        }
-                    }
-                    return nil
+                    return deferred.ticket
+                }
+            } _: { event in
+                guard let found = event?.key else {
+                    return call.fail(KeyInterface.Failed(.notAvailable, .deviceNotWorking))
+                }
+                let cause = found.reason.flatMap(RefusalCause.init)
+                if found.isInvalidated == true {
+                    call.fail(KeyInterface.Invalidated(cause))
+                } else if let status = found.status {
+                    call.fail(KeyInterface.Failed(Status(rawValue: status), cause))
+                } else {
+                    call.reply(result(found))
                 }
             }
-            if let reply { call.reply(reply) }
         } catch {
             guard let error = Self.passedOn(error) as? any VarlinkError else { return call.drop() }
             call.fail(error)
         }
-    }
-
-    /// Takes one event of the enclave's.
-    package func handle(_ event: EnclaveInterface.WatchEvents.Reply) {
-        guard let ticket = event.ticket, let result = event.key else { return }
-        waiting.withLock { $0.byTicket.removeValue(forKey: ticket) }?(.success(result))
-    }
-
-    /// The enclave is gone: whoever waits hears of it now.
-    package func enclaveLost() {
-        let lost = waiting.withLock { waiting in
-            defer { waiting.byTicket = [:] }
-            return waiting.byTicket.values
-        }
-        for answer in lost { answer(.failure(KeyInterface.Failed(.notAvailable, .deviceNotWorking))) }
     }
 
     private static func passedOn(_ error: any Error) -> any Error {

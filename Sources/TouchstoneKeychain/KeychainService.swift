@@ -2,6 +2,7 @@ package import Foundation
 import GRDB
 import Synchronization
 import TouchstoneCore
+package import TouchstoneEnclaveClient
 package import TouchstoneTransport
 
 /// `io.touchstone.Keychain`: items, queries, access groups; ciphertext only.
@@ -11,7 +12,7 @@ package import TouchstoneTransport
 /// > Source: sections 5 and 6 of the rules, sections 3 to 8 of the primary-key table.
 package final class KeychainService: Sendable {
     let store: KeychainStore
-    let enclave: VarlinkClient
+    let enclave: EnclaveClient
     let contexts: ContextOwners
     private let refusals: RefusalNotes
     let lookupKey: LookupKey
@@ -29,7 +30,7 @@ package final class KeychainService: Sendable {
     ///
     /// - Throws: what the enclave or the store throw.
     package init(
-        store: KeychainStore, enclave: VarlinkClient, contexts: ContextOwners, refusals: RefusalNotes? = nil,
+        store: KeychainStore, enclave: EnclaveClient, contexts: ContextOwners, refusals: RefusalNotes? = nil,
         afterLargeResults: (@Sendable () -> Void)? = nil, now: @escaping @Sendable () -> Date = { Date() }
     ) throws {
         self.store = store

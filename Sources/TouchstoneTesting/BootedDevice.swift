@@ -3,20 +3,18 @@ import TouchstoneAuthentication
 import TouchstoneCore
 import TouchstoneEnclave
 import TouchstoneKeychain
+import TouchstoneServices
 import TouchstoneTransport
 
 /// A simulated device from one boot to the next: what touchstoned and touchstone-enclave are on a real one.
 package final class BootedDevice: Sendable {
-    let router: VarlinkRouter
+    var router: VarlinkRouter { services.router }
     /// The owner's own connection: settings and lock screen.
     let owner: VarlinkClient
     private let enclaveEndpoint: LoopbackEndpoint
     private let ownerEndpoint: LoopbackEndpoint
-    private let authentication: AuthenticationService
-    private let device: DeviceService
+    private let services: DeviceServices
     private let host: EnclaveHost
-    private let log: DeviceLog
-    private let keychain: KeychainService
     let passcodeKey: Data
     /// How long an agent may take to show the prompt, and an app may wait for its turn: over when a test says so.
     let deadlines = Deadlines()
@@ -36,57 +34,18 @@ package final class BootedDevice: Sendable {
             interfaces: [EnclaveService(host: host).interface])
         let daemon = Peer(processID: getpid(), userID: getuid(), identify: { Self.program })
         enclaveEndpoint = LoopbackEndpoint(router: enclaveRouter, peer: daemon)
-        let trace = MessageTrace()
-        let enclave = try enclaveEndpoint.client(trace: trace)
-        let contexts = ContextOwners()
-        let refusals = RefusalNotes(enclave: enclave)
-        let clock = DeviceClock(time: { clock.now }, date: { clock.date })
-        let keychain = try KeychainService(
-            store: store, enclave: enclave, contexts: contexts, refusals: refusals, now: { clock.date })
-        self.keychain = keychain
-        let backup = try BackupService(
-            store: store, enclave: enclave, ownerID: getuid(), now: { clock.date })
-        let inspector = try InspectorService(
-            store: store, keychain: keychain, enclave: enclave, trace: trace, ownerID: getuid())
-        let authentication = AuthenticationService(
-            enclave: enclave, ownerID: getuid(), contexts: contexts, refusals: refusals, report: report,
-            now: { clock.now }, schedule: { [deadlines] seconds, body in deadlines.add(seconds, body) },
-            // A test cancels as often as it likes, and its clock would have to be moved before the next prompt.
-            holdsBackCancelledApps: false)
-        let log = DeviceLog(
-            storage: logStorage, enclave: enclave, refusals: refusals, journal: nil, report: { _ in })
-        self.log = log
-        let device = DeviceService(
-            name: "test", enclave: enclave, authentication: authentication, log: log, clock: clock,
-            ownerID: getuid(),
-            keysChanged: {
-                defer { inspector.changed() }
-                try keychain.refreshKeys()
-            }, environmentChanged: { inspector.changed() }, reboot: {})
-        self.authentication = authentication
-        self.device = device
-        router = VarlinkRouter(
-            info: .init(product: "touchstoned", version: TouchstoneVersion.current),
-            interfaces: [
-                keychain.interface, KeyService(enclave: enclave, contexts: contexts, refusals: refusals).interface,
-                backup.interface, device.interface, inspector.interface,
-            ] + authentication.interfaces, trace: trace)
-        ownerEndpoint = LoopbackEndpoint(router: router, peer: daemon)
+        var parts = DeviceServices.Parts(name: "test", ownerID: getuid(), store: store, log: logStorage)
+        parts.clock = DeviceClock(time: { clock.now }, date: { clock.date })
+        parts.schedule = { [deadlines] seconds, body in deadlines.add(seconds, body) }
+        // A test cancels as often as it likes, and its clock would have to be moved before the next prompt.
+        parts.holdsBackCancelledApps = false
+        parts.report = report
+        services = try DeviceServices(parts, calls: enclaveEndpoint.connect(), events: enclaveEndpoint.connect())
+        let ownerEndpoint = LoopbackEndpoint(router: services.router, peer: daemon)
+        self.ownerEndpoint = ownerEndpoint
         owner = try ownerEndpoint.client()
-        // Booted once events are watched: what is asked before that could wait for an answer that nobody hears.
-        let events = try enclaveEndpoint.client(trace: trace)
-        let isWatching = Gate()
-        Thread.detachNewThread {
-            try? events.stream(EnclaveInterface.WatchEvents.self, Empty()) { event in
-                isWatching.open()
-                authentication.handle(event)
-                device.handle(event)
-                return true
-            }
-            isWatching.open()
-        }
-        isWatching.wait()
-        try log.begin()
+        // Without its enclave touchstoned ends, and its connections with it.
+        try services.begin { ownerEndpoint.stop() }
     }
 
     /// The program with which the owner drives the device.
@@ -94,16 +53,16 @@ package final class BootedDevice: Sendable {
         identifier: "process:owner", evidence: .process, name: "owner", processID: getpid(), userID: getuid())
 
     /// Returns once what was wrapped anew is in its rows.
-    func settleRewrapping() { keychain.settleRewrapping() }
+    func settleRewrapping() { services.settleRewrapping() }
 
     /// Evaluations that wait for another app's prompt to go.
-    var waitingEvaluations: Int { authentication.waitingEvaluations }
-    func holdBackCancelledApps() { authentication.holdBackCancelledApps() }
+    var waitingEvaluations: Int { services.authentication.waitingEvaluations }
+    func holdBackCancelledApps() { services.authentication.holdBackCancelledApps() }
 
     /// Simulated fingers that wait for their prompt to count.
-    var earlyTouches: Int { authentication.earlyTouches }
+    var earlyTouches: Int { services.authentication.earlyTouches }
     /// The identifier of the prompt that is up.
-    var prompt: String? { authentication.prompt?.identifier }
+    var prompt: String? { services.authentication.prompt?.identifier }
 
     /// Has this sensor looked at; the fingers stay simulated, and what it reports is nothing.
     func start(_ sensor: any Sensor) { host.start(sensor) }
@@ -121,17 +80,19 @@ package final class BootedDevice: Sendable {
         try PasscodeSeal(enclaveKey: passcodeKey).seal(passcodes.map { Array($0.utf8) }, for: purpose, nonce: nonce)
     }
 
-    /// Ends everything that waits, as a daemon does that loses its enclave.
+    /// Ends everything that waits, as a daemon does that is stopped.
     func stop() {
-        log.end()
+        services.end()
         halt()
     }
 
     /// As a power cut does.
     func halt() {
-        authentication.enclaveLost()
-        device.enclaveLost()
+        services.leaveEnclave()
         ownerEndpoint.stop()
         enclaveEndpoint.stop()
     }
+
+    /// Ends the enclave alone, as its process does that is killed.
+    func endEnclave() { enclaveEndpoint.stop() }
 }

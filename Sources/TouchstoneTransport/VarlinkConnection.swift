@@ -101,27 +101,6 @@ package final class VarlinkConnection: Sendable {
         return identity
     }
 
-    /// Checks that the owner's own program is at the other end, or one of root's.
-    ///
-    /// An app in a sandbox is neither, whoever gave it the socket; nor is a program of the owner's of which nobody can tell what it is.
-    /// On a device of the system's the program has to be one of those that root listed.
-    ///
-    /// - Throws: `Refused`: `notOwner`, `notListed`.
-    package func checkOwner(_ ownerID: UInt32) throws(DeviceInterface.Refused) {
-        guard peer.userID == ownerID || peer.userID == 0 else { throw .init(.notOwner) }
-        guard let app = try? identity() else {
-            // Programs of root's do not let a daemon of the owner's look.
-            guard peer.userID == 0 else { throw .init(.notOwner) }
-            return
-        }
-        switch app.evidence {
-        case .flatpak, .snap: throw .init(.notOwner)
-        case .systemdUnit, .executable, .process: break
-        }
-        guard peer.userID != 0, let programs = peer.ownerPrograms, !programs.contains(app) else { return }
-        throw .init(.notListed, program: app.identifier, directory: programs.administrators)
-    }
-
     /// Runs `handler` when the connection closes, at once if it has.
     ///
     /// - Returns: What takes it back, for a handler that does not serve until the end.

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import Glibc
 import TouchstoneCore
@@ -5,30 +6,49 @@ import TouchstoneEnclave
 import TouchstoneSensors
 
 /// What `create` is told of the device's own sensor.
-struct SensorOptions {
-    private var values: [String: String]
+struct SensorOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "A sensor of its own: fprintd, or pam:SERVICE for what a PAM service recognises.", valueName: "sensor"))
+    var sensor: String?
+    @Option(help: ArgumentHelp("fprintd: the socket of its D-Bus.", valueName: "socket"))
+    var bus: String?
+    @Option(help: ArgumentHelp("fprintd: the directory that it keeps what is enrolled in.", valueName: "directory"))
+    var templates: String?
+    @Option(
+        help: ArgumentHelp("pam: the directory of the service's file, instead of the system's.", valueName: "directory"))
+    var services: String?
+    @Option(
+        help: ArgumentHelp(
+            "pam: takes the service for biometry: biometry-any. It never counts as the current set.",
+            valueName: "proof"))
+    var allow: String?
 
-    /// Adds an option to those that came before it.
-    init(_ option: String, _ value: String, beside others: SensorOptions?) throws {
-        values = others?.values ?? [:]
-        guard values.updateValue(value, forKey: option) == nil else { throw EnclaveProgram.UsageError() }
-    }
-
-    func source(of biometry: BiometryType) throws -> SensorSource {
-        if let service = values["--sensor"], service.hasPrefix("pam:") {
-            let name = String(service.dropFirst(4))
-            let directory = values["--services"]
-            let allowed = values["--allow"]
-            guard Self.isServiceName(name), biometry != .none, directory?.hasPrefix("/") != false,
-                [nil, "biometry-any"].contains(allowed),
-                values.keys.allSatisfy(["--sensor", "--services", "--allow"].contains)
-            else { throw EnclaveProgram.UsageError() }
-            return .pam(service: name, directory: directory, opensBiometryAny: allowed != nil)
+    /// - Throws: `ValidationError` where they do not go together.
+    func source(of biometry: BiometryType) throws -> SensorSource? {
+        guard let sensor else {
+            guard [bus, templates, services, allow].allSatisfy({ $0 == nil }) else {
+                throw ValidationError("--bus, --templates, --services and --allow go with --sensor.")
+            }
+            return nil
         }
-        guard values["--sensor"] == "fprintd", values.count == 3, biometry == .touchID, let bus = values["--bus"],
-            bus.hasPrefix("/"),
-            let templates = values["--templates"], templates.hasPrefix("/")
-        else { throw EnclaveProgram.UsageError() }
+        if sensor.hasPrefix("pam:") {
+            let name = String(sensor.dropFirst(4))
+            guard Self.isServiceName(name), biometry != .none, services?.hasPrefix("/") != false,
+                [nil, "biometry-any"].contains(allow), bus == nil, templates == nil
+            else {
+                throw ValidationError(
+                    "--sensor pam:SERVICE goes with --biometry touchid or faceid, --services and a path from /, and --allow biometry-any."
+                )
+            }
+            return .pam(service: name, directory: services, opensBiometryAny: allow != nil)
+        }
+        guard sensor == "fprintd", biometry == .touchID, services == nil, allow == nil,
+            let bus, bus.hasPrefix("/"), let templates, templates.hasPrefix("/")
+        else {
+            throw ValidationError(
+                "--sensor is pam:SERVICE, or fprintd with --biometry touchid, --bus and --templates, each a path from /.")
+        }
         return .fprintd(bus: bus, templates: templates)
     }
 

@@ -1,3 +1,4 @@
+import ArgumentParser
 import CTouchstoneSystem
 import Foundation
 import Glibc
@@ -36,20 +37,23 @@ struct SystemService {
             if let first { close(first.descriptor) }
             first = (descriptor, peer.pid)
         }
-        throw EnclaveProgram.UsageError()
+        throw ValidationError("Nobody connected to the socket that was passed.")
     }
 }
 
-extension EnclaveProgram.Options {
+extension RunCommand {
     /// nil where it was not started for another user.
     ///
-    /// - Throws: `UsageError` where only a part of it was said, or no socket was passed.
-    var system: SystemService? {
+    /// - Throws: `ValidationError` where there is no such user, or no socket was passed.
+    var systemService: SystemService? {
         get throws {
-            if owner == nil, client == nil, published == nil, logind == nil { return nil }
-            guard owner != nil, let client, let published, let user = PasswordFile.system.id(of: client),
-                let socket = ServiceManager.takeSockets().first
-            else { throw EnclaveProgram.UsageError() }
+            guard owner != nil, let client, let published else { return nil }
+            guard let user = PasswordFile.system.id(of: client) else {
+                throw ValidationError("There is no user \(client).")
+            }
+            guard let socket = ServiceManager.takeSockets().first else {
+                throw ValidationError("With --owner systemd has to pass the socket that touchstoned connects to.")
+            }
             return SystemService(published: published, listening: ListeningSocket(descriptor: socket), clientID: user)
         }
     }

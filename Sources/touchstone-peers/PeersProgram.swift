@@ -14,6 +14,10 @@ enum PeersProgram {
         usage: touchstone-peers
 
         Answers touchstoned on the socket that systemd passes: what a process runs, in which sandbox, and how it came to run.
+        systemd starts it so, for all users of the machine:
+
+          /usr/libexec/touchstone/touchstone-peers
+
         It needs CAP_SYS_PTRACE, and CAP_DAC_READ_SEARCH for programs in directories that only their owners may search.
         Exit status: 0 stopped, 64 usage.
         """

@@ -17,7 +17,7 @@ def enclave(*arguments):
 def usage(*arguments):
     result = enclave(*arguments)
     equal(result.returncode, 64, f"touchstone-enclave {' '.join(arguments)}: exit status")
-    check("usage: touchstone-enclave" in result.stderr, result.stderr)
+    check("Usage: touchstone-enclave" in result.stderr, result.stderr)
 
 
 def a_device_is_created_as_simulated_or_not_at_all():

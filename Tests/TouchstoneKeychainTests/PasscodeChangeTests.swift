@@ -3,6 +3,7 @@ import GRDB
 import Security
 import Testing
 import TouchstoneCore
+import TouchstoneEnclaveClient
 import TouchstoneTransport
 
 @testable import TouchstoneEnclave
@@ -238,7 +239,9 @@ import TouchstoneTransport
         }
         let peer = Peer(processID: getpid(), userID: getuid(), identify: { FileDevice.app })
         let enclave = LoopbackEndpoint(router: router(EnclaveService(host: host).interface), peer: peer)
-        let service = try KeychainService(store: store, enclave: enclave.client(), contexts: ContextOwners())
+        let service = try KeychainService(
+            store: store, enclave: EnclaveClient(calls: enclave.client(), events: enclave.client()),
+            contexts: ContextOwners())
         let keychain = LoopbackEndpoint(router: router(service.interface), peer: peer)
         let client = try keychain.client()
         let item: KeychainInterface.Dictionary = ["class": .string("genp"), "acct": .string("a")]

@@ -162,7 +162,7 @@ import TouchstoneCore
                 router: VarlinkRouter(info: .init(product: "", version: ""), interfaces: []), write: { _ in },
                 writeThrough: { _ in true }, disconnect: {})
             do throws(DeviceInterface.Refused) {
-                try connection.checkOwner(30001)
+                _ = try IsOwner(connection, of: 30001)
                 return nil
             } catch {
                 return error

@@ -3,6 +3,7 @@ import GRDB
 import Testing
 import TouchstoneCore
 import TouchstoneEnclave
+import TouchstoneEnclaveClient
 import TouchstoneTransport
 
 @testable import TouchstoneKeychain
@@ -25,9 +26,10 @@ import TouchstoneTransport
                 info: .init(product: "test", version: "1"), interfaces: [EnclaveService(host: host).interface])
             let peer = Peer(processID: getpid(), userID: getuid(), identify: { nil })
             let file = try files.get().url.appendingPathComponent("keychain.db")
+            let enclave = LoopbackEndpoint(router: router, peer: peer)
             service = try KeychainService(
-                store: KeychainStore(file: file), enclave: LoopbackEndpoint(router: router, peer: peer).client(),
-                contexts: ContextOwners())
+                store: KeychainStore(file: file),
+                enclave: EnclaveClient(calls: enclave.client(), events: enclave.client()), contexts: ContextOwners())
             queue = try DatabaseQueue(path: file.path)
         }
 

@@ -26,11 +26,11 @@ package final class RefusalNotes: Sendable {
         var next: UInt64 = 0
     }
 
-    private let enclave: VarlinkClient
+    private let enclave: EnclaveClient
     private let queue = DispatchQueue(label: "io.touchstone.refusals")
     private let state = Mutex(State())
 
-    package init(enclave: VarlinkClient) {
+    package init(enclave: EnclaveClient) {
         self.enclave = enclave
     }
 
