@@ -12,7 +12,7 @@ import TouchstoneEnclave
     /// Every error of the vocabulary.
     ///
     /// `everyErrorIsListed` holds that none is missing here.
-    private static let errors: [any VarlinkError.Type] = [
+    static let errors: [any VarlinkError.Type] = [
         KeychainInterface.Failed.self, KeychainInterface.AuthenticationNeeded.self,
         AuthenticationInterface.Failed.self, AuthenticationInterface.MissingUsageDescription.self,
         AgentInterface.NoSuchPrompt.self, AgentInterface.UnsupportedVersion.self, DeviceInterface.NotSimulated.self,
@@ -30,7 +30,7 @@ import TouchstoneEnclave
     ]
 
     /// Every interface that the two daemons serve.
-    private static func interfaces() throws -> [VarlinkInterface] {
+    static func interfaces() throws -> [VarlinkInterface] {
         let device = try SimulatedDevice()
         let storage = MemoryStorage()
         let root = MemoryRoot()
