@@ -37,6 +37,7 @@ test: ## Run every test
 	@script/check-rules --self-test
 	@script/check-layers --self-test
 	@script/check-products --self-test
+	@script/interfaces --self-test
 	@for program in $(PROGRAMS); do swift build --product $$program; done
 	@swift build --package-path Examples
 	@swift build --package-path Simulator --build-tests
@@ -81,8 +82,9 @@ docs: ## Build the documentation, warnings as errors
 	@script/install-packages build
 	@script/check-docs
 
-check: ## The quick checks: rules, layers, products, format
+check: ## The quick checks: rules, interfaces, layers, products, format
 	@script/check-rules
+	@script/interfaces --check
 	@script/interface-pages --check
 	@script/shown-sources --check
 	@script/check-layers

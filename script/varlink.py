@@ -73,8 +73,7 @@ def body(text):
     return Body(fields, [])
 
 
-def read(path):
-    source = path.read_text()
+def read(path, source):
     head, rest = source.split("\ninterface ", 1)
     name, rest = rest.split("\n", 1)
     members = []
@@ -91,8 +90,13 @@ def read(path):
     return Interface(path, name, paragraphs([line.lstrip("#").strip() for line in head.split("\n")]), members)
 
 
-def every():
+def sources():
+    """The text of every interface file, by its path."""
     files = sorted(ROOT.glob("Sources/*/*.varlink"))
     if not files:
         sys.exit("no interface file found")
-    return [read(file) for file in files]
+    return {file: file.read_text() for file in files}
+
+
+def every():
+    return [read(path, source) for path, source in sources().items()]

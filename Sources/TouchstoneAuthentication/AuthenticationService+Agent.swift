@@ -66,7 +66,7 @@ extension AuthenticationService {
         guard call.wantsMore else { return call.fail(VarlinkServiceError.ExpectedMore()) }
         do throws(DeviceInterface.Refused) { try call.connection.checkOwner(ownerID) } catch { return call.fail(error) }
         guard version ?? AgentInterface.version == AgentInterface.version else {
-            return call.fail(AgentInterface.UnsupportedVersion())
+            return call.fail(AgentInterface.UnsupportedVersion(supported: AgentInterface.version))
         }
         let agent = state.withLock { state -> ConnectedAgent? in
             guard state.agents.count < Limits.agents else { return nil }
@@ -118,7 +118,7 @@ extension AuthenticationService {
     }
 
     /// For the log, which works or does not: nobody waits for it.
-    private func observe(_ observation: EnclaveInterface.NoteObservation.Observation) {
+    private func observe(_ observation: EnclaveInterface.Observation) {
         _ = try? enclave.call(EnclaveInterface.NoteObservation.self, .init(observation))
     }
 

@@ -9,11 +9,23 @@ import TouchstoneCore
 /// A line of the recording is a message as it comes, and behind a tab what became of it: `=` where it is written as it was read, the
 /// bytes that are written in its place, or why it is not read, with the place.
 @Suite struct RecordedMessageTests {
-    private static func rewrite<T: Codable>(_ type: T.Type, _ input: String) throws -> String {
+    private static let errors: [any VarlinkError.Type] = [
+        KeychainInterface.Failed.self, KeychainInterface.AuthenticationNeeded.self,
+        AuthenticationInterface.Failed.self, AuthenticationInterface.MissingUsageDescription.self,
+        AgentInterface.NoSuchPrompt.self, AgentInterface.UnsupportedVersion.self, DeviceInterface.NotSimulated.self,
+        DeviceInterface.PasscodeRejected.self, DeviceInterface.Refused.self, EnclaveInterface.NotWrapped.self,
+        EnclaveInterface.InvalidContext.self, EnclaveInterface.NoSuchEvaluation.self, EnclaveInterface.NotKept.self,
+        EnclaveInterface.NoSuchBackup.self, EnclaveInterface.Deferred.self, BackupInterface.NotOwner.self,
+        BackupInterface.NoSuchSession.self,
+        BackupInterface.Malformed.self, BackupInterface.Failed.self, KeyInterface.Failed.self,
+        KeyInterface.AuthenticationNeeded.self, KeyInterface.Invalidated.self,
+    ]
+
+    private static func rewrite<T: MessageCodable>(_ type: T.Type, _ input: String) throws -> String {
         func place(_ path: [any CodingKey]) -> String { path.map(\.stringValue).joined(separator: ".") }
         do {
             let value = try MessageDecoder.decode(type, from: Data(input.utf8))
-            let output = String(decoding: try MessageEncoder.encode(value), as: UTF8.self)
+            let output = String(decoding: try JSONOutput.encode(value), as: UTF8.self)
             return output == input ? "=" : output
         } catch DecodingError.keyNotFound(let key, let context) {
             return "missing \(place(context.codingPath + [key]))"
@@ -26,15 +38,15 @@ import TouchstoneCore
         }
     }
 
-    private static func types() throws -> [String: any Codable.Type] {
-        var types: [String: any Codable.Type] = [:]
-        for interface in try InterfaceConformanceTests.interfaces() {
+    private static func types() throws -> [String: any MessageCodable.Type] {
+        var types: [String: any MessageCodable.Type] = [:]
+        for interface in try InterfaceFileTests.interfaces() {
             for handler in interface.handlers {
                 types["\(handler.name) takes"] = handler.parameters
                 types["\(handler.name) answers"] = handler.reply
             }
         }
-        for error in InterfaceConformanceTests.errors { types["\(error.name) fails"] = error }
+        for error in Self.errors { types["\(error.name) fails"] = error }
         return types
     }
 
@@ -42,7 +54,7 @@ import TouchstoneCore
         let url = try #require(Bundle.module.url(forResource: "Fixtures/messages", withExtension: "txt"))
         let types = try Self.types()
         var name = ""
-        var type: any Codable.Type = Empty.self
+        var type: any MessageCodable.Type = Empty.self
         var messages = 0
         for line in try String(contentsOf: url, encoding: .utf8).split(separator: "\n") {
             if line.hasPrefix("# ") {
