@@ -85,6 +85,7 @@ docs: ## Build the documentation, warnings as errors
 check: ## The quick checks: rules, interfaces, layers, products, format
 	@script/check-rules
 	@script/interfaces --check
+	@script/statuses --check
 	@script/interface-pages --check
 	@script/shown-sources --check
 	@script/check-layers
