@@ -77,8 +77,10 @@ docs: ## Build the documentation, warnings as errors
 	@script/install-packages build
 	@script/check-docs
 
-check: ## The quick checks: rules, layers, products, format
+check: ## The quick checks: rules, interfaces, layers, products, format
 	@script/check-rules
+	@script/interfaces --check
+	@script/statuses --check
 	@script/interface-pages --check
 	@script/shown-sources --check
 	@script/check-layers

@@ -209,7 +209,7 @@ let package = Package(
             [
                 "TouchstoneCore", "TouchstoneTransport", "TouchstoneSocketServer", "TouchstoneDevice",
                 "TouchstoneEnclave", "TouchstoneTesting", "CTouchstoneSystem", crypto,
-            ]),
+            ], resources: [.copy("Fixtures")]),
 
         // tests of the command
         tests(

@@ -82,14 +82,10 @@ let package = Package(
         .target(
             name: "Command", dependencies: ["TouchstoneDevice"], path: "Parsers/touchstone",
             sources: ["Pinentry/AssuanLine.swift", "PlainText.swift"], swiftSettings: watched),
-        // What finds out how a message looks; the tests have it.
-        .target(
-            name: "Shapes", path: "Shapes", sources: ["Shape.swift", "ShapeRecorder.swift"],
-            swiftSettings: [.swiftLanguageMode(.v6), .unsafeFlags(["-enable-testing"])]),
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "Command", "Shapes", "TouchstoneAge", "TouchstoneCertificates", "TouchstoneCore", "TouchstoneDevice",
+                "Command", "TouchstoneAge", "TouchstoneCertificates", "TouchstoneCore", "TouchstoneDevice",
                 "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneKeyAlgorithms", "TouchstoneKeychain",
                 "TouchstoneMemory",
                 "TouchstoneSecurity", "TouchstoneSensors", "TouchstoneSignInProtocol", "TouchstoneSocketServer",

@@ -67,7 +67,7 @@ extension AuthenticationService {
 
     private func subscribe(_ version: Int?, _ call: VarlinkCall<AgentInterface.Subscribe>, _ owner: IsOwner) {
         guard version ?? AgentInterface.version == AgentInterface.version else {
-            return call.fail(AgentInterface.UnsupportedVersion())
+            return call.fail(AgentInterface.UnsupportedVersion(supported: AgentInterface.version))
         }
         let agent = state.withLock { state -> ConnectedAgent? in
             guard state.agents.count < Limits.agents else { return nil }
@@ -119,7 +119,7 @@ extension AuthenticationService {
     }
 
     /// For the log, which works or does not: nobody waits for it.
-    private func observe(_ observation: EnclaveInterface.NoteObservation.Observation) {
+    private func observe(_ observation: EnclaveInterface.Observation) {
         _ = try? enclave.call(EnclaveInterface.NoteObservation.self, .init(observation))
     }
 

@@ -307,7 +307,7 @@ package final class AuthenticationService: Sendable {
         guard let requirement = Requirement(request.policy) else { return reply(.companionNotAvailable) }
         let preflight = try enclave.call(
             EnclaveInterface.Preflight.self,
-            .init(context: nil, app: app, requirement: requirement, reuseDuration: 0))
+            .init(context: nil, app: app, requirement: requirement, reuseDuration: 0, isFaceIDDescribed: true))
         return reply(preflight.verdict == .refused ? preflight.code : nil)
     }
 

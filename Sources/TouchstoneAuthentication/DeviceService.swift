@@ -239,7 +239,7 @@ package final class DeviceService: Sendable {
             if let refused = passedOn as? DeviceInterface.Refused, refused.reason == .busy,
                 let seconds = try? facts().passcodeRetryAfterSeconds
             {
-                return call.fail(DeviceInterface.PasscodeRejected(retryAfterSeconds: seconds))
+                return call.fail(DeviceInterface.PasscodeRejected(retryAfterSeconds: seconds, isErased: false))
             }
             call.answer(.failure(passedOn))
         } catch {

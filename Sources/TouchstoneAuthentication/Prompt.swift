@@ -29,8 +29,8 @@ extension AgentInterface.Prompt {
             operation: subject.operation, keyLabel: subject.keyLabel?.shownToThePerson.nonEmpty,
             biometryType: biometryType, phase: progress.phase, cancelTitle: cancelTitle,
             fallbackTitle: progress.isFallbackOffered ? fallbackTitle : nil, failures: progress.failures,
-            nonce: progress.nonce, retryAfterSeconds: progress.retryAfterSeconds, wrongPasscode: progress.wrongPasscode,
-            passcodeKind: progress.passcodeKind, hint: progress.hint)
+            hint: progress.hint, nonce: progress.nonce, retryAfterSeconds: progress.retryAfterSeconds,
+            wrongPasscode: progress.wrongPasscode, passcodeKind: progress.passcodeKind)
     }
 }
 

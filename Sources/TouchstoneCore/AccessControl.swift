@@ -1,10 +1,10 @@
 /// Protection class (when) and constraint (who proves what) of an item: what a `SecAccessControl` holds.
-package struct AccessControl: Codable, Hashable, Sendable {
+package struct AccessControl: Hashable, Sendable {
     package var protection: Accessibility
     package var flags: Flags
 
     /// Apple's `SecAccessControlCreateFlags` bits (section 6.1 of the rules).
-    package struct Flags: OptionSet, Codable, Hashable, Sendable {
+    package struct Flags: OptionSet, MessageCodable, Hashable {
         package let rawValue: UInt64
         package init(rawValue: UInt64) { self.rawValue = rawValue }
 
@@ -34,15 +34,6 @@ package struct AccessControl: Codable, Hashable, Sendable {
         self.flags = flags
     }
 
-    private enum CodingKeys: String, CodingKey { case protection, flags }
-
-    package init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
-        try self.init(
-            protection: values.decode(Accessibility.self, forKey: .protection),
-            flags: values.decode(Flags.self, forKey: .flags))
-    }
-
     /// Whether opening the item asks for a proof at all (AC-05, AC-11).
     package var isConstrained: Bool {
         !flags.isDisjoint(with: .constraints) || flags.contains(.applicationPassword)
@@ -67,7 +58,7 @@ package struct AccessControl: Codable, Hashable, Sendable {
 }
 
 /// A proof that the enclave can ask of the owner.
-package enum Proof: String, Codable, Hashable, Sendable {
+package enum Proof: String, CaseIterable, Sendable {
     /// Biometry if it is ready, else the passcode.
     case presence
     case biometryAny
@@ -85,7 +76,7 @@ package enum Proof: String, Codable, Hashable, Sendable {
 }
 
 /// Proofs of which all, or any one, must be given (AC-03).
-package struct Requirement: Codable, Hashable, Sendable {
+package struct Requirement: Hashable, Sendable {
     package var proofs: [Proof]
     package var anyOne: Bool
 

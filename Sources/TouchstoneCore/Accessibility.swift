@@ -1,5 +1,5 @@
 /// When an item's secret can be opened: the protection classes of KC-13 and KC-20, named by the value Apple stores for each.
-package enum Accessibility: String, Codable, CaseIterable, Sendable {
+package enum Accessibility: String, CaseIterable, Sendable {
     case whenUnlocked = "ak"
     case afterFirstUnlock = "ck"
     case always = "dk"

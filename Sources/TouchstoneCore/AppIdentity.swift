@@ -1,9 +1,9 @@
 /// Who the app at the other end of a connection is, and how we know.
 ///
 /// Linux has no code signature to ask, so an identity is a label of a certain strength and never more: the evidence travels with it.
-package struct AppIdentity: Codable, Hashable, Sendable {
+package struct AppIdentity: Hashable, Sendable {
     /// The strongest evidence that was found, in the order in which it is looked for.
-    package enum Evidence: String, Codable, Sendable {
+    package enum Evidence: String, CaseIterable, Codable, Sendable {
         /// `/.flatpak-info` in the root of the sandbox, which the sandboxed app cannot write.
         case flatpak
         /// The control group that snapd made, and the confinement that goes with it.
@@ -44,10 +44,6 @@ package struct AppIdentity: Codable, Hashable, Sendable {
     ///
     /// Stays in the daemon: an agent is shown it in the prompt that asks.
     package private(set) var faceIDUsageDescription: String?
-
-    private enum CodingKeys: String, CodingKey {
-        case identifier, evidence, name, processID, userID, executableDigest
-    }
 
     /// `keychainAccessGroups` stand before the app's own group, so that the first is then the default; `applicationGroups` stand behind it.
     package init(

@@ -1,5 +1,5 @@
 /// `LAPolicy`, with Apple's raw values.
-package enum Policy: Int, Codable, Sendable {
+package enum Policy: Int, MessageCodable {
     case deviceOwnerAuthenticationWithBiometrics = 1
     case deviceOwnerAuthentication = 2
     case deviceOwnerAuthenticationWithCompanion = 3
@@ -13,7 +13,7 @@ package enum Policy: Int, Codable, Sendable {
 }
 
 /// `LABiometryType`, with Apple's raw values.
-package enum BiometryType: Int, Codable, Sendable {
+package enum BiometryType: Int, Codable, MessageCodable {
     case none = 0
     case touchID = 1
     case faceID = 2
@@ -21,7 +21,7 @@ package enum BiometryType: Int, Codable, Sendable {
 }
 
 /// `LAAccessControlOperation`, with Apple's raw values.
-package enum AccessControlOperation: Int, Codable, Sendable {
+package enum AccessControlOperation: Int, MessageCodable {
     case createItem = 0
     case useItem = 1
     case createKey = 2

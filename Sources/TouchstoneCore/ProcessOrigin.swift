@@ -18,7 +18,7 @@ package struct ProcessOrigin: Codable, Hashable, Sendable {
         }
     }
 
-    package enum Place: String, Codable, Sendable {
+    package enum Place: String, CaseIterable, Codable, Sendable {
         /// In a session that the login service calls local, with nothing above it that serves remote ones.
         case local
         /// In a session that the login service calls remote, or under a server of remote sessions.

@@ -36,7 +36,7 @@ package struct Status: RawRepresentable, Error, Hashable, Codable, Sendable, Cus
 /// `LAError.Code`, with Apple's raw values.
 ///
 /// Thrown where an evaluation ends without success.
-package enum AuthenticationFailure: Int, Error, Codable, Sendable {
+package enum AuthenticationFailure: Int, Error, MessageCodable {
     case authenticationFailed = -1
     case userCancel = -2
     case userFallback = -3

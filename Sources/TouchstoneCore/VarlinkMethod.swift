@@ -1,9 +1,9 @@
 /// One method of a Varlink interface: its name and the shapes of what goes in and comes out.
 ///
-/// The `.varlink` file beside the code that answers the method is its documentation; a test holds the two against each other.
+/// `script/interfaces` writes it from the `.varlink` file beside the code that answers the method.
 package protocol VarlinkMethod: SendableMetatype {
-    associatedtype Parameters: Codable & Sendable
-    associatedtype Reply: Codable & Sendable
+    associatedtype Parameters: MessageCodable
+    associatedtype Reply: MessageCodable
     /// Interface and method: `io.touchstone.Keychain.Add`.
     static var name: String { get }
     /// Whether a request may be as large as the largest value of an item.
@@ -15,12 +15,12 @@ extension VarlinkMethod {
 }
 
 /// The parameters of one error of a Varlink interface.
-package protocol VarlinkError: Error, Codable, Sendable {
+package protocol VarlinkError: Error, MessageCodable {
     /// Interface and error: `io.touchstone.Keychain.Failed`.
     static var name: String { get }
 }
 
 /// Parameters of a method, or a reply, that has none.
-package struct Empty: Codable, Hashable, Sendable {
+package struct Empty: EmptyMessage, Hashable {
     package init() {}
 }

@@ -82,7 +82,7 @@ public struct Device: Sendable {
         do {
             let seal = try PasscodeSeal(enclaveKey: PasscodeKeyFile(paths.passcodeKey).read())
             let sealed = try seal.seal(passcodes, for: purpose.sealed, nonce: nonce)
-            return try JSONEncoder().encode(sealed)
+            return try JSONOutput.encode(sealed)
         } catch let error as PasscodeKeyError {
             throw .passcodeKey(PasscodeKeyFault(error))
         } catch {

@@ -213,10 +213,10 @@ extension Enclave {
             phase: evaluation.phase, fallbackIsPasscode: fallbackIsPasscode(evaluation),
             isFallbackOffered: evaluation.phase == .fallback
                 || (evaluation.phase == .biometry && (evaluation.failures >= needed || evaluation.wasSensorMissed)),
-            failures: evaluation.failures, nonce: evaluation.nonce,
+            failures: evaluation.failures, hint: evaluation.phase == .biometry ? evaluation.hint : nil,
+            nonce: evaluation.nonce,
             retryAfterSeconds: evaluation.phase == .passcode ? passcodeRetryAfter(now: now) : nil,
-            wrongPasscode: evaluation.wrongPasscode, passcodeKind: passcodeKind,
-            hint: evaluation.phase == .biometry ? evaluation.hint : nil)
+            wrongPasscode: evaluation.wrongPasscode, passcodeKind: passcodeKind)
     }
 
     func progressEvent(now: Double) -> [EnclaveEvent] {

@@ -192,7 +192,7 @@ package struct Enclave {
         var biometryObstacle: AuthenticationFailure?
         var isBiometryLockedOut: Bool
         var isPasscodeSet: Bool
-        var faceIDPermissions: [DeviceInterface.FaceIDPermission]?
+        var faceIDPermissions: [EnclaveState.FaceIDPermission]?
     }
 
     private func environment(now: Double) -> Environment {

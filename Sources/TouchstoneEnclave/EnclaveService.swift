@@ -189,7 +189,10 @@ package struct EnclaveService: Sendable {
                 .init(fingers: host.read { enclave, _ in enclave.state.templates.map(\.name) })
             },
             .method(EnclaveInterface.ListFaceIDPermissions.self) { _, _ in
-                .init(permissions: host.read { enclave, _ in enclave.state.faceIDPermissions ?? [] })
+                .init(
+                    permissions: host.read { enclave, _ in
+                        (enclave.state.faceIDPermissions ?? []).map { .init(app: $0.app, isAllowed: $0.isAllowed) }
+                    })
             },
             .method(EnclaveInterface.SetFaceIDPermission.self) { request, _ in
                 try host.change { enclave, now in

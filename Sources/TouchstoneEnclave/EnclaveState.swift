@@ -44,6 +44,13 @@ struct EnclaveState: Codable, Equatable {
         var hash: Data
     }
 
+    /// Whether an app may use Face ID, as the owner answered (CE-09).
+    struct FaceIDPermission: Codable, Equatable {
+        /// Application identifier.
+        var app: String
+        var isAllowed: Bool
+    }
+
     var version = 1
     var isSimulated: Bool
     var biometryType: BiometryType
@@ -65,7 +72,7 @@ struct EnclaveState: Codable, Equatable {
     var reader: SensorReader?
     var database: EnrolmentDatabase
     /// Oldest answer first; nil in a file that was written before there were any.
-    var faceIDPermissions: [DeviceInterface.FaceIDPermission]?
+    var faceIDPermissions: [FaceIDPermission]?
     /// Absent unless wrong passcodes erased the device.
     var erasure: Erasure?
     /// One more with each write: an older file that was put back is told by it (PC-34).

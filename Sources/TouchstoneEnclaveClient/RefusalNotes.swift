@@ -18,8 +18,8 @@ package final class RefusalNotes: Sendable {
 
     private struct State {
         /// In the order in which they first came.
-        var waiting: [(call: EnclaveInterface.NoteObservation.RefusedCall, count: Int)] = []
-        var places: [EnclaveInterface.NoteObservation.RefusedCall: Int] = [:]
+        var waiting: [(call: EnclaveInterface.RefusedCall, count: Int)] = []
+        var places: [EnclaveInterface.RefusedCall: Int] = [:]
         var others = 0
         var isScheduled = false
         /// Before which the enclave is not told again, in nanoseconds since the machine started.
@@ -38,7 +38,7 @@ package final class RefusalNotes: Sendable {
     ///
     /// `requirement` is what the owner would have had to prove; nil for what was refused whatever they prove.
     package func note(_ cause: RefusalCause, of app: AppIdentity, _ requirement: Requirement? = nil) {
-        let call = EnclaveInterface.NoteObservation.RefusedCall(
+        let call = EnclaveInterface.RefusedCall(
             app: app.identifier, cause: cause, requirement: requirement)
         let time = state.withLock { state -> UInt64? in
             if let place = state.places[call] {

@@ -119,7 +119,7 @@ package final class InspectorService: Sendable {
         }
         guard !watchers.isEmpty, let keys = try? classKeys() else { return }
         let now = InspectorInterface.Watch.Reply(keys: keys, itemsRevision: revision)
-        for (key, watcher) in watchers where watcher.told != now {
+        for (key, watcher) in watchers where watcher.told?.keys != keys || watcher.told?.itemsRevision != revision {
             guard watcher.call.connection.isReading else {
                 watcher.call.drop()
                 continue

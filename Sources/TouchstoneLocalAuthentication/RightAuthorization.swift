@@ -154,6 +154,6 @@ final class SilentContext: AuthenticationContext, Sendable {
     var localizedReason: String { "" }
 
     func evaluationOptions(reason: String) -> AuthenticationInterface.Options {
-        .init(reason: reason, interactionNotAllowed: true)
+        .init(reason: reason, reuseDuration: 0, interactionNotAllowed: true)
     }
 }

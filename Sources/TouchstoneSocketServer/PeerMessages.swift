@@ -28,14 +28,25 @@ struct PeerQuestion: Codable {
 struct PeerAnswer: Codable {
     /// An identity with what otherwise never is in a message.
     struct Identity: Codable {
-        var identity: AppIdentity
+        struct Shown: Codable {
+            var identifier: String
+            var evidence: AppIdentity.Evidence
+            var name: String
+            var processID: Int32
+            var userID: UInt32
+            var executableDigest: String?
+        }
+
+        var identity: Shown
         var keychainAccessGroups: [String]
         var applicationGroups: [String]
         var hasPinnedDigest: Bool?
         var faceIDUsageDescription: String?
 
         init(_ identity: AppIdentity) {
-            self.identity = identity
+            self.identity = Shown(
+                identifier: identity.identifier, evidence: identity.evidence, name: identity.name,
+                processID: identity.processID, userID: identity.userID, executableDigest: identity.executableDigest)
             keychainAccessGroups = identity.keychainAccessGroups
             applicationGroups = identity.applicationGroups
             hasPinnedDigest = identity.hasPinnedDigest

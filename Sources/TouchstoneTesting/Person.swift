@@ -100,7 +100,7 @@ final class Person: Sendable {
         let ready = NSCondition()
         let isReady = Mutex(false)
         Thread.detachNewThread { [weak self] in
-            try? agent.stream(AgentInterface.Subscribe.self, .init()) { reply in
+            try? agent.stream(AgentInterface.Subscribe.self, .init(version: AgentInterface.version)) { reply in
                 if reply.event == .ready {
                     ready.withLock {
                         isReady.withLock { $0 = true }

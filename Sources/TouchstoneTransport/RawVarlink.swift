@@ -1,4 +1,5 @@
 package import Foundation
+internal import TouchstoneCore
 
 /// Calls whose messages are carried, not read: JSON in, JSON out.
 extension VarlinkChannel {
@@ -10,16 +11,12 @@ extension VarlinkChannel {
         do {
             // Read before it is put among what is ours: a text that is no value could end one and begin another.
             try MessageDecoder(JSONText(parameters)).checkIsObject()
-            frame.container("{", "}") { frame in
-                frame.key("method")
-                frame.write(method)
-                frame.key("parameters")
-                frame.bytes.append(contentsOf: parameters)
-                if more {
-                    frame.key("more")
-                    frame.write(true)
-                }
-            }
+            frame.beginObject()
+            try frame.write(method, for: "method")
+            frame.key("parameters")
+            frame.bytes.append(contentsOf: parameters)
+            if more { try frame.write(true, for: "more") }
+            frame.endObject()
         } catch {
             throw .malformed
         }
@@ -36,10 +33,10 @@ extension VarlinkChannel {
         do {
             let reply = try MessageDecoder(JSONText(frame))
             try reply.checkIsObject()
-            error = try reply["error"]?.decode(String.self)
+            error = try reply.valueIfPresent("error")
             parameters = reply["parameters"]
             try parameters?.checkIsObject()
-            continues = try reply["continues"]?.decode(Bool.self) ?? false
+            continues = try reply.valueIfPresent("continues") ?? false
         } catch {
             throw TransportError.malformed
         }

@@ -5,7 +5,7 @@ enum ServiceInterface {
     enum GetInfo: VarlinkMethod {
         static let name = "org.varlink.service.GetInfo"
         typealias Parameters = Empty
-        struct Reply: Codable, Sendable {
+        struct Reply: MessageCodable {
             var vendor: String
             var product: String
             var version: String
@@ -16,8 +16,8 @@ enum ServiceInterface {
 
     enum GetInterfaceDescription: VarlinkMethod {
         static let name = "org.varlink.service.GetInterfaceDescription"
-        struct Parameters: Codable, Sendable { var interface: String }
-        struct Reply: Codable, Sendable { var description: String }
+        struct Parameters: MessageCodable { var interface: String }
+        struct Reply: MessageCodable { var description: String }
     }
 
     static let description = """
@@ -68,4 +68,43 @@ enum ServiceInterface {
                 },
             ])
     }
+}
+
+// The standard's interface is described above and not by a file: its messages are read and written by hand.
+
+extension ServiceInterface.GetInfo.Reply {
+    init(from json: MessageDecoder) throws {
+        try json.checkIsObject()
+        self.init(
+            vendor: try json.value("vendor"), product: try json.value("product"), version: try json.value("version"),
+            url: try json.value("url"), interfaces: try json.value("interfaces"))
+    }
+
+    func write(to json: inout JSONOutput) throws {
+        json.beginObject()
+        try json.write(vendor, for: "vendor")
+        try json.write(product, for: "product")
+        try json.write(version, for: "version")
+        try json.write(url, for: "url")
+        try json.write(interfaces, for: "interfaces")
+        json.endObject()
+    }
+}
+
+extension ServiceInterface.GetInterfaceDescription.Parameters {
+    init(from json: MessageDecoder) throws {
+        try json.checkIsObject()
+        self.init(interface: try json.value("interface"))
+    }
+
+    func write(to json: inout JSONOutput) throws { try ["interface": interface].write(to: &json) }
+}
+
+extension ServiceInterface.GetInterfaceDescription.Reply {
+    init(from json: MessageDecoder) throws {
+        try json.checkIsObject()
+        self.init(description: try json.value("description"))
+    }
+
+    func write(to json: inout JSONOutput) throws { try ["description": description].write(to: &json) }
 }

@@ -88,7 +88,7 @@ package final class VarlinkClient: Sendable {
         channel.close()
     }
 
-    private static func decode<R: Decodable>(_ type: R.Type, _ frame: Data) throws -> IncomingReply<R> {
+    private static func decode<R: MessageCodable>(_ type: R.Type, _ frame: Data) throws -> IncomingReply<R> {
         do {
             return try IncomingReply<R>(frame)
         } catch {

@@ -26,30 +26,45 @@ package enum VarlinkServiceError {
         package static let name = "org.varlink.service.InterfaceNotFound"
         package var interface: String
         package init(interface: String) { self.interface = interface }
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            interface = try json.value("interface")
+        }
+        package func write(to json: inout JSONOutput) throws { try ["interface": interface].write(to: &json) }
     }
     package struct MethodNotFound: VarlinkError {
         package static let name = "org.varlink.service.MethodNotFound"
         package var method: String
         package init(method: String) { self.method = method }
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            method = try json.value("method")
+        }
+        package func write(to json: inout JSONOutput) throws { try ["method": method].write(to: &json) }
     }
     package struct InvalidParameter: VarlinkError {
         package static let name = "org.varlink.service.InvalidParameter"
         package var parameter: String
         package init(parameter: String) { self.parameter = parameter }
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            parameter = try json.value("parameter")
+        }
+        package func write(to json: inout JSONOutput) throws { try ["parameter": parameter].write(to: &json) }
     }
     /// The peer is nobody whom the service knows, or no longer the one that connected.
-    package struct PermissionDenied: VarlinkError {
+    package struct PermissionDenied: VarlinkError, EmptyMessage {
         package static let name = "org.varlink.service.PermissionDenied"
         package init() {}
     }
     /// Sent before the service had looked at who connects, and not carried out: to be sent once more, on the same connection (DEC-055).
-    package struct SendAgain: VarlinkError {
+    package struct SendAgain: VarlinkError, EmptyMessage {
         package static let name = "io.touchstone.SendAgain"
         package init() {}
         /// The whole message, without its NUL.
         package static let frame = Data(#"{"error":"io.touchstone.SendAgain"}"#.utf8)
     }
-    package struct ExpectedMore: VarlinkError {
+    package struct ExpectedMore: VarlinkError, EmptyMessage {
         package static let name = "org.varlink.service.ExpectedMore"
         package init() {}
     }
@@ -87,51 +102,44 @@ package enum TransportError: Error, Hashable {
 
 /// The messages of the protocol, around the parameters that a method or an error gives them.
 enum Frame {
-    static func request(_ method: String, _ parameters: some Encodable, more: Bool) throws -> Data {
+    static func request(_ method: String, _ parameters: some MessageCodable, more: Bool) throws -> Data {
         try frame(("method", method), parameters, more ? "more" : nil)
     }
 
-    static func reply(_ parameters: some Encodable, continues: Bool) throws -> Data {
+    static func reply(_ parameters: some MessageCodable, continues: Bool) throws -> Data {
         try frame(nil, parameters, continues ? "continues" : nil)
     }
 
-    static func error(_ name: String, _ parameters: some Encodable) throws -> Data {
+    static func error(_ name: String, _ parameters: some MessageCodable) throws -> Data {
         try frame(("error", name), parameters, nil)
     }
 
-    private static func frame(_ head: (key: String, value: String)?, _ parameters: some Encodable, _ flag: String?)
+    private static func frame(_ head: (key: String, value: String)?, _ parameters: some MessageCodable, _ flag: String?)
         throws -> Data
     {
         var json = JSONOutput()
-        try json.container("{", "}") { json in
-            if let head {
-                json.key(head.key)
-                json.write(head.value)
-            }
-            json.key("parameters")
-            try MessageEncoder.encode(parameters, into: &json)
-            if let flag {
-                json.key(flag)
-                json.write(true)
-            }
-        }
+        json.beginObject()
+        if let head { try json.write(head.value, for: head.key) }
+        try json.write(parameters, for: "parameters")
+        if let flag { try json.write(true, for: flag) }
+        json.endObject()
         return Data(json.bytes)
     }
 }
 
 /// A reply as a client reads it: parsed once, whichever it is.
-struct IncomingReply<Parameters: Decodable> {
+struct IncomingReply<Parameters: MessageCodable> {
     var result: Result<Parameters, RemoteError>
     var continues: Bool
 
     init(_ frame: Data) throws {
         let reply = try MessageDecoder(JSONText(frame))
         try reply.checkIsObject()
-        continues = try reply["continues"]?.decode(Bool.self) ?? false
-        if let error = try reply["error"]?.decode(String.self) {
+        continues = try reply.valueIfPresent("continues") ?? false
+        if let error: String = try reply.valueIfPresent("error") {
             result = .failure(RemoteError(name: error, parameters: reply["parameters"]?.json))
         } else {
-            result = .success(try reply.member("parameters").decode(Parameters.self))
+            result = .success(try reply.value("parameters"))
         }
     }
 }

@@ -1,3 +1,6 @@
+// Written by script/statuses from sec_status.csv. Do not edit.
+// swift-format-ignore-file
+
 import Foundation
 import Security
 

@@ -384,7 +384,7 @@ import TouchstoneTransport
         #expect(throws: (any Error).self) { try stranger.call(DeviceInterface.GetLogHead.self, Empty()) }
         #expect(throws: (any Error).self) { try stranger.call(DeviceInterface.CheckLog.self, .init(lines: [])) }
         #expect(throws: (any Error).self) {
-            try stranger.stream(DeviceInterface.ReadLog.self, .init()) { _ in true }
+            try stranger.stream(DeviceInterface.ReadLog.self, .init(follow: false)) { _ in true }
         }
         let owner = try booted.client()
         #expect(throws: Never.self) { try owner.call(DeviceInterface.GetLogHead.self, Empty()) }
@@ -394,12 +394,12 @@ import TouchstoneTransport
         let owner = try device.booted.withLock { $0 }.client()
         var read: [String] = []
         _ = try device.call(DeviceInterface.GetLogHead.self, Empty())
-        try owner.stream(DeviceInterface.ReadLog.self, .init()) {
+        try owner.stream(DeviceInterface.ReadLog.self, .init(follow: false)) {
             read += $0.lines; return true
         }
         #expect(read == device.log.lines)
         read = []
-        try owner.stream(DeviceInterface.ReadLog.self, .init(newest: 2)) {
+        try owner.stream(DeviceInterface.ReadLog.self, .init(newest: 2, follow: false)) {
             read += $0.lines; return true
         }
         #expect(read == device.log.lines.suffix(2))
@@ -426,7 +426,7 @@ import TouchstoneTransport
         // As the owner reads them: in messages of a size that fits.
         let owner = try device.booted.withLock { $0 }.client()
         var read: [String] = []
-        try owner.stream(DeviceInterface.ReadLog.self, .init()) { reply in
+        try owner.stream(DeviceInterface.ReadLog.self, .init(follow: false)) { reply in
             let bytes = reply.lines.reduce(0) { $0 + $1.utf8.count }
             #expect(reply.lines.count <= 1 || bytes <= LogBatches<[String]>.maximumBytes)
             read += reply.lines

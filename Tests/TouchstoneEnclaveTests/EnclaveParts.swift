@@ -149,3 +149,20 @@ extension Sample {
     static func finger(_ number: Int) -> Sample { Sample(Data("finger \(number)".utf8)) }
     static let stranger = Sample(Data())
 }
+
+// Of an app that says why it wants Face ID.
+
+extension EnclaveInterface.Preflight.Parameters {
+    init(context: String?, app: String, requirement: Requirement, reuseDuration: Double) {
+        self.init(
+            context: context, app: app, requirement: requirement, reuseDuration: reuseDuration, isFaceIDDescribed: true)
+    }
+}
+
+extension EnclaveInterface.BeginEvaluation.Parameters {
+    init(context: String, app: String, requirement: Requirement, isFallbackHidden: Bool, replaces: String? = nil) {
+        self.init(
+            context: context, app: app, requirement: requirement, isFallbackHidden: isFallbackHidden,
+            isFaceIDDescribed: true, replaces: replaces)
+    }
+}

@@ -373,7 +373,7 @@ extension LogFact {
 
     @Test("DEC-022: what touchstoned counted before is counted on") func countedRefusals() async throws {
         let boot = try Boot()
-        let refused = EnclaveInterface.NoteObservation.RefusedCall(
+        let refused = EnclaveInterface.RefusedCall(
             app: "app", cause: .interactionForbidden, requirement: Requirement(proofs: [.presence]))
         for count in [3, 4, .max] { boot.host.note(.init(.callRefused, count: count, refused: refused)) }
         boot.clock.advance(10)
@@ -386,7 +386,7 @@ extension LogFact {
 
     @Test("Threat 35: a word that touchstoned made up is not written down") func madeUpCause() async throws {
         let boot = try Boot()
-        var refused = EnclaveInterface.NoteObservation.RefusedCall(app: "CANARY", cause: .noAgent, requirement: nil)
+        var refused = EnclaveInterface.RefusedCall(app: "CANARY", cause: .noAgent, requirement: nil)
         refused.reason = "CANARY\",\"result\":\"ok"
         boot.host.note(.init(.callRefused, refused: refused))
         boot.host.note(.init(.callRefused, count: 7))

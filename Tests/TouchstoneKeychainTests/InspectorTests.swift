@@ -431,8 +431,8 @@ import TouchstoneTransport
         _ = try raw.receive()
         told.eventually("the made-up methods") { $0.flatMap(\.messages).count { $0.method.isEmpty } >= 4 }
         let seen =
-            try JSONEncoder().encode(told.all.flatMap(\.messages)) + JSONEncoder().encode(keys.all)
-            + JSONEncoder().encode(items())
+            try JSONOutput.encode(told.all.flatMap(\.messages)) + JSONOutput.encode(keys.all)
+            + JSONOutput.encode(items())
         #expect(seen.count > 2000)
         #expect(!String(decoding: seen, as: UTF8.self).contains(canary))
         #expect(!String(decoding: seen, as: UTF8.self).contains(Data(canary.utf8).base64EncodedString().prefix(12)))

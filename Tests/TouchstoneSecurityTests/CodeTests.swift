@@ -128,7 +128,12 @@ import TouchstoneTransport
     private enum OldGetIdentity: VarlinkMethod {
         static let name = AuthenticationInterface.GetIdentity.name
         typealias Parameters = Empty
-        struct Reply: Codable, Sendable { var app: String }
+        struct Reply: MessageCodable {
+            var app: String
+            init(app: String) { self.app = app }
+            init(from json: MessageDecoder) throws { app = try json.value("app") }
+            func write(to json: inout JSONOutput) throws { try ["app": app].write(to: &json) }
+        }
     }
 
     @Test("The types are told apart, and SecTrust is one of them")

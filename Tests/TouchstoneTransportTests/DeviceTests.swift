@@ -161,7 +161,7 @@ import TouchstoneDevice
             (.eraseData(false), "erase data off"),
         ]
         for (purpose, words) in purposes {
-            let sealed = try JSONDecoder().decode(
+            let sealed = try MessageDecoder.decode(
                 SealedPasscode.self, from: probed.device.seal([passcode("1234")], for: purpose, nonce: nonce))
             func open(_ context: Data) throws -> Data {
                 var recipient = try HPKE.Recipient(

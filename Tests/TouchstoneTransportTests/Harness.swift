@@ -13,18 +13,63 @@ enum Probe {
 
     enum Echo: VarlinkMethod {
         static let name = "test.Probe.Echo"
-        struct Nested: Codable, Sendable { var flag: Bool }
-        struct Parameters: Codable, Sendable {
+        struct Nested: MessageCodable {
+            var flag: Bool
+            init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                flag = try json.value("flag")
+            }
+            func write(to json: inout JSONOutput) throws { try ["flag": flag].write(to: &json) }
+        }
+        struct Parameters: MessageCodable {
             var text: String
             var number: Int64?
             var real: Double?
             var nested: Nested?
             var names: [String: Int]?
             var bytes: Data?
+            init(text: String, number: Int64? = nil) {
+                self.text = text
+                self.number = number
+            }
+            init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                text = try json.value("text")
+                number = try json.valueIfPresent("number")
+                real = try json.valueIfPresent("real")
+                nested = try json.valueIfPresent("nested")
+                names = try json.valueIfPresent("names")
+                bytes = try json.valueIfPresent("bytes")
+            }
+            func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(text, for: "text")
+                try json.write(number, for: "number")
+                try json.write(real, for: "real")
+                try json.write(nested, for: "nested")
+                try json.write(names, for: "names")
+                try json.write(bytes, for: "bytes")
+                json.endObject()
+            }
         }
-        struct Reply: Codable, Sendable {
+        struct Reply: MessageCodable {
             var text: String
             var number: Int64?
+            init(text: String, number: Int64? = nil) {
+                self.text = text
+                self.number = number
+            }
+            init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                text = try json.value("text")
+                number = try json.valueIfPresent("number")
+            }
+            func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(text, for: "text")
+                try json.write(number, for: "number")
+                json.endObject()
+            }
         }
     }
 
@@ -32,8 +77,16 @@ enum Probe {
     enum Take: VarlinkMethod {
         static let name = "test.Probe.Take"
         static var takesLargeRequests: Bool { true }
-        struct Parameters: Codable, Sendable { var text: String }
-        typealias Reply = Parameters
+        typealias Parameters = Reply
+        struct Reply: MessageCodable {
+            var text: String
+            init(text: String) { self.text = text }
+            init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                text = try json.value("text")
+            }
+            func write(to json: inout JSONOutput) throws { try ["text": text].write(to: &json) }
+        }
     }
 
     /// Answers when the test says so.
@@ -46,8 +99,24 @@ enum Probe {
     /// Called with `more`.
     enum Count: VarlinkMethod {
         static let name = "test.Probe.Count"
-        struct Parameters: Codable, Sendable { var to: Int }
-        struct Reply: Codable, Sendable { var number: Int }
+        struct Parameters: MessageCodable {
+            var to: Int
+            init(to: Int) { self.to = to }
+            init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                to = try json.value("to")
+            }
+            func write(to json: inout JSONOutput) throws { try ["to": to].write(to: &json) }
+        }
+        struct Reply: MessageCodable {
+            var number: Int
+            init(number: Int) { self.number = number }
+            init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                number = try json.value("number")
+            }
+            func write(to json: inout JSONOutput) throws { try ["number": number].write(to: &json) }
+        }
     }
 }
 

@@ -169,7 +169,7 @@ import TouchstoneCore
         var random = SystemRandomNumberGenerator()
         for more in 0..<3 {
             let data = Data((0..<count + more).map { _ in UInt8.random(in: 0...255, using: &random) })
-            let text = try String(decoding: MessageEncoder.encode(data), as: UTF8.self)
+            let text = try String(decoding: JSONOutput.encode(data), as: UTF8.self)
             #expect(text == "\"\(data.base64EncodedString())\"")
             #expect(try MessageDecoder.decode(Data.self, from: Data(text.utf8)) == data)
             let inside = String(text.dropFirst().dropLast())

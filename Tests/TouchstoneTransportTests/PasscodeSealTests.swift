@@ -11,7 +11,7 @@ import TouchstoneCore
 
     private static func refused(_ reason: DeviceInterface.RefusalReason) -> RemoteError {
         RemoteError(
-            name: DeviceInterface.Refused.name, parameters: try? JSONEncoder().encode(DeviceInterface.Refused(reason)))
+            name: DeviceInterface.Refused.name, parameters: try? JSONOutput.encode(DeviceInterface.Refused(reason)))
     }
 
     /// Enters with these keys in the file, one after the other, at a device that answers so.

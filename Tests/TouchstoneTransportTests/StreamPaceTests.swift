@@ -10,9 +10,24 @@ import TouchstoneCore
     private enum Pour: VarlinkMethod {
         static let name = "test.Pour.Pour"
         typealias Parameters = Empty
-        struct Reply: Codable, Sendable {
+        struct Reply: MessageCodable {
             var number: Int
             var ballast: String
+            init(number: Int, ballast: String) {
+                self.number = number
+                self.ballast = ballast
+            }
+            init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                number = try json.value("number")
+                ballast = try json.value("ballast")
+            }
+            func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(number, for: "number")
+                try json.write(ballast, for: "ballast")
+                json.endObject()
+            }
         }
     }
 

@@ -173,7 +173,7 @@ let keychainTargets: [FuzzTarget] = [
             ],
         ]
         return try dictionaries.map {
-            try MessageEncoder.encode(
+            try JSONOutput.encode(
                 KeychainInterface.CopyMatching.Parameters(query: $0, issuers: [Data([1])], context: nil))
         }
     },

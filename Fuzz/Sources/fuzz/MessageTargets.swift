@@ -2,43 +2,40 @@ import Foundation
 import Glibc
 import TouchstoneCore
 
-@testable import Shapes
 @testable import TouchstoneTransport
 
 /// Any JSON.
-indirect enum JSONValue: Codable, Equatable, Sendable {
+indirect enum JSONValue: MessageCodable, Equatable {
     case null, bool(Bool), integer(Int64), number(Double), string(String), array([JSONValue])
     case object([String: JSONValue])
 
-    init(from decoder: any Decoder) throws {
-        let single = try decoder.singleValueContainer()
-        if single.decodeNil() {
+    init(from json: MessageDecoder) throws {
+        if json.isNull {
             self = .null
-        } else if let value = try? single.decode(Bool.self) {
+        } else if let value = try? json.decode(Bool.self) {
             self = .bool(value)
-        } else if let value = try? single.decode(Int64.self) {
+        } else if let value = try? json.decode(Int64.self) {
             self = .integer(value)
-        } else if let value = try? single.decode(Double.self) {
+        } else if let value = try? json.decode(Double.self) {
             self = .number(value)
-        } else if let value = try? single.decode(String.self) {
+        } else if let value = try? json.decode(String.self) {
             self = .string(value)
-        } else if let value = try? single.decode([JSONValue].self) {
+        } else if let value = try? json.decode([JSONValue].self) {
             self = .array(value)
         } else {
-            self = .object(try single.decode([String: JSONValue].self))
+            self = .object(try json.decode([String: JSONValue].self))
         }
     }
 
-    func encode(to encoder: any Encoder) throws {
-        var single = encoder.singleValueContainer()
+    func write(to json: inout JSONOutput) throws {
         switch self {
-        case .null: try single.encodeNil()
-        case .bool(let value): try single.encode(value)
-        case .integer(let value): try single.encode(value)
-        case .number(let value): try single.encode(value)
-        case .string(let value): try single.encode(value)
-        case .array(let value): try single.encode(value)
-        case .object(let value): try single.encode(value)
+        case .null: json.write(word: "null")
+        case .bool(let value): value.write(to: &json)
+        case .integer(let value): value.write(to: &json)
+        case .number(let value): try value.write(to: &json)
+        case .string(let value): value.write(to: &json)
+        case .array(let value): try value.write(to: &json)
+        case .object(let value): try value.write(to: &json)
         }
     }
 }
@@ -48,47 +45,31 @@ struct MessageType: Sendable {
     let roundTrip: @Sendable (Data) -> Void
     let examples: @Sendable () throws -> [Data]
 
-    init<T: Codable & Sendable>(_ type: T.Type) {
+    /// `name` as the recorded messages say it.
+    init<T: MessageCodable>(_ type: T.Type, _ name: String) {
         roundTrip = { bytes in
             // An access control refuses what Apple's refuses.
             let errors: [any Error.Type] = [DecodingError.self, Status.self]
             guard let value = unlessRefused(errors, { try MessageDecoder.decode(T.self, from: bytes) }) else { return }
-            guard let written = try? MessageEncoder.encode(value) else { broken("\(T.self) is read and not written") }
+            guard let written = try? JSONOutput.encode(value) else { broken("\(T.self) is read and not written") }
             guard let again = try? MessageDecoder.decode(T.self, from: written),
-                let rewritten = try? MessageEncoder.encode(again),
+                let rewritten = try? JSONOutput.encode(again),
                 let one = try? MessageDecoder.decode(JSONValue.self, from: written),
                 let other = try? MessageDecoder.decode(JSONValue.self, from: rewritten)
             else { broken("\(T.self) is written and not read: \(String(decoding: written, as: UTF8.self))") }
             hold(one == other, "\(T.self) changes: \(written) \(rewritten)")
         }
-        examples = {
-            let shape = try ShapeRecorder.shape(of: T.self)
-            return [Data(shape.example(withOptionals: true).utf8), Data(shape.example(withOptionals: false).utf8)]
-        }
+        examples = { try recorded(name) }
     }
 }
 
-extension Shape {
-    /// A value of it, in JSON.
-    func example(withOptionals: Bool) -> String {
-        switch self {
-        case .bool: "true"
-        case .int: "7"
-        case .float: "1.5"
-        case .string: "\"QUJD\""
-        case .object: "{}"
-        case .optional(let shape): shape.example(withOptionals: withOptionals)
-        case .array(let shape): "[\(shape.example(withOptionals: withOptionals))]"
-        case .map(let shape): "{\"acct\":\(shape.example(withOptionals: withOptionals))}"
-        case .enumeration(let words): "\"\(words.first ?? "")\""
-        case .structure(let fields):
-            "{"
-                + fields.sorted { $0.key < $1.key }.compactMap { key, shape in
-                    if case .optional = shape, !withOptionals { return nil }
-                    return "\"\(key)\":\(shape.example(withOptionals: withOptionals))"
-                }.joined(separator: ",") + "}"
-        }
-    }
+/// The first messages of a name that the tests have recorded: with every field, and without what may be absent.
+private func recorded(_ name: String) throws -> [Data] {
+    let path = "Tests/TouchstoneTransportTests/Fixtures/messages.txt"
+    let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+    guard let start = lines.firstIndex(of: "# \(name)") else { return [Data("{}".utf8)] }
+    return lines[(start + 1)...].prefix { !$0.hasPrefix("# ") }.prefix(2)
+        .compactMap { $0.split(separator: "\t").first }.map { Data($0.utf8) }
 }
 
 /// Every method and error of every interface: script/fuzz holds that none is missing.
@@ -98,12 +79,12 @@ enum Messages {
     static let all: [MessageType] =
         methods.flatMap { method in
             func types<M: VarlinkMethod>(_ method: M.Type) -> [MessageType] {
-                [MessageType(M.Parameters.self), MessageType(M.Reply.self)]
+                [MessageType(M.Parameters.self, "\(M.name) takes"), MessageType(M.Reply.self, "\(M.name) answers")]
             }
             return types(method)
         }
         + errors.map { error in
-            func type<E: VarlinkError>(_ error: E.Type) -> MessageType { MessageType(error) }
+            func type<E: VarlinkError>(_ error: E.Type) -> MessageType { MessageType(error, "\(E.name) fails") }
             return type(error)
         }
 
@@ -157,7 +138,8 @@ enum Messages {
         KeychainInterface.CopyMatching.self, KeychainInterface.Update.self, KeychainInterface.Delete.self,
         EnclaveInterface.ResumeLog.self, EnclaveInterface.GetLogHead.self, EnclaveInterface.CheckLog.self,
         EnclaveInterface.NoteObservation.self, EnclaveInterface.CloseLog.self, DeviceInterface.ReadLog.self,
-        DeviceInterface.CheckLog.self, DeviceInterface.GetLogHead.self,
+        DeviceInterface.CheckLog.self, DeviceInterface.GetLogHead.self, BackupInterface.ListUse.self,
+        BackupInterface.SetQuota.self, EnclaveInterface.SetShown.self,
     ]
     static let errors: [any VarlinkError.Type] = [
         AgentInterface.UnsupportedVersion.self, AgentInterface.NoSuchPrompt.self,
@@ -219,7 +201,7 @@ let messageTargets: [FuzzTarget] = [
         guard
             let value = unlessRefused([DecodingError.self], { try MessageDecoder.decode(JSONValue.self, from: bytes) })
         else { return }
-        guard let written = try? MessageEncoder.encode(value) else { broken("JSON is read and not written") }
+        guard let written = try? JSONOutput.encode(value) else { broken("JSON is read and not written") }
         hold(!written.contains(0), "a zero within a message")
         guard let again = try? MessageDecoder.decode(JSONValue.self, from: written) else {
             broken("JSON is written and not read")

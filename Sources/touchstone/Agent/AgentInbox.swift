@@ -63,7 +63,7 @@ final class AgentInbox: Sendable {
     func subscribe(_ device: DeviceConnection) {
         Thread.detachNewThread { [self] in
             do {
-                try device.stream(AgentInterface.Subscribe.self, .init()) { reply in
+                try device.stream(AgentInterface.Subscribe.self, .init(version: AgentInterface.version)) { reply in
                     post(.event(reply.event, reply.prompt))
                     return true
                 }

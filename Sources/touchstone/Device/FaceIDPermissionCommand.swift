@@ -23,7 +23,7 @@ struct FaceIDPermissionCommand: ParsableCommand {
         func run() throws {
             let permissions = try DeviceConnection(option.paths)
                 .call(DeviceInterface.ListFaceIDPermissions.self).permissions
-            if json { return try StandardOutput.json(permissions) }
+            if json { return try StandardOutput.json(permissions.map { try JSONValue($0) }) }
             let rows = permissions.map { [$0.isAllowed ? "allowed" : "denied", PlainText.line($0.app)] }
             for line in Table.lines(rows) { StandardOutput.say(line) }
         }

@@ -19,19 +19,12 @@ struct StatusCommand: ParsableCommand {
         var biometry: String?
     }
 
-    private struct Booted: Encodable {
-        var state = "booted"
-        var status: DeviceInterface.Status
-
-        private enum CodingKeys: String, CodingKey { case state, biometry }
-
-        /// The status as the device gives it, with the state and the sensor's name beside it.
-        func encode(to encoder: any Encoder) throws {
-            try status.encode(to: encoder)
-            var more = encoder.container(keyedBy: CodingKeys.self)
-            try more.encode(state, forKey: .state)
-            try more.encode(Biometry(status.biometryType).rawValue, forKey: .biometry)
-        }
+    /// The status as the device gives it, with the state and the sensor's name beside it.
+    private static func booted(_ status: DeviceInterface.Status) throws -> JSONValue {
+        guard case .object(var members) = try JSONValue(status) else { return .null }
+        members["state"] = .text("booted")
+        members["biometry"] = .text(Biometry(status.biometryType).rawValue)
+        return .object(members)
     }
 
     func run() throws {
@@ -50,7 +43,7 @@ struct StatusCommand: ParsableCommand {
         }
         let status = try DeviceConnection(paths).status
         if json {
-            try StandardOutput.json(Booted(status: status))
+            try StandardOutput.json(Self.booted(status))
         } else {
             for line in Table.lines(status.rows) { StandardOutput.say(line) }
             if status.isSimulated {

@@ -55,7 +55,7 @@ struct QuotaCommand: ParsableCommand {
         if changes, let app { try set(app, device) }
         let reply = try device.call(BackupInterface.ListUse.self)
         let uses = reply.uses.filter { use in app.map { use.app?.isSpelled(like: $0) == true } ?? true }
-        if json { return try StandardOutput.json(uses) }
+        if json { return try StandardOutput.json(uses.map { try JSONValue($0) }) }
         if uses.isEmpty {
             StandardOutput.say(
                 app.map { "\(PlainText.line($0)) keeps no items that can be seen" } ?? "no app keeps anything")

@@ -35,7 +35,7 @@ struct VerifyLogCommand: ParsableCommand {
         if files.isEmpty {
             let reader = try DeviceConnection(paths)
             do {
-                try reader.stream(DeviceInterface.ReadLog.self, .init()) { reply in
+                try reader.stream(DeviceInterface.ReadLog.self, .init(follow: false)) { reply in
                     try judge(reply.lines, connection, &check)
                     return true
                 }

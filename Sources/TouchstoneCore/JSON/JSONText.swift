@@ -1,15 +1,15 @@
-internal import Foundation
+package import Foundation
 
 /// One JSON text, read once from end to end, as a flat list of its values.
 ///
 /// Strict: UTF-8 only, no key twice in an object, no lone surrogate, nothing after the value, at most `maximumDepth` levels. Nothing is made
 /// of a value before it is asked for.
-final class JSONText {
+package final class JSONText {
     /// The text is no JSON, or deeper than is read.
-    struct Malformed: Error {}
+    package struct Malformed: Error {}
 
     /// Levels of arrays and objects in one another.
-    static let maximumDepth = 512
+    package static let maximumDepth = 512
 
     enum Kind: UInt8 { case null, `true`, `false`, number, string, escapedString, array, object }
 
@@ -29,7 +29,7 @@ final class JSONText {
     private var cursors: [Int32]
 
     /// - Throws: `Malformed`.
-    init(_ text: Data) throws(Malformed) {
+    package init(_ text: Data) throws(Malformed) {
         bytes = [UInt8](text)
         // Offsets are kept in 32 bits; messages are far smaller.
         guard bytes.count < Int32.max else { throw Malformed() }

@@ -1,0 +1,5 @@
+/// Into a backup, or out of one.
+package enum BackupDirection: String, CaseIterable, Sendable {
+    case export
+    case `import`
+}

@@ -1,0 +1,451 @@
+// Written by script/interfaces from io.touchstone.Agent.varlink. Do not edit.
+// swift-format-ignore-file
+
+package import Foundation
+
+/// Programs that show prompts to the owner: agents.
+///
+/// An agent may cancel, choose the fallback and carry a sealed passcode. It can never say that the owner was
+/// recognised: the sensor and the passcode are judged by the enclave. Bytes are base64 (RFC 4648, with padding)
+/// wherever a comment says so.
+///
+/// This is version 1 of the interface. docs/agents.md shows how to write an agent.
+package enum AgentInterface {
+    package static let name = "io.touchstone.Agent"
+
+    package enum Phase: String, CaseIterable, MessageCodable {
+        /// The owner is asked whether the app may use Face ID, once, the first time it would (CE-10).
+        case permission
+        /// The sensor waits; for Face ID an indicator is enough (EV-11).
+        case biometry
+        /// Face ID has failed once and looks again after TryAgain (EV-16).
+        case retry
+        /// Biometry has stopped for this evaluation; only the fallback and cancel are left (EV-16).
+        case fallback
+        /// The passcode is asked for.
+        case passcode
+        /// All else is proven, and a password of the app's own is asked for, which is not the passcode (EV-61).
+        case applicationPassword
+    }
+
+    /// What the device's sensor says about the last touch, or about itself.
+    ///
+    /// It is no verdict: it ends nothing and counts as no failure.
+    package enum SensorHint: String, CaseIterable, MessageCodable {
+        /// It saw something, and not enough of it.
+        case scanAgain
+        case swipeTooShort, swipeTooFast, fingerNotCentered, removeAndRetry
+        /// Another program holds it, and it is asked for again until that lets go of it.
+        case readerBusy
+        /// It has failed, or its service is starting anew, and it is tried again.
+        ///
+        /// After one of these two the fallback is offered as after a miss.
+        case readerFailed
+    }
+
+    /// One prompt, as it is now. identifier, app, origin, phase and the numbers are touchstoned's word; reason,
+    /// keyLabel and the two titles are the app's, without control characters and direction overrides, at most 256
+    /// characters each.
+    ///
+    /// Letters that look like others are left as they are: no agent should let a claim stand where verified words do.
+    package struct Prompt: MessageCodable, Hashable {
+        package var identifier: String
+        /// Verified, as far as its evidence goes.
+        package var app: AppIdentity
+        /// Verified.
+        ///
+        /// Absent where the kernel does not say.
+        package var origin: ProcessOrigin?
+        /// The app's claim, stripped of control characters and direction overrides: in the phase permission what it
+        /// wants Face ID for (CE-11), else its reason.
+        ///
+        /// Empty where it is not to be shown (EV-11).
+        package var reason: String
+        /// What an access control is asked about (LAAccessControlOperation: createItem 0, useItem 1, createKey 2,
+        /// useKeySign 3, useKeyDecrypt 4, useKeyKeyExchange 5).
+        ///
+        /// Absent: a policy is evaluated.
+        package var operation: AccessControlOperation?
+        /// What the app calls the key that it wants to use: its claim, stripped as the reason is.
+        ///
+        /// Absent: it has no name.
+        package var keyLabel: String?
+        /// LABiometryType: 0 none, 1 Touch ID, 2 Face ID, 4 Optic ID.
+        package var biometryType: BiometryType
+        package var phase: AgentInterface.Phase
+        package var cancelTitle: String
+        /// Absent: no fallback button, or not yet (EV-14, EV-15, DEC-062).
+        package var fallbackTitle: String?
+        /// Non-matches in this evaluation.
+        package var failures: Int
+        /// In the phase biometry what the sensor asks of the owner; absent: nothing.
+        package var hint: AgentInterface.SensorHint?
+        /// Bytes, base64: seals a passcode to this prompt.
+        ///
+        /// Good for one passcode; the prompt shown again has a new one. Empty in the phase applicationPassword.
+        package var nonce: Data
+        /// In the phase applicationPassword the context for which the password is sealed; absent in every other.
+        package var context: String?
+        /// Seconds until the next passcode is looked at (PC-01); absent: now.
+        package var retryAfterSeconds: Double?
+        /// Whether the last passcode, or application password, was wrong.
+        package var wrongPasscode: Bool
+        /// What the passcode is made of: which keys to show, and for a fixed length how many; absent without one.
+        package var passcodeKind: PasscodeKind?
+
+        package init(
+            identifier: String, app: AppIdentity, origin: ProcessOrigin? = nil, reason: String,
+            operation: AccessControlOperation? = nil, keyLabel: String? = nil, biometryType: BiometryType,
+            phase: AgentInterface.Phase, cancelTitle: String, fallbackTitle: String? = nil, failures: Int,
+            hint: AgentInterface.SensorHint? = nil, nonce: Data, context: String? = nil,
+            retryAfterSeconds: Double? = nil, wrongPasscode: Bool, passcodeKind: PasscodeKind? = nil
+        ) {
+            self.identifier = identifier
+            self.app = app
+            self.origin = origin
+            self.reason = reason
+            self.operation = operation
+            self.keyLabel = keyLabel
+            self.biometryType = biometryType
+            self.phase = phase
+            self.cancelTitle = cancelTitle
+            self.fallbackTitle = fallbackTitle
+            self.failures = failures
+            self.hint = hint
+            self.nonce = nonce
+            self.context = context
+            self.retryAfterSeconds = retryAfterSeconds
+            self.wrongPasscode = wrongPasscode
+            self.passcodeKind = passcodeKind
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.identifier = try json.value("identifier")
+            self.app = try json.value("app")
+            self.origin = try json.valueIfPresent("origin")
+            self.reason = try json.value("reason")
+            self.operation = try json.valueIfPresent("operation")
+            self.keyLabel = try json.valueIfPresent("keyLabel")
+            self.biometryType = try json.value("biometryType")
+            self.phase = try json.value("phase")
+            self.cancelTitle = try json.value("cancelTitle")
+            self.fallbackTitle = try json.valueIfPresent("fallbackTitle")
+            self.failures = try json.value("failures")
+            self.hint = try json.valueIfPresent("hint")
+            self.nonce = try json.value("nonce")
+            self.context = try json.valueIfPresent("context")
+            self.retryAfterSeconds = try json.valueIfPresent("retryAfterSeconds")
+            self.wrongPasscode = try json.value("wrongPasscode")
+            self.passcodeKind = try json.valueIfPresent("passcodeKind")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(identifier, for: "identifier")
+            try json.write(app, for: "app")
+            try json.write(origin, for: "origin")
+            try json.write(reason, for: "reason")
+            try json.write(operation, for: "operation")
+            try json.write(keyLabel, for: "keyLabel")
+            try json.write(biometryType, for: "biometryType")
+            try json.write(phase, for: "phase")
+            try json.write(cancelTitle, for: "cancelTitle")
+            try json.write(fallbackTitle, for: "fallbackTitle")
+            try json.write(failures, for: "failures")
+            try json.write(hint, for: "hint")
+            try json.write(nonce, for: "nonce")
+            try json.write(context, for: "context")
+            try json.write(retryAfterSeconds, for: "retryAfterSeconds")
+            try json.write(wrongPasscode, for: "wrongPasscode")
+            try json.write(passcodeKind, for: "passcodeKind")
+            json.endObject()
+        }
+    }
+
+    package enum Event: String, CaseIterable, MessageCodable {
+        /// Sent once, first: this connection is now an agent.
+        case ready
+        /// Show the prompt, or show it again as it is now.
+        case show
+        /// Take it down, the owner was recognised.
+        case succeeded
+        /// Take it down, it ended otherwise.
+        case dismissed
+    }
+
+    /// Makes the connection an agent for as long as it is open.
+    ///
+    /// To be called with "more"; the stream ends with the connection. prompt is absent with ready and present with
+    /// every other event.
+    ///
+    /// version is the version of this interface that the agent speaks; absent it is 1. There is no other yet.
+    ///
+    /// Of several agents the one that came first shows the prompts. When it goes, or is taken to be stuck, the next
+    /// shows what it showed; if there is none, the evaluation ends with -4. While no agent is there, an evaluation that
+    /// needs one fails at once with -1004. An app whose prompts the owner cancels three times within two minutes gets
+    /// -1004 for the next five. An agent that does not read what it is sent is disconnected. Only the device's owner
+    /// (the same user, or root) may be an agent.
+    ///
+    /// Errors: UnsupportedVersion. io.touchstone.Device.Refused: notOwner, notListed.
+    package enum Subscribe: VarlinkMethod {
+        package static let name = "io.touchstone.Agent.Subscribe"
+        package struct Parameters: MessageCodable {
+            package var version: Int?
+
+            package init(version: Int? = nil) {
+                self.version = version
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.version = try json.valueIfPresent("version")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(version, for: "version")
+                json.endObject()
+            }
+        }
+
+        package struct Reply: MessageCodable {
+            package var event: AgentInterface.Event
+            package var prompt: AgentInterface.Prompt?
+
+            package init(event: AgentInterface.Event, prompt: AgentInterface.Prompt? = nil) {
+                self.event = event
+                self.prompt = prompt
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.event = try json.value("event")
+                self.prompt = try json.valueIfPresent("prompt")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(event, for: "event")
+                try json.write(prompt, for: "prompt")
+                json.endObject()
+            }
+        }
+    }
+
+    /// The prompt is before the owner.
+    ///
+    /// From half a second after that on the sensor counts for it: a touch before that was meant for something else. To
+    /// be called within 10 seconds after the first show of a prompt, unless something else was called about it: an
+    /// agent from which nothing comes is taken to be stuck and disconnected.
+    ///
+    /// Errors: NoSuchPrompt.
+    package enum ConfirmShown: VarlinkMethod {
+        package static let name = "io.touchstone.Agent.ConfirmShown"
+        package struct Parameters: MessageCodable {
+            package var prompt: String
+
+            package init(prompt: String) {
+                self.prompt = prompt
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.prompt = try json.value("prompt")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(prompt, for: "prompt")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = Empty
+    }
+
+    /// The owner cancelled: the evaluation ends with -2.
+    ///
+    /// Errors: NoSuchPrompt.
+    package enum Cancel: VarlinkMethod {
+        package static let name = "io.touchstone.Agent.Cancel"
+        package struct Parameters: MessageCodable {
+            package var prompt: String
+
+            package init(prompt: String) {
+                self.prompt = prompt
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.prompt = try json.value("prompt")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(prompt, for: "prompt")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = Empty
+    }
+
+    /// The owner chose the fallback: the passcode takes over (EV-18) or, for biometrics alone, the evaluation ends with
+    /// -3 (EV-17).
+    ///
+    /// What became of it is told by an event.
+    ///
+    /// Errors: NoSuchPrompt, also where the prompt offers no fallback.
+    package enum ChooseFallback: VarlinkMethod {
+        package static let name = "io.touchstone.Agent.ChooseFallback"
+        package struct Parameters: MessageCodable {
+            package var prompt: String
+
+            package init(prompt: String) {
+                self.prompt = prompt
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.prompt = try json.value("prompt")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(prompt, for: "prompt")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = Empty
+    }
+
+    /// Whether the app may use Face ID, now and later: the device keeps the answer.
+    ///
+    /// Allowed, the camera looks; otherwise the passcode takes over where it is enough, and the evaluation ends with -6
+    /// where it is not (CE-09).
+    ///
+    /// Errors: NoSuchPrompt, also where the prompt is not in the phase permission.
+    package enum AnswerPermission: VarlinkMethod {
+        package static let name = "io.touchstone.Agent.AnswerPermission"
+        package struct Parameters: MessageCodable {
+            package var prompt: String
+            package var isAllowed: Bool
+
+            package init(prompt: String, isAllowed: Bool) {
+                self.prompt = prompt
+                self.isAllowed = isAllowed
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.prompt = try json.value("prompt")
+                self.isAllowed = try json.value("isAllowed")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(prompt, for: "prompt")
+                try json.write(isAllowed, for: "isAllowed")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = Empty
+    }
+
+    /// Has Face ID look once more (EV-16).
+    ///
+    /// Errors: NoSuchPrompt, also where the prompt is not in the phase retry.
+    package enum TryAgain: VarlinkMethod {
+        package static let name = "io.touchstone.Agent.TryAgain"
+        package struct Parameters: MessageCodable {
+            package var prompt: String
+
+            package init(prompt: String) {
+                self.prompt = prompt
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.prompt = try json.value("prompt")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(prompt, for: "prompt")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = Empty
+    }
+
+    /// Carries a passcode to the enclave.
+    ///
+    /// The answer comes as an event: the prompt shown again (with wrongPasscode, and retryAfterSeconds where there is a
+    /// delay), or taken down. A wrong passcode counts on the device, not on the prompt (PC-07). In the phase
+    /// applicationPassword it carries that password; one that opens nothing is asked for again, three times in all
+    /// (EV-61).
+    ///
+    /// Errors: NoSuchPrompt, also where the prompt asks for neither. io.touchstone.Device.Refused: staleNonce,
+    /// unreadablePasscode, busy: it was not looked at.
+    package enum EnterPasscode: VarlinkMethod {
+        package static let name = "io.touchstone.Agent.EnterPasscode"
+        package struct Parameters: MessageCodable {
+            package var prompt: String
+            package var passcode: SealedPasscode
+
+            package init(prompt: String, passcode: SealedPasscode) {
+                self.prompt = prompt
+                self.passcode = passcode
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.prompt = try json.value("prompt")
+                self.passcode = try json.value("passcode")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(prompt, for: "prompt")
+                try json.write(passcode, for: "passcode")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = Empty
+    }
+
+    /// The agent speaks a version that touchstoned does not; supported is the one that it does.
+    package struct UnsupportedVersion: VarlinkError {
+        package static let name = "io.touchstone.Agent.UnsupportedVersion"
+        package var supported: Int
+
+        package init(supported: Int) {
+            self.supported = supported
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.supported = try json.value("supported")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(supported, for: "supported")
+            json.endObject()
+        }
+    }
+
+    /// There is no such prompt (any more).
+    ///
+    /// Nothing was done.
+    package struct NoSuchPrompt: VarlinkError, EmptyMessage {
+        package static let name = "io.touchstone.Agent.NoSuchPrompt"
+
+        package init() {}
+    }
+}

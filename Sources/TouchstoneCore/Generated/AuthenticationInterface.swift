@@ -1,0 +1,563 @@
+// Written by script/interfaces from io.touchstone.Authentication.varlink. Do not edit.
+// swift-format-ignore-file
+
+package import Foundation
+
+/// Contexts, and evaluations that put a prompt before the owner.
+///
+/// What an app says here (reason, titles, flags) is its claim and is shown as such; what it gets is a context that the
+/// enclave knows, never a key. The name in the prompt comes from the connection, not from the app.
+///
+/// Integers with Apple's meaning: policy is LAPolicy (1 biometrics, 2 device owner, 3 companion, 4 biometrics or
+/// companion, 5 wrist detection), biometryType is LABiometryType (0 none, 1 Touch ID, 2 Face ID, 4 Optic ID), operation
+/// is LAAccessControlOperation (0 createItem, 1 useItem, 2 createKey, 3 useKeySign, 4 useKeyDecrypt, 5
+/// useKeyKeyExchange), code is LAError.Code (-1 authenticationFailed ... -1004 notInteractive), or -1009, which Apple
+/// gives no name. Any other number is an invalid parameter.
+package enum AuthenticationInterface {
+    package static let name = "io.touchstone.Authentication"
+
+    /// What a client wants of one evaluation.
+    package struct Options: MessageCodable, Hashable {
+        /// Why: shown to the owner beside the app's verified name (EV-10).
+        ///
+        /// Control characters and direction overrides are taken out of it.
+        package var reason: String
+        /// Absent: the default title; empty: no fallback button (EV-14).
+        package var fallbackTitle: String?
+        /// Absent or empty: the default title (EV-13).
+        package var cancelTitle: String?
+        /// Seconds since a biometric unlock of the device that count as a proof; clamped to 0...300 on use (EV-40,
+        /// EV-42).
+        package var reuseDuration: Double
+        /// Fail with -1004 instead of showing anything (EV-54).
+        package var interactionNotAllowed: Bool
+        /// Fail with MissingUsageDescription where Face ID would be used and the app does not say what for (CE-11).
+        ///
+        /// Absent: no.
+        package var isStrict: Bool?
+
+        package init(
+            reason: String, fallbackTitle: String? = nil, cancelTitle: String? = nil, reuseDuration: Double,
+            interactionNotAllowed: Bool, isStrict: Bool? = nil
+        ) {
+            self.reason = reason
+            self.fallbackTitle = fallbackTitle
+            self.cancelTitle = cancelTitle
+            self.reuseDuration = reuseDuration
+            self.interactionNotAllowed = interactionNotAllowed
+            self.isStrict = isStrict
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.reason = try json.value("reason")
+            self.fallbackTitle = try json.valueIfPresent("fallbackTitle")
+            self.cancelTitle = try json.valueIfPresent("cancelTitle")
+            self.reuseDuration = try json.value("reuseDuration")
+            self.interactionNotAllowed = try json.value("interactionNotAllowed")
+            self.isStrict = try json.valueIfPresent("isStrict")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(reason, for: "reason")
+            try json.write(fallbackTitle, for: "fallbackTitle")
+            try json.write(cancelTitle, for: "cancelTitle")
+            try json.write(reuseDuration, for: "reuseDuration")
+            try json.write(interactionNotAllowed, for: "interactionNotAllowed")
+            try json.write(isStrict, for: "isStrict")
+            json.endObject()
+        }
+    }
+
+    /// Makes a context.
+    ///
+    /// It lives until it is invalidated or the connection that made it closes; nothing is proven in it yet. Its name is
+    /// worthless to another app (the enclave refuses it).
+    package enum CreateContext: VarlinkMethod {
+        package static let name = "io.touchstone.Authentication.CreateContext"
+        package typealias Parameters = Empty
+        package struct Reply: MessageCodable {
+            package var context: String
+
+            package init(context: String) {
+                self.context = context
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.context = try json.value("context")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(context, for: "context")
+                json.endObject()
+            }
+        }
+    }
+
+    /// Ends a context: its evaluation, if there is one, fails with -9 (EV-50), and whatever it is used for later with
+    /// -10.
+    ///
+    /// Ending it twice, or one that never was, is no error.
+    package enum InvalidateContext: VarlinkMethod {
+        package static let name = "io.touchstone.Authentication.InvalidateContext"
+        package struct Parameters: MessageCodable {
+            package var context: String
+
+            package init(context: String) {
+                self.context = context
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.context = try json.value("context")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(context, for: "context")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = Empty
+    }
+
+    /// Gives a context the app's own password, for items whose access control has applicationPassword (EV-60); absent:
+    /// takes it away.
+    ///
+    /// It is sealed as a passcode is (see SealedPasscode of io.touchstone.Agent), to the enclave's published key, one
+    /// entry, with "credential " and the context as the additional authenticated data, without a nonce. Answers once it
+    /// was stretched. Whether it is right shows when an item is read; a wrong one is forgotten (AC-46).
+    ///
+    /// Errors: Failed: -10 the context is invalid; -1 it cannot be read, or too many wait. The context has the password
+    /// that it had.
+    package enum SetCredential: VarlinkMethod {
+        package static let name = "io.touchstone.Authentication.SetCredential"
+        package struct Parameters: MessageCodable {
+            package var context: String
+            package var credential: SealedPasscode?
+
+            package init(context: String, credential: SealedPasscode? = nil) {
+                self.context = context
+                self.credential = credential
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.context = try json.value("context")
+                self.credential = try json.valueIfPresent("credential")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(context, for: "context")
+                try json.write(credential, for: "credential")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = Empty
+    }
+
+    /// Whether the context has an application password; false for a context that is not the app's.
+    package enum IsCredentialSet: VarlinkMethod {
+        package static let name = "io.touchstone.Authentication.IsCredentialSet"
+        package struct Parameters: MessageCodable {
+            package var context: String
+
+            package init(context: String) {
+                self.context = context
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.context = try json.value("context")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(context, for: "context")
+                json.endObject()
+            }
+        }
+
+        package struct Reply: MessageCodable {
+            package var isSet: Bool
+
+            package init(isSet: Bool) {
+                self.isSet = isSet
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.isSet = try json.value("isSet")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(isSet, for: "isSet")
+                json.endObject()
+            }
+        }
+    }
+
+    /// What an evaluation of the policy would meet, without beginning one and without showing anything (CE-01 ...
+    ///
+    /// CE-10).
+    ///
+    /// context may be absent: the device as such. A policy that cannot be evaluated is an answer, not an error: code
+    /// says why, and is absent where it can. biometryType is what the hardware is, whatever code says (CE-06).
+    /// domainState (bytes, base64) is there only for a biometric policy that can be evaluated (DS-01), and differs from
+    /// app to app (DS-05).
+    package enum CanEvaluatePolicy: VarlinkMethod {
+        package static let name = "io.touchstone.Authentication.CanEvaluatePolicy"
+        package struct Parameters: MessageCodable {
+            package var context: String?
+            package var policy: Policy
+
+            package init(context: String? = nil, policy: Policy) {
+                self.context = context
+                self.policy = policy
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.context = try json.valueIfPresent("context")
+                self.policy = try json.value("policy")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(context, for: "context")
+                try json.write(policy, for: "policy")
+                json.endObject()
+            }
+        }
+
+        package struct Reply: MessageCodable {
+            package var code: AuthenticationFailure?
+            package var biometryType: BiometryType
+            package var domainState: Data?
+
+            package init(
+                code: AuthenticationFailure? = nil, biometryType: BiometryType, domainState: Data? = nil
+            ) {
+                self.code = code
+                self.biometryType = biometryType
+                self.domainState = domainState
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.code = try json.valueIfPresent("code")
+                self.biometryType = try json.value("biometryType")
+                self.domainState = try json.valueIfPresent("domainState")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(code, for: "code")
+                try json.write(biometryType, for: "biometryType")
+                try json.write(domainState, for: "domainState")
+                json.endObject()
+            }
+        }
+    }
+
+    /// Asks the owner.
+    ///
+    /// Answers when the owner has, which may be never: closing the connection takes the prompt down.
+    ///
+    /// Succeeds without a prompt where the context has already proven enough (EV-30, EV-31) or the device was unlocked
+    /// biometrically within options.reuseDuration (EV-40). One prompt exists at a time: the newer evaluation ends the
+    /// older with -4 (EV-53).
+    ///
+    /// domainState (bytes, base64) is there after a biometric policy only (DS-01).
+    ///
+    /// Errors: Failed, MissingUsageDescription. A failed evaluation takes nothing from the context that it had proven
+    /// before; after -10 the context is unusable.
+    package enum EvaluatePolicy: VarlinkMethod {
+        package static let name = "io.touchstone.Authentication.EvaluatePolicy"
+        package struct Parameters: MessageCodable {
+            package var context: String
+            package var policy: Policy
+            package var options: AuthenticationInterface.Options
+
+            package init(context: String, policy: Policy, options: AuthenticationInterface.Options) {
+                self.context = context
+                self.policy = policy
+                self.options = options
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.context = try json.value("context")
+                self.policy = try json.value("policy")
+                self.options = try json.value("options")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(context, for: "context")
+                try json.write(policy, for: "policy")
+                try json.write(options, for: "options")
+                json.endObject()
+            }
+        }
+
+        package struct Reply: MessageCodable {
+            package var domainState: Data?
+
+            package init(domainState: Data? = nil) {
+                self.domainState = domainState
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.domainState = try json.valueIfPresent("domainState")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(domainState, for: "domainState")
+                json.endObject()
+            }
+        }
+    }
+
+    /// As EvaluatePolicy, for one operation of an access control (EV-62). keyLabel is what the app calls the key it
+    /// wants to use, for the owner to read.
+    ///
+    /// One that asks for nothing succeeds without a prompt. A successful evaluation lets the same context open items
+    /// under such a control; it opens nothing by itself.
+    ///
+    /// A control with privateKeyUsage grants what is done with keys. One with constraints and without it grants the use
+    /// of items. One without either grants all, and every control grants creation (AC-20). Answers what EvaluatePolicy
+    /// answers.
+    ///
+    /// Errors: Failed: -1009, without a prompt, for an operation that the control does not grant.
+    /// MissingUsageDescription.
+    package enum EvaluateAccessControl: VarlinkMethod {
+        package static let name = "io.touchstone.Authentication.EvaluateAccessControl"
+        package struct Parameters: MessageCodable {
+            package var context: String
+            package var accessControl: AccessControl
+            package var operation: AccessControlOperation
+            package var keyLabel: String?
+            package var options: AuthenticationInterface.Options
+
+            package init(
+                context: String, accessControl: AccessControl, operation: AccessControlOperation,
+                keyLabel: String? = nil, options: AuthenticationInterface.Options
+            ) {
+                self.context = context
+                self.accessControl = accessControl
+                self.operation = operation
+                self.keyLabel = keyLabel
+                self.options = options
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.context = try json.value("context")
+                self.accessControl = try json.value("accessControl")
+                self.operation = try json.value("operation")
+                self.keyLabel = try json.valueIfPresent("keyLabel")
+                self.options = try json.value("options")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(context, for: "context")
+                try json.write(accessControl, for: "accessControl")
+                try json.write(operation, for: "operation")
+                try json.write(keyLabel, for: "keyLabel")
+                try json.write(options, for: "options")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = AuthenticationInterface.EvaluatePolicy.Reply
+    }
+
+    /// Who the device takes the caller for. app is its identifier, and the name of the access group that is the
+    /// caller's alone (KC-40).
+    ///
+    /// Whoever wants to keep something from its siblings names that group.
+    ///
+    /// The rest is absent from a device of an earlier version. The two lists are what the caller's manifest says, in
+    /// its order. hasPinnedDigest is there where a manifest for the caller's path names digests: true, the executable
+    /// has one of them; false, it has none, and that manifest does not speak for it.
+    package enum GetIdentity: VarlinkMethod {
+        package static let name = "io.touchstone.Authentication.GetIdentity"
+        package typealias Parameters = Empty
+        package struct Reply: MessageCodable {
+            package var app: String
+            package var evidence: AppIdentity.Evidence?
+            package var hasPinnedDigest: Bool?
+            package var keychainAccessGroups: [String]?
+            package var applicationGroups: [String]?
+
+            package init(
+                app: String, evidence: AppIdentity.Evidence? = nil, hasPinnedDigest: Bool? = nil,
+                keychainAccessGroups: [String]? = nil, applicationGroups: [String]? = nil
+            ) {
+                self.app = app
+                self.evidence = evidence
+                self.hasPinnedDigest = hasPinnedDigest
+                self.keychainAccessGroups = keychainAccessGroups
+                self.applicationGroups = applicationGroups
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.app = try json.value("app")
+                self.evidence = try json.valueIfPresent("evidence")
+                self.hasPinnedDigest = try json.valueIfPresent("hasPinnedDigest")
+                self.keychainAccessGroups = try json.valueIfPresent("keychainAccessGroups")
+                self.applicationGroups = try json.valueIfPresent("applicationGroups")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(app, for: "app")
+                try json.write(evidence, for: "evidence")
+                try json.write(hasPinnedDigest, for: "hasPinnedDigest")
+                try json.write(keychainAccessGroups, for: "keychainAccessGroups")
+                try json.write(applicationGroups, for: "applicationGroups")
+                json.endObject()
+            }
+        }
+    }
+
+    /// What the owner can be asked for on this device, as one app may know it (CE-19): never how many fingers or which.
+    package struct Environment: MessageCodable, Hashable {
+        /// What the hardware is: 0 is none.
+        package var biometryType: BiometryType
+        /// Whether CanEvaluatePolicy would say yes to policy 1.
+        package var isBiometryUsable: Bool
+        package var isBiometryEnrolled: Bool
+        /// Only the passcode helps now: false where nothing is enrolled.
+        package var isBiometryLockedOut: Bool
+        /// Whether CanEvaluatePolicy would say yes to policy 2.
+        package var isPasscodeUsable: Bool
+        package var isPasscodeSet: Bool
+        /// Names the enrolled set, bytes, base64; absent where nothing is enrolled.
+        ///
+        /// Differs from app to app (DS-05).
+        package var domainState: Data?
+
+        package init(
+            biometryType: BiometryType, isBiometryUsable: Bool, isBiometryEnrolled: Bool, isBiometryLockedOut: Bool,
+            isPasscodeUsable: Bool, isPasscodeSet: Bool, domainState: Data? = nil
+        ) {
+            self.biometryType = biometryType
+            self.isBiometryUsable = isBiometryUsable
+            self.isBiometryEnrolled = isBiometryEnrolled
+            self.isBiometryLockedOut = isBiometryLockedOut
+            self.isPasscodeUsable = isPasscodeUsable
+            self.isPasscodeSet = isPasscodeSet
+            self.domainState = domainState
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.biometryType = try json.value("biometryType")
+            self.isBiometryUsable = try json.value("isBiometryUsable")
+            self.isBiometryEnrolled = try json.value("isBiometryEnrolled")
+            self.isBiometryLockedOut = try json.value("isBiometryLockedOut")
+            self.isPasscodeUsable = try json.value("isPasscodeUsable")
+            self.isPasscodeSet = try json.value("isPasscodeSet")
+            self.domainState = try json.valueIfPresent("domainState")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(biometryType, for: "biometryType")
+            try json.write(isBiometryUsable, for: "isBiometryUsable")
+            try json.write(isBiometryEnrolled, for: "isBiometryEnrolled")
+            try json.write(isBiometryLockedOut, for: "isBiometryLockedOut")
+            try json.write(isPasscodeUsable, for: "isPasscodeUsable")
+            try json.write(isPasscodeSet, for: "isPasscodeSet")
+            try json.write(domainState, for: "domainState")
+            json.endObject()
+        }
+    }
+
+    /// The environment as it is now, asked of nobody.
+    ///
+    /// With "more": once more after every change, for as long as the connection lives; what comes with time alone, as a
+    /// lockout after 48 hours, when the device next does something.
+    package enum GetEnvironment: VarlinkMethod {
+        package static let name = "io.touchstone.Authentication.GetEnvironment"
+        package typealias Parameters = Empty
+        package struct Reply: MessageCodable {
+            package var environment: AuthenticationInterface.Environment
+
+            package init(environment: AuthenticationInterface.Environment) {
+                self.environment = environment
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.environment = try json.value("environment")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(environment, for: "environment")
+                json.endObject()
+            }
+        }
+    }
+
+    /// The app would use Face ID and has no usage description: an answer to evaluations with isStrict, and to no other
+    /// (CE-11).
+    package struct MissingUsageDescription: VarlinkError, EmptyMessage {
+        package static let name = "io.touchstone.Authentication.MissingUsageDescription"
+
+        package init() {}
+    }
+
+    /// The evaluation ended without success, for the reason code says. message is for a developer to read: match on the
+    /// code, never on it (A.5).
+    ///
+    /// -1 too many non-matches in this evaluation (EV-25); -2 the owner cancelled; -3 the owner chose the fallback
+    /// (EV-17); -4 another evaluation, the app's leaving the foreground, or the agent's end took the prompt down
+    /// (EV-52, EV-53); -5 no passcode; -6 no sensor; -7 nothing enrolled; -8 biometry is locked out until the passcode
+    /// is entered (EV-26); -9 the app invalidated the context (EV-50); -10 the context is invalid; -11 no companion;
+    /// -1004 a prompt is not allowed or nobody can show one (EV-05, EV-54); -1009 the access control does not grant the
+    /// operation (EV-62).
+    ///
+    /// reason says why, where the code stands for several causes: a word of io.touchstone.Keychain's Failed.
+    package struct Failed: VarlinkError {
+        package static let name = "io.touchstone.Authentication.Failed"
+        package var code: AuthenticationFailure
+        package var message: String
+        package var reason: String?
+
+        package init(code: AuthenticationFailure, message: String, reason: String? = nil) {
+            self.code = code
+            self.message = message
+            self.reason = reason
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.code = try json.value("code")
+            self.message = try json.value("message")
+            self.reason = try json.valueIfPresent("reason")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(code, for: "code")
+            try json.write(message, for: "message")
+            try json.write(reason, for: "reason")
+            json.endObject()
+        }
+    }
+}

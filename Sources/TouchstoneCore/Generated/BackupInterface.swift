@@ -1,0 +1,574 @@
+// Written by script/interfaces from io.touchstone.Backup.varlink. Do not edit.
+// swift-format-ignore-file
+
+package import Foundation
+
+/// The keychain as a whole, for its owner: backup, looking for damage, and what each app may keep.
+///
+/// No app's library calls it.
+///
+/// Only the device's owner (the same user) is answered. A backup needs the owner's passcode besides: AuthorizeBackup of
+/// io.touchstone.Device begins a session in the enclave, with a key that the owner's program chose and touchstoned
+/// never sees. The keys of items are in a backup only as wrapped by the enclave under that key, or, of the classes of
+/// this device only, under one of the root of trust (KC-25). Bytes are base64 (RFC 4648, with padding) wherever a
+/// comment says so; what is in the records is in docs/storage-format.md.
+///
+/// session is the HMAC-SHA256 of "io.touchstone backup session" under the backup's key, in hexadecimal. A session ends
+/// with End, with the lock, and when another begins.
+package enum BackupInterface {
+    package static let name = "io.touchstone.Backup"
+
+    /// What became of the items of one reply.
+    package struct ExportCounts: MessageCodable, Hashable {
+        package var exported: Int
+        /// Among them: open on the same root of trust only (KC-25).
+        package var thisDeviceOnly: Int
+        /// Left out: they want the owner, or a passcode to be set, or live in the enclave (KC-26).
+        package var excluded: Int
+        /// Left out: they do not open.
+        package var damaged: Int
+
+        package init(exported: Int, thisDeviceOnly: Int, excluded: Int, damaged: Int) {
+            self.exported = exported
+            self.thisDeviceOnly = thisDeviceOnly
+            self.excluded = excluded
+            self.damaged = damaged
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.exported = try json.value("exported")
+            self.thisDeviceOnly = try json.value("thisDeviceOnly")
+            self.excluded = try json.value("excluded")
+            self.damaged = try json.value("damaged")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(exported, for: "exported")
+            try json.write(thisDeviceOnly, for: "thisDeviceOnly")
+            try json.write(excluded, for: "excluded")
+            try json.write(damaged, for: "damaged")
+            json.endObject()
+        }
+    }
+
+    /// What became of the items of one call.
+    package struct ImportCounts: MessageCodable, Hashable {
+        package var added: Int
+        /// In place of an item that was there.
+        package var replaced: Int
+        /// Left as they are: an item of the same primary key, or the same reference, is there.
+        package var kept: Int
+        /// Left out: of another root of trust (KC-25).
+        package var foreign: Int
+        /// Left out: they do not open, or are of a kind that this version does not know.
+        package var damaged: Int
+
+        package init(added: Int, replaced: Int, kept: Int, foreign: Int, damaged: Int) {
+            self.added = added
+            self.replaced = replaced
+            self.kept = kept
+            self.foreign = foreign
+            self.damaged = damaged
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.added = try json.value("added")
+            self.replaced = try json.value("replaced")
+            self.kept = try json.value("kept")
+            self.foreign = try json.value("foreign")
+            self.damaged = try json.value("damaged")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(added, for: "added")
+            try json.write(replaced, for: "replaced")
+            try json.write(kept, for: "kept")
+            try json.write(foreign, for: "foreign")
+            try json.write(damaged, for: "damaged")
+            json.endObject()
+        }
+    }
+
+    package enum Problem: String, CaseIterable, MessageCodable {
+        /// Not as the table's columns are.
+        case malformed
+        /// That half does not open.
+        case attributes, secret
+        /// Searches miss the item; they can be made anew.
+        case tags
+    }
+
+    /// One row that is not as it was written, as far as that can be said without its secrets.
+    package struct DamagedRow: MessageCodable, Hashable {
+        /// 64 bits.
+        package var row: Int64
+        package var itemClass: String?
+        /// The code of its protection class.
+        package var protection: String?
+        /// Seconds since 2001-01-01 00:00:00 UTC; absent where the attributes do not open.
+        package var created: Double?
+        package var problem: BackupInterface.Problem
+
+        package init(
+            row: Int64, itemClass: String? = nil, protection: String? = nil, created: Double? = nil,
+            problem: BackupInterface.Problem
+        ) {
+            self.row = row
+            self.itemClass = itemClass
+            self.protection = protection
+            self.created = created
+            self.problem = problem
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.row = try json.value("row")
+            self.itemClass = try json.valueIfPresent("itemClass")
+            self.protection = try json.valueIfPresent("protection")
+            self.created = try json.valueIfPresent("created")
+            self.problem = try json.value("problem")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(row, for: "row")
+            try json.write(itemClass, for: "itemClass")
+            try json.write(protection, for: "protection")
+            try json.write(created, for: "created")
+            try json.write(problem, for: "problem")
+            json.endObject()
+        }
+    }
+
+    /// How many items, and how many bytes of them as they are stored: attributes, wrapped keys and secrets, encrypted.
+    package struct Storage: MessageCodable, Hashable {
+        package var items: Int
+        package var bytes: Int
+
+        package init(items: Int, bytes: Int) {
+            self.items = items
+            self.bytes = bytes
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.items = try json.value("items")
+            self.bytes = try json.value("bytes")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(items, for: "items")
+            try json.write(bytes, for: "bytes")
+            json.endObject()
+        }
+    }
+
+    /// What one access group keeps, and may keep.
+    ///
+    /// An app's own group has the name of the app; an item in a group that apps share counts for that group, whichever
+    /// of them added it. app is absent for all groups whose names cannot be read while the device is locked; these are
+    /// one row. isDefault: the owner has set no limit of its own.
+    package struct Use: MessageCodable, Hashable {
+        package var app: String?
+        package var used: BackupInterface.Storage
+        package var limit: BackupInterface.Storage
+        package var isDefault: Bool
+
+        package init(
+            app: String? = nil, used: BackupInterface.Storage, limit: BackupInterface.Storage, isDefault: Bool
+        ) {
+            self.app = app
+            self.used = used
+            self.limit = limit
+            self.isDefault = isDefault
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.app = try json.valueIfPresent("app")
+            self.used = try json.value("used")
+            self.limit = try json.value("limit")
+            self.isDefault = try json.value("isDefault")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(app, for: "app")
+            try json.write(used, for: "used")
+            try json.write(limit, for: "limit")
+            try json.write(isDefault, for: "isDefault")
+            json.endObject()
+        }
+    }
+
+    /// The next records (bytes, base64) of a backup. after: next of the reply before; absent: from the beginning. next
+    /// absent: that was all. total: all items there are, 0 in any but the first reply.
+    ///
+    /// Each item is as it was at some moment between the first call and the last.
+    ///
+    /// Errors: NotOwner; NoSuchSession; Failed: -25308 the device was locked, others as for any read.
+    package enum Export: VarlinkMethod {
+        package static let name = "io.touchstone.Backup.Export"
+        package struct Parameters: MessageCodable {
+            package var session: String
+            /// 64 bits.
+            package var after: Int64?
+
+            package init(session: String, after: Int64? = nil) {
+                self.session = session
+                self.after = after
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.session = try json.value("session")
+                self.after = try json.valueIfPresent("after")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(session, for: "session")
+                try json.write(after, for: "after")
+                json.endObject()
+            }
+        }
+
+        package struct Reply: MessageCodable {
+            package var records: Data
+            /// 64 bits.
+            package var next: Int64?
+            package var counts: BackupInterface.ExportCounts
+            package var total: Int
+
+            package init(records: Data, next: Int64? = nil, counts: BackupInterface.ExportCounts, total: Int) {
+                self.records = records
+                self.next = next
+                self.counts = counts
+                self.total = total
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.records = try json.value("records")
+                self.next = try json.valueIfPresent("next")
+                self.counts = try json.value("counts")
+                self.total = try json.value("total")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(records, for: "records")
+                try json.write(next, for: "next")
+                try json.write(counts, for: "counts")
+                try json.write(total, for: "total")
+                json.endObject()
+            }
+        }
+    }
+
+    /// Takes the next records (bytes, base64) of a backup, cut anywhere. offset: how many came before them; 0 begins
+    /// anew.
+    ///
+    /// The items whose records are whole are on the disk when it answers, all of them or, after an error, none; giving
+    /// the same ones again changes nothing. replaces: what is in the backup takes the place of what is there; else that
+    /// stays. isWhole: the bytes so far end where a record does.
+    ///
+    /// Errors: NotOwner; NoSuchSession; Malformed, also for an offset that is not where the last call ended; Failed:
+    /// -25308 the device was locked, -36 the disk is full, others as for any write.
+    package enum Import: VarlinkMethod {
+        package static let name = "io.touchstone.Backup.Import"
+        package struct Parameters: MessageCodable {
+            package var session: String
+            package var offset: Int
+            package var records: Data
+            package var replaces: Bool
+
+            package init(session: String, offset: Int, records: Data, replaces: Bool) {
+                self.session = session
+                self.offset = offset
+                self.records = records
+                self.replaces = replaces
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.session = try json.value("session")
+                self.offset = try json.value("offset")
+                self.records = try json.value("records")
+                self.replaces = try json.value("replaces")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(session, for: "session")
+                try json.write(offset, for: "offset")
+                try json.write(records, for: "records")
+                try json.write(replaces, for: "replaces")
+                json.endObject()
+            }
+        }
+
+        package struct Reply: MessageCodable {
+            package var counts: BackupInterface.ImportCounts
+            package var isWhole: Bool
+
+            package init(counts: BackupInterface.ImportCounts, isWhole: Bool) {
+                self.counts = counts
+                self.isWhole = isWhole
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.counts = try json.value("counts")
+                self.isWhole = try json.value("isWhole")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(counts, for: "counts")
+                try json.write(isWhole, for: "isWhole")
+                json.endObject()
+            }
+        }
+    }
+
+    /// Ends a session.
+    ///
+    /// One that is not there is no error.
+    package enum End: VarlinkMethod {
+        package static let name = "io.touchstone.Backup.End"
+        package struct Parameters: MessageCodable {
+            package var session: String
+
+            package init(session: String) {
+                self.session = session
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.session = try json.value("session")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(session, for: "session")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = Empty
+    }
+
+    /// Looks at the next rows; the first call, without after, at the database file too. database: what SQLite finds
+    /// wrong with it. locked: rows of a class that is locked, of which nothing but the form was looked at. expired:
+    /// rows that their owner made unreadable (a removed passcode, other fingers); they go when they are found.
+    /// quarantined: rows put aside, now and earlier. next absent: that was all.
+    ///
+    /// repairs: damaged rows are put aside, where they are kept and no search finds them; wrong tags and indexes are
+    /// made anew. Nothing is changed without it.
+    ///
+    /// Errors: NotOwner; Failed.
+    package enum Check: VarlinkMethod {
+        package static let name = "io.touchstone.Backup.Check"
+        package struct Parameters: MessageCodable {
+            /// 64 bits.
+            package var after: Int64?
+            package var repairs: Bool
+
+            package init(after: Int64? = nil, repairs: Bool) {
+                self.after = after
+                self.repairs = repairs
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.after = try json.valueIfPresent("after")
+                self.repairs = try json.value("repairs")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(after, for: "after")
+                try json.write(repairs, for: "repairs")
+                json.endObject()
+            }
+        }
+
+        package struct Reply: MessageCodable {
+            package var database: [String]
+            package var damaged: [BackupInterface.DamagedRow]
+            package var checked: Int
+            package var locked: Int
+            package var expired: Int
+            package var quarantined: Int
+            package var total: Int
+            /// 64 bits.
+            package var next: Int64?
+
+            package init(
+                database: [String], damaged: [BackupInterface.DamagedRow], checked: Int, locked: Int, expired: Int,
+                quarantined: Int, total: Int, next: Int64? = nil
+            ) {
+                self.database = database
+                self.damaged = damaged
+                self.checked = checked
+                self.locked = locked
+                self.expired = expired
+                self.quarantined = quarantined
+                self.total = total
+                self.next = next
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.database = try json.value("database")
+                self.damaged = try json.value("damaged")
+                self.checked = try json.value("checked")
+                self.locked = try json.value("locked")
+                self.expired = try json.value("expired")
+                self.quarantined = try json.value("quarantined")
+                self.total = try json.value("total")
+                self.next = try json.valueIfPresent("next")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(database, for: "database")
+                try json.write(damaged, for: "damaged")
+                try json.write(checked, for: "checked")
+                try json.write(locked, for: "locked")
+                try json.write(expired, for: "expired")
+                try json.write(quarantined, for: "quarantined")
+                try json.write(total, for: "total")
+                try json.write(next, for: "next")
+                json.endObject()
+            }
+        }
+    }
+
+    /// What each access group keeps, and may keep. limit: of every group that has none of its own. putAside: rows that
+    /// do not open, which were put aside now or earlier; no group keeps them.
+    ///
+    /// Errors: NotOwner; Failed.
+    package enum ListUse: VarlinkMethod {
+        package static let name = "io.touchstone.Backup.ListUse"
+        package typealias Parameters = Empty
+        package struct Reply: MessageCodable {
+            package var uses: [BackupInterface.Use]
+            package var limit: BackupInterface.Storage
+            package var putAside: Int
+
+            package init(uses: [BackupInterface.Use], limit: BackupInterface.Storage, putAside: Int) {
+                self.uses = uses
+                self.limit = limit
+                self.putAside = putAside
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.uses = try json.value("uses")
+                self.limit = try json.value("limit")
+                self.putAside = try json.value("putAside")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(uses, for: "uses")
+                try json.write(limit, for: "limit")
+                try json.write(putAside, for: "putAside")
+                json.endObject()
+            }
+        }
+    }
+
+    /// Sets what an access group may keep; without limit it may keep as much as every other again.
+    ///
+    /// What it keeps already stays, also where that is more. From then on an Add, or an Update that makes an item
+    /// larger, is refused with -34 where the group would keep more. An import is the owner's doing and is counted, not
+    /// refused.
+    ///
+    /// app is 1 to 1,024 bytes, items at most 1,000,000,000, bytes at most 2^40; other values are an InvalidParameter.
+    /// At most 1,000 groups have a limit of their own. The limits are part of the keychain: they go when the device is
+    /// erased.
+    ///
+    /// Errors: NotOwner; Failed: -34 too many limits, others as for any write. After any error nothing has changed.
+    package enum SetQuota: VarlinkMethod {
+        package static let name = "io.touchstone.Backup.SetQuota"
+        package struct Parameters: MessageCodable {
+            package var app: String
+            package var limit: BackupInterface.Storage?
+
+            package init(app: String, limit: BackupInterface.Storage? = nil) {
+                self.app = app
+                self.limit = limit
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.app = try json.value("app")
+                self.limit = try json.valueIfPresent("limit")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(app, for: "app")
+                try json.write(limit, for: "limit")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = Empty
+    }
+
+    /// Another user called.
+    package struct NotOwner: VarlinkError, EmptyMessage {
+        package static let name = "io.touchstone.Backup.NotOwner"
+
+        package init() {}
+    }
+
+    /// There is no such session of this direction (any more): the owner did not agree, the device was locked, or
+    /// another one began.
+    ///
+    /// Nothing was done.
+    package struct NoSuchSession: VarlinkError, EmptyMessage {
+        package static let name = "io.touchstone.Backup.NoSuchSession"
+
+        package init() {}
+    }
+
+    /// The records are not as a backup's are.
+    ///
+    /// Nothing of this call was done.
+    package struct Malformed: VarlinkError, EmptyMessage {
+        package static let name = "io.touchstone.Backup.Malformed"
+
+        package init() {}
+    }
+
+    /// The keychain could not be read or written. status: an OSStatus.
+    package struct Failed: VarlinkError {
+        package static let name = "io.touchstone.Backup.Failed"
+        package var status: Int32
+
+        package init(status: Int32) {
+            self.status = status
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.status = try json.value("status")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(status, for: "status")
+            json.endObject()
+        }
+    }
+}

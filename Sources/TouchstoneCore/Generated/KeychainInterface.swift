@@ -1,0 +1,391 @@
+// Written by script/interfaces from io.touchstone.Keychain.varlink. Do not edit.
+// swift-format-ignore-file
+
+package import Foundation
+
+/// The keychain: items, addressed by dictionaries.
+///
+/// A dictionary has the values of Apple's constants as its keys ("class", "acct", "r_Data", ...). The daemon reads
+/// dictionaries; a client only carries them. Bytes are base64 (RFC 4648, with padding) wherever a comment says so.
+///
+/// Who calls is not a parameter: the daemon takes it from the connection (SO_PEERCRED, pidfd). An app sees the items of
+/// its own access groups and no others (KC-02, KC-42). What succeeded is durable: it survives a power cut that follows
+/// the reply.
+///
+/// A request is at most 1 MiB; one of Add or Update may be 24 MiB, where the method is the first that it says. A reply
+/// is at most 64 MiB. A service works on two messages of more than 1 MiB at a time, one of each process; others wait
+/// for their turn.
+package enum KeychainInterface {
+    package static let name = "io.touchstone.Keychain"
+
+    /// One item of a result: what the return keys of the query asked for, nothing else.
+    package struct Item: MessageCodable, Hashable {
+        package var attributes: [String: AttributeValue]?
+        /// The secret, base64.
+        package var data: Data?
+        /// Opaque bytes, base64.
+        package var persistentReference: Data?
+        /// Of an identity, where a reference is asked for: the DER of its certificate, base64. data is its key's.
+        package var certificate: Data?
+        /// Of a key of the enclave, where a reference is asked for: its public key, base64, as io.touchstone.Key gives
+        /// it. data is then what that interface calls the key.
+        package var publicKey: Data?
+
+        package init(
+            attributes: [String: AttributeValue]? = nil, data: Data? = nil, persistentReference: Data? = nil,
+            certificate: Data? = nil, publicKey: Data? = nil
+        ) {
+            self.attributes = attributes
+            self.data = data
+            self.persistentReference = persistentReference
+            self.certificate = certificate
+            self.publicKey = publicKey
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.attributes = try json.valueIfPresent("attributes")
+            self.data = try json.valueIfPresent("data")
+            self.persistentReference = try json.valueIfPresent("persistentReference")
+            self.certificate = try json.valueIfPresent("certificate")
+            self.publicKey = try json.valueIfPresent("publicKey")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(attributes, for: "attributes")
+            try json.write(data, for: "data")
+            try json.write(persistentReference, for: "persistentReference")
+            try json.write(certificate, for: "certificate")
+            try json.write(publicKey, for: "publicKey")
+            json.endObject()
+        }
+    }
+
+    /// An access control that stands in the way, and the operation it was asked about (LAAccessControlOperation:
+    /// createItem 0, useItem 1).
+    package struct ConstrainedOperation: MessageCodable, Hashable {
+        package var accessControl: AccessControl
+        /// LAAccessControlOperation.
+        package var operation: AccessControlOperation
+
+        package init(accessControl: AccessControl, operation: AccessControlOperation) {
+            self.accessControl = accessControl
+            self.operation = operation
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.accessControl = try json.value("accessControl")
+            self.operation = try json.value("operation")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(accessControl, for: "accessControl")
+            try json.write(operation, for: "operation")
+            json.endObject()
+        }
+    }
+
+    /// Adds one item. "v_Data" is its secret; "class" is needed.
+    ///
+    /// The access group is the app's own unless "agrp" names another that it has.
+    ///
+    /// An identity is added as its key, with the dictionary of its certificate beside it, both in one transaction. A
+    /// certificate that is there already stays as it is; the persistent reference is the identity's.
+    ///
+    /// A biometric constraint is bound to what is enrolled now (AC-10, AC-50); adding shows no prompt (AC-12). context
+    /// is one of the app's from io.touchstone.Authentication.CreateContext, or absent.
+    ///
+    /// A key with "tkid" "com.apple.setoken" has as its data what io.touchstone.Key.Create gave; what it is, and its
+    /// access group, are taken from there. Its row is guarded by nothing but "dku", and what its access control wants
+    /// is asked where the key is used (SE-04).
+    ///
+    /// Replies with what the return keys ask for: an empty item where there are none. A request may be 24 MiB.
+    ///
+    /// Errors: Failed: -25299 the same primary key is there (KC-30, KC-31), -50 a value is malformed or two contradict
+    /// (KC-34), -25303 an attribute that the class does not have, -34018 a foreign access group (KC-42), -25308 the
+    /// protection class cannot be opened now (KC-20), -25293 no passcode for "akpu" (KC-24) or nothing enrolled for a
+    /// biometric constraint that is the only way, or wanted as well (AC-15). AuthenticationNeeded: the access control
+    /// wants an application password and the context has none (AC-48). -26275 not a key of this device's enclave
+    /// (SE-02). -25302 a secret of more than 16 MiB, of a certificate or key 700 KiB. After any error nothing was
+    /// stored.
+    package enum Add: VarlinkMethod {
+        package static let name = "io.touchstone.Keychain.Add"
+        package static var takesLargeRequests: Bool { true }
+        package struct Parameters: MessageCodable {
+            package var attributes: [String: AttributeValue]
+            package var certificate: [String: AttributeValue]?
+            package var context: String?
+
+            package init(
+                attributes: [String: AttributeValue], certificate: [String: AttributeValue]? = nil,
+                context: String? = nil
+            ) {
+                self.attributes = attributes
+                self.certificate = certificate
+                self.context = context
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.attributes = try json.value("attributes")
+                self.certificate = try json.valueIfPresent("certificate")
+                self.context = try json.valueIfPresent("context")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(attributes, for: "attributes")
+                try json.write(certificate, for: "certificate")
+                try json.write(context, for: "context")
+                json.endObject()
+            }
+        }
+
+        package struct Reply: MessageCodable {
+            package var item: KeychainInterface.Item
+
+            package init(item: KeychainInterface.Item) {
+                self.item = item
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.item = try json.value("item")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(item, for: "item")
+                json.endObject()
+            }
+        }
+    }
+
+    /// Finds items, the oldest first.
+    ///
+    /// The match limit is one unless "m_Limit" says otherwise (KC-33). context as in Add.
+    ///
+    /// Values that are arrays or nothing on Apple's platforms are told by true: "m_ValidOnDate" then means now, and
+    /// what "m_Issuers" lists is in issuers (base64), each the contents (without the header of the sequence) of a
+    /// normalized name.
+    ///
+    /// Called with more, it gives what it finds a few items at a time, as they are taken: then there is no largest
+    /// result. What needs the owner is decided before the first are sent.
+    ///
+    /// Where a reference is asked for of a certificate, a key or an identity, the items have their data: it is made of
+    /// that.
+    ///
+    /// An item whose access control wants the owner is opened only where the enclave finds that the context has proven
+    /// enough (EV-32, AC-20); "u_AuthUI" decides what happens otherwise (AC-41): allow answers AuthenticationNeeded,
+    /// fail -25308, skip leaves the item out.
+    ///
+    /// Errors: Failed: -25300 nothing matches, or what matches is gone for good (KC-16, AC-51), -25308 the protection
+    /// class of a matching item cannot be opened now: for the whole query, not for that item (KC-20, AC-43), -50,
+    /// -34018, -4 a match key that this class, or this system, does not have, -25306 a persistent reference of another
+    /// class, -108 more than 32 MiB of data, without more, or too many calls wait for such. AuthenticationNeeded: with
+    /// every access control in the way (AC-23), also where the context is not known. Rows that can never be opened
+    /// again are removed (KC-16); nothing else changes.
+    package enum CopyMatching: VarlinkMethod {
+        package static let name = "io.touchstone.Keychain.CopyMatching"
+        package struct Parameters: MessageCodable {
+            package var query: [String: AttributeValue]
+            package var issuers: [Data]?
+            package var context: String?
+
+            package init(query: [String: AttributeValue], issuers: [Data]? = nil, context: String? = nil) {
+                self.query = query
+                self.issuers = issuers
+                self.context = context
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.query = try json.value("query")
+                self.issuers = try json.valueIfPresent("issuers")
+                self.context = try json.valueIfPresent("context")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(query, for: "query")
+                try json.write(issuers, for: "issuers")
+                try json.write(context, for: "context")
+                json.endObject()
+            }
+        }
+
+        package struct Reply: MessageCodable {
+            package var items: [KeychainInterface.Item]
+
+            package init(items: [KeychainInterface.Item]) {
+                self.items = items
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.items = try json.value("items")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(items, for: "items")
+                json.endObject()
+            }
+        }
+    }
+
+    /// Changes every item that the query matches: all of them or, after an error, none.
+    ///
+    /// The constraint of a protected item has to be met (AC-20). context as in Add. A request may be 24 MiB.
+    ///
+    /// Errors: Failed: -25300 nothing matches (KC-35), -25299 another item has the new primary key, -50 a return key or
+    /// a malformed value, -25302, -25303, -25308, -25293, -34018. AuthenticationNeeded. After any error nothing was
+    /// changed.
+    package enum Update: VarlinkMethod {
+        package static let name = "io.touchstone.Keychain.Update"
+        package static var takesLargeRequests: Bool { true }
+        package struct Parameters: MessageCodable {
+            package var query: [String: AttributeValue]
+            package var attributes: [String: AttributeValue]
+            package var context: String?
+
+            package init(
+                query: [String: AttributeValue], attributes: [String: AttributeValue], context: String? = nil
+            ) {
+                self.query = query
+                self.attributes = attributes
+                self.context = context
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.query = try json.value("query")
+                self.attributes = try json.value("attributes")
+                self.context = try json.valueIfPresent("context")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(query, for: "query")
+                try json.write(attributes, for: "attributes")
+                try json.write(context, for: "context")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = Empty
+    }
+
+    /// Deletes every item that the query matches.
+    ///
+    /// It opens none of them: it needs no proof (AC-24) and works while the device is locked (KC-36). context is
+    /// accepted and not used. Of an identity the certificate is deleted, and the key unless another certificate is of
+    /// it.
+    ///
+    /// Errors: Failed: -25300 nothing matches, -50 match keys, a limit other than "m_LimitAll", or authentication UI
+    /// "skip" (KC-35, KC-36), -34018. After any error nothing was deleted. What is deleted cannot be opened again; the
+    /// bytes on the disk are not promised to be overwritten.
+    package enum Delete: VarlinkMethod {
+        package static let name = "io.touchstone.Keychain.Delete"
+        package struct Parameters: MessageCodable {
+            package var query: [String: AttributeValue]
+            package var context: String?
+
+            package init(query: [String: AttributeValue], context: String? = nil) {
+                self.query = query
+                self.context = context
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.query = try json.value("query")
+                self.context = try json.valueIfPresent("context")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(query, for: "query")
+                try json.write(context, for: "context")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = Empty
+    }
+
+    /// The call failed: status is an OSStatus.
+    ///
+    /// Apart from those at each method: -25291 the device does not work now (its enclave is gone), -34 its disk is
+    /// full, or with the reason quotaReached the item's access group keeps as much as it may (SetQuota of
+    /// io.touchstone.Backup), -36 its disk failed, -25292 its disk is read-only, -26276 our own fault.
+    ///
+    /// reason says why, where the status stands for several causes: one of these words, or a newer one. It is for a
+    /// developer to read: match on the status. What is not set up: passcodeNotSet, noSensor, sensorUnavailable,
+    /// sensorTooWeak, notEnrolled, noFaceEnrolled, noCompanion. What biometry waits for, or may not do:
+    /// biometryLockedOut (five misses), biometrySuspended (a miss could not be kept), passcodeRequired (PC-20),
+    /// passcodeDisabled (PC-01), faceIDNotDescribed (CE-11), faceIDDenied, faceIDNotAnswerable. What is not granted, or
+    /// gone for good: operationNotGranted (AC-20), enrolmentChanged, passcodeRemoved (AC-52), keyLost. Application
+    /// passwords: noApplicationPassword, wrongApplicationPassword, tooManyApplicationPasswords,
+    /// applicationPasswordDelayed. Nobody may be asked, or can be: interactionForbidden, noAgent, appInBackground,
+    /// deviceLocked, beforeFirstUnlock, waitedTooLong (for other apps' prompts), tooManyWait, cancelledTooOften (the
+    /// owner cancelled three prompts of the app within two minutes: it waits five). How a prompt ended: missedTooOften,
+    /// fallbackChosen, ownerCancelled, cancelledByAnother, appLeftForeground, agentLost, lockedMeanwhile,
+    /// passcodeChanged, deviceErased, deviceStopped, cancelledByApp. The context: contextInvalidated, tooManyContexts.
+    /// The app: foreignAccessGroup (KC-42), quotaReached. The device: deviceNotWorking.
+    ///
+    /// accessControl is what stands in the way, where one does.
+    package struct Failed: VarlinkError {
+        package static let name = "io.touchstone.Keychain.Failed"
+        package var status: Int32
+        package var reason: String?
+        package var accessControl: AccessControl?
+
+        package init(status: Int32, reason: String? = nil, accessControl: AccessControl? = nil) {
+            self.status = status
+            self.reason = reason
+            self.accessControl = accessControl
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.status = try json.value("status")
+            self.reason = try json.valueIfPresent("reason")
+            self.accessControl = try json.valueIfPresent("accessControl")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(status, for: "status")
+            try json.write(reason, for: "reason")
+            try json.write(accessControl, for: "accessControl")
+            json.endObject()
+        }
+    }
+
+    /// Nothing was done.
+    ///
+    /// Evaluate each of these with io.touchstone.Authentication.EvaluateAccessControl on one context and call again
+    /// with it; a client stops after 20 rounds with -25293 (AC-40).
+    package struct AuthenticationNeeded: VarlinkError {
+        package static let name = "io.touchstone.Keychain.AuthenticationNeeded"
+        package var operations: [KeychainInterface.ConstrainedOperation]
+
+        package init(operations: [KeychainInterface.ConstrainedOperation]) {
+            self.operations = operations
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.operations = try json.value("operations")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(operations, for: "operations")
+            json.endObject()
+        }
+    }
+}

@@ -1,0 +1,74 @@
+package import Foundation
+
+/// A passcode that only the enclave can read: HPKE (X25519, HKDF-SHA256, ChaCha20-Poly1305) to the enclave's published key,
+/// with what it was typed for and the enclave's nonce authenticated: whoever carries it can use it for nothing else, and once.
+package struct SealedPasscode: Hashable, Sendable {
+    /// 32 bytes.
+    package var encapsulatedKey: Data
+    package var ciphertext: Data
+    /// The enclave's public key that it is sealed to, so that an old one is told from anything else that does not open; nil: not said.
+    package var key: Data?
+    package init(encapsulatedKey: Data, ciphertext: Data, key: Data? = nil) {
+        self.encapsulatedKey = encapsulatedKey
+        self.ciphertext = ciphertext
+        self.key = key
+    }
+
+    package static let info = Data("io.touchstone.passcode 1".utf8)
+
+    /// What a passcode is typed for.
+    package enum Purpose: Hashable, Sendable {
+        /// A prompt of this app's (its identifier).
+        case prompt(app: String)
+        case unlock
+        /// To set, change or remove it.
+        case change
+        /// An app's own password, for items of this context (EV-60).
+        case credential(context: String)
+        /// To turn erasing after ten wrong passcodes on or off.
+        case eraseData(Bool)
+        /// To take a backup of the keychain, or to bring one back.
+        case backup(BackupDirection)
+        /// To forget the fingerprint reader.
+        case forgetReader
+    }
+
+    /// What is authenticated with the ciphertext.
+    package static func context(_ purpose: Purpose, nonce: Data) -> Data {
+        let words =
+            switch purpose {
+            case .prompt(let app): "prompt \(app)"
+            case .unlock: "unlock"
+            case .change: "change"
+            case .credential(let context): "credential \(context)"
+            case .eraseData(let isOn): "erase data \(isOn ? "on" : "off")"
+            case .backup(let direction): direction.rawValue
+            case .forgetReader: "forget reader"
+            }
+        return nonce + Data(words.utf8)
+    }
+
+    /// What is sealed: for each passcode its length (2 bytes, little-endian) and 256 bytes that begin with it, the rest
+    /// zero, so that the size tells nothing.
+    ///
+    /// A prompt and the lock screen take one; a change takes two in one message, so that neither can be exchanged: the
+    /// current one, then the new one, of length 0 for none. A backup takes the passcode, then the backup's key.
+    package static func payload<Passcode: Collection<UInt8>>(_ passcodes: [Passcode]) -> Data {
+        var payload = Data(capacity: passcodes.count * entryLength)
+        for passcode in passcodes {
+            // One that is too long is cut, and told as long as it is: the enclave refuses it by name.
+            let count = min(passcode.count, Int(UInt16.max))
+            let kept = passcode.prefix(maximumPasscodeLength)
+            payload.append(UInt8(truncatingIfNeeded: count))
+            payload.append(UInt8(truncatingIfNeeded: count >> 8))
+            payload.append(contentsOf: kept)
+            payload.append(Data(count: maximumPasscodeLength - kept.count))
+        }
+        return payload
+    }
+
+    /// Bytes of one passcode in the payload.
+    package static let entryLength = 2 + maximumPasscodeLength
+    /// Longest passcode, in bytes of UTF-8.
+    package static let maximumPasscodeLength = 256
+}
