@@ -138,6 +138,22 @@ package enum BackupInterface {
         case secret
     }
 
+    /// One row with an access control that the device refuses: it, or one of its group, was altered from outside.
+    package struct AlteredRow: Codable, Hashable, Sendable {
+        package var row: Int64
+        package var itemClass: String
+        /// The access group, which has the name of the app or of its family.
+        package var app: String
+        /// Seconds since 2001-01-01 UTC.
+        package var created: Double?
+        package init(row: Int64, itemClass: String, app: String, created: Double?) {
+            self.row = row
+            self.itemClass = itemClass
+            self.app = app
+            self.created = created
+        }
+    }
+
     /// Looks at the next rows.
     package enum Check: VarlinkMethod {
         package static let name = "io.touchstone.Backup.Check"
@@ -164,6 +180,10 @@ package enum BackupInterface {
             package var quarantined: Int
             package var total: Int
             package var next: Int64?
+            /// Rows of groups that were altered from outside; absent: none.
+            package var altered: [AlteredRow]?
+            /// How many such groups there are, in the first reply; absent: none.
+            package var alteredGroups: Int?
             package init(
                 database: [String] = [], damaged: [DamagedRow] = [], checked: Int = 0, locked: Int = 0,
                 expired: Int = 0, quarantined: Int = 0, total: Int = 0, next: Int64? = nil

@@ -186,6 +186,17 @@ package enum DeviceInterface {
         package typealias Reply = Empty
     }
 
+    /// Accepts the keychain's items with an access control as they are now, with the passcode (PC-22).
+    package enum AcceptItems: VarlinkMethod {
+        package static let name = "io.touchstone.Device.AcceptItems"
+        package struct Parameters: Codable, Sendable {
+            /// Sealed for this.
+            package var passcode: SealedPasscode
+            package init(passcode: SealedPasscode) { self.passcode = passcode }
+        }
+        package typealias Reply = Empty
+    }
+
     package enum Lock: VarlinkMethod {
         package static let name = "io.touchstone.Device.Lock"
         package struct Parameters: Codable, Sendable {

@@ -584,6 +584,87 @@ package enum EnclaveInterface {
         }
     }
 
+    /// Bytes of `ItemBinding.item`: the class, and with it the identifier and the version of the row, 16 bytes each.
+    package static let boundItemBytes = boundItemClassBytes + 32
+    package static let boundItemClassBytes = 4
+    /// Bindings in one message.
+    package static let boundItemsPerMessage = 8192
+
+    /// Holds the rows with an access control against what was recorded of them; many rows take several calls.
+    package enum CompareItems: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.CompareItems"
+        package struct Parameters: Codable, Sendable {
+            /// `ItemBinding.item` of each, one after the other.
+            package var items: Data
+            package var isFirst: Bool
+            package var isLast: Bool
+            /// Whether what is there is recorded, where nothing ever was.
+            package var takes: Bool?
+            package init(items: Data, isFirst: Bool, isLast: Bool, takes: Bool? = nil) {
+                self.items = items
+                self.isFirst = isFirst
+                self.isLast = isLast
+                self.takes = takes
+            }
+        }
+        package struct Reply: Codable, Sendable {
+            /// Whether rows are recorded at all.
+            package var isRecorded: Bool
+            /// Groups that are not as they were recorded: by the first byte of the rows' identifiers.
+            package var altered: [Int]
+            package init(isRecorded: Bool, altered: [Int]) {
+                self.isRecorded = isRecorded
+                self.altered = altered
+            }
+        }
+    }
+
+    /// Records a change of the rows with an access control, before it is made; many rows take several calls.
+    package enum RecordItems: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.RecordItems"
+        package struct Parameters: Codable, Sendable {
+            /// `ItemBinding.item` of each, one after the other.
+            package var removed: Data
+            package var added: Data
+            package var isFirst: Bool
+            package var isLast: Bool
+            /// A full disk takes it too.
+            package var isDeletion: Bool
+            package init(removed: Data, added: Data, isFirst: Bool, isLast: Bool, isDeletion: Bool) {
+                self.removed = removed
+                self.added = added
+                self.isFirst = isFirst
+                self.isLast = isLast
+                self.isDeletion = isDeletion
+            }
+        }
+        package struct Reply: Codable, Sendable {
+            package var isRecorded: Bool
+            package init(isRecorded: Bool) { self.isRecorded = isRecorded }
+        }
+    }
+
+    /// What was recorded is on the disk.
+    package enum SettleItems: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.SettleItems"
+        package typealias Parameters = Empty
+        package typealias Reply = Empty
+    }
+
+    /// Accepts the rows that were compared last, with the passcode.
+    package enum AcceptItems: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.AcceptItems"
+        package struct Parameters: Codable, Sendable {
+            package var passcode: SealedPasscode
+            package var caller: Caller?
+            package init(passcode: SealedPasscode, caller: Caller? = nil) {
+                self.passcode = passcode
+                self.caller = caller
+            }
+        }
+        package typealias Reply = Ticket
+    }
+
     /// Wraps an item's secret key; binds biometric constraints to what is enrolled now (AC-10, AC-50).
     package enum WrapKey: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.WrapKey"
@@ -624,6 +705,8 @@ package enum EnclaveInterface {
         case gone
         /// The owner has to prove something first (AC-40).
         case authenticationNeeded
+        /// It has an access control, and is not one of the rows that were recorded, or a row of its group is not.
+        case altered
     }
 
     package struct WrappedItem: Codable, Sendable {

@@ -146,6 +146,8 @@ extension RefusalCause {
             .init(
                 "the access group is none of the app's", "keychain-access-groups in the app's manifest",
                 inTest: "device.run(as:keychainAccessGroups:)")
+        case .keychainAltered:
+            .init("the keychain's file was altered by another program", "touchstone keychain check")
         case .quotaReached:
             .init(
                 "the app keeps as much as it may", "touchstone keychain quota",
