@@ -108,6 +108,12 @@ package final class DeviceService: Sendable {
                         EnclaveInterface.ForgetReader.self, .init(passcode: request.passcode, caller: caller))
                 }
             },
+            .deferred(DeviceInterface.AcceptItems.self) { [self] request, call in
+                redeem(call) { caller in
+                    try enclave.call(
+                        EnclaveInterface.AcceptItems.self, .init(passcode: request.passcode, caller: caller))
+                }
+            },
             owner(DeviceInterface.ListFaceIDPermissions.self) { [self] in
                 try enclave.call(EnclaveInterface.ListFaceIDPermissions.self, $0)
             },

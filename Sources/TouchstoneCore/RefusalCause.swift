@@ -10,6 +10,8 @@ package enum RefusalCause: String, CaseIterable, Sendable {
     case faceIDNotDescribed, faceIDDenied, faceIDNotAnswerable
     // What an access control does not grant, and what is gone for good.
     case operationNotGranted, enrolmentChanged, passcodeRemoved, keyLost
+    // What somebody has done to the keychain's file.
+    case keychainAltered
     // Application passwords.
     case noApplicationPassword, wrongApplicationPassword, tooManyApplicationPasswords, applicationPasswordDelayed
     // Nobody may be asked, or can be.
@@ -54,7 +56,7 @@ package enum RefusalCause: String, CaseIterable, Sendable {
             .systemCancel
         case .cancelledByApp: .appCancel
         case .contextInvalidated, .tooManyContexts: .invalidContext
-        case .passcodeDisabled, .enrolmentChanged, .passcodeRemoved, .keyLost,
+        case .passcodeDisabled, .enrolmentChanged, .passcodeRemoved, .keyLost, .keychainAltered,
             .noApplicationPassword, .wrongApplicationPassword, .tooManyApplicationPasswords,
             .applicationPasswordDelayed, .missedTooOften, .tooManyRounds, .foreignAccessGroup, .unknownApp,
             .quotaReached, .deviceNotWorking, .requestTooLarge, .notUnderstood:

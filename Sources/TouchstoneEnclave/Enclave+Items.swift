@@ -284,6 +284,11 @@ extension Enclave {
         case .gone: return .init(.gone)
         case .open(var unwrapped):
             defer { unwrapped.wipe() }
+            if unwrapped.control.isConstrained, !isRecorded(item.binding),
+                remaining(unwrapped.control, boundTo: unwrapped.enrolment) != nil
+            {
+                return .init(.altered)
+            }
             var opened = open(unwrapped, item.binding, app: app, context: context)
             // What nobody is told of yet is wrapped anew all the same: it was bound to the same.
             if opened.state != .gone { opened.rewrappedKey = rewrapped(unwrapped, item.binding) }

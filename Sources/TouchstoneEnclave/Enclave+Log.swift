@@ -182,9 +182,11 @@ extension EnclaveHost {
     /// Wraps an item's key, or logs why not.
     func wrap(_ request: EnclaveInterface.WrapKey.Parameters) throws -> EnclaveInterface.WrapKey.Reply {
         do {
-            return try read {
+            let reply: EnclaveInterface.WrapKey.Reply = try read {
                 .init(wrappedKey: try $0.wrap(request, now: $1), generation: Int($0.generation))
             }
+            if request.accessControl.isConstrained { changeInMemory { $0.itemWrapped(request.binding) } }
+            return reply
         } catch let error as EnclaveInterface.NotWrapped {
             noteRefusal(of: request.app, error.reason, request.accessControl)
             throw error

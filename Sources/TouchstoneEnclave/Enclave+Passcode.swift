@@ -13,6 +13,7 @@ struct PasscodeJob: Sendable {
         case eraseData(Bool)
         case backup(BackupSession)
         case forgetReader
+        case acceptItems
     }
 
     var purpose: Purpose

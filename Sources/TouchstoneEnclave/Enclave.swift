@@ -72,6 +72,7 @@ package struct Enclave {
     let deviceKey: SecretBytes
     /// Of private keys' blobs; derived once, as every use of a key wants it.
     let blobKey: SecretBytes
+    let itemTags: ItemTags
     let policy: PasscodePolicy
     /// Seconds; nobody sees a prompt in the moment in which it is drawn.
     var touchDelay = Limits.touchDelay
@@ -107,6 +108,11 @@ package struct Enclave {
     var lastAwaitedTouch: String?
     /// One at a time; ends with the lock.
     var backup: BackupSession?
+    /// The items with an access control that the keychain has shown at the last look, and what was changed since.
+    var shownItems = ShownItems()
+    /// Those of a look of which more is to come.
+    var comparedItems: ShownItems?
+    var itemsUnderWay = ItemsUnderWay()
     /// Those given out and not yet used.
     var nonces = Nonces()
     /// Who sent the guess that is being looked at, as touchstoned says; for the log.
@@ -134,6 +140,7 @@ package struct Enclave {
         self.deviceKey = deviceKey
         self.policy = policy
         blobKey = deviceKey.derive("private keys")
+        itemTags = ItemTags(deviceKey.derive("recorded items"))
         guard let keys = ClassKeys(state.classKeys, under: deviceKey.derive("class keys")) else {
             throw EnclaveStateError.corrupt
         }

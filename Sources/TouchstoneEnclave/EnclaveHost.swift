@@ -118,6 +118,11 @@ package final class EnclaveHost: Sendable {
         try enclave.withLock { try body($0, clock.now) }
     }
 
+    /// Changes what needs no write: what is lost of it with the process is found again.
+    func changeInMemory<R: Sendable>(_ body: (inout Enclave) throws -> R) rethrows -> R {
+        try enclave.withLock { try body(&$0) }
+    }
+
     /// Changes the enclave; keeps what must be kept; then tells the events.
     ///
     /// The counter follows by itself. With `isRemembered` the events are told once it did or could not: not to be asked for by a call,
@@ -383,6 +388,9 @@ package final class EnclaveHost: Sendable {
         case .forgetReader:
             guard let currentKey else { return }
             try judge { $0.finishForgettingReader(ticket: ticket, key: currentKey, now: $1) }
+        case .acceptItems:
+            guard let currentKey else { return }
+            try judge { $0.finishAccepting(ticket: ticket, key: currentKey, now: $1) }
         case .change(let kind):
             var new: (key: SecretBytes, salt: Data, cost: PasscodeCost)?
             var gate: PasscodeGate?

@@ -164,6 +164,14 @@ package struct EnclaveService: Sendable {
                 }
                 return .init(ticket: ticket)
             },
+            .method(EnclaveInterface.AcceptItems.self) { request, _ in
+                let ticket = Enclave.freshIdentifier()
+                try host.derive(ticket: ticket, by: request.caller) {
+                    (enclave, now) throws(DeviceInterface.Refused) in
+                    try enclave.acceptItems(request, now: now)
+                }
+                return .init(ticket: ticket)
+            },
             .method(EnclaveInterface.Lock.self) { request, _ in
                 // A refusal is a result here: what the log says of it stays.
                 try host.change {
@@ -240,6 +248,12 @@ package struct EnclaveService: Sendable {
             },
             .method(EnclaveInterface.ConfirmErasure.self) { _, _ in
                 try host.change { enclave, _ in (enclave.confirmErasure(), []) }
+                return Empty()
+            },
+            .method(EnclaveInterface.CompareItems.self) { request, _ in try host.compareItems(request) },
+            .method(EnclaveInterface.RecordItems.self) { request, _ in try host.recordItems(request) },
+            .method(EnclaveInterface.SettleItems.self) { _, _ in
+                host.settleItems()
                 return Empty()
             },
             .method(EnclaveInterface.WrapKey.self) { request, _ in

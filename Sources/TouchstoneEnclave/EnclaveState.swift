@@ -73,6 +73,8 @@ struct EnclaveState: Codable, Equatable {
     var database: EnrolmentDatabase
     /// Oldest answer first; nil in a file that was written before there were any.
     var faceIDPermissions: [FaceIDPermission]?
+    /// Which items with an access control there are; absent until the keychain has shown them for the first time.
+    var items: RecordedItems?
     /// Absent unless wrong passcodes erased the device.
     var erasure: Erasure?
     /// One more with each write: an older file that was put back is told by it (PC-34).

@@ -7,11 +7,14 @@ import TouchstoneTransport
 /// Looking for damage: what SQLite says of the file, and whether every row is as it was written, as far as its keys are there.
 extension BackupService {
     private typealias Damaged = BackupInterface.DamagedRow
+    private typealias Altered = BackupInterface.AlteredRow
 
     private enum Finding {
         case whole
         case locked, expired
         case damaged(Damaged)
+        /// With an access control, and not as the device left it, or of a group that is not.
+        case altered(Altered)
         /// Only the tags are wrong; the row as it is to be.
         case wrongTags(Damaged, ItemRow)
     }
@@ -27,6 +30,9 @@ extension BackupService {
                 try? store.reindex()
                 reply.database = try store.integrity()
             }
+        }
+        if request.after == nil, let altered = try store.compareItems(), !altered.isEmpty {
+            reply.alteredGroups = altered.count
         }
         let metadataKeys = try metadataKeys()
         let page: [KeychainStore.PageRow]
@@ -47,6 +53,7 @@ extension BackupService {
             case .whole: break
             case .locked: reply.locked += 1
             case .expired: reply.expired += 1
+            case .altered(let altered): reply.altered = (reply.altered ?? []) + [altered]
             case .damaged(let damaged):
                 reply.damaged.append(damaged)
                 aside.append((row.rowID, row.item?.version))
@@ -74,6 +81,8 @@ extension BackupService {
         guard let current = try writer.row(identifier: item.identifier), current.version == item.version,
             current.rowID == item.rowID
         else { return }
+        // One whose mark was taken away: what is written in its place is the same row, and no other.
+        if item.isGuarded { try writer.mark(current) }
         if let other = try writer.row(identityTag: item.identityTag), other.rowID != item.rowID {
             try writer.putAside(current, at: now())
         } else {
@@ -102,7 +111,7 @@ extension BackupService {
                 if case .date(let created)? = attributes["cdat"] { report.created = created }
                 report.problem = .secret
                 secrets.append((findings.count, item, control, attributes.accessGroup, report))
-                findings.append(tagFinding(item, attributes, report))
+                findings.append(tagFinding(item, attributes, control, report))
             }
         }
         let opened = try enclave.call(
@@ -116,20 +125,35 @@ extension BackupService {
         ).items
         guard opened.count == secrets.count else { throw Status.internalError }
         for (row, opened) in zip(secrets, opened) {
-            if let finding = secretFinding(row.item, row.control, opened) {
+            if opened.state == .altered {
+                // One that was changed since it was read is whole; one that is wrongly marked fits again once it is mended.
+                guard case .whole = findings[row.index], try isCurrent(row.item) else { continue }
+                findings[row.index] = .altered(
+                    Altered(
+                        row: row.report.row, itemClass: row.item.itemClass.rawValue, app: row.group,
+                        created: row.report.created))
+            } else if let finding = secretFinding(row.item, row.control, opened) {
                 findings[row.index] = finding(row.report)
             }
         }
         return findings
     }
 
+    private func isCurrent(_ row: ItemRow) throws -> Bool {
+        guard let rowID = row.rowID else { return false }
+        return try store.rows([rowID][...], withSecrets: false).first?.version == row.version
+    }
+
     private func tagFinding(
-        _ item: ItemRow, _ attributes: [String: AttributeValue], _ report: Damaged
+        _ item: ItemRow, _ attributes: [String: AttributeValue], _ control: AccessControl, _ report: Damaged
     ) -> Finding {
         var right = item
         right.tags = tags(of: attributes, in: item.itemClass)
         right.identityTag = ItemCipher.identityTag(attributes, in: item.itemClass, key: lookupKey)
-        if right.tags == item.tags, right.identityTag == item.identityTag { return .whole }
+        right.isGuarded = control.isConstrained
+        if right.tags == item.tags, right.identityTag == item.identityTag, right.isGuarded == item.isGuarded {
+            return .whole
+        }
         var report = report
         report.problem = .tags
         return .wrongTags(report, right)

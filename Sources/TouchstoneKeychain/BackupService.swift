@@ -256,7 +256,7 @@ package final class BackupService: Sendable {
                     metadata: try ItemCipher.sealMetadata(
                         attributes, classKey: metadataKey, binding: record.binding),
                     wrappedKey: wrappedKey, secret: record.secret,
-                    tags: tags(of: named, in: record.itemClass))
+                    tags: tags(of: named, in: record.itemClass), isGuarded: key.accessControl.isConstrained)
                 rows.append(row)
             case (.locked, _): throw Status.interactionNotAllowed
             default: counts.damaged += 1

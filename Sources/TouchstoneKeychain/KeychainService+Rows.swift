@@ -42,6 +42,10 @@ extension KeychainService {
         case gone, locked
         /// With what is to be evaluated.
         case authenticationNeeded(AccessControl)
+        /// Not as the device left it, or of a group that is not.
+        case altered
+
+        var isAltered: Bool { if case .altered = self { true } else { false } }
     }
 
     /// Opens items in one turn of the enclave.
@@ -83,6 +87,7 @@ extension KeychainService {
             case (.locked, _): opened[index] = .locked
             case (.authenticationNeeded, _):
                 opened[index] = .authenticationNeeded(answer.accessControl ?? items[index].control)
+            case (.altered, _): opened[index] = .altered
             case (.gone, _), (.open, nil): opened[index] = .gone
             }
         }
@@ -151,7 +156,8 @@ extension KeychainService {
             identityTag: ItemCipher.identityTag(attributes, in: itemClass, key: lookupKey),
             metadata: try ItemCipher.sealMetadata(metadata, classKey: metadataKey, binding: binding),
             wrappedKey: wrapped.wrappedKey,
-            secret: try data.map { try ItemCipher.sealSecret($0, key: itemKey, binding: binding) }, tags: tags)
+            secret: try data.map { try ItemCipher.sealSecret($0, key: itemKey, binding: binding) }, tags: tags,
+            isGuarded: control.isConstrained)
     }
 }
 

@@ -18,6 +18,7 @@ package final class KeychainService: Sendable {
     let lookupKey: LookupKey
     let metadataKeys = Mutex(MetadataKeys())
     let rewrapping: Rewrapping
+    private let recorder: ItemRecorder
     private let refreshing = NSLock()
     private let erasing = NSLock()
     let now: @Sendable () -> Date
@@ -40,7 +41,9 @@ package final class KeychainService: Sendable {
         self.now = now
         rewrapping = Rewrapping(store)
         results = Turns(Self.resultLimits, whenIdle: afterLargeResults)
+        recorder = ItemRecorder(enclave)
         lookupKey = LookupKey(try enclave.call(EnclaveInterface.GetLookupKey.self, Empty()).key)
+        try store.record(with: recorder)
         try refreshKeys()
     }
 
@@ -75,6 +78,8 @@ package final class KeychainService: Sendable {
     /// Deletes the items of a device that was erased (PC-02) before any of the new one is added: until then no class is open. Where that
     /// fails the next call tries again.
     package func refreshKeys() throws {
+        // Where it fails nothing is protected by it yet, and the next call tries again.
+        defer { try? recordItems() }
         guard try readKeys() else { return }
         erasing.lock()
         defer { erasing.unlock() }
@@ -82,6 +87,22 @@ package final class KeychainService: Sendable {
         try store.eraseItems()
         _ = try enclave.call(EnclaveInterface.ConfirmErasure.self, Empty())
         try readKeys()
+    }
+
+    /// Has the enclave record the rows with an access control that are there, once in a device's life: it is new, or of before this was done.
+    ///
+    /// Of the latter's rows nobody knows which they are until every class has been open.
+    private func recordItems() throws {
+        guard !recorder.isRecorded else { return }
+        let isAllKnown = metadataKeys.withLock { keys in
+            Accessibility.allCases.allSatisfy { keys.open[$0] != nil || keys.destroyed.contains($0) }
+        }
+        guard isAllKnown else { return }
+        try store.markGuardedRows { row in
+            guard case .open(let item)? = try? openMetadata(row) else { return false }
+            return item.control.isConstrained
+        }
+        _ = try store.compareItems(takes: true)
     }
 
     /// - Returns: Whether the items are still those of a device that was erased.

@@ -47,6 +47,7 @@ extension KeychainStore {
         for column in tagColumns {
             if let tag = Data.fromDatabaseValue(value(column)) { item.tags[column] = tag }
         }
+        item.isGuarded = !value("guarded").isNull
         read.item = item
         return read
     }

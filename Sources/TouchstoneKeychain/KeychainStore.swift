@@ -19,6 +19,8 @@ struct ItemRow: Sendable {
     var tags: [String: Data]
     /// The length of the secret, also where it was not read.
     var secretBytes = 0
+    /// Whether it has an access control that asks for a proof: in a row that is to be saved, or was read as one of a page.
+    var isGuarded = false
 
     /// What it counts for in its group's quota.
     var storedBytes: Int { metadata.count + wrappedKey.count + (secret?.count ?? secretBytes) }
@@ -101,6 +103,8 @@ package final class KeychainStore: RowSource, Sendable {
     private struct Observer {
         /// Told after each change that is on the disk.
         var changed: (@Sendable () -> Void)?
+        /// Told before each change of rows with an access control.
+        var recorder: ItemRecorder?
     }
 
     /// In memory, for tests: gone with the object.
@@ -112,6 +116,7 @@ package final class KeychainStore: RowSource, Sendable {
         reader = writer
         scanner = writer
         try Self.migrate(writer.queue)
+        try Self.noteGuardedRows(writer)
     }
 
     /// Opens or makes the file, which must lie in a directory that only this user can enter.
@@ -143,6 +148,7 @@ package final class KeychainStore: RowSource, Sendable {
             let connect = { StoreConnection(try DatabaseQueue(path: file.path, configuration: Self.configuration())) }
             writer = try connect()
             try Self.migrate(writer.queue)
+            try Self.noteGuardedRows(writer)
             reader = try connect()
             scanner = try connect()
             hasRoom = room.allocateLog()
@@ -224,6 +230,14 @@ package final class KeychainStore: RowSource, Sendable {
         migrator.registerMigration("3") { database in
             try database.execute(sql: Self.countingSchema)
             try Self.recount(database)
+        }
+        // Which rows have an access control: known also while their class is locked.
+        migrator.registerMigration("4") { database in
+            try database.execute(
+                sql: """
+                    ALTER TABLE item ADD COLUMN guarded BLOB;
+                    CREATE INDEX item_guarded ON item (class, identifier, version) WHERE guarded IS NOT NULL;
+                    """)
         }
         return migrator
     }
@@ -311,11 +325,20 @@ package final class KeychainStore: RowSource, Sendable {
     ///
     /// Where the disk is full it runs once more, with the log's room free: what is `isDeletion` then needs little of it.
     func write<R>(isDeletion: Bool = false, _ body: (KeychainWriter) throws -> R) throws -> R {
+        let recorder = observer.withLock { $0.recorder }
         func transaction() throws -> R {
-            try writer.write { turn in
-                let result = try body(KeychainWriter(turn: turn))
-                try room?.hold(turn.database)
+            var isRecorded = false
+            return try writer.write {
+                let writer = KeychainWriter(turn: $0)
+                let result = try body(writer)
+                try room?.hold(writer.database)
+                // Last, so that little can prevent what was recorded.
+                isRecorded = try writer.recordGuardedRows(with: recorder, isDeletion: isDeletion)
                 return result
+            } ended: { turn, isKept in
+                guard isRecorded, let recorder else { return }
+                // Where the enclave is gone the device ends, and the next boot looks.
+                if isKept { try? recorder.settle() } else { _ = try? recorder.compare(KeychainWriter(turn: turn)) }
             }
         }
         let result: R
@@ -326,6 +349,28 @@ package final class KeychainStore: RowSource, Sendable {
         }
         observer.withLock { $0.changed }?()
         return result
+    }
+
+    /// Has the enclave know from now on which rows with an access control there are, beginning with those that are there.
+    func record(with recorder: ItemRecorder) throws {
+        // What a process wrote that was killed may be read and not be on the disk yet: a checkpoint synchronises it.
+        _ = try? writer.queue.writeWithoutTransaction { try $0.checkpoint(.passive) }
+        try writer.inTurn { _ = try recorder.compare(KeychainWriter(turn: $0)) }
+        try recorder.settle()
+        observer.withLock { $0.recorder = recorder }
+    }
+
+    /// The groups of rows with an access control that were altered by others, as of the last look.
+    var alteredGroups: Set<Int> { observer.withLock { $0.recorder }?.alteredGroups ?? [] }
+
+    /// Shows the enclave all rows with an access control.
+    ///
+    /// No write is under way meanwhile. With `takes` they are what is there, where nothing ever was.
+    ///
+    /// - Returns: The groups that are not as they were recorded; nil where nothing is recorded.
+    func compareItems(takes: Bool = false) throws -> Set<Int>? {
+        guard let recorder = observer.withLock({ $0.recorder }) else { return nil }
+        return try writer.inTurn { try recorder.compare(KeychainWriter(turn: $0), takes: takes, isThorough: true) }
     }
 
     /// Has `observer` told of every change from now on; there is one.
@@ -384,12 +429,16 @@ package final class KeychainStore: RowSource, Sendable {
         func save(_ row: ItemRow) throws {
             let columns = KeychainStore.tagColumns
             let names =
-                ["rowid", "class", "identifier", "version", "pdmn", "identity", "metadata", "wrappedKey", "secret"]
+                [
+                    "rowid", "class", "identifier", "version", "pdmn", "identity", "metadata", "wrappedKey", "secret",
+                    "guarded",
+                ]
                 + columns.map { "\"\($0)\"" }
             let places = Array(repeating: "?", count: names.count).joined(separator: ", ")
             var arguments: [(any DatabaseValueConvertible)?] = [
                 row.rowID, row.itemClass.rawValue, row.identifier.bytes, row.version, row.accessibility.rawValue,
                 row.identityTag, row.metadata, row.wrappedKey, row.secret,
+                row.isGuarded ? KeychainStore.guardedMark : nil,
             ]
             arguments += columns.map { row.tags[$0] }
             if let rowID = row.rowID { try delete(rowID: rowID) }

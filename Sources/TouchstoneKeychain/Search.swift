@@ -231,7 +231,7 @@ final class Search<Source: RowSource>: @unchecked Sendable {
             return Certificate(der: data).map { query.certificates.accept($0, now: now) } ?? false
         case .open(nil), nil: return false
         // Whether it is one is known once it can be opened.
-        case .gone, .locked, .authenticationNeeded: return true
+        case .gone, .locked, .authenticationNeeded, .altered: return true
         }
     }
 
@@ -272,9 +272,25 @@ final class Search<Source: RowSource>: @unchecked Sendable {
 
     // MARK: opening
 
+    /// To read rows that are changed all the time.
+    private static var mostAttempts: Int { 8 }
+
     /// Those that open; notes what is in the way of the others.
-    private func opened(_ matches: [Match], withData: Bool) throws -> [Match] {
-        var rest = try service.open(matches.flatMap(\.items), withData: withData, for: app, context: context)[...]
+    private func opened(_ matches: [Match], withData: Bool, attempt: Int = 1) throws -> [Match] {
+        let items = matches.flatMap(\.items)
+        let states = try service.open(items, withData: withData, for: app, context: context)
+        if let altered = zip(items, states).first(where: { $0.1.isAltered })?.0 {
+            // Whoever changes a row while it is read is no attacker: only what lies there still was altered.
+            let rows = try source.rows(
+                matches.compactMap { ($0.certificate ?? $0.item).row.rowID }[...], withSecrets: readsSecrets)
+            let current = try rows.compactMap(match)
+            let isChanged = current.flatMap(\.items).map(\.row.version) != items.map(\.row.version)
+            guard attempt == 1 || isChanged, attempt < Self.mostAttempts else {
+                throw Refusal(.decode, .keychainAltered, altered.control)
+            }
+            return try opened(current, withData: withData, attempt: attempt + 1)
+        }
+        var rest = states[...]
         return try matches.compactMap { match in
             var match = match
             var isOpen = true
@@ -292,6 +308,7 @@ final class Search<Source: RowSource>: @unchecked Sendable {
                     let isExpired = item.control.requirement.endsWithTheEnrolment
                     if isExpired { gone.append(item.row) } else { damaged.append(item.row) }
                     isOpen = false
+                case .altered: isOpen = false
                 case .locked:
                     // The enclave has logged it.
                     throw KeychainInterface.Failed(

@@ -13,9 +13,32 @@ final class StoreConnection: @unchecked Sendable {
         try queue.unsafeRead { try body(Turn(database: $0, statements: statements)) }
     }
 
-    /// Runs `body` in one transaction.
-    func write<R>(_ body: (Turn) throws -> R) throws -> R {
-        try queue.write { try body(Turn(database: $0, statements: statements)) }
+    /// Runs `body` in one transaction, then `ended` in the same turn: nobody else writes between.
+    ///
+    /// `ended` is told whether all of it is on the disk.
+    func write<R>(_ body: (Turn) throws -> R, ended: (Turn, Bool) -> Void) throws -> R {
+        try inTurn { turn in
+            let result: R
+            do {
+                var made: R?
+                try turn.database.inTransaction {
+                    made = try body(turn)
+                    return .commit
+                }
+                guard let made else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
+                result = made
+            } catch {
+                ended(turn, false)
+                throw error
+            }
+            ended(turn, true)
+            return result
+        }
+    }
+
+    /// Runs `body` while nobody writes.
+    func inTurn<R>(_ body: (Turn) throws -> R) throws -> R {
+        try queue.writeWithoutTransaction { try body(Turn(database: $0, statements: statements)) }
     }
 
     /// Runs `body`, which begins its own transaction, once the log has moved into the database and its room is free again.

@@ -159,3 +159,33 @@ def item(connection, account):
         return None
     found = reply["items"][0]
     return base64.b64decode(found["data"]), {k: next(iter(v.values())) for k, v in found["attributes"].items()}
+
+
+def guarded(name, **values):
+    """An item that wants its owner: of a class of its own, that is open at once after a boot."""
+    return {"class": {"string": "inet"}, "acct": {"string": name}} | values
+
+
+def add_guarded(connection, name):
+    # userPresence
+    control = {"accessControl": {"protection": "dk", "flags": 1}}
+    attributes = guarded(name, accc=control, v_Data={"data": base64.b64encode(name.encode()).decode()})
+    return status(call(connection, "Keychain.Add", attributes=attributes, context=None))
+
+
+def delete_guarded(connection, name):
+    return status(call(connection, "Keychain.Delete", query=guarded(name), context=None))
+
+
+def has_guarded(connection, name):
+    """Whether it is there, and would open for its owner: nobody is asked."""
+    query = guarded(name, r_Data={"boolean": True}, u_AuthUI={"string": "u_AuthUIF"})
+    found = status(call(connection, "Keychain.CopyMatching", query=query, context=None))
+    check(found in (-25308, -25300), f"{name}: the read of an item that wants its owner: {found}")
+    return found == -25308
+
+
+def check_unaltered(connection):
+    """Nobody is said to have altered the items that want their owner."""
+    error, reply = call(connection, "Backup.Check", after=None, repairs=False)
+    check(error is None and "alteredGroups" not in reply, f"the check: {error} {reply}")

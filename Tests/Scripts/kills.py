@@ -72,12 +72,36 @@ class Writer(threading.Thread):
             self.known[account] = data
 
 
+class GuardedWriter(Writer):
+    """The same with items that want their owner: added and deleted."""
+
+    def step(self, connection):
+        name = self.random.choice(list(self.known))
+        after = None if self.known[name] else name
+        self.possible = {name: after}
+        result = (add_guarded if after else delete_guarded)(connection, name)
+        check(result in (OK, NOT_AVAILABLE), f"status {result}")
+        if result == OK:
+            self.known[name] = after
+            self.acknowledged += 1
+        self.possible = {}
+
+    def compare(self, connection):
+        for name, known in self.known.items():
+            data = name if has_guarded(connection, name) else None
+            check(data == known or (name in self.possible and data == self.possible[name]),
+                  f"{name}: {data}, expected {known}")
+            self.known[name] = data
+        check_unaltered(connection)
+
+
 def killed_at_random_moments(device):
     moments, acknowledged = random.Random(20261121), 0
     device.boot()
     device.set_up()
     device.shutdown()
     writers, fingers, counted = [Writer(device, number, number) for number in range(3)], set(), 0
+    writers.append(GuardedWriter(device, len(writers), len(writers)))
     with Daemons(device) as daemons:
         for number in range(KILLS):
             for writer in writers:
@@ -109,7 +133,7 @@ def killed_at_random_moments(device):
 
 def succeed(writer, round):
     """A thread that goes on where this one ended."""
-    new = Writer(writer.device, writer.number, f"{writer.number} {round}")
+    new = type(writer)(writer.device, writer.number, f"{writer.number} {round}")
     new.known = writer.known
     return new
 

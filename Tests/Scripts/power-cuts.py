@@ -31,6 +31,8 @@ WORKERS = int(os.environ.get("POWER_CUT_WORKERS", "2"))
 # Of a class that is open at once after a boot.
 ALWAYS = {"pdmn": "dk"}
 HEAD = struct.Struct("<IIQQ")
+# Items that want their owner.
+GUARDED = tuple(f"guarded {number}" for number in range(4))
 PASSCODES = (PASSCODE, "correct horse", "31415926")
 # Where nothing waits for a disk: what a cut leaves is for us to say.
 MEMORY = "/dev/shm"
@@ -235,6 +237,12 @@ def keep(account, value):
     return change
 
 
+def guard(name, is_there):
+    def change(state):
+        return state | {"guarded": state["guarded"] | {name} if is_there else state["guarded"] - {name}}
+    return change
+
+
 # The cuts
 
 class Cut(Device):
@@ -257,7 +265,9 @@ class Cut(Device):
                 equal(found["attributes"]["labl"]["string"], digest, "an item is half of one and half of another")
                 items[found["attributes"]["acct"]["string"]] = digest
             _, fingers = call(connection, "Device.ListFingers")
-        return {"items": items, "fingers": set(fingers["fingers"])}
+            check_unaltered(connection)
+            held = {name for name in GUARDED if has_guarded(connection, name)}
+        return {"items": items, "fingers": set(fingers["fingers"]), "guarded": held}
 
     def backup(self):
         file = self.work / "state/backup.age"
@@ -265,7 +275,7 @@ class Cut(Device):
 
 
 def promised(states):
-    return [{key: state[key] for key in ("items", "fingers")} for state in states]
+    return [{key: state[key] for key in ("items", "fingers", "guarded")} for state in states]
 
 
 def look(cut, states, is_asked_for_passcode, is_mended):
@@ -404,7 +414,7 @@ def recorded():
         device.shutdown()
         library = device.work / "cut.so"
         subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", library, HERE / "cut.c", "-ldl"], check=True)
-        start = {"items": {}, "fingers": set(), "passcode": PASSCODES[0], "backup": None}
+        start = {"items": {}, "fingers": set(), "guarded": set(), "passcode": PASSCODES[0], "backup": None}
         yield device, Trace(library, device.work / "state", device.work / "trace"), start
 
 
@@ -420,8 +430,18 @@ def every_kind_of_write():
                 trace.step(keep(account, value), lambda: equal(body(), 0, f"the write of {account}"))
                 known[account] = value
 
+            there = set()
+
+            def guard_or_not(name):
+                is_there = name not in there
+                change = add_guarded if is_there else delete_guarded
+                trace.step(guard(name, is_there), lambda: equal(change(connection, name), 0, name))
+                there.symmetric_difference_update({name})
+
             def some_writes(count):
                 for _ in range(count):
+                    if chance.random() < 0.4:
+                        guard_or_not(chance.choice(GUARDED))
                     account = f"account {chance.randrange(6)}"
                     value = chance.randbytes(chance.choice([10, 300, 5000, 40000]))
                     label = hashlib.sha256(value).hexdigest()

@@ -144,6 +144,40 @@ package enum BackupInterface {
         }
     }
 
+    /// One row with an access control that the device refuses to open: it is not as the device left it, or another of
+    /// its group is not. app is its access group. created: seconds since 2001-01-01 00:00:00 UTC.
+    package struct AlteredRow: MessageCodable, Hashable {
+        /// 64 bits.
+        package var row: Int64
+        package var itemClass: String
+        package var app: String
+        package var created: Double?
+
+        package init(row: Int64, itemClass: String, app: String, created: Double? = nil) {
+            self.row = row
+            self.itemClass = itemClass
+            self.app = app
+            self.created = created
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.row = try json.value("row")
+            self.itemClass = try json.value("itemClass")
+            self.app = try json.value("app")
+            self.created = try json.valueIfPresent("created")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(row, for: "row")
+            try json.write(itemClass, for: "itemClass")
+            try json.write(app, for: "app")
+            try json.write(created, for: "created")
+            json.endObject()
+        }
+    }
+
     /// How many items, and how many bytes of them as they are stored: attributes, wrapped keys and secrets, encrypted.
     package struct Storage: MessageCodable, Hashable {
         package var items: Int
@@ -369,6 +403,11 @@ package enum BackupInterface {
     /// rows that their owner made unreadable (a removed passcode, other fingers); they go when they are found.
     /// quarantined: rows put aside, now and earlier. next absent: that was all.
     ///
+    /// altered: rows of groups in which a program other than touchstoned has put an older row back, or taken one away,
+    /// as far as their classes are open; absent: none. Apps are refused them (-26275) until AcceptItems of
+    /// io.touchstone.Device. alteredGroups: how many such groups there are, in the first reply; absent: none. There may
+    /// be no row left in one.
+    ///
     /// repairs: damaged rows are put aside, where they are kept and no search finds them; wrong tags and indexes are
     /// made anew. Nothing is changed without it.
     ///
@@ -409,10 +448,13 @@ package enum BackupInterface {
             package var total: Int
             /// 64 bits.
             package var next: Int64?
+            package var altered: [BackupInterface.AlteredRow]?
+            package var alteredGroups: Int?
 
             package init(
                 database: [String], damaged: [BackupInterface.DamagedRow], checked: Int, locked: Int, expired: Int,
-                quarantined: Int, total: Int, next: Int64? = nil
+                quarantined: Int, total: Int, next: Int64? = nil, altered: [BackupInterface.AlteredRow]? = nil,
+                alteredGroups: Int? = nil
             ) {
                 self.database = database
                 self.damaged = damaged
@@ -422,6 +464,8 @@ package enum BackupInterface {
                 self.quarantined = quarantined
                 self.total = total
                 self.next = next
+                self.altered = altered
+                self.alteredGroups = alteredGroups
             }
 
             package init(from json: MessageDecoder) throws {
@@ -434,6 +478,8 @@ package enum BackupInterface {
                 self.quarantined = try json.value("quarantined")
                 self.total = try json.value("total")
                 self.next = try json.valueIfPresent("next")
+                self.altered = try json.valueIfPresent("altered")
+                self.alteredGroups = try json.valueIfPresent("alteredGroups")
             }
 
             package func write(to json: inout JSONOutput) throws {
@@ -446,6 +492,8 @@ package enum BackupInterface {
                 try json.write(quarantined, for: "quarantined")
                 try json.write(total, for: "total")
                 try json.write(next, for: "next")
+                try json.write(altered, for: "altered")
+                try json.write(alteredGroups, for: "alteredGroups")
                 json.endObject()
             }
         }

@@ -273,8 +273,8 @@ package enum DeviceInterface {
         }
     }
 
-    /// A nonce (bytes, base64) for one ChangePasscode, Unlock, SetEraseData, ForgetReader or AuthorizeBackup, from the
-    /// enclave.
+    /// A nonce (bytes, base64) for one ChangePasscode, Unlock, SetEraseData, ForgetReader, AcceptItems or
+    /// AuthorizeBackup, from the enclave.
     ///
     /// It is good on this connection alone, of whose nonces the 8 given out last are, and ends with it.
     package enum GetNonce: VarlinkMethod {
@@ -382,6 +382,35 @@ package enum DeviceInterface {
     /// Errors: as of Unlock. Refused: noSensor: its fingers are simulated. After an error it is as it was.
     package enum ForgetReader: VarlinkMethod {
         package static let name = "io.touchstone.Device.ForgetReader"
+        package struct Parameters: MessageCodable {
+            package var passcode: SealedPasscode
+
+            package init(passcode: SealedPasscode) {
+                self.passcode = passcode
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.passcode = try json.value("passcode")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(passcode, for: "passcode")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = Empty
+    }
+
+    /// Accepts the keychain's items with an access control as Check of io.touchstone.Backup found them last, by the
+    /// passcode alone (PC-22), sealed for this: items that were refused because the keychain's file was altered are
+    /// given again, as they are now.
+    ///
+    /// Errors: as of Unlock. After an error it is as it was.
+    package enum AcceptItems: VarlinkMethod {
+        package static let name = "io.touchstone.Device.AcceptItems"
         package struct Parameters: MessageCodable {
             package var passcode: SealedPasscode
 

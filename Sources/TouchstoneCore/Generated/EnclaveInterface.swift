@@ -256,6 +256,9 @@ package enum EnclaveInterface {
         case gone
         /// The owner has to prove something first (AC-40).
         case authenticationNeeded
+        /// The item has an access control, and is not one of those that RecordItems has recorded, or another of its
+        /// group is missing or one too many.
+        case altered
     }
 
     /// What became of one wrapped key.
@@ -1116,8 +1119,8 @@ package enum EnclaveInterface {
         }
     }
 
-    /// A nonce (bytes, base64) for one ChangePasscode, Unlock, SetEraseData, ForgetReader or AuthorizeBackup, good for
-    /// a caller of that connection alone (absent: 0).
+    /// A nonce (bytes, base64) for one ChangePasscode, Unlock, SetEraseData, ForgetReader, AcceptItems or
+    /// AuthorizeBackup, good for a caller of that connection alone (absent: 0).
     ///
     /// The nonce of an evaluation is in its progress. Of each connection the 8 given out last are good, until
     /// EndConnection. Of more than 8192 connections the one without a new nonce for longest is forgotten. Answers what
@@ -1299,6 +1302,41 @@ package enum EnclaveInterface {
     /// where the ticket fails, it is as it was.
     package enum ForgetReader: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.ForgetReader"
+        package struct Parameters: MessageCodable {
+            package var passcode: SealedPasscode
+            package var caller: EnclaveInterface.Caller?
+
+            package init(passcode: SealedPasscode, caller: EnclaveInterface.Caller? = nil) {
+                self.passcode = passcode
+                self.caller = caller
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.passcode = try json.value("passcode")
+                self.caller = try json.valueIfPresent("caller")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(passcode, for: "passcode")
+                try json.write(caller, for: "caller")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = EnclaveInterface.ChangePasscode.Reply
+    }
+
+    /// Accepts the items with an access control that CompareItems was given last, with what was recorded since, by the
+    /// passcode alone, sealed for this: from then on they are what is there.
+    ///
+    /// Answers with a ticket; WatchEvents tells what became of it. Answers what ChangePasscode answers.
+    ///
+    /// Errors, of io.touchstone.Device: Refused: as of Unlock. After an error, or where the ticket fails, it is as it
+    /// was.
+    package enum AcceptItems: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.AcceptItems"
         package struct Parameters: MessageCodable {
             package var passcode: SealedPasscode
             package var caller: EnclaveInterface.Caller?
@@ -1650,6 +1688,146 @@ package enum EnclaveInterface {
     /// Without an erasure it does nothing.
     package enum ConfirmErasure: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.ConfirmErasure"
+        package typealias Parameters = Empty
+        package typealias Reply = Empty
+    }
+
+    /// Holds the rows with an access control against what was recorded of them, at most 8192 in one call: isFirst
+    /// begins a look, isLast ends it, and what it was given is what is there until the next one.
+    ///
+    /// Between RecordItems and SettleItems both what was before and what comes after fits. takes: what is there is
+    /// recorded, where nothing ever was. isRecorded: whether anything is; while nothing is, no item is refused for it.
+    /// altered: the groups, by the first byte of the rows' identifiers, that do not fit; only after isLast.
+    ///
+    /// Errors: NotKept, with takes. org.varlink.service.InvalidParameter: bytes that are no rows.
+    package enum CompareItems: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.CompareItems"
+        package struct Parameters: MessageCodable {
+            /// Bytes, base64: of each row class, identifier and version, 36 bytes, one row after the other.
+            package var items: Data
+            package var isFirst: Bool
+            package var isLast: Bool
+            package var takes: Bool?
+
+            package init(items: Data, isFirst: Bool, isLast: Bool, takes: Bool? = nil) {
+                self.items = items
+                self.isFirst = isFirst
+                self.isLast = isLast
+                self.takes = takes
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.items = try json.value("items")
+                self.isFirst = try json.value("isFirst")
+                self.isLast = try json.value("isLast")
+                self.takes = try json.valueIfPresent("takes")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(items, for: "items")
+                try json.write(isFirst, for: "isFirst")
+                try json.write(isLast, for: "isLast")
+                try json.write(takes, for: "takes")
+                json.endObject()
+            }
+        }
+
+        package struct Reply: MessageCodable {
+            package var isRecorded: Bool
+            package var altered: [Int]
+
+            package init(isRecorded: Bool, altered: [Int]) {
+                self.isRecorded = isRecorded
+                self.altered = altered
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.isRecorded = try json.value("isRecorded")
+                self.altered = try json.value("altered")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(isRecorded, for: "isRecorded")
+                try json.write(altered, for: "altered")
+                json.endObject()
+            }
+        }
+    }
+
+    /// Records a change of the rows with an access control, before the keychain commits it: the rows that go and those
+    /// that come, as of CompareItems, at most 8192 in one call.
+    ///
+    /// With isLast all of them are on the disk when it answers. isDeletion: a full disk takes it too. isRecorded: false
+    /// where nothing was ever compared, and then nothing is recorded. Where the keychain does not commit, it calls
+    /// CompareItems.
+    ///
+    /// Errors: NotKept: nothing is recorded. org.varlink.service.InvalidParameter: bytes that are no rows.
+    package enum RecordItems: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.RecordItems"
+        package struct Parameters: MessageCodable {
+            /// Bytes, base64, as of CompareItems.
+            package var removed: Data
+            /// Bytes, base64, as of CompareItems.
+            package var added: Data
+            package var isFirst: Bool
+            package var isLast: Bool
+            package var isDeletion: Bool
+
+            package init(removed: Data, added: Data, isFirst: Bool, isLast: Bool, isDeletion: Bool) {
+                self.removed = removed
+                self.added = added
+                self.isFirst = isFirst
+                self.isLast = isLast
+                self.isDeletion = isDeletion
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.removed = try json.value("removed")
+                self.added = try json.value("added")
+                self.isFirst = try json.value("isFirst")
+                self.isLast = try json.value("isLast")
+                self.isDeletion = try json.value("isDeletion")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(removed, for: "removed")
+                try json.write(added, for: "added")
+                try json.write(isFirst, for: "isFirst")
+                try json.write(isLast, for: "isLast")
+                try json.write(isDeletion, for: "isDeletion")
+                json.endObject()
+            }
+        }
+
+        package struct Reply: MessageCodable {
+            package var isRecorded: Bool
+
+            package init(isRecorded: Bool) {
+                self.isRecorded = isRecorded
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.isRecorded = try json.value("isRecorded")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(isRecorded, for: "isRecorded")
+                json.endObject()
+            }
+        }
+    }
+
+    /// What was recorded is on the disk, and nothing else is: what was before does not fit any more.
+    package enum SettleItems: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.SettleItems"
         package typealias Parameters = Empty
         package typealias Reply = Empty
     }

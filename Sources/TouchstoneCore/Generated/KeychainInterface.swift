@@ -320,21 +320,23 @@ package enum KeychainInterface {
     ///
     /// Apart from those at each method: -25291 the device does not work now (its enclave is gone), -34 its disk is
     /// full, or with the reason quotaReached the item's access group keeps as much as it may (SetQuota of
-    /// io.touchstone.Backup), -36 its disk failed, -25292 its disk is read-only, -26276 our own fault.
+    /// io.touchstone.Backup), -36 its disk failed, -25292 its disk is read-only, -26275 with the reason keychainAltered
+    /// another program has altered the keychain's file, and the item with an access control is not given out until the
+    /// owner has accepted it, -26276 our own fault.
     ///
     /// reason says why, where the status stands for several causes: one of these words, or a newer one. It is for a
     /// developer to read: match on the status. What is not set up: passcodeNotSet, noSensor, sensorUnavailable,
     /// sensorTooWeak, notEnrolled, noFaceEnrolled, noCompanion. What biometry waits for, or may not do:
     /// biometryLockedOut (five misses), biometrySuspended (a miss could not be kept), passcodeRequired (PC-20),
     /// passcodeDisabled (PC-01), faceIDNotDescribed (CE-11), faceIDDenied, faceIDNotAnswerable. What is not granted, or
-    /// gone for good: operationNotGranted (AC-20), enrolmentChanged, passcodeRemoved (AC-52), keyLost. Application
-    /// passwords: noApplicationPassword, wrongApplicationPassword, tooManyApplicationPasswords,
-    /// applicationPasswordDelayed. Nobody may be asked, or can be: interactionForbidden, noAgent, appInBackground,
-    /// deviceLocked, beforeFirstUnlock, waitedTooLong (for other apps' prompts), tooManyWait, cancelledTooOften (the
-    /// owner cancelled three prompts of the app within two minutes: it waits five). How a prompt ended: missedTooOften,
-    /// fallbackChosen, ownerCancelled, cancelledByAnother, appLeftForeground, agentLost, lockedMeanwhile,
-    /// passcodeChanged, deviceErased, deviceStopped, cancelledByApp. The context: contextInvalidated, tooManyContexts.
-    /// The app: foreignAccessGroup (KC-42), quotaReached. The device: deviceNotWorking.
+    /// gone for good: operationNotGranted (AC-20), enrolmentChanged, passcodeRemoved (AC-52), keyLost. The keychain's
+    /// file: keychainAltered. Application passwords: noApplicationPassword, wrongApplicationPassword,
+    /// tooManyApplicationPasswords, applicationPasswordDelayed. Nobody may be asked, or can be: interactionForbidden,
+    /// noAgent, appInBackground, deviceLocked, beforeFirstUnlock, waitedTooLong (for other apps' prompts), tooManyWait,
+    /// cancelledTooOften (the owner cancelled three prompts of the app within two minutes: it waits five). How a prompt
+    /// ended: missedTooOften, fallbackChosen, ownerCancelled, cancelledByAnother, appLeftForeground, agentLost,
+    /// lockedMeanwhile, passcodeChanged, deviceErased, deviceStopped, cancelledByApp. The context: contextInvalidated,
+    /// tooManyContexts. The app: foreignAccessGroup (KC-42), quotaReached. The device: deviceNotWorking.
     ///
     /// accessControl is what stands in the way, where one does.
     package struct Failed: VarlinkError {

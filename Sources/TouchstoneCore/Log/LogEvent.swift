@@ -48,6 +48,8 @@ package enum LogEvent: String, CaseIterable, Codable, Sendable {
     case backupAuthorized = "backup-authorized"
     /// Keys of items were wrapped for a backup.
     case backupExported = "backup-exported"
+    /// The owner accepted the keychain's items with an access control as they are; count: groups that were altered.
+    case itemsAccepted = "items-accepted"
     /// Keys of items came from a backup.
     case backupImported = "backup-imported"
     /// A program that shows prompts connected.
@@ -87,6 +89,7 @@ package enum LogEvent: String, CaseIterable, Codable, Sendable {
         .backupAuthorized: "d49662175b93469dbeadf11b624a8a73",
         .backupExported: "6be7c418918a4fc6936654e939d3a149",
         .backupImported: "c1f2aa22913a4d2f837c07c69114ace6",
+        .itemsAccepted: "a1c9f30b5e7d4c06b2f84d9e6173ac58",
         .agentConnected: "7e579a4c6e8140a29fbd79fefaf004ea",
         .agentLost: "33993826eb004394a3ae686a1507a6d2",
         .logInterrupted: "3dca85a118fb4173929b6608cd828270",

@@ -147,6 +147,8 @@ extension RefusalCause {
             .init(
                 "the access group does not belong to the app", "keychain-access-groups in the app's manifest",
                 inTest: "device.run(as:keychainAccessGroups:)")
+        case .keychainAltered:
+            .init("the keychain's file was altered by another program", "touchstone keychain check")
         case .quotaReached:
             .init(
                 "the app has reached its limit", "touchstone keychain quota",

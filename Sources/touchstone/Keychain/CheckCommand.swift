@@ -16,18 +16,25 @@ struct CheckCommand: ParsableCommand {
             what can be made again. It repairs a file with damaged pages while the device is off. It then copies every \
             item that can be read into a new file, and keeps the old file beside it.
 
-            Exit status: 0 nothing is damaged, or with --repair nothing is damaged any more; 1 damage was found, or is \
+            The device also knows which items with an access control there are. If another program puts an older item back, \
+            or takes one away, no app gets the items of the same group. The command lists them as altered. Put the right \
+            database back, or use --accept and type the passcode. Then the device takes the items as they are now.
+
+            Exit status: 0 nothing is damaged or altered, or with --repair or --accept not any more; 1 something was found, or is \
             left; others as in 'touchstone --help'.
             """)
 
     @OptionGroup var option: DeviceArgument
     @Flag(help: "Repair what can be repaired, and put the rest aside.") var repair = false
+    @Flag(help: "Accept altered items as they are now. Asks for the passcode.") var accept = false
 
     func run() throws {
         let paths = try option.paths
         try DeviceDirectory.check(paths)
+        let isOff = SupervisorLock.holder(paths) == nil
+        if accept, isOff { throw Failure(.unavailable, paths.advice) }
         let isWhole =
-            SupervisorLock.holder(paths) == nil
+            isOff
             ? try KeychainFileCheck(paths, repairs: repair).run() : try checkItems(DeviceConnection(paths))
         guard isWhole else { throw ExitCode(ExitStatus.no.rawValue) }
     }
@@ -36,7 +43,7 @@ struct CheckCommand: ParsableCommand {
     private func checkItems(_ device: DeviceConnection) throws -> Bool {
         var database: [String] = []
         var sum = BackupInterface.Check.Reply()
-        var damaged = 0
+        var (damaged, altered) = (0, 0)
         var after: Int64?
         var progress = ProgressLine()
         repeat {
@@ -48,7 +55,10 @@ struct CheckCommand: ParsableCommand {
             sum.expired += reply.expired
             sum.quarantined = reply.quarantined
             damaged += reply.damaged.count
-            if !reply.damaged.isEmpty { progress.clear() }
+            sum.alteredGroups = sum.alteredGroups ?? reply.alteredGroups
+            altered += reply.altered?.count ?? 0
+            if !reply.damaged.isEmpty || reply.altered != nil { progress.clear() }
+            for row in reply.altered ?? [] { StandardOutput.say(Self.line(row)) }
             for row in reply.damaged { StandardOutput.say(Self.line(row, isRepaired: repair)) }
             progress.show("\(sum.checked) of \(sum.total) items")
             after = reply.next
@@ -61,7 +71,35 @@ struct CheckCommand: ParsableCommand {
                 "the file itself is damaged; run 'touchstone device shutdown \(device.paths.name)', "
                     + "then 'touchstone keychain check --repair'")
         }
-        return database.isEmpty && (damaged == 0 || repair)
+        let isAccepted = try handleAltered(sum.alteredGroups ?? 0, items: altered, device)
+        return database.isEmpty && (damaged == 0 || repair) && isAccepted
+    }
+
+    /// - Returns: Whether nothing is altered (any more).
+    private func handleAltered(_ groups: Int, items: Int, _ device: DeviceConnection) throws -> Bool {
+        guard groups > 0 else { return true }
+        guard accept else {
+            StandardError.say(
+                "another program has put older items back, or taken items away, in \(groups) "
+                    + "\(groups == 1 ? "group" : "groups") of items with an access control: apps are not given the "
+                    + "\(items) that are listed as altered. Put the right database back, or have the device take them as they "
+                    + "are: 'touchstone keychain check --accept'")
+            return false
+        }
+        try device.checkPasscodeKey()
+        let passcode = try PasscodeEntry.current()
+        _ = try device.enter(DeviceInterface.AcceptItems.self, typed: passcode, for: .acceptItems) {
+            .init(passcode: $0)
+        }
+        StandardOutput.say("accepted: \(groups) \(groups == 1 ? "group" : "groups"), \(items) items")
+        return true
+    }
+
+    static func line(_ row: BackupInterface.AlteredRow) -> String {
+        let created = row.created.map {
+            ", created \(Date(timeIntervalSinceReferenceDate: $0).formatted(.iso8601))"
+        }
+        return "altered: \(PlainText.line(row.itemClass)) item \(row.row) of \(PlainText.line(row.app))\(created ?? "")"
     }
 
     static func line(_ row: BackupInterface.DamagedRow, isRepaired: Bool) -> String {

@@ -15,8 +15,9 @@ const events = {
   "biometry-enrolled": "A finger or face was enrolled", "biometry-removed": "A finger or face was removed",
   "permission-decided": "The owner decided whether an app may use Face ID", erased: "The device’s keys were destroyed",
   "backup-authorized": "The owner agreed to a backup", "backup-exported": "Keys went into a backup", "backup-imported": "Keys came from a backup",
-  "agent-connected": "A program that shows prompts connected", "agent-lost": "A program that shows prompts left",
-  "log-interrupted": "Entries could not be written", others: "More happened in one second than the log records",
+  "items-accepted": "The owner accepted the keychain as it is", "agent-connected": "A program that shows prompts connected",
+  "agent-lost": "A program that shows prompts left", "log-interrupted": "Entries could not be written",
+  others: "More happened in one second than the log records",
 };
 // What stands before what was asked.
 const purposes = { "item-opened": "wants", "call-refused": "wants", "key-created": "wants", "key-used": "to", "erase-data-changed": "turned", "backup-authorized": "to" };

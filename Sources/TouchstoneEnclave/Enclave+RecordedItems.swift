@@ -1,0 +1,138 @@
+import Foundation
+import TouchstoneCore
+import TouchstoneMemory
+import TouchstoneTransport
+
+/// The items with an access control are bound to the enclave's state: see ``RecordedItems``.
+///
+/// The database and the state are two files. A change is recorded in the state first, beside what was before; then the database takes it.
+/// Where that is cut off, the next look at the rows tells which of both it is.
+extension Enclave {
+    /// Whether an item with an access control is one of those that are there, and nothing else of its group was altered from outside.
+    func isRecorded(_ binding: EnclaveInterface.ItemBinding) -> Bool {
+        guard let recorded = state.items else { return true }
+        guard let tag = itemTags.tag(of: binding.item) else { return false }
+        if itemsUnderWay.wrapped.contains(tag.number) { return true }
+        return shownItems.sum(of: tag.group) == recorded.sum(of: tag.group)
+            && (shownItems.contains(tag) || itemsUnderWay.leaving.contains(tag.number))
+    }
+
+    /// Holds the rows that there are against what was recorded.
+    ///
+    /// With `takes` they are recorded where none ever were.
+    mutating func compareItems(_ request: EnclaveInterface.CompareItems.Parameters) throws
+        -> EnclaveInterface.CompareItems.Reply
+    {
+        guard let tags = itemTags.tags(of: request.items) else {
+            throw VarlinkServiceError.InvalidParameter(parameter: "items")
+        }
+        var found = request.isFirst ? ShownItems() : comparedItems ?? ShownItems()
+        for tag in tags { found.insert(tag) }
+        guard request.isLast else {
+            comparedItems = found
+            return .init(isRecorded: state.items != nil, altered: [])
+        }
+        comparedItems = nil
+        shownItems = found
+        itemsUnderWay = ItemsUnderWay()
+        let takes = request.takes == true && state.items == nil
+        guard var recorded = state.items ?? (takes ? RecordedItems() : nil) else {
+            return .init(isRecorded: false, altered: [])
+        }
+        var altered: [Int] = []
+        for group in 0...UInt8.max {
+            if takes { recorded.accept(group, at: found.sum(of: group)) }
+            if !recorded.settle(group, at: found.sum(of: group)) { altered.append(Int(group)) }
+        }
+        if takes { recorded.settle() }
+        state.items = recorded
+        return .init(isRecorded: true, altered: altered)
+    }
+
+    /// Records a change before the keychain makes it.
+    ///
+    /// - Returns: Whether it is recorded; not where the rows were never compared.
+    mutating func recordItems(_ request: EnclaveInterface.RecordItems.Parameters) throws -> Bool {
+        if request.isFirst { (itemsUnderWay.removed, itemsUnderWay.added) = (Data(), Data()) }
+        itemsUnderWay.removed += request.removed
+        itemsUnderWay.added += request.added
+        guard request.isLast else { return state.items != nil }
+        guard let removed = itemTags.tags(of: itemsUnderWay.removed),
+            let added = itemTags.tags(of: itemsUnderWay.added)
+        else { throw VarlinkServiceError.InvalidParameter(parameter: "removed") }
+        (itemsUnderWay.removed, itemsUnderWay.added) = (Data(), Data())
+        guard var recorded = state.items else { return false }
+        for group in Set((removed + added).map(\.group)) { recorded.begin(group) }
+        // The difference to what was recorded stays what it is: an older row that an app deletes is still one too many.
+        for tag in removed {
+            recorded.remove(tag)
+            if shownItems.remove(tag) { itemsUnderWay.leaving.insert(tag.number) }
+        }
+        for tag in added {
+            recorded.add(tag)
+            shownItems.insert(tag)
+        }
+        state.items = recorded
+        return true
+    }
+
+    /// What was recorded last is on the disk.
+    mutating func settleItems() {
+        state.items?.settle()
+        itemsUnderWay = ItemsUnderWay()
+    }
+
+    /// An item's key was wrapped, for a row that the same change may read again.
+    mutating func itemWrapped(_ binding: EnclaveInterface.ItemBinding) {
+        guard state.items != nil, let tag = itemTags.tag(of: binding.item) else { return }
+        if itemsUnderWay.wrapped.count >= ItemsUnderWay.maximumWrapped { itemsUnderWay.wrapped = [] }
+        itemsUnderWay.wrapped.insert(tag.number)
+    }
+
+    // MARK: the owner
+
+    /// Takes the owner's passcode for accepting what is there: never a finger, and never an app (PC-22).
+    mutating func acceptItems(_ request: EnclaveInterface.AcceptItems.Parameters, now: Double)
+        throws(DeviceInterface.Refused) -> PasscodeJob
+    {
+        let opened = try openSetting(request.passcode, for: .acceptItems, connection: request.caller.connection)
+        let secret = try Self.passcodes(in: opened, count: 1)[0]
+        return PasscodeJob(purpose: .acceptItems, current: try begin(secret, now: now))
+    }
+
+    /// Ends that job: what the keychain has shown last is what is there.
+    mutating func finishAccepting(ticket: String, key: SecretBytes, now: Double) -> [EnclaveEvent] {
+        guard finish(guess: key, now: now, asked: "accept-items") != nil else { return [rejected(ticket, now: now)] }
+        if var recorded = state.items {
+            var count = 0
+            for group in 0...UInt8.max where recorded.sum(of: group) != shownItems.sum(of: group) {
+                recorded.accept(group, at: shownItems.sum(of: group))
+                count += 1
+            }
+            state.items = recorded
+            if count > 0 { note(LogFact(event: .itemsAccepted, factors: [.passcode], count: count)) }
+        }
+        return [EnclaveEvent(ticket: ticket, outcome: .succeeded)]
+    }
+}
+
+extension EnclaveHost {
+    func compareItems(_ request: EnclaveInterface.CompareItems.Parameters) throws
+        -> EnclaveInterface.CompareItems.Reply
+    {
+        // What a look settles is written with the next change: until then the file's state allows for both.
+        guard request.takes == true else { return try changeInMemory { try $0.compareItems(request) } }
+        return try change { enclave, _ in (try enclave.compareItems(request), []) }
+    }
+
+    /// On the disk when it returns.
+    func recordItems(_ request: EnclaveInterface.RecordItems.Parameters) throws
+        -> EnclaveInterface.RecordItems.Reply
+    {
+        try change(usesReserve: request.isDeletion) { enclave, _ in
+            (.init(isRecorded: try enclave.recordItems(request)), [])
+        }
+    }
+
+    func settleItems() { changeInMemory { $0.settleItems() } }
+}

@@ -1,0 +1,159 @@
+import Crypto
+import Foundation
+import TouchstoneCore
+import TouchstoneMemory
+
+/// One version of an item as the enclave knows it: the group that it is in, and a number that nobody else can compute.
+struct ItemTag: Hashable {
+    /// The first byte of the item's identifier.
+    var group: UInt8
+    var number: UInt128
+}
+
+/// Computes items' tags: HMAC-SHA256 of class, identifier and version under a key of this device, of which 128 bits count.
+struct ItemTags {
+    /// Has taken the key, and nothing else yet.
+    private let start: HMAC<SHA256>
+
+    init(_ key: SecretBytes) { start = HMAC<SHA256>(key: key.symmetricKey) }
+
+    /// nil for what is no item's binding.
+    func tag(of item: Data) -> ItemTag? {
+        guard item.count == EnclaveInterface.boundItemBytes else { return nil }
+        var code = start
+        code.update(data: item)
+        let number = code.finalize().prefix(16).reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
+        return ItemTag(group: item[item.startIndex + EnclaveInterface.boundItemClassBytes], number: number)
+    }
+
+    /// Of bindings, one after the other; nil where the bytes are something else.
+    func tags(of items: Data) -> [ItemTag]? {
+        let length = EnclaveInterface.boundItemBytes
+        guard items.count.isMultiple(of: length) else { return nil }
+        return stride(from: items.startIndex, to: items.endIndex, by: length).compactMap { tag(of: items[$0..<$0 + length]) }
+    }
+}
+
+/// Which items with an access control there are, in a few bytes: of each group of items the sum of its tags.
+///
+/// Whoever does not know the tags finds no other items with the same sum. Part of the kept state, so that an older row that is put back, or a
+/// row that is taken away, does not fit any more.
+struct RecordedItems: Codable, Equatable {
+    /// Modulo 2^128.
+    private struct Group: Equatable {
+        var sum: UInt128 = 0
+        /// What it was before changes of which nobody has said yet that they are on the disk, oldest first.
+        var others: [UInt128] = []
+    }
+
+    static let groups = 256
+    /// Of one group; only changes that fail one after the other need more than one.
+    private static let maximumOthers = 4
+    private static let numberBytes = 16
+
+    private var groups: [UInt8: Group] = [:]
+
+    init() {}
+
+    func sum(of group: UInt8) -> UInt128 { groups[group]?.sum ?? 0 }
+
+    /// Before a change of a group: until it is settled, the group may be as it is now.
+    mutating func begin(_ group: UInt8) {
+        var changed = groups[group] ?? Group()
+        changed.others.removeAll { $0 == changed.sum }
+        changed.others = changed.others.suffix(Self.maximumOthers - 1) + [changed.sum]
+        groups[group] = changed
+    }
+
+    mutating func add(_ tag: ItemTag) { groups[tag.group, default: Group()].sum &+= tag.number }
+    mutating func remove(_ tag: ItemTag) { groups[tag.group, default: Group()].sum &-= tag.number }
+
+    /// Every change is on the disk: no group may be as it was before.
+    mutating func settle() {
+        groups = groups.compactMapValues { $0.sum == 0 ? nil : Group(sum: $0.sum) }
+    }
+
+    /// Takes what a group was found to be, if it may be that.
+    mutating func settle(_ group: UInt8, at sum: UInt128) -> Bool {
+        guard var found = groups[group], found.sum != sum else { return self.sum(of: group) == sum }
+        guard let place = found.others.firstIndex(of: sum) else { return false }
+        // The other way round it may still be: a write that failed can come to light at the next boot.
+        (found.sum, found.others[place]) = (sum, found.sum)
+        groups[group] = found
+        return true
+    }
+
+    /// Takes what a group is found to be, whatever it was.
+    mutating func accept(_ group: UInt8, at sum: UInt128) {
+        groups[group, default: Group()].sum = sum
+    }
+
+    // MARK: bytes
+
+    /// For each group that is not empty: its number, how many sums follow the first (a byte each), the sums (16 bytes each, big-endian).
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        var rest = try container.decode(Data.self)[...]
+        while let number = rest.popFirst(), let count = rest.popFirst() {
+            let sums = (0...Int(count)).map { _ in
+                defer { rest = rest.dropFirst(Self.numberBytes) }
+                return rest.prefix(Self.numberBytes).reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
+            }
+            groups[number] = Group(sum: sums[0], others: Array(sums.dropFirst()))
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var bytes = Data()
+        for (number, group) in groups.sorted(by: { $0.key < $1.key }) {
+            bytes.append(contentsOf: [number, UInt8(group.others.count)])
+            for sum in [group.sum] + group.others {
+                for shift in stride(from: 120, through: 0, by: -8) {
+                    bytes.append(UInt8(truncatingIfNeeded: sum >> UInt128(shift)))
+                }
+            }
+        }
+        var container = encoder.singleValueContainer()
+        try container.encode(bytes)
+    }
+}
+
+/// The items with an access control that the keychain has shown: what is there, which has to fit what was recorded.
+struct ShownItems {
+    private struct Group {
+        var tags: Set<UInt128> = []
+        var sum: UInt128 = 0
+    }
+
+    private var groups = [Group](repeating: Group(), count: RecordedItems.groups)
+
+    func sum(of group: UInt8) -> UInt128 { groups[Int(group)].sum }
+
+    func contains(_ tag: ItemTag) -> Bool { groups[Int(tag.group)].tags.contains(tag.number) }
+
+    mutating func insert(_ tag: ItemTag) {
+        guard groups[Int(tag.group)].tags.insert(tag.number).inserted else { return }
+        groups[Int(tag.group)].sum &+= tag.number
+    }
+
+    /// - Returns: Whether it was there.
+    mutating func remove(_ tag: ItemTag) -> Bool {
+        guard groups[Int(tag.group)].tags.remove(tag.number) != nil else { return false }
+        groups[Int(tag.group)].sum &-= tag.number
+        return true
+    }
+}
+
+/// A change of the keychain that is recorded, and not known to be on the disk.
+struct ItemsUnderWay {
+    /// Removed by it: whoever has just read them may open them still.
+    var leaving: Set<UInt128> = []
+    /// Their keys were wrapped, and they are not recorded yet: a change reads what it has written itself.
+    var wrapped: Set<UInt128> = []
+    /// Bindings of a change, of which more are to come.
+    var removed = Data()
+    var added = Data()
+
+    /// Keys that are wrapped and come to nothing are forgotten with the next change; so many are remembered.
+    static let maximumWrapped = 16384
+}

@@ -1,0 +1,267 @@
+import Foundation
+import Testing
+import TouchstoneCore
+
+@testable import TouchstoneEnclave
+
+/// AC-10: the items with an access control are bound to the enclave's state, over any crash.
+@Suite(.timeLimit(.minutes(10))) struct RecordedItemsTests {
+    /// An item's binding: the class, then a group and a version that the test chooses.
+    private static func item(_ group: UInt8, _ version: Int) -> Data {
+        var item = Data("genp".utf8) + [group] + Data(count: 15)
+        item += withUnsafeBytes(of: UInt64(version).bigEndian) { Data($0) } + Data(count: 8)
+        return item
+    }
+
+    private struct SplitMix: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var mixed = state
+            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+            return mixed ^ (mixed >> 31)
+        }
+    }
+
+    /// A keychain of which the test says what reaches its disk.
+    private struct Rows {
+        var items: Set<Data> = []
+
+        var bytes: Data { items.sorted { $0.lexicographicallyPrecedes($1) }.reduce(Data(), +) }
+    }
+
+    @discardableResult
+    private static func compare(_ items: Data, by host: EnclaveHost, takes: Bool = false) throws -> [Int] {
+        try host.compareItems(.init(items: items, isFirst: true, isLast: true, takes: takes)).altered
+    }
+
+    private static func record(
+        removed: Data = Data(), added: Data = Data(), isDeletion: Bool = false, by host: EnclaveHost
+    ) throws {
+        let reply = try host.recordItems(
+            .init(removed: removed, added: added, isFirst: true, isLast: true, isDeletion: isDeletion))
+        #expect(reply.isRecorded)
+    }
+
+    private static func isRecorded(_ item: Data, by host: EnclaveHost) -> Bool {
+        host.read { enclave, _ in enclave.isRecorded(.init(accessGroup: "app", item: item)) }
+    }
+
+    /// A device whose keychain is empty, and known to be.
+    private static func device() throws -> RunningEnclave {
+        let enclave = try RunningEnclave()
+        try compare(Data(), by: enclave.host, takes: true)
+        return enclave
+    }
+
+    private func size(_ enclave: RunningEnclave) throws -> Int { try #require(enclave.storage.versions.last).count }
+
+    @Test("AC-10: nothing is bound before the rows were shown, and what is there then is taken once")
+    func taken() throws {
+        let enclave = try RunningEnclave()
+        let (a, b) = (Self.item(1, 1), Self.item(2, 1))
+        #expect(Self.isRecorded(a, by: enclave.host))
+        let record = try enclave.host.recordItems(
+            .init(removed: Data(), added: a, isFirst: true, isLast: true, isDeletion: false))
+        #expect(!record.isRecorded)
+        #expect(try Self.compare(a, by: enclave.host) == [])
+        #expect(enclave.host.read { now, _ in now.state.items == nil })
+        #expect(try Self.compare(a, by: enclave.host, takes: true) == [])
+        #expect(Self.isRecorded(a, by: enclave.host) && !Self.isRecorded(b, by: enclave.host))
+        // Not again.
+        #expect(try Self.compare(a + b, by: enclave.host, takes: true) == [2])
+        try enclave.reboot()
+        #expect(try Self.compare(b, by: enclave.host, takes: true) == [1, 2])
+    }
+
+    @Test("AC-10: an older row, a missing row and a row too many are each noticed, in their group and in no other")
+    func attacks() throws {
+        let enclave = try Self.device()
+        let items = (0..<20).map { Self.item(UInt8($0), 1) }
+        try Self.record(added: items.reduce(Data(), +), by: enclave.host)
+        enclave.host.settleItems()
+        let new = Self.item(5, 2)
+        try Self.record(removed: items[5], added: new, by: enclave.host)
+        enclave.host.settleItems()
+        var honest = items
+        honest[5] = new
+        var attacked = honest
+        attacked[5] = items[5]
+        let attacks: [([Data], [Int])] = [
+            (honest, []), (attacked, [5]), (honest.filter { $0 != honest[7] }, [7]), (honest + [items[5]], [5]), ([], Array(0..<20)),
+            (honest, []),
+        ]
+        for reboots in [false, true] {
+            for (rows, groups) in attacks {
+                if reboots { try enclave.reboot() }
+                #expect(try Self.compare(rows.reduce(Data(), +), by: enclave.host) == groups)
+                for item in honest + [items[5]] {
+                    let isThere = rows.contains(item) && !groups.contains(Int(item[4]))
+                    #expect(Self.isRecorded(item, by: enclave.host) == isThere)
+                }
+            }
+        }
+    }
+
+    @Test("AC-10: what was altered stays altered, whatever apps do after it")
+    func goesOn() throws {
+        let enclave = try Self.device()
+        let (old, new, other) = (Self.item(5, 1), Self.item(5, 2), Self.item(5, 3))
+        try Self.record(added: new, by: enclave.host)
+        enclave.host.settleItems()
+        #expect(try Self.compare(old, by: enclave.host) == [5])
+        // The app deletes what it finds, and adds it again.
+        try Self.record(removed: old, by: enclave.host)
+        enclave.host.settleItems()
+        try Self.record(added: other, by: enclave.host)
+        enclave.host.settleItems()
+        #expect(!Self.isRecorded(other, by: enclave.host))
+        for _ in 0..<2 {
+            #expect(try Self.compare(other, by: enclave.host) == [5])
+            try enclave.reboot()
+        }
+    }
+
+    @Test("AC-10: the change last under way can be undone, and no other: the price of one write of the state")
+    func lastChange() throws {
+        let enclave = try Self.device()
+        let items = (1...3).map { Self.item(5, $0) }
+        try Self.record(added: items[0], by: enclave.host)
+        enclave.host.settleItems()
+        try Self.record(removed: items[0], added: items[1], by: enclave.host)
+        enclave.host.settleItems()
+        #expect(try Self.compare(items[0], by: enclave.host) == [5], "not while the device runs")
+        #expect(try Self.compare(items[1], by: enclave.host) == [])
+        try enclave.reboot()
+        #expect(try Self.compare(items[0], by: enclave.host) == [], "undone")
+        #expect(try Self.compare(items[1], by: enclave.host) == [])
+        try Self.record(removed: items[1], added: items[2], by: enclave.host)
+        enclave.host.settleItems()
+        try enclave.reboot()
+        #expect(try Self.compare(items[0], by: enclave.host) == [5])
+    }
+
+    @Test("AC-10: on a full disk an item is not added, and one can be deleted") func fullDisk() throws {
+        let enclave = try Self.device()
+        let (a, b) = (Self.item(1, 1), Self.item(1, 2))
+        try Self.record(added: a, by: enclave.host)
+        enclave.host.settleItems()
+        enclave.storage.fill(spares: 4)
+        #expect(throws: EnclaveInterface.NotKept.self) { try Self.record(added: b, by: enclave.host) }
+        #expect(try Self.compare(a, by: enclave.host) == [])
+        try Self.record(removed: a, isDeletion: true, by: enclave.host)
+        enclave.host.settleItems()
+        try enclave.reboot()
+        #expect(try Self.compare(Data(), by: enclave.host) == [])
+        #expect(!Self.isRecorded(a, by: enclave.host))
+    }
+
+    @Test("AC-10: a look, and a change, of more rows than one message takes") func pages() throws {
+        let enclave = try Self.device()
+        let items = (0..<600).map { Self.item(UInt8($0 % 256), $0) }
+        for (number, item) in items.enumerated() {
+            let reply = try enclave.host.recordItems(
+                .init(
+                    removed: Data(), added: item, isFirst: number == 0, isLast: number == 599, isDeletion: false))
+            #expect(reply.isRecorded)
+        }
+        enclave.host.settleItems()
+        for (number, item) in items.enumerated() {
+            let reply = try enclave.host.compareItems(.init(items: item, isFirst: number == 0, isLast: number == 599))
+            #expect(reply.altered == [])
+        }
+        #expect(items.allSatisfy { Self.isRecorded($0, by: enclave.host) })
+        for bytes in [1, 35, 37] {
+            #expect(throws: (any Error).self) {
+                try Self.compare(Data(count: bytes), by: enclave.host)
+            }
+        }
+    }
+
+    @Test("The state stays small, however many items there are") func bounded() throws {
+        let enclave = try Self.device()
+        let empty = try size(enclave)
+        for number in 0..<40 {
+            let added = (0..<250).map { Self.item(UInt8($0), number) }.reduce(Data(), +)
+            try Self.record(added: added, by: enclave.host)
+            enclave.host.settleItems()
+        }
+        // 256 groups: number, count, the sum and what it was before; in base64.
+        #expect(try size(enclave) - empty <= 256 * 34 * 4 / 3 + 100)
+        for number in 0..<10 {
+            let added = (0..<256).map { Self.item(UInt8($0), 100 + number) }.reduce(Data(), +)
+            // None of these is ever settled.
+            try Self.record(added: added, by: enclave.host)
+        }
+        #expect(try size(enclave) - empty <= 256 * (2 + 16 * 5) * 4 / 3 + 100)
+    }
+
+    @Test("AC-10: whatever is cut off where, on a disk that fails, nothing is accused and nothing is lost", arguments: 0..<100)
+    func crashes(seed: Int) throws {
+        var random = SplitMix(state: UInt64(seed))
+        let enclave = try Self.device()
+        var rows = Rows()
+        // What a commit that failed left on the disk: the next boot may find it there, until another commit takes its place.
+        var hidden: Rows?
+        var version = 0
+
+        func boot() throws {
+            try enclave.reboot()
+            if let found = hidden, Bool.random(using: &random) { rows = found }
+            hidden = nil
+            #expect(try Self.compare(rows.bytes, by: enclave.host) == [], "boot")
+            enclave.host.settleItems()
+        }
+
+        for step in 0..<60 {
+            var next = rows
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                version += 1
+                let old = next.items.sorted { $0.lexicographicallyPrecedes($1) }.randomElement(using: &random)
+                switch Int.random(in: 0..<3, using: &random) {
+                case 0: next.items.insert(Self.item(UInt8.random(in: 0..<4, using: &random), version))
+                case 1: if let old { next.items.remove(old) }
+                default:
+                    guard let old else { continue }
+                    next.items.remove(old)
+                    next.items.insert(Self.item(old[4], version))
+                }
+            }
+            if Int.random(in: 0..<4, using: &random) == 0 {
+                enclave.storage.plan([UnreliableStorage.Outcome.allCases.randomElement(using: &random) ?? .kept])
+            }
+            let removed = Rows(items: rows.items.subtracting(next.items)).bytes
+            let added = Rows(items: next.items.subtracting(rows.items)).bytes
+            do {
+                try Self.record(removed: removed, added: added, isDeletion: added.isEmpty, by: enclave.host)
+            } catch is EnclaveInterface.NotKept {
+                enclave.storage.plan([])
+                if Bool.random(using: &random) { try boot() }
+                continue
+            }
+            enclave.storage.plan([])
+            #expect(rows.items.union(next.items).allSatisfy { Self.isRecorded($0, by: enclave.host) }, "under way")
+            switch Int.random(in: 0..<6, using: &random) {
+            case 0:
+                // Cut off before the commit.
+                try boot()
+            case 1:
+                // Cut off behind it.
+                (rows, hidden) = (next, nil)
+                try boot()
+            case 2:
+                // The commit fails, and the device goes on.
+                hidden = next
+                #expect(try Self.compare(rows.bytes, by: enclave.host) == [], "step \(step)")
+            default:
+                (rows, hidden) = (next, nil)
+                enclave.host.settleItems()
+            }
+            #expect(rows.items.allSatisfy { Self.isRecorded($0, by: enclave.host) }, "step \(step)")
+        }
+        try boot()
+        #expect(rows.items.allSatisfy { Self.isRecorded($0, by: enclave.host) })
+    }
+}
