@@ -3,7 +3,7 @@ internal import SwiftASN1
 
 /// An X.509 certificate, read as far as the keychain needs it.
 ///
-/// Nothing in it is verified: whoever made the bytes chose what they say.
+/// Nothing in it is verified: the maker of the bytes chose what they say.
 package struct Certificate: Hashable, Sendable {
     /// The bytes it was read from.
     package let der: Data

@@ -123,7 +123,7 @@ open class LAContext: NSObject, AuthenticationContext {
 
     /// Has the owner prove something.
     ///
-    /// Returns at once. Until the reply has run the context is kept alive, whoever lets go of it; `invalidate()` ends it (EV-04).
+    /// Returns at once. Until the reply has run, the context stays alive without another reference; `invalidate()` ends it (EV-04).
     ///
     /// > Source: EV-01...EV-07; section 2.1 of the rules. Without a device: as `canEvaluatePolicy`.
     ///

@@ -7,7 +7,7 @@ internal import Synchronization
 /// gives for the proof only.
 ///
 /// It belongs to the device that was current when it was made. Letting it go takes back what was proven. While the owner is asked it is
-/// kept alive, whoever lets go of it (EV-04).
+/// kept alive, even if every other reference is gone (EV-04).
 ///
 /// > Source: EV-64.
 ///

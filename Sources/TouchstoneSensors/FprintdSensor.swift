@@ -48,7 +48,7 @@ package final class FprintdSensor: Sensor {
         lookers.withLock { $0.isLate = true }
     }
 
-    /// A look begins, for whoever waits for one until now.
+    /// A look begins, for everything that waits for one until now.
     func takeLookers() {
         lookers.withLock { lookers in
             lookers.served += lookers.waiting
@@ -76,7 +76,7 @@ package final class FprintdSensor: Sensor {
         for looked in served { looked.signal() }
     }
 
-    /// Whether the next look can take long: whoever waits for one goes on with what was seen last, and is looked for all the same.
+    /// Whether the next look can take long. What waits for one continues with what was seen last, and the look is made all the same.
     func setLate(_ isLate: Bool) {
         let waiting = lookers.withLock { lookers in
             lookers.isLate = isLate

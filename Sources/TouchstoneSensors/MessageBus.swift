@@ -42,7 +42,7 @@ internal import Glibc
     private enum Limits {
         /// Signals of followed names that came while an answer was awaited; more of them are dropped, and that is told.
         static let signals = 64
-        /// Seconds: what came until now is taken for no longer, whoever goes on sending.
+        /// Seconds: reading ends after this time, even if more is being sent.
         static let taking = 0.2
         static let texts = 32
         static let textBytes = 256
@@ -184,7 +184,7 @@ internal import Glibc
 
     // MARK: names
 
-    /// From now on hears what the owner of this name says, whoever that is then; nobody is heard without.
+    /// From now on listens to the owner of this name, even if that changes. Nobody else is heard.
     ///
     /// Before the match rules for its signals, so that none of them comes from somebody who is not known yet.
     func follow(_ name: String, within seconds: Double) throws(Failure) {

@@ -61,7 +61,7 @@ extension TPMConnection {
         )
     }
 
-    /// Loads an object that was made here; whoever asks flushes it.
+    /// Loads an object that was made here; the caller flushes it.
     func load(_ object: SealedObject) throws(TPMError) -> Handle {
         var area = TPM2B_PUBLIC()
         var closed = TPM2B_PRIVATE()

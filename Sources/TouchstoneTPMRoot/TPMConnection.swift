@@ -12,7 +12,7 @@ import TouchstoneMemory
 ///
 /// > Concurrency: Unchecked, as ESYS's context is a pointer: its owner keeps it under a lock, and uses it under that alone.
 @safe final class TPMConnection: @unchecked Sendable {
-    // Unchecked: whoever has it holds it under a lock.
+    // Unchecked: its owner uses it only under a lock.
     private enum Limits {
         /// For one command, in milliseconds.
         static let command: Int32 = 4000
@@ -151,7 +151,7 @@ import TouchstoneMemory
         return (handle, Data([0x00, 0x0B]) + SHA256.hash(data: bytes.prefix(count)))
     }
 
-    /// What whoever was here before left in a TPM that is not shared, as after a crash: it has room for three objects and sessions.
+    /// Removes what an earlier process left in a TPM that is not shared, as after a crash: it has room for three objects and sessions.
     ///
     /// Nobody else is connected: swtpm serves one at a time, and /dev/tpm0 opens for one. What the kernel's manager has is not loaded.
     private func flushLeftovers() throws(TPMError) {

@@ -191,7 +191,7 @@ package final class TPMRoot: RootOfTrust {
     private static let recoveryPurpose = "io.touchstone root recovery"
 }
 
-/// PC-34: an older state is told from the newest for as long as the TPM lives, whoever may write to which file.
+/// PC-34: an older state can be told from the newest for as long as the TPM lives, even by somebody who can write to the files.
 extension TPMRoot: RevisionCounter {
     package func read() throws -> UInt64? { try value() }
 

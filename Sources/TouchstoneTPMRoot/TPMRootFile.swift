@@ -62,7 +62,7 @@ struct TPMRootFile: Codable, Sendable {
 
     static func someIndex() -> UInt32 { .random(in: indices) }
 
-    /// What tells this device's index from all others, to whoever has the root's secret.
+    /// Distinguishes this device's index from all others, for a holder of the root's secret.
     static func mark(_ secret: SecretBytes, _ index: UInt32) -> Data {
         unsafe secret.derive("tpm index \(index)").withUnsafeBytes { unsafe Data($0) }
     }

@@ -36,7 +36,7 @@ enum NoteKey {
         return key
     }
 
-    /// Finds the key, which asks for nobody; `prompt` is for whoever uses it.
+    /// Finds the key, which shows no prompt; `prompt` is for its use.
     static func find(prompt: String = "") throws -> SecKey? {
         let context = LAContext()
         context.localizedReason = prompt

@@ -41,7 +41,7 @@ struct Target: ParsableArguments {
         return line
     }
 
-    /// Says that everything is there, and waits until whoever measures has looked at the clock.
+    /// Says that everything is there, and waits until the measuring program has read the clock.
     func waitForGo() throws {
         print("ready")
         fflush(nil)

@@ -85,7 +85,7 @@ final class Approver: HTTPResponder, Sendable {
         throw Refusal(.forbidden, "user", "only programs of the user who runs this may ask")
     }
 
-    /// Says it on the terminal, unless whoever is refused would fill that.
+    /// Says it on the terminal, unless refusals would fill the terminal.
     private func remark(_ line: String) {
         if refusals.withLock({ $0.isNew(line, at: .now) }) { StandardOutput.say(line) }
     }

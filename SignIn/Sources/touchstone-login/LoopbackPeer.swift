@@ -18,7 +18,7 @@ enum LoopbackPeer {
     }
 
     private static let mapped = "0000000000000000FFFF0000"
-    /// `TCP_ESTABLISHED`: a socket that its program has closed shows user 0, whoever that was.
+    /// `TCP_ESTABLISHED`: a socket that its program has closed shows user 0, not the program's user.
     private static let established = "01"
 
     /// As the table spells an address and a port.

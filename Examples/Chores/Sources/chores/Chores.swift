@@ -30,7 +30,7 @@ actor Chores {
 
     // MARK: - Signing in
 
-    /// The first run: whoever comes first chooses the password.
+    /// The first run: the first person to come chooses the password.
     func register(password: String) {
         perform {
             guard try registration.read() == nil else { return }

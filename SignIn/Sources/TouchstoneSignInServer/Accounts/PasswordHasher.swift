@@ -6,7 +6,7 @@ import NIOPosix
 struct PasswordHasher: Sendable {
     /// So many run at once.
     static let running = 2
-    /// So many wait; who comes after them is told to come later.
+    /// So many callers may wait; further ones are told to come later.
     static let waiting = 32
     /// No password is longer, in bytes of UTF-8.
     static let maximumLength = 1024

@@ -1,7 +1,7 @@
 import Foundation
 public import Logging
 
-/// What an owner should hear of by a way that whoever did it does not control: mail, a message (NP-22).
+/// What an owner should be told by a way that an attacker does not control: mail, a message (NP-22).
 public enum SignInNotice: Sendable, Equatable {
     /// A device was registered; `replaced` if it had a key before. All active devices by name.
     case registered(device: String, replaced: Bool, devices: [String])
