@@ -48,7 +48,7 @@ extension AuthenticationInterface {
         package struct Reply: Codable, Sendable {
             /// Also the name of the access group that is the app's alone (KC-40).
             package var app: String
-            // nil from a device of before these were told.
+            // nil from an older device, which does not report these.
             package var evidence: AppIdentity.Evidence?
             /// nil where the manifest names no digest.
             package var hasPinnedDigest: Bool?

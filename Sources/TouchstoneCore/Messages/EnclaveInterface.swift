@@ -400,7 +400,7 @@ package enum EnclaveInterface {
     package enum GetNonce: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.GetNonce"
         package struct Parameters: Codable, Sendable {
-            /// As of ``Caller``; nil: 0, which is none of touchstoned's.
+            /// As of ``Caller``; nil: 0, which touchstoned never uses.
             package var connection: Int?
             package init(connection: Int? = nil) { self.connection = connection }
         }
@@ -554,7 +554,7 @@ package enum EnclaveInterface {
             package var isErasurePending: Bool
             /// How often the class keys were made anew; nil: never.
             package var generation: Int?
-            /// The keys of before they were, the newest first.
+            /// The earlier keys, the newest first.
             package var earlier: [String: [Data]]?
             package init(
                 keys: [String: Data], destroyed: [String], isErasurePending: Bool = false, generation: Int? = nil

@@ -27,7 +27,7 @@ package enum InspectorInterface {
     package struct Item: Codable, Hashable, Sendable {
         /// The number of its row, the same for as long as the item is there.
         package var row: Int64
-        /// The value of its `kSecClass…` constant; nil where it is none.
+        /// The value of its `kSecClass…` constant; nil if it is not one of them.
         package var itemClass: String?
         /// nil: nobody can read it now, as it is encrypted like every attribute.
         package var accessGroup: String?

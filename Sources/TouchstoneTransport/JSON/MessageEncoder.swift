@@ -8,7 +8,7 @@ final class MessageEncoder: Encoder {
     /// What closes each object and array that is open.
     private var open: [UInt8] = []
 
-    /// - Throws: `EncodingError` for a number that is none, and what the value itself throws.
+    /// - Throws: `EncodingError` for a number that is not finite, and what the value itself throws.
     static func encode(_ value: some Encodable) throws -> Data {
         var output = JSONOutput()
         try encode(value, into: &output)
