@@ -58,7 +58,7 @@ enum KeyUseFailure: Error, Equatable {
     static func failure(authentication code: Int) -> SignInError {
         switch code {
         case -1: .notRecognised
-        // The owner is locked out, and only the fallback is left.
+        // The owner's decision: a sign-in has no other way to offer as the fallback.
         case -2, -3: .cancelled
         // The system, the app, an invalidated context: nothing that the owner has decided.
         case -4, -9, -10: .notAvailable("the prompt ended before the owner answered; try again")
