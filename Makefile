@@ -25,7 +25,7 @@ demo: build ## Walk through the examples on a throw-away simulated device (DEMO=
 simulator: build pages ## Show a simulated device in a browser, with Chores beside it (DEVICE=name: one of yours; BIOMETRY=faceid)
 	@BIOMETRY='$(BIOMETRY)' script/simulator $(DEVICE)
 
-screenshots: build pages ## Take the pictures of docs/images anew
+screenshots: build pages ## Take the pictures of docs/images again
 	@script/install-packages test
 	@for program in $(SIGNIN_PROGRAMS); do swift build --package-path SignIn --product $$program; done
 	@script/python-environment
@@ -35,6 +35,7 @@ test: ## Run every test
 	@script/install-packages test
 	@script/python-environment
 	@script/check-rules --self-test
+	@script/check-words --self-test
 	@script/check-layers --self-test
 	@script/check-products --self-test
 	@for program in $(PROGRAMS); do swift build --product $$program; done
@@ -81,8 +82,9 @@ docs: ## Build the documentation, warnings as errors
 	@script/install-packages build
 	@script/check-docs
 
-check: ## The quick checks: rules, layers, products, format
+check: ## The quick checks: rules, words, layers, products, format
 	@script/check-rules
+	@script/check-words
 	@script/interface-pages --check
 	@script/shown-sources --check
 	@script/check-layers
