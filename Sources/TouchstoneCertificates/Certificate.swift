@@ -87,7 +87,7 @@ extension Certificate {
         subject.texts(Self.commonNameType)?.last
     }
 
-    /// The addresses of the alternative names and of the subject, empty where one of them cannot be read.
+    /// The addresses of the alternative names and of the subject, empty if one of them cannot be read.
     package var emailAddresses: [String] {
         guard let alternative = alternativeNames.emailAddresses, let own = subject.texts(Self.emailAddressType) else {
             return []

@@ -461,7 +461,7 @@ final class FprintdReader {
         }
     }
 
-    /// Asks for the reader until it is ours; false where it is not awaited any more.
+    /// Asks for the reader until it is ours; false if it is not awaited any more.
     private func claim(for awaited: String) throws(MessageBus.Failure) -> Bool {
         while owner.awaitedTouch == awaited {
             try waitUntilAwake()

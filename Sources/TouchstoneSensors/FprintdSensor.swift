@@ -76,7 +76,9 @@ package final class FprintdSensor: Sensor {
         for looked in served { looked.signal() }
     }
 
-    /// Whether the next look can take long. What waits for one continues with what was seen last, and the look is made all the same.
+    /// Whether the next look can take long.
+    ///
+    /// What waits for one continues with what was seen last, and the look is made all the same.
     func setLate(_ isLate: Bool) {
         let waiting = lookers.withLock { lookers in
             lookers.isLate = isLate

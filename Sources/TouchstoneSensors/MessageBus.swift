@@ -51,7 +51,7 @@ internal import Glibc
     private let bus: OpaquePointer
     private var signals: [Signal] = []
     private var isLossy = false
-    /// The connection that each followed name is of; nil where it is nobody's.
+    /// The connection that each followed name is of; nil if it is nobody's.
     private var owners: [String: String?] = [:]
 
     /// Connects to the bus whose Unix socket is at `path`, within `seconds`; what comes may have descriptors only where it `takesDescriptors`.
@@ -184,7 +184,9 @@ internal import Glibc
 
     // MARK: names
 
-    /// From now on listens to the owner of this name, even if that changes. Nobody else is heard.
+    /// From now on listens to the owner of this name, even if that changes.
+    ///
+    /// Nobody else is heard.
     ///
     /// Before the match rules for its signals, so that none of them comes from somebody who is not known yet.
     func follow(_ name: String, within seconds: Double) throws(Failure) {
@@ -193,7 +195,7 @@ internal import Glibc
         try findOwner(of: name, within: seconds)
     }
 
-    /// The connection that a followed name is of, as far as was heard; nil where it is nobody's.
+    /// The connection that a followed name is of, as far as was heard; nil if it is nobody's.
     func owner(of name: String) -> String? { owners[name] ?? nil }
 
     /// The same, asked again.

@@ -19,7 +19,7 @@ final class PAMLook {
     private let pid: pid_t
     private let reading: Int32
 
-    /// Starts it; nil where that cannot be.
+    /// Starts it; nil if that cannot be.
     init?(program: String, arguments: [String]) {
         var ends: [Int32] = [-1, -1]
         // No pipe, because a program that may look at a process's descriptors in /proc can open the end of a pipe again.

@@ -110,7 +110,7 @@ package final class SessionWatch: Sendable {
         return name == owner
     }
 
-    /// nil where it is not to be had: the session may be gone.
+    /// nil if it is not to be had: the session may be gone.
     private func property(_ name: String, of session: String, _ bus: MessageBus) throws(MessageBus.Failure) -> String? {
         guard let service = bus.owner(of: Name.service) else { return nil }
         do throws(MessageBus.Failure) {

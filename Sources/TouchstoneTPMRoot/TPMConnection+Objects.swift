@@ -82,7 +82,7 @@ extension TPMConnection {
         return handle
     }
 
-    /// What `object` keeps; nil where `value` is wrong, which then was counted.
+    /// What `object` keeps; nil if `value` is wrong, which then was counted.
     ///
     /// `asking` is called right before the TPM hears of the value.
     func unseal(_ object: SealedObject, with value: SecretBytes?, asking: () -> Void = {}) throws(TPMError)

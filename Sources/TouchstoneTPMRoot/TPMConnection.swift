@@ -117,7 +117,7 @@ import TouchstoneMemory
         return TPMError(code: code == .lost && isLate && session == ESYS_TR_NONE ? .busy : code, address: address.text)
     }
 
-    /// The Name of the endorsement hierarchy's key like our primary: it outlives a clear; nil where it may not be asked for.
+    /// The Name of the endorsement hierarchy's key like our primary: it outlives a clear; nil if it may not be asked for.
     func endorsementName() -> Data? {
         guard let (handle, name) = try? makePrimary(ESYS_TR_RH_ENDORSEMENT) else { return nil }
         flush(handle)

@@ -8,7 +8,7 @@ struct TPMRootFile: Codable, Sendable {
     var address: String
     /// Of the primary key.
     var name: Data
-    /// Of the same in the endorsement hierarchy; absent where it has a password.
+    /// Of the same in the endorsement hierarchy; absent if it has a password.
     var endorsementName: Data?
     var root: SealedObject
     /// The counter's NV index.
@@ -46,7 +46,7 @@ struct TPMRootFile: Codable, Sendable {
         return try encoder.encode(self)
     }
 
-    /// - Throws: `TPMError`, `cleared` or `replaced` where it is not the one that this device was created with.
+    /// - Throws: `TPMError`, `cleared` or `replaced` if it is not the one that this device was created with.
     func connect() throws -> TPMConnection {
         try TPMConnection(TPMAddress(address), pinned: .init(name: name, endorsementName: endorsementName))
     }

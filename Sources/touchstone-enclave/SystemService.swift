@@ -41,7 +41,7 @@ struct SystemService {
 }
 
 extension EnclaveProgram.Options {
-    /// nil where it was not started for another user.
+    /// nil if it was not started for another user.
     ///
     /// - Throws: `UsageError` where only a part of it was said, or no socket was passed.
     var system: SystemService? {

@@ -104,7 +104,7 @@ private struct Notes {
 
 private final class NoteBook {
     var notes: Notes
-    /// Known before this pass: absent where they may be.
+    /// Known before this pass: absent if they may be.
     let known: Set<String>
 
     init(_ notes: Notes) {

@@ -14,7 +14,9 @@ enum NoteKey {
         ]
     }
 
-    /// Makes the key for the fingers that are enrolled now; nobody is asked.
+    /// Makes the key for the fingers that are enrolled now.
+    ///
+    /// Shows no prompt.
     static func make() throws -> SecKey {
         var error: Unmanaged<CFError>?
         guard

@@ -35,7 +35,7 @@ struct Finding: Encodable, Hashable {
     var state: State
     /// A sentence without a full stop.
     var text: String
-    /// A command; absent where all is well, or where no command helps and the text says what does.
+    /// A command; absent if all is well, or where no command helps and the text says what does.
     var fix: String?
 
     init(_ state: State, _ topic: Topic, _ text: String, fix: String? = nil) {

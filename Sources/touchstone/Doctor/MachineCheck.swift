@@ -40,7 +40,7 @@ enum MachineCheck {
         otherPrograms(try? String(contentsOfFile: "/proc/sys/kernel/yama/ptrace_scope", encoding: .utf8))
     }
 
-    /// By the text of ptrace_scope; nil where the kernel has no Yama.
+    /// By the text of ptrace_scope; nil if the kernel has no Yama.
     static func otherPrograms(_ scope: String?) -> Finding {
         guard let scope = scope.flatMap({ Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) }) else {
             return Finding(

@@ -47,7 +47,7 @@ enum PasscodeEntry {
 extension PasscodeBuffer {
     /// Reads byte by byte: what follows the line is the next reader's, and no buffer of the library keeps a copy.
     ///
-    /// nil where there is nothing to read any more.
+    /// nil if there is nothing to read any more.
     convenience init?(lineFrom descriptor: Int32) {
         self.init()
         var isEmptyInput = true

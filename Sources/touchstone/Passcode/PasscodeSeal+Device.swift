@@ -6,7 +6,7 @@ import TouchstoneTransport
 extension PasscodeSeal {
     /// Reads the enclave's public key from the enclave's own directory: touchstoned could put its own in its place.
     ///
-    /// - Throws: `Failure` where the file is not there, is not a key, or could have been written by somebody else.
+    /// - Throws: `Failure` if the file is not there, is not a key, or could have been written by somebody else.
     fileprivate static func key(_ paths: DevicePaths) throws -> Data {
         let path = paths.passcodeKey.path
         do throws(PasscodeKeyError) {

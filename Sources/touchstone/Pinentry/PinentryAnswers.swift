@@ -23,7 +23,7 @@ final class PinentryAnswers: PromptAnswers {
     /// - Parameters:
     ///   - program: Its name, to be found along `PATH`, or an absolute path.
     ///   - now: The time.
-    /// - Throws: `Failure` where there is none: says what to install.
+    /// - Throws: `Failure` if there is none: says what to install.
     init(_ program: String, now: @escaping () -> ContinuousClock.Instant = { .now }) throws {
         self.program = program
         pause = TypingPause(now: now)

@@ -26,7 +26,7 @@ import TouchstoneDevice
 
     /// Starts `program` and has it show the dialog.
     ///
-    /// - Throws: `Failure` where it cannot be started.
+    /// - Throws: `Failure` if it cannot be started.
     init(_ program: String, _ dialog: PinentryDialog) throws {
         var ends: [Int32] = [-1, -1]
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
