@@ -3,9 +3,9 @@ internal import Glibc
 
 /// One connection to a D-Bus, for one thread.
 ///
-/// It waits for nothing without a deadline, believes an answer only from whom it asked, and reads nothing but text and truth values.
+/// Every wait has a deadline. It believes an answer only from the connection that it asked, and reads only text and truth values.
 /// Methods and names that other programs call here, sd-bus refuses by itself. Any program may send signals here, past every match rule:
-/// those of others than the bus and the owners of the names that are followed are nothing, and take nobody's place.
+/// only those of the bus and of the owners of followed names count, and others do not fill the queue.
 @safe final class MessageBus {
     enum Failure: Error, Equatable {
         /// The bus is not there, or ended the connection.
@@ -268,7 +268,7 @@ internal import Glibc
             var signal = message.signal(bytes: Limits.textBytes)
         else { return }
         signal.service = service
-        // In the order in which it came: what the old owner said before is its word, and what it says after is nobody's.
+        // In the order in which it came: what the old owner said before the change counts, and what it says afterwards does not.
         if let name = signal.changedName, owners.keys.contains(name) {
             owners.updateValue(signal.texts[2].isEmpty ? nil : signal.texts[2], forKey: name)
         }

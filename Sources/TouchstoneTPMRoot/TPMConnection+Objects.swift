@@ -2,7 +2,7 @@ internal import CTSS
 import Foundation
 import TouchstoneMemory
 
-/// Data that the TPM keeps closed: what is outside of it opens in no other.
+/// Data that the TPM has sealed, and that opens in no other TPM.
 struct SealedObject: Codable, Hashable, Sendable {
     /// `TPM2B_PUBLIC` and `TPM2B_PRIVATE`, as the TPM spells them.
     var publicArea: Data

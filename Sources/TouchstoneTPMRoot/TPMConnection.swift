@@ -143,7 +143,7 @@ import TouchstoneMemory
                 &selection,
                 &handle, &made, nil, nil, nil)
         }
-        // Computed here: the Name that comes with the answer is only the answerer's word.
+        // Computed here, because the Name in the answer is only a claim.
         var area = unsafe made!.pointee.publicArea
         var bytes = [UInt8](repeating: 0, count: MemoryLayout<TPM2B_PUBLIC>.size)
         var count = 0
@@ -178,6 +178,6 @@ import TouchstoneMemory
         }
     }
 
-    /// tpm2-tss writes what it sends and gets to standard error where the environment tells it to.
+    /// tpm2-tss writes what it sends and receives to standard error if the environment tells it to.
     private static let isQuiet: Bool = unsafe setenv("TSS2_LOG", "all+none", 1) == 0
 }

@@ -2,7 +2,7 @@ import Foundation
 import TouchstoneEnclave
 import TouchstoneMemory
 
-/// What is kept beside the state to find the root in the TPM again: no secret, and nothing that is believed without asking the TPM.
+/// The file beside the state that finds the root in the TPM again; it has no secret, and the TPM has to confirm all of it.
 struct TPMRootFile: Codable, Sendable {
     var version = 1
     var address: String
@@ -51,7 +51,7 @@ struct TPMRootFile: Codable, Sendable {
         try TPMConnection(TPMAddress(address), pinned: .init(name: name, endorsementName: endorsementName))
     }
 
-    /// Takes the device's counter out of the TPM that the file tells of, and of no other; with `isAll` its passcode's gate as well.
+    /// Removes the device's counter from the TPM that the file names, and from no other; with `isAll` its passcode's gate as well.
     func forget(isAll: Bool = true) throws {
         let connection = try connect()
         try connection.undefine(counter)

@@ -50,7 +50,7 @@ struct Target: ParsableArguments {
 }
 
 extension SignInLoad {
-    /// What nobody can do without: one verification of one signature, again and again on one core.
+    /// The work that no server can avoid: one verification of one signature, again and again on one core.
     struct Verify: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "The bare cost of one P-256 verification.")
         @Option(help: "0.1 to 120.") var seconds = 2.0

@@ -1,4 +1,4 @@
-/// One thing that a doctor's report says: how it is, in plain words, and the one command that mends it.
+/// One thing that a doctor's report says: its state, in plain words, and the one command that repairs it.
 struct Finding: Encodable, Hashable {
     /// What it is about; scripts know these names, which stay as they are.
     enum Topic: String, Encodable, CaseIterable {

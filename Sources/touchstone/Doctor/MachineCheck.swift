@@ -4,7 +4,7 @@ import Foundation
 enum MachineCheck {
     static var findings: [Finding] { [swap, otherPrograms] }
 
-    /// Keys are locked in memory; what apps read is theirs to guard.
+    /// Keys are locked in memory, but apps have to protect what they read.
     static var swap: Finding {
         guard let text = try? String(contentsOfFile: "/proc/swaps", encoding: .utf8) else {
             return Finding(.warning, .swap, "unknown: /proc/swaps cannot be read")

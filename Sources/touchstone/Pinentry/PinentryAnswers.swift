@@ -3,7 +3,7 @@ import Glibc
 import TouchstoneCore
 import TouchstoneDevice
 
-/// The owner at the dialogs of a pinentry program, a fresh one for each state of a prompt: it goes when the finger matches.
+/// Asks the owner in dialogs of a pinentry program, with a new dialog for each state of a prompt.
 final class PinentryAnswers: PromptAnswers {
     private let program: String
     private let path: String
@@ -76,7 +76,9 @@ final class PinentryAnswers: PromptAnswers {
 
     var wakeAt: ContinuousClock.Instant? { pause.end }
 
-    /// The dialog that came up takes keys at once, so that no other window gets them: now it begins again, without them.
+    /// The new dialog takes keys at once, so that no other window gets them.
+    ///
+    /// Now it begins again, without those keys.
     func timeCame() -> PromptAnswer? {
         guard !pause.isOn(), process != nil, let dialog else { return nil }
         close()
