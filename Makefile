@@ -25,7 +25,7 @@ demo: build ## Walk through the examples on a throw-away simulated device (DEMO=
 simulator: build pages ## Show a simulated device in a browser, with Chores beside it (DEVICE=name: one of yours; BIOMETRY=faceid)
 	@BIOMETRY='$(BIOMETRY)' script/simulator $(DEVICE)
 
-screenshots: build pages ## Take the pictures of docs/images anew
+screenshots: build pages ## Take the pictures of docs/images again
 	@script/install-packages test
 	@for program in $(SIGNIN_PROGRAMS); do swift build --package-path SignIn --product $$program; done
 	@script/python-environment
@@ -77,8 +77,9 @@ docs: ## Build the documentation, warnings as errors
 	@script/install-packages build
 	@script/check-docs
 
-check: ## The quick checks: rules, interfaces, layers, products, format
+check: ## The quick checks: rules, words, interfaces, layers, products, Python, format
 	@script/check-rules
+	@script/check-words
 	@script/interfaces --check
 	@script/statuses --check
 	@script/interface-pages --check

@@ -20,7 +20,7 @@ static inline const struct ecc_curve *touchstone_old_curve(unsigned bits) {
     }
 }
 
-// False where the coordinates are no point of the curve.
+// False if the coordinates are no point of the curve.
 static inline bool touchstone_read_point(struct ecc_point *point, const uint8_t *bytes, size_t count) {
     mpz_t x, y;
     mpz_inits(x, y, NULL);

@@ -389,7 +389,7 @@ package final class AuthenticationService: Sendable {
     }
 
     func noteRefusal(_ failed: Failed, of app: AppIdentity, _ requirement: Requirement?) {
-        // The owner's cancel is an answer; a context of before a restart is one that the library makes anew.
+        // The owner's cancel is an answer; the library replaces a context from before a restart.
         guard let cause = failed.reason.flatMap(RefusalCause.init),
             ![.ownerCancelled, .contextInvalidated].contains(cause)
         else { return }

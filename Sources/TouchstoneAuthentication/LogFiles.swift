@@ -13,7 +13,7 @@ package final class LogFiles: LogStorage {
     private let current = Mutex<Int32>(-1)
 
     package static let name = "audit.log"
-    /// A file with a larger number is none of ours.
+    /// A file with a larger number is not ours.
     private static let maximumNumber = 1_000_000_000
 
     /// The log cannot be used; says which file and why.
@@ -170,7 +170,7 @@ package final class LogFiles: LogStorage {
         deinit { close(descriptor) }
     }
 
-    /// Line by line; one that is too long to be an entry comes in parts, which are none either.
+    /// Line by line; one that is too long to be an entry comes in parts, which are not entries either.
     private struct Lines: IteratorProtocol {
         private let file: OpenFile
         private var offset = 0

@@ -31,7 +31,7 @@ extension ASN1Node {
         bytes.lastIndex { $0 != 0 }.map { bytes[...$0] } ?? []
     }
 
-    /// Big-endian numbers; nil where the last one is cut off.
+    /// Big-endian numbers; nil if the last one is cut off.
     private static func units(_ bytes: ArraySlice<UInt8>, size: Int) -> [UInt32]? {
         guard bytes.count.isMultiple(of: size) else { return nil }
         return stride(from: bytes.startIndex, to: bytes.endIndex, by: size).map { start in

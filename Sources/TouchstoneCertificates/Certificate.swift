@@ -3,7 +3,7 @@ internal import SwiftASN1
 
 /// An X.509 certificate, read as far as the keychain needs it.
 ///
-/// Nothing in it is verified: whoever made the bytes chose what they say.
+/// Nothing in it is verified: the maker of the bytes chose what they say.
 package struct Certificate: Hashable, Sendable {
     /// The bytes it was read from.
     package let der: Data
@@ -87,7 +87,7 @@ extension Certificate {
         subject.texts(Self.commonNameType)?.last
     }
 
-    /// The addresses of the alternative names and of the subject, empty where one of them cannot be read.
+    /// The addresses of the alternative names and of the subject, empty if one of them cannot be read.
     package var emailAddresses: [String] {
         guard let alternative = alternativeNames.emailAddresses, let own = subject.texts(Self.emailAddressType) else {
             return []

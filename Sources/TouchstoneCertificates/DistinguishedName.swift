@@ -41,7 +41,7 @@ package struct DistinguishedName: Hashable, Sendable {
         return Data(serializer.serializedBytes)
     }
 
-    /// The texts of all attributes of a type; nil where one of them cannot be read.
+    /// The texts of all attributes of a type; nil if one of them cannot be read.
     func texts(_ type: [UInt8]) -> [String]? {
         let texts = attributes.filter { $0.type == type }.map(\.text)
         return texts.contains(nil) ? nil : texts.compactMap(\.self)

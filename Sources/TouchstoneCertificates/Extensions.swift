@@ -43,7 +43,7 @@ struct Extensions {
 
 /// Other names of a subject.
 ///
-/// A list is nil where one of its names cannot be read.
+/// A list is nil if one of its names cannot be read.
 struct AlternativeNames: Hashable, Sendable {
     private(set) var emailAddresses: [String]? = []
     private(set) var hostNames: [String]? = []

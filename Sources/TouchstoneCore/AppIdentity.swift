@@ -29,7 +29,7 @@ package struct AppIdentity: Hashable, Sendable {
     package var executableDigest: String?
     /// Every access group that is the app's, in order; the first is the default (KC-40, KC-41).
     ///
-    /// Stays in the daemon: nobody but the app itself is told.
+    /// Stays in the daemon, which tells it only to the app itself.
     package private(set) var accessGroups: [String] = []
     /// Those of the manifest that stand before the app's own group.
     package private(set) var keychainAccessGroups: [String] = []

@@ -12,7 +12,7 @@ public func CFBundleGetMainBundle() -> CFBundle! { Bundle.main }
 /// The identifier that the `Info.plist` of a bundle gives it.
 ///
 /// - Parameter bundle: The bundle.
-/// - Returns: The identifier; nil where there is no `Info.plist`, as with most programs on Linux.
+/// - Returns: The identifier; nil if there is no `Info.plist`, as with most programs on Linux.
 @discardableResult
 public func CFBundleGetIdentifier(_ bundle: CFBundle!) -> CFString! { bundle.bundleIdentifier as NSString? }
 

@@ -14,7 +14,7 @@ public func CFArrayGetCount(_ array: CFArray) -> CFIndex { array.count }
 ///
 /// - Parameters:
 ///   - allocator: Disregarded.
-///   - values: Pointers to `numValues` objects, which the array retains; may be nil where there are none.
+///   - values: Pointers to `numValues` objects, which the array retains; may be nil if there are none.
 ///   - numValues: How many, at least 0.
 ///   - callBacks: Disregarded.
 /// - Returns: The array; nil for a negative number.
@@ -184,7 +184,7 @@ public func CFDictionaryContainsKey(_ theDict: CFDictionary!, _ key: UnsafeRawPo
 ///   - theDict: The dictionary.
 ///   - key: A pointer to the key.
 /// - Returns: A pointer to the value, or to an equal one, which lives for at least as long as the dictionary does
-///   unchanged; nil where there is no such key.
+///   unchanged; nil if there is no such key.
 @discardableResult
 public func CFDictionaryGetValue(_ theDict: CFDictionary!, _ key: UnsafeRawPointer!) -> UnsafeRawPointer! {
     guard let key = unsafe referenced(key), let value = theDict.object(forKey: key) else { return nil }

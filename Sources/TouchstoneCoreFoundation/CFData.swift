@@ -4,7 +4,7 @@ public import Foundation
 ///
 /// - Parameters:
 ///   - allocator: Disregarded.
-///   - bytes: The bytes; may be nil where there are none.
+///   - bytes: The bytes; may be nil if there are none.
 ///   - length: How many, at least 0.
 /// - Returns: The data; nil for a negative length, and for bytes that are not there.
 @discardableResult
@@ -19,9 +19,9 @@ public func CFDataCreate(_ allocator: CFAllocator?, _ bytes: UnsafePointer<UInt8
 ///
 /// - Parameters:
 ///   - allocator: Disregarded.
-///   - bytes: The bytes, which must stay for as long as the data does; may be nil where there are none.
+///   - bytes: The bytes, which must stay for as long as the data does; may be nil if there are none.
 ///   - length: How many, at least 0.
-///   - bytesDeallocator: `kCFAllocatorNull` where the caller keeps the bytes.
+///   - bytesDeallocator: `kCFAllocatorNull` if the caller keeps the bytes.
 /// - Returns: The data; nil for a negative length, and for bytes that are not there.
 @discardableResult
 public func CFDataCreateWithBytesNoCopy(

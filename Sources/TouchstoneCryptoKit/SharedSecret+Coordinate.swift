@@ -7,7 +7,7 @@ extension SharedSecret {
     /// The secret is the coordinate x of a point; so it is what the private key 1 agrees on with that point.
     ///
     /// - Parameter coordinate: 32 bytes, big-endian.
-    /// - Throws: `CryptoKitError` where no point has it.
+    /// - Throws: `CryptoKitError` if no point has it.
     init(coordinate: Data) throws {
         let one = try P256.KeyAgreement.PrivateKey(rawRepresentation: Data(count: 31) + [1])
         // Of the two points with this x either will do.

@@ -66,7 +66,7 @@ public struct Device: Sendable {
         try DeviceStream(paths, method, parameters, more: true)
     }
 
-    /// Seals what was typed for the enclave, so that whoever carries it cannot read it.
+    /// Seals what was typed for the enclave, so that the programs that carry it cannot read it.
     ///
     /// - Parameters:
     ///   - passcodes: As many as the purpose takes: two for a change, the current one, then the new one, empty for none; else one.

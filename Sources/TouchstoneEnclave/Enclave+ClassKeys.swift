@@ -6,7 +6,7 @@ import TouchstoneMemory
 /// Class keys are made anew when the passcode changes: who has an old state, its passcode and the root key opens nothing that was written
 /// since.
 ///
-/// Those of before are kept for what they wrapped, sealed under the one of now of their class: they are there where that is, and are
+/// Earlier keys are kept for what they wrapped, sealed under the current key of their class: they are there where that is, and are
 /// destroyed with it (KC-20, KC-23). None is dropped while its class is there: apps keep private keys' blobs where nobody can look for them.
 extension Enclave {
     /// Which class keys wrap what is wrapped now: how often they were made anew.

@@ -24,7 +24,7 @@ private struct WrappedKey {
         self.generation = generation
     }
 
-    /// What a wrapped key says of itself, and what it is followed by; nil for what is none.
+    /// What a wrapped key says of itself, and what it is followed by; nil if it is not a wrapped key.
     static func read(_ blob: Data) -> (form: WrappedKey, box: Data)? {
         var rest = blob[...]
         guard let version = rest.popFirst(), (1...4).contains(version), let number = rest.popFirst(),
@@ -135,7 +135,7 @@ extension Enclave {
         return form.head + (sealed.combined ?? Data())
     }
 
-    /// The same key, bound to the same, under the class key of now; nil where it is that already.
+    /// The same key, bound to the same, under the current class key; nil if it already is.
     private func rewrapped(_ unwrapped: Unwrapped, _ binding: EnclaveInterface.ItemBinding) -> Data? {
         let old = unwrapped.form
         guard old.generation != generation, let key = keys[old.protection] else { return nil }

@@ -221,7 +221,7 @@ extension Enclave {
 
     /// Ends the job that sets, changes or removes the passcode.
     ///
-    /// Class keys are made anew, and those of before are kept under them for what they wrapped (KC-14), but for P's where the passcode is
+    /// New class keys are made, and the earlier ones are kept under them for what they wrapped (KC-14), except P's if the passcode is
     /// removed (KC-23). All of it is one write of the state.
     mutating func finishChange(
         ticket: String, currentKey: SecretBytes?, new: (key: SecretBytes, salt: Data, cost: PasscodeCost)?,

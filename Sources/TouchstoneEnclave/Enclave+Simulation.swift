@@ -24,7 +24,7 @@ final class AdvancedClock: TimeSource {
     var now: Double { clock.now + seconds.withLock { $0 } }
     var date: Date { clock.date + seconds.withLock { $0 } }
 
-    /// - Throws: `InvalidParameter` for a duration that is none, or too long.
+    /// - Throws: `InvalidParameter` for an invalid duration, or one that is too long.
     func advance(by duration: Double) throws(VarlinkServiceError.InvalidParameter) {
         let isDone = seconds.withLock { seconds in
             guard duration > 0, duration <= DeviceInterface.AdvanceClock.maximum,

@@ -12,7 +12,7 @@ struct HeldKeyWork: Sendable {
     }
 
     func sharedSecret(with point: Data, by key: HeldKey) throws -> EnclaveInterface.KeyResult {
-        // The hardware refuses a point that is none of the curve in its own words; here as for a key in memory.
+        // The hardware has its own error for a point that is not on the curve; here it is the same as for a key in memory.
         guard PrivateKey.isPoint(point) else { throw KeyInterface.Failed(.param) }
         return .init(sharedSecret: try holder.sharedSecret(of: key.key, and: point, with: key.value).publicBytes)
     }

@@ -200,7 +200,7 @@ package final class EnclaveHost: Sendable {
 
     /// Moves the clock forward; what apps may know of the device can be another by then.
     ///
-    /// - Throws: `InvalidParameter` for a duration that is none, or too long; `EnclaveInterface.NotKept`.
+    /// - Throws: `InvalidParameter` for an invalid duration, or one that is too long; `EnclaveInterface.NotKept`.
     func advanceClock(by seconds: Double) throws {
         try clock.advance(by: seconds)
         nextLimit.withLock { $0 = nil }

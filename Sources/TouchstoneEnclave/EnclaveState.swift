@@ -60,7 +60,7 @@ struct EnclaveState: Codable, Equatable {
     var classKeys: [String: Data]
     /// How often the class keys were made anew; absent: never.
     var generation: UInt32?
-    /// Class keys of before, by the code of the class: 32 bytes each, the newest first, sealed under the class's key of now.
+    /// Earlier class keys, by the code of the class: 32 bytes each, the newest first, sealed under the class's current key.
     var earlierClassKeys: [String: Data]?
     var passcode: Passcode?
     var passcodeFailures = 0
@@ -68,7 +68,7 @@ struct EnclaveState: Codable, Equatable {
     var templates: [Template] = []
     /// Whether the digests of `templates` are of a sensor's own templates, and not of their names; absent: no.
     var areTemplatesRead: Bool?
-    /// The reader that `templates` are of; absent where there are none, and in a file of before that was kept.
+    /// The reader that `templates` are of; absent without templates, and in an older file.
     var reader: SensorReader?
     var database: EnrolmentDatabase
     /// Oldest answer first; nil in a file that was written before there were any.
@@ -96,7 +96,7 @@ struct EnclaveState: Codable, Equatable {
     }
     /// Whether P-256 keys are made in the root of trust's hardware; absent: no.
     var areKeysHeld: Bool?
-    /// Where the log ended when this was written; absent in a file of before there was a log.
+    /// Where the log ended when this was written; absent in a file that is older than the log.
     var log: KeptLog?
 }
 

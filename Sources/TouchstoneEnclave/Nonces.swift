@@ -49,6 +49,6 @@ struct Nonces {
 }
 
 extension EnclaveInterface.Caller? {
-    /// 0, which is none of touchstoned's, where it does not say.
+    /// 0, which touchstoned never uses, if it does not say.
     var connection: Int { self?.connection ?? 0 }
 }

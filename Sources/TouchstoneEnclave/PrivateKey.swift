@@ -84,7 +84,7 @@ enum PrivateKey {
         }
     }
 
-    /// - Throws: `.param` where the public key is none of this kind.
+    /// - Throws: `.param` if the public key is not of this kind.
     func sharedSecret(with publicKey: Data) throws(Status) -> Data {
         switch self {
         case .p256:

@@ -30,7 +30,7 @@ package struct PrivateFile: EnclaveStorage {
 
     package func load() throws -> Data? { try read() }
 
-    /// nil where there is no file.
+    /// nil if there is no file.
     ///
     /// - Throws: `PrivateFileError` where others could read or write it, or it is larger than 1 MiB.
     package func read() throws -> Data? {
@@ -97,14 +97,14 @@ package struct PrivateFile: EnclaveStorage {
 
     /// Writes the bytes over as many old ones, for a disk that has no room for another file: not whole where the machine stops meanwhile.
     ///
-    /// - Throws: `PrivateFileError` where there is no file of this length, or others could read or write it.
+    /// - Throws: `PrivateFileError` if there is no file of this length, or others could read or write it.
     package func overwrite(_ bytes: Data) throws {
         guard try read() != nil, Self.overwrite(file.path, bytes) else {
             throw PrivateFileError(file, "cannot be written: \(Self.message())")
         }
     }
 
-    /// The same of any file of this user; false where it is not one of this length, or is not written.
+    /// The same of any file of this user; false if it is not one of this length, or is not written.
     package static func overwrite(_ path: String, _ bytes: Data) -> Bool {
         let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { return false }

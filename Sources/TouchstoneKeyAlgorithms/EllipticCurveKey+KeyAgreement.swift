@@ -33,7 +33,7 @@ extension EllipticCurvePrivateKey {
         }
     }
 
-    /// K of a current curve; whoever asks erases it.
+    /// K of a current curve; the caller erases it.
     private var number: Data {
         switch self {
         case .old: Data()

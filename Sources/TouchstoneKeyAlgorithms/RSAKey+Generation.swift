@@ -10,7 +10,7 @@ extension RSAPrivateKey {
     ///
     /// BoringSSL makes keys of whole 128 bits only, so the others are nettle's.
     ///
-    /// - Returns: The key; whoever asks erases it.
+    /// - Returns: The key; the caller erases it.
     /// - Throws: `errSecInternal` where none could be made.
     static func newPKCS1(sizeInBits: Int) throws(Status) -> Data {
         let size = sizeInBits / 8

@@ -14,7 +14,7 @@ package protocol RSAKey: Sendable {
     ///
     /// - Parameter block: A number less than the modulus, as long as it.
     /// - Returns: The other number, as long as the modulus.
-    /// - Throws: `errSecParam` where it is longer or not less.
+    /// - Throws: `errSecParam` if it is longer or not less.
     func apply(_ block: Data) throws(Status) -> Data
 }
 

@@ -42,7 +42,7 @@ enum ItemCipher {
         return (wrapped ?? Data()) + (sealed ?? Data())
     }
 
-    /// The metadata with its key wrapped under the class's of now; as it is where it does not open.
+    /// The metadata with its key wrapped under the class's current key; unchanged if it does not open.
     static func rewrapMetadata(_ blob: Data, classKey: MetadataKey, binding: Binding) -> Data {
         let context = binding.bytes(after: "metadata")
         guard let key = metadataKey(blob, classKey, context),
@@ -51,7 +51,7 @@ enum ItemCipher {
         return wrapped + blob.dropFirst(wrappedKeyBytes)
     }
 
-    /// The key that is wrapped under the class's of now, or one of before.
+    /// The key that is wrapped under the class's current key, or an earlier one.
     private static func metadataKey(_ blob: Data, _ classKey: MetadataKey, _ context: Data) -> Data? {
         guard blob.count > wrappedKeyBytes,
             let wrapped = try? AES.GCM.SealedBox(combined: blob.prefix(wrappedKeyBytes))

@@ -306,7 +306,7 @@ struct ItemIdentifier: Hashable, Sendable {
         bytes = Data(persistentReference.dropFirst(4))
     }
 
-    /// The class of a persistent reference; nil for what is none.
+    /// The class of a persistent reference; nil if the bytes are not one.
     static func itemClass(ofPersistentReference reference: Data) -> ItemClass? {
         guard [4 + length, 4 + MemoryLayout<Int64>.size].contains(reference.count) else { return nil }
         return ItemClass(rawValue: String(decoding: reference.prefix(4), as: UTF8.self))

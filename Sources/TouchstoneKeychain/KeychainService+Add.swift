@@ -42,7 +42,7 @@ extension KeychainService {
             guard let loss = try loss(of: existing) else {
                 guard tolerates, case .open(var item) = try openMetadata(existing) else { throw Status.duplicateItem }
                 item.data = query.data
-                // What the owner guards is told by nobody but the owner: the app gets what it gave.
+                // Only the owner can release what an access control guards, so the app gets back what it gave.
                 if item.control.isConstrained {
                     item = OpenItem(
                         row: item.row, attributes: query.attributes, control: control, data: query.data, isGiven: true)

@@ -94,7 +94,7 @@ extension KeychainService {
         return opened
     }
 
-    /// The row's keys under the class key of now, of which the enclave has made one; nil where it was locked meanwhile.
+    /// The row's keys under the current class key, of which the enclave has made one; nil if it was locked meanwhile.
     private func rewrapped(_ row: ItemRow, _ wrappedKey: Data) -> Rewrapping.Row? {
         guard let rowID = row.rowID, let key = metadataKeys.withLock({ $0.open[row.accessibility] }) else { return nil }
         return .init(
@@ -141,7 +141,7 @@ extension KeychainService {
             }
             throw status ?? .internalError
         }
-        // The passcode was changed a moment ago: a metadata key of before would open what is written from now on.
+        // The passcode was changed a moment ago: an earlier metadata key would open what is written from now on.
         if wrapped.generation ?? 0 != metadataKeys.withLock({ $0.generation }) { try readKeys() }
         guard let metadataKey = metadataKeys.withLock({ $0.open[control.protection]?.current }) else {
             throw Refusal(.interactionNotAllowed, RefusalCause(locked: control.protection), control)

@@ -5,10 +5,10 @@ import Synchronization
 ///
 /// What is not written, since the process ended, the disk is full or too much waits, comes again with the next use of the row.
 final class Rewrapping: Sendable {
-    /// A row's keys under the class key of now.
+    /// A row's keys under the current class key.
     struct Row: Sendable {
         var rowID: Int64
-        /// Of the row that was read: one that was written since is under the class key of now by itself.
+        /// Of the row that was read: one that was written since is under the current class key by itself.
         var version: Data
         var wrappedKey: Data
         var metadata: Data

@@ -181,7 +181,7 @@ struct SalvagedRow {
             bytes(page, offset, 4).reduce(0) { $0 << 8 | Int($1) }
         }
 
-        /// The columns of a record; nil for one that is none, or holds other values than NULL, text and bytes.
+        /// The columns of a record; nil if it is not a record, or holds other values than NULL, text and bytes.
         static func values(_ record: Data) -> [DatabaseValue]? {
             let record = Data(record)
             guard let (headLength, first) = varint(record), headLength <= Int64(record.count), headLength >= 1 else {

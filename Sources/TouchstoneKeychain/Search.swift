@@ -166,7 +166,7 @@ final class Search<Source: RowSource>: @unchecked Sendable {
 
     // MARK: matching
 
-    /// The row as a match, with the key where an identity is looked for; nil where it is none.
+    /// The row as a match, with the key where an identity is looked for; nil if it does not match.
     private func match(_ row: ItemRow) throws -> Match? {
         guard let item = try readable(row) else { return nil }
         if query.itemClass == .identity {

@@ -1,4 +1,6 @@
-/// A kind of device that may answer in the owner's place; this device has none of them.
+/// A kind of device that may answer in the owner's place.
+///
+/// This device has no companions.
 public enum LACompanionType: Int, Sendable {
     /// A watch.
     case watch = 1

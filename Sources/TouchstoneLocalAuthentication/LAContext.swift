@@ -4,14 +4,16 @@ public import TouchstoneCoreFoundation
 package import TouchstoneSecurity
 internal import TouchstoneTransport
 
-/// A place where the owner proves something, to be handed to the keychain or asked for a yes or no.
+/// A place where the owner proves something.
 ///
-/// What it proves alone is an answer that a changed program can ignore: give the context to a keychain call, or let the keychain
-/// make its own, and the secret itself depends on the answer (EV-70).
+/// Hand it to the keychain, or ask it for a yes or no.
+///
+/// Its answer alone can be ignored by a changed program. So give the context to a keychain call, or let the keychain
+/// make its own. Then the secret itself depends on the answer (EV-70).
 ///
 /// It belongs to the simulated device in whose `run` it was made, elsewhere to the device that is current when it is used. Every member may be used from any thread.
 ///
-/// Not declared `Sendable`, as Apple's is not: subclasses, such as the mocks in an app's tests, would have to say it again and
+/// Not declared `Sendable`, because Apple's is not: subclasses, such as the mocks in an app's tests, would have to say it again and
 /// be warned if they do not, and the conformances that apps have added themselves would be refused.
 open class LAContext: NSObject, AuthenticationContext {
     /// This context as the device knows it.
@@ -19,14 +21,14 @@ open class LAContext: NSObject, AuthenticationContext {
 
     private let properties = ContextProperties()
 
-    /// Makes a context, of which nothing is asked yet.
+    /// Makes a context, which asks for nothing yet.
     public override init() {
         deviceContext = DeviceContext(endpoint: DeviceEndpoint.scoped ?? LateEndpoint())
         super.init()
     }
 
     deinit {
-        // EV-50. Nothing is being evaluated any more: that would hold on to us (EV-04).
+        // EV-50. No evaluation is running, because it would keep us alive (EV-04).
         deviceContext.invalidate()
     }
 
@@ -50,7 +52,9 @@ open class LAContext: NSObject, AuthenticationContext {
         set { properties.change { $0.maximumFailures = newValue?.intValue } }
     }
 
-    /// For how many seconds a biometric unlock of the device counts; as set, and clamped to 300 where it is used (EV-42).
+    /// For how many seconds a biometric unlock of the device counts.
+    ///
+    /// It returns what was set, but at most 300 count (EV-42).
     open var touchIDAuthenticationAllowableReuseDuration: TimeInterval {
         get { properties.current.reuseDuration }
         set { properties.change { $0.reuseDuration = newValue } }
@@ -73,7 +77,9 @@ open class LAContext: NSObject, AuthenticationContext {
     /// Nil until DS-01 is met.
     open var evaluatedPolicyDomainState: Data? { properties.current.domainState }
 
-    /// Names what the owner can be recognised by, as it is now: needs no call before it (DS-09).
+    /// Names the means by which the owner can be recognised now.
+    ///
+    /// Needs no call before it (DS-09).
     ///
     /// > Source: DS-09. Without a device: every hash is nil.
     open var domainState: LADomainState {
@@ -121,9 +127,9 @@ open class LAContext: NSObject, AuthenticationContext {
         return false
     }
 
-    /// Has the owner prove something.
+    /// Asks the owner to prove something.
     ///
-    /// Returns at once. Until the reply has run the context is kept alive, whoever lets go of it; `invalidate()` ends it (EV-04).
+    /// Returns at once. Until the reply has run, the context stays alive without another reference; `invalidate()` ends it (EV-04).
     ///
     /// > Source: EV-01...EV-07; section 2.1 of the rules. Without a device: as `canEvaluatePolicy`.
     ///
@@ -214,7 +220,7 @@ open class LAContext: NSObject, AuthenticationContext {
     /// - Parameters:
     ///   - credential: The password: at most 256 bytes.
     ///   - type: `applicationPassword`; there are no smart cards.
-    /// - Returns: Whether it is set, or was taken away; false where no device runs, its key cannot be had, or the context is invalid.
+    /// - Returns: Whether it is set, or was taken away; false if no device runs, its key cannot be had, or the context is invalid.
     @discardableResult
     open func setCredential(_ credential: Data?, type: LACredentialType) -> Bool {
         guard type == .applicationPassword else { return credential == nil }

@@ -22,7 +22,7 @@ public final class LADomainState: NSObject {
 
     /// Names both parts together.
     ///
-    /// Without companions it is that of `biometry`; nil where both are nil.
+    /// Without companions it is that of `biometry`; nil if both are nil.
     public var stateHash: Data? { biometry.stateHash }
 }
 
@@ -34,7 +34,7 @@ public final class LADomainStateBiometry: NSObject {
     public let biometryType: LABiometryType
     /// Names the set of enrolled fingers or faces: 32 bytes, others for every app (DS-05).
     ///
-    /// Nil where nothing is enrolled, and as long as biometry is locked out.
+    /// Nil if nothing is enrolled, and as long as biometry is locked out.
     public let stateHash: Data?
 
     init(_ environment: AuthenticationInterface.Environment?) {

@@ -31,18 +31,20 @@ extension LAEnvironment {
         public let biometryType: LABiometryType
         /// Whether a finger or face is enrolled.
         public let isEnrolled: Bool
-        /// Whether only the passcode helps now: after five non-matches in a row, or as the passcode is due (PC-20).
+        /// Whether only the passcode helps now: after five non-matches in a row, or because the passcode is due (PC-20).
         ///
-        /// False where nothing is enrolled.
+        /// False if nothing is enrolled.
         public let isLockedOut: Bool
         /// Names the set of enrolled fingers or faces, as `LADomainStateBiometry.stateHash`; there in lockout, too.
         ///
-        /// Empty where nothing is enrolled.
+        /// Empty if nothing is enrolled.
         public let stateHash: Data
-        /// Whether the sensor is out of reach, as under a closed lid: false, as no sensor of ours tells.
+        /// Whether the sensor is out of reach, as under a closed lid.
+        ///
+        /// Always false, because no sensor of ours reports it.
         public var builtInSensorInaccessible: Bool { false }
 
-        /// Nil where there is no sensor.
+        /// Nil if there is no sensor.
         init?(_ environment: AuthenticationInterface.Environment) {
             let (name, symbol): (String, String)
             switch environment.biometryType {
@@ -60,7 +62,9 @@ extension LAEnvironment {
         }
     }
 
-    /// A companion device, of which there are none on Linux: nothing makes one.
+    /// A companion device.
+    ///
+    /// There are none on Linux, so nothing makes one.
     public final class MechanismCompanion: Mechanism, @unchecked Sendable {
         /// Its kind.
         public let type: LACompanionType

@@ -11,11 +11,11 @@ internal import TouchstoneTransport
 ///
 /// > Concurrency: Every member may be used from any thread, hence `Sendable`.
 public final class LAEnvironment: NSObject, Sendable {
-    /// Takes the news of an environment.
+    /// Is told of changes of an environment.
     public protocol Observer: NSObjectProtocol {
-        /// The state has become another one: `environment.state` is the new one already.
+        /// The state has changed: `environment.state` already is the new one.
         ///
-        /// Called on a private queue, once for each change; changes that come together may be told as one.
+        /// Called on a private queue, once for each change. Changes that come together may be reported as one.
         ///
         /// - Parameters:
         ///   - environment: The environment.
@@ -79,10 +79,10 @@ public final class LAEnvironment: NSObject, Sendable {
 
     // MARK: - Observers
 
-    /// Has an observer told of every change from now on: enrolment, lockout, a passcode set or removed.
+    /// Adds an observer, which is told of every change from now on: enrolment, lockout, a passcode set or removed.
     ///
-    /// It is held weakly, and added once however often this is called. A lockout that comes with time alone (PC-20) is told when the
-    /// device next does something; what changed while the device was off, when it is on again.
+    /// It is held weakly, and added once however often this is called. A lockout that comes only with time (PC-20) is reported when the
+    /// device next does something. A change while the device was off is reported when it is on again.
     ///
     /// - Parameter observer: The observer.
     public func addObserver(_ observer: any Observer) {
@@ -99,7 +99,7 @@ public final class LAEnvironment: NSObject, Sendable {
         }
         old?.close()
         guard let turn else { return }
-        // What changes from here on is told, however long the connection takes.
+        // Every change from here on is reported, however long the connection takes.
         let state = state
         watch.withLock { watch in
             if watch.turn == turn { watch.told = state }
@@ -108,7 +108,7 @@ public final class LAEnvironment: NSObject, Sendable {
         Thread.detachNewThread { [self] in observe(turn) }
     }
 
-    /// Has an observer told no more.
+    /// Removes an observer.
     ///
     /// - Parameter observer: The observer; one that was never added is not an error.
     public func removeObserver(_ observer: any Observer) {
@@ -179,7 +179,7 @@ public final class LAEnvironment: NSObject, Sendable {
         return isObserved
     }
 
-    /// - Returns: False where nobody observes any more.
+    /// - Returns: False if nobody observes any more.
     private func keep(_ client: VarlinkClient, _ turn: Int) -> Bool {
         watch.withLock { watch in
             guard watch.turn == turn else { return false }

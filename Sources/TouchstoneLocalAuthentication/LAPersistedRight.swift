@@ -1,6 +1,6 @@
-/// A right that is kept, with a key and perhaps a secret that are used only while it is authorised.
+/// A saved right, with a key and perhaps a secret that can be used only while it is authorised.
 ///
-/// The key never leaves the enclave. What lets it be used is what the owner has proven to this right, as the enclave knows it; no state of
+/// The key never leaves the enclave. Only what the owner has proven to this right, as the enclave knows it, lets it be used. No state of
 /// this object opens anything.
 ///
 /// > Source: EV-64, AC-50...AC-52.

@@ -2,7 +2,9 @@ public import Foundation
 internal import TouchstoneCoreFoundation
 public import TouchstoneSecurity
 
-/// The private half of the key of a right: it never leaves the enclave, and is used while the right is authorised.
+/// The private half of a right's key.
+///
+/// It never leaves the enclave, and can be used while the right is authorised.
 ///
 /// > Concurrency: Every member may be used from any thread; completions run on a thread of their own. Not declared `Sendable`, as
 /// > Apple's is not.
@@ -19,12 +21,12 @@ public final class LAPrivateKey: NSObject {
 
     // MARK: - Signing
 
-    /// Signs; nobody is asked.
+    /// Signs, without a prompt.
     ///
     /// - Parameters:
     ///   - data: The message or the digest.
     ///   - algorithm: One for which `canSign(using:)` says yes.
-    ///   - handler: Takes the signature; or an error: `LAError.notInteractive` where the right is not authorised, `errSecParam` where
+    ///   - handler: Gets the signature, or an error: `LAError.notInteractive` if the right is not authorised, `errSecParam` where
     ///     the key does not support the algorithm.
     public func sign(
         _ data: Data, algorithm: SecKeyAlgorithm,
@@ -33,13 +35,13 @@ public final class LAPrivateKey: NSObject {
         run({ try $0.signature(data, algorithm) }, handler)
     }
 
-    /// Signs; nobody is asked.
+    /// Signs, without a prompt.
     ///
     /// - Parameters:
     ///   - data: The message or the digest.
     ///   - algorithm: One for which `canSign(using:)` says yes.
     /// - Returns: The signature.
-    /// - Throws: As the form with a completion.
+    /// - Throws: The errors of the version with a completion handler.
     @discardableResult
     public func sign(_ data: Data, algorithm: SecKeyAlgorithm) async throws -> Data {
         try await run { try $0.signature(data, algorithm) }
@@ -56,12 +58,12 @@ public final class LAPrivateKey: NSObject {
 
     // MARK: - Decrypting
 
-    /// Decrypts; nobody is asked.
+    /// Decrypts, without a prompt.
     ///
     /// - Parameters:
     ///   - data: The ciphertext.
     ///   - algorithm: The one that encrypted.
-    ///   - handler: Takes the plaintext; or an error: `LAError.notInteractive` where the right is not authorised, `errSecParam` for
+    ///   - handler: Gets the plaintext, or an error: `LAError.notInteractive` if the right is not authorised, `errSecParam` for
     ///     anything that was not encrypted to this key.
     public func decrypt(
         _ data: Data, algorithm: SecKeyAlgorithm,
@@ -70,13 +72,13 @@ public final class LAPrivateKey: NSObject {
         run({ try $0.plaintext(data, algorithm) }, handler)
     }
 
-    /// Decrypts; nobody is asked.
+    /// Decrypts, without a prompt.
     ///
     /// - Parameters:
     ///   - data: The ciphertext.
     ///   - algorithm: The one that encrypted.
     /// - Returns: The plaintext.
-    /// - Throws: As the form with a completion.
+    /// - Throws: The errors of the version with a completion handler.
     @discardableResult
     public func decrypt(_ data: Data, algorithm: SecKeyAlgorithm) async throws -> Data {
         try await run { try $0.plaintext(data, algorithm) }
@@ -93,13 +95,13 @@ public final class LAPrivateKey: NSObject {
 
     // MARK: - Agreeing on a secret
 
-    /// Agrees on a secret with the holder of another key; nobody is asked.
+    /// Agrees on a secret with the holder of another key, without a prompt.
     ///
     /// - Parameters:
     ///   - publicKey: The other's public key: `04 ‖ X ‖ Y`, of P-256.
     ///   - algorithm: One for which `canExchangeKeys(using:)` says yes.
     ///   - parameters: As those of `SecKeyCopyKeyExchangeResult`, by the parameter's `rawValue`.
-    ///   - handler: Takes the secret; or an error: `LAError.notInteractive` where the right is not authorised, `errSecParam` where
+    ///   - handler: Gets the secret, or an error: `LAError.notInteractive` if the right is not authorised, `errSecParam` where
     ///     something does not fit.
     public func exchangeKeys(
         publicKey: Data, algorithm: SecKeyAlgorithm, parameters: [AnyHashable: Any],
@@ -109,14 +111,14 @@ public final class LAPrivateKey: NSObject {
         run({ try $0.sharedSecret(publicKey, algorithm, parameters) }, handler)
     }
 
-    /// Agrees on a secret with the holder of another key; nobody is asked.
+    /// Agrees on a secret with the holder of another key, without a prompt.
     ///
     /// - Parameters:
     ///   - publicKey: The other's public key: `04 ‖ X ‖ Y`, of P-256.
     ///   - algorithm: One for which `canExchangeKeys(using:)` says yes.
     ///   - parameters: As those of `SecKeyCopyKeyExchangeResult`, by the parameter's `rawValue`.
     /// - Returns: The secret.
-    /// - Throws: As the form with a completion.
+    /// - Throws: The errors of the version with a completion handler.
     @discardableResult
     public func exchangeKeys(
         publicKey: Data, algorithm: SecKeyAlgorithm, parameters: [AnyHashable: Any]

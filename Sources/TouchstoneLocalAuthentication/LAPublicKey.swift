@@ -31,7 +31,7 @@ public final class LAPublicKey: NSObject {
     /// - Parameters:
     ///   - data: What to encrypt.
     ///   - algorithm: One for which `canEncrypt(using:)` says yes.
-    ///   - handler: Takes the ciphertext; or an error: `errSecParam` where the key does not support the algorithm.
+    ///   - handler: Gets the ciphertext, or an error: `errSecParam` if the key does not support the algorithm.
     public func encrypt(
         _ data: Data, algorithm: SecKeyAlgorithm,
         completion handler: @escaping @Sendable (Data?, (any Error)?) -> Void
@@ -45,7 +45,7 @@ public final class LAPublicKey: NSObject {
     ///   - data: What to encrypt.
     ///   - algorithm: One for which `canEncrypt(using:)` says yes.
     /// - Returns: The ciphertext.
-    /// - Throws: `errSecParam` where the key does not support the algorithm.
+    /// - Throws: `errSecParam` if the key does not support the algorithm.
     @discardableResult
     public func encrypt(_ data: Data, algorithm: SecKeyAlgorithm) async throws -> Data {
         try await run { try $0.encrypted(data, algorithm) }
@@ -57,7 +57,7 @@ public final class LAPublicKey: NSObject {
     ///   - signedData: The message or the digest.
     ///   - signature: The signature.
     ///   - algorithm: The one that made the signature.
-    ///   - handler: Takes nil; or an error: `errSecVerifyFailed` for any other signature, `errSecParam` where the key does not support the
+    ///   - handler: Gets nil, or an error: `errSecVerifyFailed` for any other signature, `errSecParam` if the key does not support the
     ///     algorithm.
     public func verify(
         _ signedData: Data, signature: Data, algorithm: SecKeyAlgorithm,
@@ -72,7 +72,7 @@ public final class LAPublicKey: NSObject {
     ///   - signedData: The message or the digest.
     ///   - signature: The signature.
     ///   - algorithm: The one that made the signature.
-    /// - Throws: `errSecVerifyFailed` for any other signature; `errSecParam` where the key does not support the algorithm.
+    /// - Throws: `errSecVerifyFailed` for any other signature; `errSecParam` if the key does not support the algorithm.
     public func verify(_ signedData: Data, signature: Data, algorithm: SecKeyAlgorithm) async throws {
         try await run { try $0.verify(signedData, signature, algorithm) }
     }

@@ -1,13 +1,15 @@
 public import Foundation
 internal import Synchronization
 
-/// Something that the owner grants: proven once, it stays granted until it is taken back.
+/// Something that the owner grants.
 ///
-/// Alone it is an answer, as that of a context (EV-70). Save it with `LARightStore` and it guards a key and a secret, which the enclave
-/// gives for the proof only.
+/// Once it is proven, it stays granted until it is taken back.
 ///
-/// It belongs to the device that was current when it was made. Letting it go takes back what was proven. While the owner is asked it is
-/// kept alive, whoever lets go of it (EV-04).
+/// Alone it is only an answer, like that of a context (EV-70). Saved with `LARightStore`, it protects a key and a secret, which the enclave
+/// gives only for the proof.
+///
+/// It belongs to the device that was current when it was made. Releasing it takes back what was proven. While the owner is asked it is
+/// kept alive, even if every other reference is gone (EV-04).
 ///
 /// > Source: EV-64.
 ///
@@ -29,7 +31,7 @@ open class LARight: NSObject {
     let authorization: RightAuthorization
     private let ownTag = Mutex(0)
 
-    /// Makes a right that wants a finger or a face, else the passcode.
+    /// Makes a right that requires a finger or a face, else the passcode.
     public override init() {
         authorization = RightAuthorization(LAAuthenticationRequirement.default.flags)
         super.init()
@@ -50,7 +52,7 @@ open class LARight: NSObject {
 
     /// How far it is authorised.
     ///
-    /// After the device has locked it may still say `authorized`: what was proven is gone then, and the next use of a key or a
+    /// After the device has locked it may still say `authorized`. But the proof is gone then, and the next use of a key or a
     /// secret says so (EV-33).
     open var state: State { authorization.state }
 
@@ -60,21 +62,21 @@ open class LARight: NSObject {
         set { ownTag.withLock { $0 = newValue } }
     }
 
-    /// Has the owner grant the right.
+    /// Asks the owner to grant the right.
     ///
-    /// Asks again where it is authorised, without a prompt as long as what was proven holds (EV-30); while it is being authorised,
+    /// If it is already authorised, asks again, but without a prompt as long as the proof holds (EV-30). While it is being authorised,
     /// waits for that.
     ///
     /// - Parameters:
     ///   - localizedReason: What the prompt says; empty is a programming error (EV-02).
     ///   - handler: Takes nil, or an `LAError`.
     open func authorize(localizedReason: String, completion handler: @escaping @Sendable ((any Error)?) -> Void) {
-        // EV-04: kept until the handler has run. Of no use to its thread, but to keep it.
+        // EV-04: kept until the handler has run. Its thread only keeps it alive.
         nonisolated(unsafe) let kept = self
         authorization.authorize(localizedReason) { error in unsafe withExtendedLifetime(kept) { handler(error) } }
     }
 
-    /// Has the owner grant the right, and waits.
+    /// Asks the owner to grant the right, and waits.
     ///
     /// - Parameter localizedReason: What the prompt says; empty is a programming error (EV-02).
     /// - Throws: An `LAError`.
@@ -102,7 +104,7 @@ open class LARight: NSObject {
         }
     }
 
-    /// Takes back what was proven: keys and secrets are as closed as before.
+    /// Takes back what was proven, so that keys and secrets are closed again.
     ///
     /// An authorisation that runs ends with `appCancel`.
     ///

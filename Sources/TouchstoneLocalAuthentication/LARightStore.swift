@@ -3,12 +3,12 @@ internal import TouchstoneTransport
 
 /// Keeps this app's rights, from one start to the next.
 ///
-/// A right is kept in the keychain, in the access group that is the app's alone: as a key of the enclave under the
-/// access control that says what the right wants, and a record with the secret, encrypted to the key; both are gone when the passcode is
+/// A right is stored in the keychain, in the app's own access group: as a key of the enclave under the
+/// access control that says what the right requires, and a record with the secret, encrypted to the key. Both are lost when the passcode is
 /// removed. No other app sees them.
 ///
-/// An identifier stands for one right: a right that is saved under one that is taken takes the place of the other, whose key and secret are
-/// gone for good. It does so in one step: a crash leaves the one or the other, and of two that are saved at once the later stays.
+/// An identifier stands for one right. A right that is saved under a used identifier replaces the other right, whose key and secret are
+/// lost for good. This is one step: a crash leaves the one or the other, and if two are saved at once, the later one stays.
 ///
 /// > Source: EV-64. Without a device: `errSecNotAvailable` in `NSOSStatusErrorDomain`.
 ///
@@ -25,11 +25,11 @@ public final class LARightStore: NSObject {
 
     // MARK: - Finding
 
-    /// Finds a right that was saved; nobody is asked, and it is not authorised.
+    /// Finds a saved right, which is not authorised, without a prompt.
     ///
     /// - Parameters:
     ///   - identifier: Its identifier.
-    ///   - handler: Takes the right; or an error: `errSecItemNotFound` where there is none, or it is gone with the passcode.
+    ///   - handler: Gets the right, or an error: `errSecItemNotFound` if there is none, or it is gone with the passcode.
     public func right(
         forIdentifier identifier: String,
         completion handler: @escaping @Sendable (LAPersistedRight?, (any Error)?) -> Void
@@ -37,11 +37,11 @@ public final class LARightStore: NSObject {
         run({ try StoredRight.find(identifier, on: $0) }) { handler($0.value.map(LAPersistedRight.init), $0.failure) }
     }
 
-    /// Finds a right that was saved; nobody is asked, and it is not authorised.
+    /// Finds a saved right, which is not authorised, without a prompt.
     ///
     /// - Parameter identifier: Its identifier.
     /// - Returns: The right.
-    /// - Throws: As the form with a completion.
+    /// - Throws: The errors of the version with a completion handler.
     @discardableResult
     public func right(forIdentifier identifier: String) async throws -> LAPersistedRight {
         LAPersistedRight(try await run { try StoredRight.find(identifier, on: $0) })
@@ -49,12 +49,12 @@ public final class LARightStore: NSObject {
 
     // MARK: - Saving
 
-    /// Saves a right with a key of its own; nobody is asked.
+    /// Saves a right with a key of its own, without a prompt.
     ///
     /// - Parameters:
-    ///   - right: The right: what it wants is saved, not what was proven.
+    ///   - right: The right: its requirement is saved, not what was proven.
     ///   - identifier: Its identifier; a right that has it is replaced.
-    ///   - handler: Takes the right as it was saved; or an error: `errSecAuthFailed` where the device has no passcode, or nothing is
+    ///   - handler: Gets the right as it was saved, or an error: `errSecAuthFailed` if the device has no passcode, or nothing is
     ///     enrolled that the right wants.
     public func saveRight(
         _ right: LARight, identifier: String,
@@ -63,25 +63,25 @@ public final class LARightStore: NSObject {
         save(right, identifier, nil, handler)
     }
 
-    /// Saves a right with a key of its own; nobody is asked.
+    /// Saves a right with a key of its own, without a prompt.
     ///
     /// - Parameters:
-    ///   - right: The right: what it wants is saved, not what was proven.
+    ///   - right: The right: its requirement is saved, not what was proven.
     ///   - identifier: Its identifier; a right that has it is replaced.
     /// - Returns: The right as it was saved.
-    /// - Throws: As the form with a completion.
+    /// - Throws: The errors of the version with a completion handler.
     @discardableResult
     public func saveRight(_ right: LARight, identifier: String) async throws -> LAPersistedRight {
         try await save(right, identifier, nil)
     }
 
-    /// Saves a right with a key of its own and a secret; nobody is asked.
+    /// Saves a right with a key of its own and a secret, without a prompt.
     ///
     /// - Parameters:
-    ///   - right: The right: what it wants is saved, not what was proven.
+    ///   - right: The right: its requirement is saved, not what was proven.
     ///   - identifier: Its identifier; a right that has it is replaced.
     ///   - secret: The secret, which cannot be changed.
-    ///   - handler: As that of the form without a secret.
+    ///   - handler: As in the version without a secret.
     public func saveRight(
         _ right: LARight, identifier: String, secret: Data,
         completion handler: @escaping @Sendable (LAPersistedRight?, (any Error)?) -> Void
@@ -89,14 +89,14 @@ public final class LARightStore: NSObject {
         save(right, identifier, secret, handler)
     }
 
-    /// Saves a right with a key of its own and a secret; nobody is asked.
+    /// Saves a right with a key of its own and a secret, without a prompt.
     ///
     /// - Parameters:
-    ///   - right: The right: what it wants is saved, not what was proven.
+    ///   - right: The right: its requirement is saved, not what was proven.
     ///   - identifier: Its identifier; a right that has it is replaced.
     ///   - secret: The secret, which cannot be changed.
     /// - Returns: The right as it was saved.
-    /// - Throws: As the form without a secret.
+    /// - Throws: The errors of the version without a secret.
     @discardableResult
     public func saveRight(_ right: LARight, identifier: String, secret: Data) async throws -> LAPersistedRight {
         try await save(right, identifier, secret)
@@ -104,54 +104,54 @@ public final class LARightStore: NSObject {
 
     // MARK: - Removing
 
-    /// Removes a right with its key and its secret, for good; nobody is asked.
+    /// Removes a right with its key and its secret, for good, without a prompt.
     ///
     /// - Parameters:
     ///   - right: The right.
-    ///   - handler: Takes nil; or an error: `errSecItemNotFound` where it is gone already.
+    ///   - handler: Gets nil, or an error: `errSecItemNotFound` if it is gone already.
     public func removeRight(
         _ right: LAPersistedRight, completion handler: @escaping @Sendable ((any Error)?) -> Void
     ) {
         removeRight(forIdentifier: right.stored.identifier, completion: handler)
     }
 
-    /// Removes a right with its key and its secret, for good; nobody is asked.
+    /// Removes a right with its key and its secret, for good, without a prompt.
     ///
     /// - Parameter right: The right.
-    /// - Throws: As the form with a completion.
+    /// - Throws: The errors of the version with a completion handler.
     public func removeRight(_ right: LAPersistedRight) async throws {
         try await removeRight(forIdentifier: right.stored.identifier)
     }
 
-    /// Removes a right with its key and its secret, for good; nobody is asked.
+    /// Removes a right with its key and its secret, for good, without a prompt.
     ///
     /// - Parameters:
     ///   - identifier: Its identifier.
-    ///   - handler: Takes nil; or an error: `errSecItemNotFound` where there is none.
+    ///   - handler: Gets nil, or an error: `errSecItemNotFound` if there is none.
     public func removeRight(
         forIdentifier identifier: String, completion handler: @escaping @Sendable ((any Error)?) -> Void
     ) {
         run({ try StoredRight.remove(identifier, on: $0) }) { handler($0.failure) }
     }
 
-    /// Removes a right with its key and its secret, for good; nobody is asked.
+    /// Removes a right with its key and its secret, for good, without a prompt.
     ///
     /// - Parameter identifier: Its identifier.
-    /// - Throws: As the form with a completion.
+    /// - Throws: The errors of the version with a completion handler.
     public func removeRight(forIdentifier identifier: String) async throws {
         try await run { try StoredRight.remove(identifier, on: $0) }
     }
 
-    /// Removes every right of this app, and no other's; nobody is asked.
+    /// Removes every right of this app, and no other's, without a prompt.
     ///
     /// - Parameter handler: Takes nil, also where there was none; or an error.
     public func removeAllRights(completion handler: @escaping @Sendable ((any Error)?) -> Void) {
         run({ try StoredRight.removeAll(on: $0) }) { handler($0.failure) }
     }
 
-    /// Removes every right of this app, and no other's; nobody is asked.
+    /// Removes every right of this app, and no other's, without a prompt.
     ///
-    /// - Throws: As the form with a completion.
+    /// - Throws: The errors of the version with a completion handler.
     public func removeAllRights() async throws {
         try await run { try StoredRight.removeAll(on: $0) }
     }

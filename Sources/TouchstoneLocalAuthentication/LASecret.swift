@@ -11,10 +11,10 @@ public final class LASecret: NSObject {
         self.right = right
     }
 
-    /// Reads the secret; nobody is asked.
+    /// Reads the secret, without a prompt.
     ///
-    /// - Parameter handler: Takes the secret; or an error: `LAError.notInteractive` where the right is not authorised,
-    ///   `errSecItemNotFound` where it was saved without a secret or is gone.
+    /// - Parameter handler: Gets the secret, or an error: `LAError.notInteractive` if the right is not authorised,
+    ///   `errSecItemNotFound` if it was saved without a secret or is gone.
     public func loadData(completion handler: @escaping @Sendable (Data?, (any Error)?) -> Void) {
         OwnThread.run(on: right.authorization.endpoint) { [right] in
             try right.secret()
@@ -23,7 +23,7 @@ public final class LASecret: NSObject {
         }
     }
 
-    /// The secret; nobody is asked.
+    /// The secret, without a prompt.
     ///
     /// - Throws: As `loadData(completion:)`.
     public var rawData: Data {

@@ -17,7 +17,7 @@ enum OwnThread {
     /// - Parameters:
     ///   - endpoint: The device that calls in `body` and in `completion` mean.
     ///   - body: The work.
-    ///   - completion: Takes what came of it, on the thread of the work.
+    ///   - completion: Gets the result, on the thread of the work.
     static func run<Result>(
         on endpoint: any VarlinkEndpoint, _ body: @escaping @Sendable () throws -> Result,
         completion: @escaping @Sendable (Swift.Result<Result, any Error>) -> Void

@@ -6,7 +6,7 @@ internal import TouchstoneTransport
 
 /// How far a right is authorised: its state, and the context in which the owner has proven what it wants.
 ///
-/// The state is news; what lets a key sign or a secret be read is the context, and the enclave decides by that.
+/// The state is only a report. The enclave looks at the context to decide whether a key may sign or a secret may be read.
 final class RightAuthorization: Sendable {
     typealias Handler = @Sendable ((any Error)?) -> Void
 
@@ -56,12 +56,14 @@ final class RightAuthorization: Sendable {
 
     var state: LARight.State { current.withLock { $0.state } }
 
-    /// What to hand to the keychain: it never has anybody asked, and opens what the owner has proven enough for.
+    /// What to hand to the keychain.
     ///
-    /// Whatever the state says, the enclave is asked: where nothing was proven it opens nothing.
+    /// It never shows a prompt, and opens everything for which the owner has proven enough.
+    ///
+    /// The enclave is asked, whatever the state says. If nothing was proven, it opens nothing.
     var context: SilentContext { current.withLock { $0.context } ?? SilentContext(endpoint) }
 
-    /// Has the owner asked, or waits with those who had.
+    /// Asks the owner, or waits together with earlier callers.
     ///
     /// A context that has proven enough already, as after an earlier authorisation, is enough without a prompt (EV-30).
     func authorize(_ reason: String, _ handler: @escaping Handler) {
@@ -93,12 +95,12 @@ final class RightAuthorization: Sendable {
         context?.deviceContext.invalidate()
     }
 
-    /// The device knows of no authorisation: it has locked since, say.
+    /// The device knows no authorisation, for example because it has locked since.
     func refused() {
         current.withLock { if $0.state == .authorized { $0.state = .notAuthorized } }
     }
 
-    /// Why the owner cannot be asked now; nil where they can.
+    /// Why the owner cannot be asked now; nil if they can.
     func obstacle() -> (any Error)? {
         let policy: Policy =
             flags.isDisjoint(with: [.userPresence, .devicePasscode])
@@ -130,7 +132,7 @@ final class RightAuthorization: Sendable {
             _ = try context.evaluate(control, .useItem, .init(reason: reason), explainedAs: "authorize")
             return nil
         } catch let failure as AuthenticationInterface.Failed {
-            // The context is nobody else's: it is invalid only because the right was deauthorised.
+            // Nobody else has the context, so it is invalid only because the right was deauthorised.
             return NSError.localAuthentication(
                 failure.code == .invalidContext ? .init(.appCancel, "Canceled by the app.") : failure)
         } catch {

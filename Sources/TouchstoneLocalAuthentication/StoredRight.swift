@@ -60,7 +60,7 @@ struct StoredRight: Sendable {
 
     /// Finds a right without asking anybody.
     ///
-    /// - Throws: An `NSError` with `errSecItemNotFound` where there is none, or none any more (AC-51).
+    /// - Throws: An `NSError` with `errSecItemNotFound` if there is none, or none any more (AC-51).
     static func find(_ identifier: String, on endpoint: any VarlinkEndpoint) throws -> StoredRight {
         let rows = try Rows(on: endpoint)
         var last: Data?
@@ -164,7 +164,7 @@ struct StoredRight: Sendable {
 
     /// Writes a record, in the place of the one that is there.
     ///
-    /// - Returns: The label of the key that the replaced record named; nil where there was none.
+    /// - Returns: The label of the key that the replaced record named; nil if there was none.
     private static func write(_ label: Data, _ ciphertext: Data, to record: [CFString: Any]) throws -> Data? {
         let contents: [CFString: Any] = [
             kSecAttrGeneric: label, kSecAttrAccessible: kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly,
@@ -190,7 +190,7 @@ struct StoredRight: Sendable {
 
     // MARK: - Removing
 
-    /// - Throws: An `NSError` with `errSecItemNotFound` where there is none.
+    /// - Throws: An `NSError` with `errSecItemNotFound` if there is none.
     static func remove(_ identifier: String, on endpoint: any VarlinkEndpoint) throws {
         let rows = try Rows(on: endpoint)
         // Of what went with the passcode there may be rows, and no right.
@@ -210,7 +210,7 @@ struct StoredRight: Sendable {
 
     /// The secret, for what the owner has proven.
     ///
-    /// - Throws: An `NSError`: `LAError.notInteractive` where that is not enough, `errSecItemNotFound` without a secret; the key's.
+    /// - Throws: An `NSError`: `LAError.notInteractive` if that is not enough, `errSecItemNotFound` without a secret; the key's.
     func secret() throws -> Data {
         var query = rows.record(identifier)
         query[kSecAttrGeneric] = label
@@ -225,7 +225,7 @@ struct StoredRight: Sendable {
 
     /// What the private key makes, for what the owner has proven.
     ///
-    /// - Throws: An `NSError`: `LAError.notInteractive` where that is not enough; the key's.
+    /// - Throws: An `NSError`: `LAError.notInteractive` if that is not enough; the key's.
     func withPrivateKey(
         _ body: (SecKey, inout Unmanaged<CFError>?) -> CFData?
     ) throws -> Data {
@@ -271,7 +271,7 @@ struct StoredRight: Sendable {
         throw unsafe error?.takeRetainedValue() ?? failure(errSecInternalError)
     }
 
-    /// The label of the key that a record names; nil where there is no such record.
+    /// The label of the key that a record names; nil if there is no such record.
     private static func label(of record: [CFString: Any]) throws -> Data? {
         var query = record
         query[kSecReturnAttributes] = true

@@ -1,4 +1,4 @@
-/// For how long something has failed, and how long to wait before it is tried again: longer each time, until it works.
+/// How long something has failed, and how long to wait before the next try: longer each time, until it works.
 struct Backoff {
     /// Seconds, after the first failure, the second, and so on; the last again and again.
     static let pauses = [0.1, 0.2, 0.4, 0.8]

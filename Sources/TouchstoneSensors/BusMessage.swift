@@ -18,7 +18,7 @@ internal import Glibc
         return unsafe sd_bus_message_get_reply_cookie(message, &answered) >= 0 && answered == cookie
     }
 
-    /// nil where it is not an error.
+    /// nil if it is not an error.
     var errorName: String? {
         guard unsafe sd_bus_message_is_method_error(message, nil) > 0,
             let error = unsafe sd_bus_message_get_error(message)
@@ -26,7 +26,7 @@ internal import Glibc
         return unsafe Self.text(error.pointee.name, bytes: 255) ?? ""
     }
 
-    /// All text of it: alone, in an array, or in a variant, where a truth value is text too; nil where there is more of it than that, or
+    /// All text of it: alone, in an array, or in a variant, where a truth value is text too; nil if there is more of it than that, or
     /// something else is in an array.
     func texts(atMost count: Int, bytes: Int) -> [String]? {
         var found: [String] = []
@@ -57,7 +57,7 @@ internal import Glibc
         return found
     }
 
-    /// A copy of the one descriptor that it is, which the caller closes; nil where it is something else.
+    /// A copy of the one descriptor that it is, which the caller closes; nil if it is something else.
     func descriptor() -> Int32? {
         var descriptor: Int32 = -1
         guard next?.code == UInt8(ascii: "h"),
@@ -67,7 +67,7 @@ internal import Glibc
         return copy >= 0 ? copy : nil
     }
 
-    /// nil where it is not a signal, or not one of text and a truth value; what comes behind a first text may be an array, which is not read.
+    /// nil if it is not a signal, or not one of text and a truth value; what comes behind a first text may be an array, which is not read.
     func signal(bytes: Int) -> MessageBus.Signal? {
         var type: UInt8 = 0
         guard unsafe sd_bus_message_get_type(message, &type) >= 0, type == UInt8(SD_BUS_MESSAGE_SIGNAL),

@@ -314,7 +314,7 @@ final class FprintdReader {
         failing.reset()
     }
 
-    /// Waits until the reader can be used: a verification that sleep ended begins again, and whoever is awaited still is.
+    /// Waits until the reader can be used: a verification that sleep ended begins again, and the same fingers are still awaited.
     private func waitUntilAwake() throws(MessageBus.Failure) {
         // The word may lie here still, before what fprintd did at it.
         try hearAll()
@@ -376,7 +376,7 @@ final class FprintdReader {
 
     /// Who was enrolled when fprintd ended, as it does when nobody needs it: it is not started to say so.
     ///
-    /// Without it nobody enrols, and whoever exchanges files is seen: nil then, and where it goes on.
+    /// Without it nobody enrols, and an exchange of files is seen: nil then, and if it goes on.
     private var remembered: (enrolment: SensorEnrolment, digests: [String: Data]?)? {
         guard bus != nil, service == nil, var known, templates.digests() == known.digests else { return nil }
         known.enrolment.isRenewed = isRenewed && !known.enrolment.areTemplatesRead
@@ -461,7 +461,7 @@ final class FprintdReader {
         }
     }
 
-    /// Asks for the reader until it is ours; false where it is not awaited any more.
+    /// Asks for the reader until it is ours; false if it is not awaited any more.
     private func claim(for awaited: String) throws(MessageBus.Failure) -> Bool {
         while owner.awaitedTouch == awaited {
             try waitUntilAwake()

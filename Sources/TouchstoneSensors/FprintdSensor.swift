@@ -5,7 +5,7 @@ package import TouchstoneEnclave
 
 /// A fingerprint reader of fprintd, over D-Bus.
 ///
-/// A thread of its own does everything; it has the reader only while a finger is awaited.
+/// Its own thread does everything, and holds the reader only while a finger is awaited.
 package final class FprintdSensor: Sensor {
     private struct Lookers {
         var waiting: [DispatchSemaphore] = []
@@ -39,7 +39,7 @@ package final class FprintdSensor: Sensor {
     package func refresh(within seconds: Double) {
         let looked = DispatchSemaphore(value: 0)
         let isLate = lookers.withLock { lookers in
-            // A reader that does not answer keeps as many waiting as it was asked by, which is nobody after the first.
+            // If a reader does not answer, only the first caller waits for it.
             if !lookers.isLate || lookers.waiting.isEmpty { lookers.waiting.append(looked) }
             return lookers.isLate
         }
@@ -48,7 +48,7 @@ package final class FprintdSensor: Sensor {
         lookers.withLock { $0.isLate = true }
     }
 
-    /// A look begins, for whoever waits for one until now.
+    /// A look begins, for everything that waits for one until now.
     func takeLookers() {
         lookers.withLock { lookers in
             lookers.served += lookers.waiting
@@ -76,7 +76,9 @@ package final class FprintdSensor: Sensor {
         for looked in served { looked.signal() }
     }
 
-    /// Whether the next look can take long: whoever waits for one goes on with what was seen last, and is looked for all the same.
+    /// Whether the next look can take long.
+    ///
+    /// What waits for one continues with what was seen last, and the look is made all the same.
     func setLate(_ isLate: Bool) {
         let waiting = lookers.withLock { lookers in
             lookers.isLate = isLate

@@ -3,9 +3,9 @@ internal import Glibc
 
 /// One connection to a D-Bus, for one thread.
 ///
-/// It waits for nothing without a deadline, believes an answer only from whom it asked, and reads nothing but text and truth values.
+/// Every wait has a deadline. It believes an answer only from the connection that it asked, and reads only text and truth values.
 /// Methods and names that other programs call here, sd-bus refuses by itself. Any program may send signals here, past every match rule:
-/// those of others than the bus and the owners of the names that are followed are nothing, and take nobody's place.
+/// only those of the bus and of the owners of followed names count, and others do not fill the queue.
 @safe final class MessageBus {
     enum Failure: Error, Equatable {
         /// The bus is not there, or ended the connection.
@@ -42,7 +42,7 @@ internal import Glibc
     private enum Limits {
         /// Signals of followed names that came while an answer was awaited; more of them are dropped, and that is told.
         static let signals = 64
-        /// Seconds: what came until now is taken for no longer, whoever goes on sending.
+        /// Seconds: reading ends after this time, even if more is being sent.
         static let taking = 0.2
         static let texts = 32
         static let textBytes = 256
@@ -51,7 +51,7 @@ internal import Glibc
     private let bus: OpaquePointer
     private var signals: [Signal] = []
     private var isLossy = false
-    /// The connection that each followed name is of; nil where it is nobody's.
+    /// The connection that each followed name is of; nil if it is nobody's.
     private var owners: [String: String?] = [:]
 
     /// Connects to the bus whose Unix socket is at `path`, within `seconds`; what comes may have descriptors only where it `takesDescriptors`.
@@ -184,7 +184,9 @@ internal import Glibc
 
     // MARK: names
 
-    /// From now on hears what the owner of this name says, whoever that is then; nobody is heard without.
+    /// From now on listens to the owner of this name, even if that changes.
+    ///
+    /// Nobody else is heard.
     ///
     /// Before the match rules for its signals, so that none of them comes from somebody who is not known yet.
     func follow(_ name: String, within seconds: Double) throws(Failure) {
@@ -193,7 +195,7 @@ internal import Glibc
         try findOwner(of: name, within: seconds)
     }
 
-    /// The connection that a followed name is of, as far as was heard; nil where it is nobody's.
+    /// The connection that a followed name is of, as far as was heard; nil if it is nobody's.
     func owner(of name: String) -> String? { owners[name] ?? nil }
 
     /// The same, asked again.
@@ -266,7 +268,7 @@ internal import Glibc
             var signal = message.signal(bytes: Limits.textBytes)
         else { return }
         signal.service = service
-        // In the order in which it came: what the old owner said before is its word, and what it says after is nobody's.
+        // In the order in which it came: what the old owner said before the change counts, and what it says afterwards does not.
         if let name = signal.changedName, owners.keys.contains(name) {
             owners.updateValue(signal.texts[2].isEmpty ? nil : signal.texts[2], forKey: name)
         }

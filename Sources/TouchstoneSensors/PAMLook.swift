@@ -19,10 +19,10 @@ final class PAMLook {
     private let pid: pid_t
     private let reading: Int32
 
-    /// Starts it; nil where that cannot be.
+    /// Starts it; nil if that cannot be.
     init?(program: String, arguments: [String]) {
         var ends: [Int32] = [-1, -1]
-        // No pipe: whoever may look at a process's descriptors in /proc can open the end of one again.
+        // No pipe, because a program that may look at a process's descriptors in /proc can open the end of a pipe again.
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         guard unsafe socketpair(AF_UNIX, type, 0, &ends) == 0 else { return nil }
         defer { close(ends[1]) }

@@ -29,7 +29,7 @@ package final class PAMSensor: Sensor {
     private let wakeup = Wakeup()
     private let owner = Mutex<(any SensorOwner)?>(nil)
 
-    /// `directory` is where the service's file is, nil for the system's; `program` is touchstone-pam-verify, nil where it is not
+    /// `directory` is where the service's file is, nil for the system's; `program` is touchstone-pam-verify, nil if it is not
     /// installed; `deadline` and `memory`, in seconds, are for tests.
     package init(
         service: String, directory: String?, program: String?, deadline: Double? = nil, memory: Double? = nil

@@ -1,13 +1,13 @@
 internal import Foundation
 internal import Glibc
 
-/// Hears from the login service that the owner's session was locked, or that the machine goes to sleep.
+/// Learns from the login service that the owner's session was locked, or that the machine goes to sleep.
 ///
 /// It delays each sleep until the device is locked, for as long as the login service lets it.
 ///
-/// In the enclave's own process, so that nobody else has to pass it on. What counts comes from the connection that owns the login
-/// service's name. Where it is not known whose session it was, or nobody can be heard any more, the device locks: that costs a finger.
-/// `Unlock` is not listened to: only a finger or the passcode opens the device.
+/// It is in the enclave's own process, so that no other process has to pass this on. Only the connection counts that owns the login
+/// service's name. If the session's owner is unknown, or the login service is lost, the device locks, which costs only a finger.
+/// It ignores `Unlock`, because only a finger or the passcode opens the device.
 package final class SessionWatch: Sendable {
     private enum Name {
         static let service = "org.freedesktop.login1"
@@ -110,7 +110,7 @@ package final class SessionWatch: Sendable {
         return name == owner
     }
 
-    /// nil where it is not to be had: the session may be gone.
+    /// nil if it is not to be had: the session may be gone.
     private func property(_ name: String, of session: String, _ bus: MessageBus) throws(MessageBus.Failure) -> String? {
         guard let service = bus.owner(of: Name.service) else { return nil }
         do throws(MessageBus.Failure) {

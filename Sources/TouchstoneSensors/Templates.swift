@@ -18,10 +18,10 @@ struct Templates {
     /// Of the device's owner.
     init(_ path: String) { self.path = path }
 
-    /// Whose name is not known has none that could be read, and no reader either.
+    /// A user without a known name has no templates that could be read, and no reader.
     var directory: URL { URL(fileURLWithPath: path).appendingPathComponent(UserName.own ?? "\(UserName.id)") }
 
-    /// A digest of the templates of each finger, by its name; nil where they cannot be read.
+    /// A digest of the templates of each finger, by its name; nil if they cannot be read.
     func digests() -> [String: Data]? {
         do {
             var digests: [String: SHA256] = [:]

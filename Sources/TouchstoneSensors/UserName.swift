@@ -14,6 +14,6 @@ package enum UserName {
     /// As fprintd is told it: empty for this process's own user.
     static var claimed: String { id == geteuid() ? "" : own ?? "\(id)" }
 
-    /// nil where ``PasswordFile`` does not have it.
+    /// nil if ``PasswordFile`` does not have it.
     package static var own: String? { PasswordFile.system.name(of: id) }
 }

@@ -27,7 +27,7 @@ struct Counter {
 
     /// Stored when it returns.
     ///
-    /// - Throws: ``KeyUseFailure``, `.missing` where the counter is gone: without it a key is not used, as starting again would have the
+    /// - Throws: ``KeyUseFailure``, `.missing` if the counter is gone: without it a key is not used, as starting again would have the
     ///   server take it for a copy.
     func next() throws -> UInt64 {
         for _ in 0..<Self.maximumTries {

@@ -66,7 +66,7 @@ struct Item {
         return found.compactMap { $0[kSecAttrAccount as String] as? String }
     }
 
-    /// - Returns: Nil where there is nothing.
+    /// - Returns: Nil if there is nothing.
     static func copy(_ query: [CFString: Any]) throws(SignInError) -> CFTypeRef? {
         var found: CFTypeRef?
         let status = unsafe SecItemCopyMatching(query as CFDictionary, &found)

@@ -46,7 +46,7 @@ enum KeyUseFailure: Error, Equatable {
         }
     }
 
-    /// What an error of LocalAuthentication is to whoever wants to sign in.
+    /// What an error of LocalAuthentication means for a sign-in.
     static func failure(authentication error: NSError) -> SignInError {
         guard error.domain == authenticationDomain else {
             return .notAvailable("the device cannot ask its owner now")
@@ -54,11 +54,11 @@ enum KeyUseFailure: Error, Equatable {
         return failure(authentication: error.code)
     }
 
-    /// What an `LAError` of this code is to whoever wants to sign in.
+    /// What an `LAError` of this code means for a sign-in.
     static func failure(authentication code: Int) -> SignInError {
         switch code {
         case -1: .notRecognised
-        // The owner's, who has no other way to turn to than the fallback.
+        // The owner's decision: a sign-in has no other way to offer as the fallback.
         case -2, -3: .cancelled
         // The system, the app, an invalidated context: nothing that the owner has decided.
         case -4, -9, -10: .notAvailable("the prompt ended before the owner answered; try again")

@@ -25,7 +25,7 @@ final class Prompt: @unchecked Sendable {
         context.localizedFallbackTitle = ""
     }
 
-    /// Whether whoever asks has taken it back: what ends it then was not a system's doing.
+    /// Whether the caller has cancelled it: then its end did not come from the system.
     var isCancelled: Bool { lock.withLock { wasTakenBack } }
 
     func cancel() {

@@ -2,7 +2,7 @@ import Crypto
 import Foundation
 import TouchstoneSignInProtocol
 
-/// The key of one session, in this process's memory alone: what it signs shows that a token comes from whoever signed in (NP-40).
+/// The key of one session, in this process's memory alone: what it signs shows that a token comes from the process that signed in (NP-40).
 struct SessionKey: Sendable {
     private let key = P256.Signing.PrivateKey()
 

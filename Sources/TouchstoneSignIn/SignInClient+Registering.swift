@@ -37,7 +37,9 @@ extension SignInClient {
         return try await Self.value(of: task)
     }
 
-    /// The registration's result, for somebody else than who began it: who is cancelled ends only his own waiting, at once.
+    /// The registration's result, for another caller than the one that began it.
+    ///
+    /// A cancelled caller ends only its own wait, at once.
     private static func joined(_ task: Task<[Body.Device], any Error>) async throws(SignInError) -> [Body.Device] {
         let (results, result) = AsyncStream.makeStream(of: Result<[Body.Device], any Error>.self)
         Task {

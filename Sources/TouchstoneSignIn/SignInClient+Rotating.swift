@@ -48,7 +48,7 @@ extension SignInClient {
         return request
     }
 
-    /// What fails with a new key says nothing of the one that the record names.
+    /// A failure with a new key says nothing about the key that the record names.
     private static func ofNewKey<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()

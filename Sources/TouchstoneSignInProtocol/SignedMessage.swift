@@ -2,7 +2,7 @@ public import Foundation
 
 /// What a device key signs: a challenge together with everything that it is an answer for (NP-12).
 ///
-/// Never a server's bare nonce, which would let whoever sends nonces choose what is signed. The bytes are `"LASIGN"`, a
+/// Never a server's bare nonce, which would let the sender of nonces choose what is signed. The bytes are `"LASIGN"`, a
 /// version and ten fields with their lengths; docs/sign-in.md has the table.
 public struct SignedMessage: Sendable, Equatable {
     /// Of this layout.

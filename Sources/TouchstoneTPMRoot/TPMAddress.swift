@@ -2,7 +2,7 @@
 struct TPMAddress: Hashable, Sendable {
     let text: String
     let path: String
-    /// swtpm's Unix socket: a program, so that whoever runs it has its keys.
+    /// swtpm's Unix socket: swtpm is a program, so anybody who runs it has its keys.
     let isSocket: Bool
 
     /// Whether the kernel shares it (/dev/tpmrm0) and takes back what a program leaves in it; else it is one program's at a time.

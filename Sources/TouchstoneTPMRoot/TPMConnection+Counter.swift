@@ -5,7 +5,7 @@ import TouchstoneMemory
 extension TPMConnection {
     /// Makes the counter at `index` and counts once, so that it can be read.
     ///
-    /// Returns false where the index is taken.
+    /// Returns false if the index is taken.
     func defineCounter(_ index: UInt32, value: SecretBytes, mark: Data) throws(TPMError) -> Bool {
         guard let handle = try define(index, TOUCHSTONE_COUNTER_ATTRIBUTES, bytes: 8, value: value, mark: mark) else {
             return false

@@ -5,7 +5,7 @@ import TouchstoneMemory
 extension TPMConnection {
     /// Keeps `secret`, 32 bytes, at `index`, where `value` opens it and wrong values count in the TPM's dictionary-attack counter.
     ///
-    /// Returns false where the index is taken.
+    /// Returns false if the index is taken.
     func defineGate(_ index: UInt32, _ secret: SecretBytes, value: SecretBytes, mark: Data) throws(TPMError) -> Bool {
         guard
             let handle = try define(
@@ -25,7 +25,7 @@ extension TPMConnection {
         return true
     }
 
-    /// What is kept at `index`; nil where `value` is wrong, which then was counted.
+    /// What is kept at `index`; nil if `value` is wrong, which then was counted.
     ///
     /// `asking` is called right before the TPM hears of the value.
     func openGate(_ index: UInt32, value: SecretBytes, asking: () -> Void) throws(TPMError) -> SecretBytes? {

@@ -9,7 +9,7 @@ extension TPMConnection {
         static let indices: UInt32 = 254
     }
 
-    /// Defines `index`, which `value` opens, with `mark` to know it by; nil where it is taken.
+    /// Defines `index`, which `value` opens, with `mark` to know it by; nil if it is taken.
     ///
     /// The mark is its policy, of which nobody can know a condition that meets it.
     func define(_ index: UInt32, _ attributes: TPMA_NV, bytes: UInt16, value: SecretBytes, mark: Data)

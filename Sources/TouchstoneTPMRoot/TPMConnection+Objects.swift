@@ -2,7 +2,7 @@ internal import CTSS
 import Foundation
 import TouchstoneMemory
 
-/// Data that the TPM keeps closed: what is outside of it opens in no other.
+/// Data that the TPM has sealed, and that opens in no other TPM.
 struct SealedObject: Codable, Hashable, Sendable {
     /// `TPM2B_PUBLIC` and `TPM2B_PRIVATE`, as the TPM spells them.
     var publicArea: Data
@@ -61,7 +61,7 @@ extension TPMConnection {
         )
     }
 
-    /// Loads an object that was made here; whoever asks flushes it.
+    /// Loads an object that was made here; the caller flushes it.
     func load(_ object: SealedObject) throws(TPMError) -> Handle {
         var area = TPM2B_PUBLIC()
         var closed = TPM2B_PRIVATE()
@@ -82,7 +82,7 @@ extension TPMConnection {
         return handle
     }
 
-    /// What `object` keeps; nil where `value` is wrong, which then was counted.
+    /// What `object` keeps; nil if `value` is wrong, which then was counted.
     ///
     /// `asking` is called right before the TPM hears of the value.
     func unseal(_ object: SealedObject, with value: SecretBytes?, asking: () -> Void = {}) throws(TPMError)

@@ -17,7 +17,7 @@ extension TPMConnection {
         return Attempts(wrong: wrong, maximum: maximum, seconds: seconds)
     }
 
-    /// Whether it says of itself that it is a program: the vendor strings of libtpms, which virtual machines have too.
+    /// Whether it names itself as a program: the vendor strings of libtpms, which virtual machines have too.
     func isEmulated() throws(TPMError) -> Bool {
         let found = try properties(from: TOUCHSTONE_PT_MANUFACTURER, count: 5)
         let text = (1...4).reduce("") { text, step in

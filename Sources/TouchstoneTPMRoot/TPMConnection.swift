@@ -12,7 +12,7 @@ import TouchstoneMemory
 ///
 /// > Concurrency: Unchecked, as ESYS's context is a pointer: its owner keeps it under a lock, and uses it under that alone.
 @safe final class TPMConnection: @unchecked Sendable {
-    // Unchecked: whoever has it holds it under a lock.
+    // Unchecked: its owner uses it only under a lock.
     private enum Limits {
         /// For one command, in milliseconds.
         static let command: Int32 = 4000
@@ -117,7 +117,7 @@ import TouchstoneMemory
         return TPMError(code: code == .lost && isLate && session == ESYS_TR_NONE ? .busy : code, address: address.text)
     }
 
-    /// The Name of the endorsement hierarchy's key like our primary: it outlives a clear; nil where it may not be asked for.
+    /// The Name of the endorsement hierarchy's key like our primary: it outlives a clear; nil if it may not be asked for.
     func endorsementName() -> Data? {
         guard let (handle, name) = try? makePrimary(ESYS_TR_RH_ENDORSEMENT) else { return nil }
         flush(handle)
@@ -143,7 +143,7 @@ import TouchstoneMemory
                 &selection,
                 &handle, &made, nil, nil, nil)
         }
-        // Computed here: the Name that comes with the answer is only the answerer's word.
+        // Computed here, because the Name in the answer is only a claim.
         var area = unsafe made!.pointee.publicArea
         var bytes = [UInt8](repeating: 0, count: MemoryLayout<TPM2B_PUBLIC>.size)
         var count = 0
@@ -151,7 +151,7 @@ import TouchstoneMemory
         return (handle, Data([0x00, 0x0B]) + SHA256.hash(data: bytes.prefix(count)))
     }
 
-    /// What whoever was here before left in a TPM that is not shared, as after a crash: it has room for three objects and sessions.
+    /// Removes what an earlier process left in a TPM that is not shared, as after a crash: it has room for three objects and sessions.
     ///
     /// Nobody else is connected: swtpm serves one at a time, and /dev/tpm0 opens for one. What the kernel's manager has is not loaded.
     private func flushLeftovers() throws(TPMError) {
@@ -178,6 +178,6 @@ import TouchstoneMemory
         }
     }
 
-    /// tpm2-tss writes what it sends and gets to standard error where the environment tells it to.
+    /// tpm2-tss writes what it sends and receives to standard error if the environment tells it to.
     private static let isQuiet: Bool = unsafe setenv("TSS2_LOG", "all+none", 1) == 0
 }

@@ -21,7 +21,7 @@ package struct TPMError: Error, Hashable, CustomStringConvertible {
         case counterGone
         /// What a passcode opens is not there.
         case gateGone
-        /// What was to be loaded is of another TPM, or of this one before it was cleared.
+        /// The object comes from another TPM, or from this one before it was cleared.
         case foreign
         /// No room for another NV index.
         case full

@@ -37,9 +37,9 @@ package final class TPMRoot: RootOfTrust {
         self.connection = Mutex(connection)
     }
 
-    /// Makes the root of a new device; takes the TPM that answers for the one it says it is.
+    /// Makes the root of a new device, and believes the TPM that answers.
     ///
-    /// What is kept is written before the TPM's counter is made: whatever is cut off there can be forgotten by it.
+    /// The file is written before the TPM's counter is made, so that an interrupted creation can be cleaned up with it.
     ///
     /// - Throws: `TPMError`, and what the storage throws.
     package static func create(_ storage: any EnclaveStorage, address: String, recoveryKey: RecoveryKey) throws
@@ -56,7 +56,7 @@ package final class TPMRoot: RootOfTrust {
     /// Moves a device to the TPM at `address`, which may be the old one, cleared.
     ///
     /// The storage is as it was until `prepared` returns, which gets the new root and its counter's value. That counter is made when it
-    /// is asked for: until then whoever gives up leaves nothing in the TPM. `recovering` keeps what is in the TPM before the device is
+    /// is asked for, so a recovery that is given up earlier leaves nothing in the TPM. `recovering` keeps what is in the TPM before the device is
     /// there; what a recovery that was cut off kept in it is taken out first, and it is empty again at the end.
     package static func recover(
         _ storage: any EnclaveStorage, recovering: any EnclaveStorage, address: String?, recoveryKey: RecoveryKey,
@@ -161,7 +161,7 @@ package final class TPMRoot: RootOfTrust {
     /// How the TPM's own counter of wrong values stands.
     func attempts() throws -> TPMConnection.Attempts { try use { try $0.attempts() } }
 
-    /// Gives the TPM to `body`; connects again where the connection that is there does not hold any more.
+    /// Gives the TPM to `body`; connects again if the connection is broken.
     ///
     /// What `body` does may be done twice, where `again` allows it.
     func use<Result: Sendable>(
@@ -191,7 +191,7 @@ package final class TPMRoot: RootOfTrust {
     private static let recoveryPurpose = "io.touchstone root recovery"
 }
 
-/// PC-34: an older state is told from the newest for as long as the TPM lives, whoever may write to which file.
+/// PC-34: an older state can be told from the newest for as long as the TPM lives, even by somebody who can write to the files.
 extension TPMRoot: RevisionCounter {
     package func read() throws -> UInt64? { try value() }
 

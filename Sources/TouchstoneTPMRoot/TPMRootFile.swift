@@ -2,13 +2,13 @@ import Foundation
 import TouchstoneEnclave
 import TouchstoneMemory
 
-/// What is kept beside the state to find the root in the TPM again: no secret, and nothing that is believed without asking the TPM.
+/// The file beside the state that finds the root in the TPM again; it has no secret, and the TPM has to confirm all of it.
 struct TPMRootFile: Codable, Sendable {
     var version = 1
     var address: String
     /// Of the primary key.
     var name: Data
-    /// Of the same in the endorsement hierarchy; absent where it has a password.
+    /// Of the same in the endorsement hierarchy; absent if it has a password.
     var endorsementName: Data?
     var root: SealedObject
     /// The counter's NV index.
@@ -46,12 +46,12 @@ struct TPMRootFile: Codable, Sendable {
         return try encoder.encode(self)
     }
 
-    /// - Throws: `TPMError`, `cleared` or `replaced` where it is not the one that this device was created with.
+    /// - Throws: `TPMError`, `cleared` or `replaced` if it is not the one that this device was created with.
     func connect() throws -> TPMConnection {
         try TPMConnection(TPMAddress(address), pinned: .init(name: name, endorsementName: endorsementName))
     }
 
-    /// Takes the device's counter out of the TPM that the file tells of, and of no other; with `isAll` its passcode's gate as well.
+    /// Removes the device's counter from the TPM that the file names, and from no other; with `isAll` its passcode's gate as well.
     func forget(isAll: Bool = true) throws {
         let connection = try connect()
         try connection.undefine(counter)
@@ -62,7 +62,7 @@ struct TPMRootFile: Codable, Sendable {
 
     static func someIndex() -> UInt32 { .random(in: indices) }
 
-    /// What tells this device's index from all others, to whoever has the root's secret.
+    /// Distinguishes this device's index from all others, for a holder of the root's secret.
     static func mark(_ secret: SecretBytes, _ index: UInt32) -> Data {
         unsafe secret.derive("tpm index \(index)").withUnsafeBytes { unsafe Data($0) }
     }

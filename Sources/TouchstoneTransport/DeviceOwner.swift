@@ -24,7 +24,7 @@ package enum DeviceOwner {
         unsafe getpwuid(id).flatMap { unsafe String(cString: $0.pointee.pw_name) }
     }
 
-    /// The name that is recorded in a device's directory, where only root writes; nil where none is, as with devices of before.
+    /// The name that is recorded in a device's directory, where only root writes; nil if no name is recorded, as for older devices.
     package static func recorded(in directory: URL) -> String? {
         try? String(contentsOf: file(directory), encoding: .utf8)
     }

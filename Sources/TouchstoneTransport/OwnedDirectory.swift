@@ -1,7 +1,7 @@
 package import Foundation
 internal import Glibc
 
-/// A directory of small files that nobody but root, and one user who may be named, can change.
+/// A directory of small files that only root, and one user who may be named, can change.
 package final class OwnedDirectory {
     /// Why a file or the directory is not used.
     package struct Refused: Error, Hashable, CustomStringConvertible {

@@ -7,7 +7,7 @@ package struct PasscodeSeal: Sendable {
     private let recipient: Curve25519.KeyAgreement.PublicKey
 
     /// - Parameter enclaveKey: The enclave's public key, 32 bytes, from where touchstoned could not have put its own (DEC-005).
-    /// - Throws: swift-crypto's errors for a key that is none.
+    /// - Throws: swift-crypto's errors for an invalid key.
     package init(enclaveKey: Data) throws {
         recipient = try Curve25519.KeyAgreement.PublicKey(rawRepresentation: enclaveKey)
     }
@@ -36,7 +36,7 @@ package struct PasscodeSeal: Sendable {
     ///
     /// Once more only where `key` gives another one then: a touchstoned that says so of the right key gets no second entry for it.
     ///
-    /// - Throws: What `key` and `send` throw; swift-crypto's errors for a key that is none.
+    /// - Throws: What `key` and `send` throw; swift-crypto's errors for an invalid key.
     package static func entering<Reply>(
         key: () throws -> Data, _ send: (PasscodeSeal) throws -> Reply
     ) throws -> Reply {

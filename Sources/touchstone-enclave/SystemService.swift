@@ -42,7 +42,7 @@ struct SystemService {
 }
 
 extension RunCommand {
-    /// nil where it was not started for another user.
+    /// nil if it was not started for another user.
     ///
     /// - Throws: `ValidationError` where there is no such user, or no socket was passed.
     var systemService: SystemService? {

@@ -15,9 +15,9 @@ enum PlainText {
         return String(line)
     }
 
-    /// At most so many bytes of it, without its middle where it is longer: both ends of a path tell something.
+    /// At most so many bytes of it, without its middle if it is longer, because both ends of a path are informative.
     ///
-    /// Between quotation marks of ours it cannot look as if they ended: those that look like ours are plain ones.
+    /// Marks that look like our quotation marks become plain ones, so that a text cannot seem to end the quotation.
     static func quotable(_ text: String, bytes limit: Int) -> String {
         let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
             isHarmless(scalar) ? isQuotationMark(scalar) ? "'" : scalar : "\u{FFFD}"

@@ -110,7 +110,7 @@ private final class DeviceRun {
         func add(_ code: LAError.Code?, to number: Int) { received.withLock { $0[number, default: []].append(code) } }
     }
 
-    /// What was wrong first, after which event; nil where nothing was.
+    /// What was wrong first, after which event; nil if nothing was.
     static func failure(of events: [DeviceModel.Event], isTouch: Bool, patience: Duration) async throws -> String? {
         try await DeviceRun(isTouch: isTouch, patience: patience).failure(of: events)
     }

@@ -22,7 +22,7 @@ enum Foreign {
         return answers.map { ($0 as? String).map { Data(hex: $0) } }
     }
 
-    /// Runs OpenSSL in a directory with files; nil where it fails.
+    /// Runs OpenSSL in a directory with files; nil if it fails.
     static func openSSL(_ arguments: [String], _ files: [String: Data] = [:]) throws -> Data? {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)

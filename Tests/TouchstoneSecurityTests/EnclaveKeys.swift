@@ -48,7 +48,7 @@ func result<R>(_ body: (UnsafeMutablePointer<Unmanaged<CFError>?>) -> R?) throws
     throw try #require(error).takeRetainedValue()
 }
 
-/// The status with which `body` fails; nil where it does not.
+/// The status with which `body` fails; nil if it does not.
 func status(_ body: () throws -> Void) -> OSStatus? {
     do {
         try body()
@@ -59,7 +59,7 @@ func status(_ body: () throws -> Void) -> OSStatus? {
     }
 }
 
-/// The code of LocalAuthentication with which `body` fails; nil where it fails with another error, or not.
+/// The code of LocalAuthentication with which `body` fails; nil if it fails with another error, or not.
 func refusal(_ body: () throws -> Void) -> LAError.Code? {
     do {
         try body()

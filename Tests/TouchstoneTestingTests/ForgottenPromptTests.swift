@@ -271,7 +271,7 @@ private func note(_ issue: Issue, _ said: borrowing Mutex<String?>) -> Bool {
     }
 }
 
-/// - Returns: Why the owner was not recognised; nil where that did not fail.
+/// - Returns: Why the owner was not recognised; nil if that did not fail.
 private func evaluate(_ reason: String, _ policy: LAPolicy = .deviceOwnerAuthentication) async -> LAError.Code? {
     do {
         _ = try await LAContext().evaluatePolicy(policy, localizedReason: reason)

@@ -51,7 +51,7 @@ package enum SupportedBiometry: Hashable, Sendable {
         }
     }
 
-    /// nil where there is no sensor.
+    /// nil if there is no sensor.
     package var readiness: Readiness? {
         switch self {
         case .none: nil

@@ -14,7 +14,9 @@ enum NoteKey {
         ]
     }
 
-    /// Makes the key for the fingers that are enrolled now; nobody is asked.
+    /// Makes the key for the fingers that are enrolled now.
+    ///
+    /// Shows no prompt.
     static func make() throws -> SecKey {
         var error: Unmanaged<CFError>?
         guard
@@ -36,7 +38,7 @@ enum NoteKey {
         return key
     }
 
-    /// Finds the key, which asks for nobody; `prompt` is for whoever uses it.
+    /// Finds the key, which shows no prompt; `prompt` is for its use.
     static func find(prompt: String = "") throws -> SecKey? {
         let context = LAContext()
         context.localizedReason = prompt

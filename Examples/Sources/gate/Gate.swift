@@ -4,7 +4,7 @@ import Outcome
 
 /// Asks for a finger or a face and says how it went.
 ///
-/// The Boolean ends in this process, where whoever controls the process controls it. Guard a secret with the keychain
+/// The Boolean ends in this process, and anybody who controls the process controls it. Guard a secret with the keychain
 /// instead (`owner-check`, `credentials`).
 @main
 struct Gate {

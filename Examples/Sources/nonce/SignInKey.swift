@@ -28,7 +28,7 @@ enum SignInKey {
         return key
     }
 
-    /// Finds the key, which asks for nobody; `prompt` is for whoever uses it.
+    /// Finds the key, which shows no prompt; `prompt` is for its use.
     static func find(prompt: String) throws -> Key {
         var query = item
         query[kSecReturnData as String] = true

@@ -86,7 +86,7 @@ private func readKey(_ bytes: Data) {
         _ = SoftwareKey(info)
     case 6:
         // A signature of X9.62, for a key that stands still.
-        guard let key = SoftwareKey(.ellipticCurve, .public, data: somePoint) else { broken("the point cannot be read") }
+        guard let key = SoftwareKey(.ellipticCurve, .public, data: somePoint) else { broken("cannot read the point") }
         var failure: Unmanaged<CFError>?
         hold(
             !SecKeyVerifySignature(
@@ -94,7 +94,7 @@ private func readKey(_ bytes: Data) {
             "somebody signed with no key")
         failure?.release()
     case 7:
-        guard let key = SoftwareKey(.ellipticCurve, .private, data: someNumber) else { broken("the number cannot be read") }
+        guard let key = SoftwareKey(.ellipticCurve, .private, data: someNumber) else { broken("unreadable number") }
         var failure: Unmanaged<CFError>?
         _ = SecKeyCreateDecryptedData(
             SecKey(key), .eciesEncryptionCofactorVariableIVX963SHA256AESGCM, rest as NSData, &failure)

@@ -7,7 +7,7 @@ import TouchstoneSignInProtocol
 
 private let passphrase = "four words make a passphrase"
 
-/// What a file opens as; nil where the reader refuses it.
+/// What a file opens as; nil if the reader refuses it.
 private func opened(_ file: Data, pieces: Int) -> Data? {
     var rest = file[...]
     return unlessRefused([AgeError.self]) {

@@ -21,7 +21,7 @@ func hold(_ condition: Bool, _ what: @autoclosure () -> String) {
     if !condition { broken(what()) }
 }
 
-/// The value, or nil where the parser refused with one of these errors: another one is a find.
+/// The value, or nil if the parser refused with one of these errors: another one is a find.
 func unlessRefused<Value>(_ errors: [any Error.Type], _ body: () throws -> Value) -> Value? {
     do {
         return try body()

@@ -172,7 +172,8 @@ private func frames(_ bytes: Data) {
     connection.closed()
     for reply in sent.taken {
         hold(
-            (try? IncomingReply<JSONValue>(reply)) != nil, "a reply cannot be read: \(String(decoding: reply, as: UTF8.self))")
+            (try? IncomingReply<JSONValue>(reply)) != nil, "unreadable reply: \(String(decoding: reply, as: UTF8.self))"
+        )
     }
     // As a client, over a socket: the frames are those that were sent.
     var ends: [Int32] = [-1, -1]

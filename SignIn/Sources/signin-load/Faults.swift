@@ -3,7 +3,7 @@ import Foundation
 import TouchstoneSignInProtocol
 
 extension SignInLoad {
-    /// What has to hold while servers are killed and the database stops: what was answered stays, and what is used once is.
+    /// What has to hold while servers are killed and the database stops: answered requests stay done, and nothing is used twice.
     struct Faults: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Registers and signs in while servers fail, and looks for what was lost or done twice.",

@@ -41,7 +41,7 @@ struct Target: ParsableArguments {
         return line
     }
 
-    /// Says that everything is there, and waits until whoever measures has looked at the clock.
+    /// Says that everything is there, and waits until the measuring program has read the clock.
     func waitForGo() throws {
         print("ready")
         fflush(nil)
@@ -50,7 +50,7 @@ struct Target: ParsableArguments {
 }
 
 extension SignInLoad {
-    /// What nobody can do without: one verification of one signature, again and again on one core.
+    /// The work that no server can avoid: one verification of one signature, again and again on one core.
     struct Verify: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "The bare cost of one P-256 verification.")
         @Option(help: "0.1 to 120.") var seconds = 2.0

@@ -75,7 +75,7 @@ final class Approver: HTTPResponder, Sendable {
 
     // MARK: who asks
 
-    /// The browser's word counts from the owner's own programs alone: other users' can claim any origin.
+    /// What the browser says counts only from the owner's own programs, because other users' programs can claim any origin.
     private func checkUser(_ context: Context) throws(Refusal) {
         let user = LoopbackPeer.user(local: context.local, remote: context.remote)
         guard user != getuid() else { return }
@@ -85,7 +85,7 @@ final class Approver: HTTPResponder, Sendable {
         throw Refusal(.forbidden, "user", "only programs of the user who runs this may ask")
     }
 
-    /// Says it on the terminal, unless whoever is refused would fill that.
+    /// Says it on the terminal, unless refusals would fill the terminal.
     private func remark(_ line: String) {
         if refusals.withLock({ $0.isNew(line, at: .now) }) { StandardOutput.say(line) }
     }
@@ -224,7 +224,7 @@ final class Approver: HTTPResponder, Sendable {
     }
 }
 
-/// Why a page is not helped: a status, and JSON that a person who looks for the reason can read.
+/// Why a page is refused: a status, and JSON that a person can read.
 struct Refusal: Error {
     private struct Body: Encodable {
         var error: String

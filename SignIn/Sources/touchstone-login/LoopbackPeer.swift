@@ -1,7 +1,7 @@
 import Foundation
 import NIOCore
 
-/// Whose program is at the other end of a connection over 127.0.0.1, by the kernel's table of sockets.
+/// The user whose program is at the other end of a connection over 127.0.0.1, from the kernel's table of sockets.
 enum LoopbackPeer {
     /// The user of the socket that `local` is connected to; nil if there is none that is open both ways.
     ///
@@ -18,7 +18,7 @@ enum LoopbackPeer {
     }
 
     private static let mapped = "0000000000000000FFFF0000"
-    /// `TCP_ESTABLISHED`: a socket that its program has closed shows user 0, whoever that was.
+    /// `TCP_ESTABLISHED`: a socket that its program has closed shows user 0, not the program's user.
     private static let established = "01"
 
     /// As the table spells an address and a port.

@@ -1,4 +1,4 @@
-/// Which refusals are worth a line on the terminal: each once a minute, and no more different ones than a person reads.
+/// Which refusals get a line on the terminal: each once a minute, and no more different ones than a person can read.
 struct RefusalLog {
     static let interval = Duration.seconds(60)
     /// Different lines in that time.

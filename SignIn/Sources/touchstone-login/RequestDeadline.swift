@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTPTypes
 
-/// Closes a connection that does not bring a whole request within a time of its opening, or of the answer before.
+/// Closes a connection that does not send a complete request in time, counted from its opening or the answer before.
 ///
 /// As the server's own, which this program does not link: it would bring the databases with it. What is sent byte by byte does not move
 /// the deadline. Once the request is whole the owner may take his time.

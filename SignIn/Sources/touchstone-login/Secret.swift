@@ -8,7 +8,7 @@ enum Secret {
     /// In bytes.
     static let maximumLength = 1024
 
-    /// `name` is what it is called, to whoever types it.
+    /// `name` is what the prompt calls it.
     static func read(_ name: String) throws -> String {
         guard isatty(STDIN_FILENO) == 1 else { return try line(name) }
         var attributes = termios()

@@ -22,7 +22,7 @@ enum PasswordInput {
         guard tcgetattr(STDIN_FILENO, &before) == 0 else { throw ProgramFailure("the terminal cannot be read.") }
         var silent = before
         silent.c_lflag &= ~tcflag_t(ECHO)
-        // Ctrl-C and the like wait for the line's end, or they would leave a terminal that does not show what is typed.
+        // Ctrl-C and similar signals wait for the end of the line. Otherwise the terminal would stay silent afterwards.
         var blocked = sigset_t()
         var mask = sigset_t()
         for number in [SIGINT, SIGTERM, SIGQUIT, SIGTSTP, SIGHUP] { sigaddset(&blocked, number) }

@@ -6,7 +6,7 @@ import Glibc
 enum SecretFile {
     static let length = 32
 
-    /// `mayCreate`: makes the file where there is none; not where several servers have to share it.
+    /// `mayCreate`: makes the file if it does not exist; not if several servers have to share it.
     static func read(_ path: String, mayCreate: Bool) throws -> SymmetricKey {
         if mayCreate { try create(path) }
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)

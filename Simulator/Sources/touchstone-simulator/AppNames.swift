@@ -16,7 +16,7 @@ struct AppNames {
 
     /// Remembers the app of one reply of the agent's stream.
     ///
-    /// - Returns: All apps, as JSON; nil where this one is as it was.
+    /// - Returns: All apps, as JSON; nil if this one is as it was.
     mutating func take(_ reply: Data) -> Data? {
         guard let app = (try? JSONDecoder().decode(Reply.self, from: reply))?.prompt?.app else { return nil }
         // By its bytes: another spelling of the same characters is another app.

@@ -15,7 +15,7 @@ struct PageKey: Sendable {
 
     /// Opens what was sealed for a path: AES-256-GCM, 12 bytes of nonce, the ciphertext, 16 bytes of tag; the path is authenticated.
     ///
-    /// - Throws: `Refusal` where it was sealed with another key, for another path, or was changed.
+    /// - Throws: `Refusal` if it was sealed with another key, for another path, or was changed.
     func open(_ sealed: ByteBuffer, for path: String) throws(Refusal) -> ByteBuffer {
         do {
             let box = try AES.GCM.SealedBox(combined: Data(sealed.readableBytesView))

@@ -26,7 +26,7 @@ struct TypedPasscodes: @unchecked Sendable {
         all = entries
     }
 
-    /// - Throws: `Refusal` where there are more or fewer.
+    /// - Throws: `Refusal` if there are more or fewer.
     func entries(_ count: Int) throws(Refusal) -> [PasscodeBuffer] {
         guard all.count == count else { throw Refusal(.badRequest) }
         return all

@@ -64,7 +64,7 @@ public func SecAccessControlGetTypeID() -> CFTypeID { SecAccessControl.typeID }
 ///   - allocator: Disregarded.
 ///   - protection: One of the `kSecAttrAccessible…` constants.
 ///   - flags: Who has to prove what; empty for the protection class alone.
-///   - error: Takes `errSecParam` in `NSOSStatusErrorDomain` where the arguments do not fit together.
+///   - error: Takes `errSecParam` in `NSOSStatusErrorDomain` if the arguments do not fit together.
 /// - Returns: The access control; nil for another protection, or for flags that AC-02 forbids.
 @discardableResult
 public func SecAccessControlCreateWithFlags(

@@ -57,7 +57,7 @@ public func SecCertificateCopyEmailAddresses(
 /// Printable strings are in capitals and have single spaces; other strings are as they were.
 ///
 /// - Parameter certificate: The certificate.
-/// - Returns: The DER of the name; nil where the name is not built as names are.
+/// - Returns: The DER of the name; nil if the name is not built as names are.
 @discardableResult
 public func SecCertificateCopyNormalizedIssuerSequence(_ certificate: SecCertificate) -> CFData? {
     certificate.value.issuer.normalized as NSData?
@@ -68,7 +68,7 @@ public func SecCertificateCopyNormalizedIssuerSequence(_ certificate: SecCertifi
 /// Printable strings are in capitals and have single spaces; other strings are as they were.
 ///
 /// - Parameter certificate: The certificate.
-/// - Returns: The DER of the name; nil where the name is not built as names are.
+/// - Returns: The DER of the name; nil if the name is not built as names are.
 @discardableResult
 public func SecCertificateCopyNormalizedSubjectSequence(_ certificate: SecCertificate) -> CFData? {
     certificate.value.subject.normalized as NSData?

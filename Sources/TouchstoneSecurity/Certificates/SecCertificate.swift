@@ -17,7 +17,7 @@ public final class SecCertificate: NSObject, CoreFoundationType, Sendable {
         self.value = value
     }
 
-    /// Reads what an item keeps; nil where it is not a certificate.
+    /// Reads what an item keeps; nil if it is not a certificate.
     convenience init?(itemData: Data) {
         guard let value = Certificate(der: itemData) else { return nil }
         self.init(value)

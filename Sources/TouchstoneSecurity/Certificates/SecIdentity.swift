@@ -40,7 +40,7 @@ public func SecIdentityGetTypeID() -> CFTypeID { SecIdentity.typeID }
 ///   - allocator: Disregarded.
 ///   - certificate: The certificate.
 ///   - privateKey: The private key.
-/// - Returns: The identity; nil where the key is not the one to the certificate.
+/// - Returns: The identity; nil if the key is not the one to the certificate.
 @discardableResult
 public func SecIdentityCreate(
     _ allocator: CFAllocator?, _ certificate: SecCertificate, _ privateKey: SecKey

@@ -72,8 +72,8 @@ public func SecCodeCopyStaticCode(
 ///   - flags: Disregarded.
 ///   - requirement: What it has to be besides; nil for nothing.
 /// - Returns: `errSecSuccess`; `errSecCSUnsigned` for an app that is known by its path alone, and in a simulated device of a test;
-///   `errSecCSSignatureFailed` where a manifest pins another executable; `errSecCSReqFailed` for another identifier than the required one;
-///   `errSecNotAvailable` without a device; `errSecMissingEntitlement` where the device cannot tell who this is.
+///   `errSecCSSignatureFailed` if a manifest pins another executable; `errSecCSReqFailed` for another identifier than the required one;
+///   `errSecNotAvailable` without a device; `errSecMissingEntitlement` if the device cannot tell who this is.
 @discardableResult
 public func SecCodeCheckValidity(_ code: SecCode, _ flags: SecCSFlags, _ requirement: SecRequirement?) -> OSStatus {
     do {

@@ -46,7 +46,7 @@ public func SecTaskCopyValueForEntitlement(
 ///   - task: The task.
 ///   - entitlements: Their names (CFString).
 ///   - error: Takes the reason where the device could not be asked; left alone otherwise.
-/// - Returns: The values of those that the app has, by their names; nil where the device could not be asked.
+/// - Returns: The values of those that the app has, by their names; nil if the device could not be asked.
 @discardableResult
 public func SecTaskCopyValuesForEntitlements(
     _ task: SecTask, _ entitlements: CFArray, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
@@ -60,7 +60,7 @@ public func SecTaskCopyValuesForEntitlements(
 /// - Parameters:
 ///   - task: The task.
 ///   - error: Takes the reason where the device could not be asked; left alone otherwise.
-/// - Returns: The identifier, such as `flatpak:org.example.App` or the path of the executable; nil where the device could not be asked.
+/// - Returns: The identifier, such as `flatpak:org.example.App` or the path of the executable; nil if the device could not be asked.
 @discardableResult
 public func SecTaskCopySigningIdentifier(
     _ task: SecTask, _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?

@@ -40,7 +40,7 @@ final class DeviceConnections: Sendable {
         state.withLock { $0.lifeline = client }
     }
 
-    /// Those of this process to `endpoint`; nil where connections are not worth keeping.
+    /// Those of this process to `endpoint`; nil if connections are not worth keeping.
     static func shared(_ endpoint: any VarlinkEndpoint) -> DeviceConnections? {
         guard let identifier = endpoint.identifier else { return nil }
         return byEndpoint.withLock { shared in

@@ -46,7 +46,7 @@ package final class DeviceContext: Sendable {
 
     /// The name by which the device knows the context.
     ///
-    /// - Throws: `Failed` with -10 where it was invalidated (EV-50); `TransportError` where there is no device.
+    /// - Throws: `Failed` with -10 where it was invalidated (EV-50); `TransportError` if there is no device.
     package func identifier() throws -> String {
         try registering.withLock {
             let (isInvalidated, known) = state.withLock { ($0.isInvalidated, $0.registration) }
@@ -67,7 +67,7 @@ package final class DeviceContext: Sendable {
 
     /// Whether a policy could be evaluated now, without asking anybody (CE).
     ///
-    /// - Throws: `Failed` where the context is invalid (row 0 of the table) or there is no device (rows 1 and 7).
+    /// - Throws: `Failed` if the context is invalid (row 0 of the table) or there is no device (rows 1 and 7).
     package func canEvaluate(_ policy: Policy) throws(Failed) -> AuthenticationInterface.CanEvaluatePolicy.Reply {
         typealias Method = AuthenticationInterface.CanEvaluatePolicy
         let (isInvalidated, known) = state.withLock { ($0.isInvalidated, $0.registration?.identifier) }
@@ -86,7 +86,7 @@ package final class DeviceContext: Sendable {
     /// Gives the context a credential, or takes it away; blocks while the device stretches it.
     ///
     /// - Parameter seal: Seals the credential for the context of this name; nil takes it away.
-    /// - Throws: What `seal` throws; `Failed` where the context is invalid or the device refuses; `TransportError`.
+    /// - Throws: What `seal` throws; `Failed` if the context is invalid or the device refuses; `TransportError`.
     package func setCredential(_ seal: (String) throws -> SealedPasscode?) throws {
         typealias Method = AuthenticationInterface.SetCredential
         let identifier = try identifier()
@@ -111,7 +111,7 @@ package final class DeviceContext: Sendable {
 
     /// Has the owner asked; blocks until there is an answer.
     ///
-    /// `function` is what the app called, for a line that explains a refusal; nil where a caller explains it.
+    /// `function` is what the app called, for a line that explains a refusal; nil if a caller explains it.
     ///
     /// - Returns: The domain state, where DS-01 gives one.
     package func evaluate(

@@ -12,7 +12,7 @@ package struct RefusedCall {
     private let function: String
     private let code: Int
     private let wanted: String?
-    /// A word of `RefusalCause`, or a newer one; nil where an older device gave none.
+    /// A word of `RefusalCause`, or a newer one; nil if an older device gave none.
     private let reason: String?
 
     /// `function` is what the app called, up to a bracket; `wanted` what the owner would have had to prove, in words.

@@ -9,7 +9,7 @@ enum LegacyCipher {
 
     static let blockSize = 8
 
-    /// Nil where the padding is wrong, or the ciphertext is not a whole number of blocks.
+    /// Nil if the padding is wrong, or the ciphertext is not a whole number of blocks.
     func decrypt(_ ciphertext: [UInt8], key: [UInt8], vector: [UInt8]) -> [UInt8]? {
         guard !ciphertext.isEmpty, ciphertext.count.isMultiple(of: Self.blockSize), vector.count == Self.blockSize,
             var plaintext = decryptBlocks(ciphertext, key: key)

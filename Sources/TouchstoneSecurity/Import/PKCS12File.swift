@@ -22,7 +22,7 @@ struct PKCS12File {
 
     /// Reads a file that is authenticated by a passphrase.
     ///
-    /// - Throws: `.authFailed` where the passphrase or the authentication code is wrong; `.decode` for anything else that is not such a file.
+    /// - Throws: `.authFailed` if the passphrase or the authentication code is wrong; `.decode` for anything else that is not such a file.
     init(_ bytes: [UInt8], passphrase text: String) throws(Status) {
         passphrase = Passphrase(text)
         defer { passphrase.zero() }

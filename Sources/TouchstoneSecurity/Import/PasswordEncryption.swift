@@ -140,7 +140,7 @@ struct PasswordEncryption {
         }
     }
 
-    /// Nil where the passphrase is another, or the ciphertext damaged: without authentication the two look the same.
+    /// Nil if the passphrase is another, or the ciphertext damaged: without authentication the two look the same.
     func decrypt(_ ciphertext: [UInt8], _ passphrase: Passphrase) -> [UInt8]? {
         var key: [UInt8]
         let vector: [UInt8]

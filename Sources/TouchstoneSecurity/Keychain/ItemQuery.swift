@@ -156,7 +156,7 @@ struct ItemQuery {
         return authentication
     }
 
-    /// What is looked for or added, as the device sees it; nil where the device refuses it.
+    /// What is looked for or added, as the device sees it; nil if the device refuses it.
     var itemClass: ItemClass? {
         switch (reference, entries[Key.itemClass], entries[Key.persistentReference]) {
         case (.identity, _, _): .identity

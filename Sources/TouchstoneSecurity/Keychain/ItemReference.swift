@@ -3,7 +3,7 @@ internal import TouchstoneCore
 
 /// An object that stands for an item: what a query may have under `kSecValueRef` and get for `kSecReturnRef`.
 ///
-/// An identity is not an item, because it stands for two.
+/// An identity does not conform, because it stands for two items.
 protocol ItemReference: AnyObject {
     var itemClass: ItemClass { get }
 

@@ -29,7 +29,7 @@ struct ItemResult {
     /// Whether a persistent reference is asked for, and nothing else.
     var isPersistentReferenceAlone: Bool { asked == 1 && returnsPersistentReference }
 
-    /// One item; nil where it has nothing of what was asked for.
+    /// One item; nil if it has nothing of what was asked for.
     ///
     /// A password has no reference, and bytes that are no key or no certificate have none.
     func object(_ item: KeychainInterface.Item) -> AnyObject? {
@@ -40,7 +40,7 @@ struct ItemResult {
         return returnsReference ? reference(item) : nil
     }
 
-    /// An item just added: data alone is empty where there is none (section 6).
+    /// An item just added: data alone is empty if there is none (section 6).
     func addedObject(_ item: KeychainInterface.Item) -> AnyObject? {
         if asked == 1, returnsData { return (data(item) ?? Data()) as NSData }
         return object(item)

@@ -106,7 +106,7 @@ extension AuthenticationFailure {
 ///   - operation: What is to be done, as the beginning of a sentence.
 ///   - form: What the failure becomes.
 ///   - body: Does it.
-/// - Returns: What `body` returns; nil where it throws.
+/// - Returns: What `body` returns; nil if it throws.
 func storing<Result>(
     _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?, in operation: @autoclosure () -> String,
     as form: (any Error, String) -> NSError = NSError.status, _ body: () throws -> Result

@@ -45,7 +45,7 @@ struct EnclaveKey: Sendable {
     /// - Parameters:
     ///   - query: The parameters of the private half.
     ///   - isPermanent: Whether it will be in the keychain.
-    /// - Throws: `.param` where the access control and the accessibility disagree; what the call throws.
+    /// - Throws: `.param` if the access control and the accessibility disagree; what the call throws.
     init(_ query: ItemQuery, isPermanent: Bool) throws {
         let control = try Self.accessControl(query.entries)
         let group: String? = if case .string(let group)? = query.entries["agrp"] { group } else { nil }

@@ -7,7 +7,7 @@ internal import TouchstoneKeyAlgorithms
 /// - Parameters:
 ///   - keyData: What `SecKeyCopyExternalRepresentation` returns; of a public RSA key also a SubjectPublicKeyInfo.
 ///   - attributes: `kSecAttrKeyType` and `kSecAttrKeyClass`, each a constant or its number; others are disregarded.
-///   - error: Takes `errSecParam` where an attribute is missing or the data is not such a key, or `errSecUnimplemented` for a symmetric key and
+///   - error: Takes `errSecParam` if an attribute is missing or the data is not such a key, or `errSecUnimplemented` for a symmetric key and
 ///     where `kSecAttrTokenID` is there: no key is imported into the enclave (SE-02).
 /// - Returns: The key, or nil.
 @discardableResult
@@ -127,7 +127,7 @@ private func merged(_ parameters: CFDictionary, _ half: CFString) throws(Status)
     return result
 }
 
-/// - Returns: The persistent reference of what was added; nil where nothing was to be.
+/// - Returns: The persistent reference of what was added; nil if nothing was to be.
 @discardableResult
 private func store(_ key: SecKey, _ attributes: NSMutableDictionary) throws(Status) -> NSData? {
     guard (attributes[kSecAttrIsPermanent] as? NSNumber)?.boolValue == true else { return nil }

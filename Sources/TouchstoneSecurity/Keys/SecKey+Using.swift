@@ -26,7 +26,7 @@ public func SecKeyIsAlgorithmSupported(
 ///   - key: A private key.
 ///   - algorithm: Of its kind, and with what `dataToSign` is: a message, or a digest of the length that the hash has.
 ///   - dataToSign: The message or the digest.
-///   - error: Takes `errSecParam` where the key does not support the algorithm or the digest has a wrong length. Of a key of the enclave
+///   - error: Takes `errSecParam` if the key does not support the algorithm or the digest has a wrong length. Of a key of the enclave
 ///     also an error of `LAErrorDomain` where the owner's proof was not had, -1009 where the access control does not grant
 ///     it; `CryptoTokenKit` -3 where the key can never be used again (AC-45, AC-52).
 /// - Returns: The signature: of RSA as long as the modulus; of ECDSA a DER sequence (X9.62), or r and s, each as long as a coordinate (RFC 4754).
@@ -71,7 +71,7 @@ public func SecKeyVerifySignature(
 ///   - key: A public key.
 ///   - algorithm: Of its kind.
 ///   - plaintext: What to encrypt. With ECIES and with AES-GCM of any length, otherwise less than the modulus by the padding.
-///   - error: Takes `errSecParam` where the key does not support the algorithm or the plaintext is too long.
+///   - error: Takes `errSecParam` if the key does not support the algorithm or the plaintext is too long.
 /// - Returns: The ciphertext: of ECIES the ephemeral public key, what is encrypted and 16 bytes of tag.
 @discardableResult
 public func SecKeyCreateEncryptedData(
@@ -90,7 +90,7 @@ public func SecKeyCreateEncryptedData(
 ///   - key: A private key.
 ///   - algorithm: The one that encrypted.
 ///   - ciphertext: What `SecKeyCreateEncryptedData` returned.
-///   - error: Takes `errSecParam` where the key does not support the algorithm, or for anything that was not encrypted to this key; else as
+///   - error: Takes `errSecParam` if the key does not support the algorithm, or for anything that was not encrypted to this key; else as
 ///     ``SecKeyCreateSignature(_:_:_:_:)``.
 /// - Returns: The plaintext.
 @discardableResult
@@ -111,7 +111,7 @@ public func SecKeyCreateDecryptedData(
 ///   - publicKey: The other's public key, of the same curve.
 ///   - parameters: Where the algorithm derives a key, `SecKeyKeyExchangeParameter.requestedSize`, in bytes, at most 1 MiB, and perhaps
 ///     `sharedInfo`, data, by their `rawValue`.
-///   - error: Takes `errSecParam` where the key does not support the algorithm, the other does not fit, or a parameter is missing or wrong; else
+///   - error: Takes `errSecParam` if the key does not support the algorithm, the other does not fit, or a parameter is missing or wrong; else
 ///     as ``SecKeyCreateSignature(_:_:_:_:)``.
 /// - Returns: What was derived; or the shared coordinate, as long as one of the curve.
 @discardableResult

@@ -13,7 +13,7 @@ public final class SecKey: NSObject, CoreFoundationType, Sendable {
         self.implementation = implementation
     }
 
-    /// Makes the key that an item keeps; nil where its attributes and its data do not fit together.
+    /// Makes the key that an item keeps; nil if its attributes and its data do not fit together.
     convenience init?(itemAttributes: KeychainInterface.Dictionary, itemData: Data) {
         guard case .number(let type)? = itemAttributes["type"], let type = KeyType(rawValue: type),
             case .number(let keyClass)? = itemAttributes["kcls"], let keyClass = KeyClass(rawValue: keyClass),

@@ -25,14 +25,14 @@ protocol PromptAnswers: AnyObject {
     var drawsHere: Bool { get }
     /// Where they appear, as words.
     var place: String { get }
-    /// Number of characters entered so far; nil where nothing is being entered.
+    /// Number of characters entered so far; nil if nothing is being entered.
     var entered: Int? { get }
     func begin() throws
     func end()
     /// A prompt came up, or reached another state.
     func promptChanged(_ prompt: AgentInterface.Prompt, isNew: Bool) -> PromptAnswer?
     func promptEnded()
-    /// - Throws: `Failure` where no answer can come from there any more: the agent ends.
+    /// - Throws: `Failure` if no answer can come from there any more: the agent ends.
     func inputArrived(_ prompt: AgentInterface.Prompt?) throws -> PromptAnswer?
     /// When `timeCame` is to be called; nil: not at all.
     var wakeAt: ContinuousClock.Instant? { get }
@@ -81,7 +81,7 @@ final class KeyboardAnswers: PromptAnswers {
     private var isEntering = false
     /// Whether the prompt's answer was the last that was typed.
     private var isAnswered = false
-    /// Fingers that the keys 1…9 stand for; nil where keys are not fingers.
+    /// Fingers that the keys 1…9 stand for; nil if keys are not fingers.
     private let fingers: [String]?
     private var pause: TypingPause
 
@@ -224,7 +224,7 @@ final class ScriptedAnswers: PromptAnswers {
         return answer
     }
 
-    /// nil where the prompt has to reach another state first; what was used is `pending` no more.
+    /// nil if the prompt has to reach another state first; what was used is `pending` no more.
     private func answer(_ prompt: AgentInterface.Prompt, _ next: AgentScript.Answer) -> PromptAnswer? {
         switch next {
         case .wait:

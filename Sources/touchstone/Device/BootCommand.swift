@@ -21,7 +21,7 @@ struct BootCommand: ParsableCommand {
     var mode = Mode.foreground
     @Option(help: ArgumentHelp("Give up if it does not answer within this time.", valueName: "seconds"))
     var wait = 10.0
-    /// How long daemons may give no answer, in seconds; tests have no patience.
+    /// How long daemons may give no answer, in seconds; tests use a short time.
     @Option(help: .hidden) var silence = 30.0
     /// Where a detached supervisor says that the device answers.
     @Option(help: .hidden) var readyDescriptor: Int32?

@@ -8,7 +8,7 @@ enum DeviceDirectory {
         guard paths.exists else { throw Failure(.unavailable, paths.advice) }
     }
 
-    /// Makes the directory under another name and gives it its own when it is whole, so that no half-made device is ever seen.
+    /// Makes the directory under another name and renames it when it is complete, so that nobody ever sees an incomplete device.
     ///
     /// `fill` writes the enclave's part into the directory it is given.
     static func create(_ paths: DevicePaths, biometry: Biometry, fill: (URL) throws -> Void) throws {
@@ -34,7 +34,7 @@ enum DeviceDirectory {
                     atPath: label, contents: Data("\(biometry.rawValue)\n".utf8), attributes: [.posixPermissions: 0o600]
                 )
             else { throw Failure.system(label) }
-            // Fails on a device that came to be meanwhile: its directory is not empty.
+            // Fails if another command made the device meanwhile, because its directory is not empty.
             guard unsafe rename(made.path, paths.state.path) == 0 else {
                 throw [EEXIST, ENOTEMPTY].contains(errno) ? taken(paths) : Failure.system(paths.state.path)
             }
@@ -44,7 +44,7 @@ enum DeviceDirectory {
         }
     }
 
-    /// Takes the directory out of sight first, so that a removal that is cut short leaves no half a device.
+    /// Renames the directory first, so that an interrupted removal does not leave half a device.
     static func remove(_ paths: DevicePaths) throws {
         let doomed = DevicePaths.devices().appendingPathComponent(".erase-\(paths.name)-\(getpid())")
         guard unsafe rename(paths.state.path, doomed.path) == 0 else { throw Failure.system(paths.state.path) }
@@ -63,7 +63,7 @@ enum DeviceDirectory {
         FileManager.default.fileExists(atPath: EnclaveFiles(enclave).rootTPM.path)
     }
 
-    /// Takes out of a TPM what creations and removals left there that were cut off; what cannot be reached waits for the next time.
+    /// Removes from a TPM what interrupted creations and removals left there; what cannot be reached waits for the next time.
     static func sweep() {
         let devices = DevicePaths.devices()
         for name in (try? FileManager.default.contentsOfDirectory(atPath: devices.path)) ?? [] {
@@ -77,7 +77,7 @@ enum DeviceDirectory {
         }
     }
 
-    /// Removes what was never, or is no more, a device; keeps it for the next time where a TPM still has a part of it.
+    /// Removes a directory that is not a device; keeps it for the next time if a TPM still has a part of it.
     private static func discard(_ directory: URL) {
         let enclave = directory.appendingPathComponent("enclave")
         if hasTPM(enclave), (try? Program.enclave.forget(enclave)) != true { return }

@@ -20,7 +20,7 @@ struct DeviceArgument: ParsableArguments {
 
     func validate() throws { try DeviceName.check(name, or: option.device) }
 
-    /// nil where the command line names none.
+    /// nil if the command line names none.
     var named: String? { name ?? option.device }
     var paths: DevicePaths { get throws { try DeviceName.paths(named) } }
 }
@@ -41,7 +41,7 @@ enum DeviceName {
         throw ValidationError("you named two devices: '\(PlainText.line(name))' and '\(PlainText.line(option))'")
     }
 
-    /// - Throws: `Failure` where the name comes from the environment and is none.
+    /// - Throws: `Failure` if the name comes from the environment and is none.
     static func paths(_ name: String?) throws -> DevicePaths {
         let paths = name.map { DevicePaths(name: $0) } ?? DevicePaths.selected()
         guard DevicePaths.isValid(name: paths.name) else {

@@ -12,7 +12,7 @@ struct ListCommand: ParsableCommand {
         var name: String
         /// `booted` or `off`.
         var state: String
-        /// `touchid`, `faceid` or `none`; absent where it is not known.
+        /// `touchid`, `faceid` or `none`; absent if it is not known.
         var biometry: String?
     }
 

@@ -66,7 +66,7 @@ struct RebootCommand: ParsableCommand {
         let paths = try option.paths
         let device = try DeviceConnection(paths)
         _ = try device.call(DeviceInterface.Reboot.self)
-        // Until the old one is gone an answer says nothing of the new one.
+        // Until the old daemons are gone, an answer does not come from the new ones.
         device.waitUntilClosed()
         _ = try DeviceConnection.answering(paths, within: .seconds(wait)) {
             guard SupervisorLock.holder(paths) == nil else { return }

@@ -47,12 +47,12 @@ struct MatchCommand: ParsableCommand {
 }
 
 extension DeviceConnection {
-    /// What is laid on the sensor under this name: an enrolled finger, nil for one that is not.
+    /// The finger that this name means; nil for a finger that is not enrolled.
     ///
     /// - Throws: `Failure` (`refused`) for a name that nobody has, with those that there are.
     func finger(named name: String) throws -> String? {
         guard name != FingerName.noMatch else { return nil }
-        // A real sensor refuses every finger of ours, whatever its name.
+        // A real sensor refuses simulated fingers, whatever their names.
         guard try status.sensor?.kind == .simulated else { return name }
         let enrolled = try call(DeviceInterface.ListFingers.self).fingers
         guard !enrolled.contains(name) else { return name }
@@ -82,7 +82,7 @@ extension DeviceConnection {
 }
 
 extension DeviceInterface.Touch {
-    /// Says in one word what came of it, and ends the command with the status for it.
+    /// Prints the result in one word, and ends the command with its status.
     func conclude() throws {
         switch self {
         case .matched: StandardOutput.say("matched")

@@ -67,7 +67,7 @@ extension PasscodeKind {
 }
 
 extension DeviceInterface.Sensor {
-    /// For people: what it is, what is wrong with it, and what it is worth.
+    /// For people: what it is, what is wrong with it, and how far it can be trusted.
     var line: String {
         let name = self.name.flatMap { $0.isEmpty ? nil : " (\(PlainText.line($0)))" } ?? ""
         return "\(kind.rawValue)\(name), " + (fault.map { "not working: \($0)" } ?? worth)

@@ -8,7 +8,7 @@ struct AppReport: Encodable {
 
     private enum CodingKeys: String, CodingKey { case script }
 
-    /// Has touchstoned say it, which decides it when a process connects.
+    /// Asks touchstoned, because it decides this when a process connects.
     init(_ file: ExecutedFile, _ paths: DevicePaths) throws {
         let arguments =
             ["app", "--executable", file.path] + (paths.isSystem ? [] : ["--state", paths.state.path])

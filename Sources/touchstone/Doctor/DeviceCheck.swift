@@ -109,7 +109,7 @@ struct DeviceCheck {
         let result = Mutex<Result<DeviceInterface.Status, Failure>?>(nil)
     }
 
-    /// Asked from another thread, which a device that hangs keeps for itself.
+    /// Asked from another thread, because a device that hangs blocks it.
     private static func status(_ paths: DevicePaths) throws -> DeviceInterface.Status {
         let answer = Answer()
         let isAnswered = DispatchSemaphore(value: 0)

@@ -5,7 +5,7 @@ import Glibc
 struct ExecutedFile {
     /// Absolute, without links on the way, as the kernel names it.
     let path: String
-    /// The script that was named; nil where it was a program.
+    /// The script that was named; nil if it was a program.
     let script: String?
 
     private enum Limits {

@@ -1,4 +1,4 @@
-/// One thing that a doctor's report says: how it is, in plain words, and the one command that mends it.
+/// One thing that a doctor's report says: its state, in plain words, and the one command that repairs it.
 struct Finding: Encodable, Hashable {
     /// What it is about; scripts know these names, which stay as they are.
     enum Topic: String, Encodable, CaseIterable {
@@ -35,7 +35,7 @@ struct Finding: Encodable, Hashable {
     var state: State
     /// A sentence without a full stop.
     var text: String
-    /// A command; absent where all is well, or where no command helps and the text says what does.
+    /// A command; absent if all is well, or where no command helps and the text says what does.
     var fix: String?
 
     init(_ state: State, _ topic: Topic, _ text: String, fix: String? = nil) {

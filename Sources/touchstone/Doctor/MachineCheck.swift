@@ -4,7 +4,7 @@ import Foundation
 enum MachineCheck {
     static var findings: [Finding] { [swap, otherPrograms] }
 
-    /// Keys are locked in memory; what apps read is theirs to guard.
+    /// Keys are locked in memory, but apps have to protect what they read.
     static var swap: Finding {
         guard let text = try? String(contentsOfFile: "/proc/swaps", encoding: .utf8) else {
             return Finding(.warning, .swap, "unknown: /proc/swaps cannot be read")
@@ -40,7 +40,7 @@ enum MachineCheck {
         otherPrograms(try? String(contentsOfFile: "/proc/sys/kernel/yama/ptrace_scope", encoding: .utf8))
     }
 
-    /// By the text of ptrace_scope; nil where the kernel has no Yama.
+    /// By the text of ptrace_scope; nil if the kernel has no Yama.
     static func otherPrograms(_ scope: String?) -> Finding {
         guard let scope = scope.flatMap({ Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) }) else {
             return Finding(

@@ -29,7 +29,7 @@ struct RunningProcess {
         }
     }
 
-    /// The soft limit of a resource, by its name in /proc/PID/limits; `max` for none, nil where it is unknown.
+    /// The soft limit of a resource, by its name in /proc/PID/limits; `max` for none, nil if it is unknown.
     func limit(_ resource: String) -> UInt64? {
         guard let limits = try? String(contentsOfFile: "/proc/\(pid)/limits", encoding: .utf8),
             let line = limits.split(separator: "\n").first(where: { $0.hasPrefix(resource) }),

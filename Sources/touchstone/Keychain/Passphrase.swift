@@ -20,7 +20,7 @@ struct PassphraseOptions: ParsableArguments {
 
     /// Asks for a new one, at a terminal twice.
     ///
-    /// - Throws: `Failure` where it is too weak.
+    /// - Throws: `Failure` if it is too weak.
     func new() throws -> SecretBytes {
         let passphrase = try read("New passphrase of the backup: ")
         if let problem = PassphraseStrength.problem(passphrase) { throw Failure(.refused, problem) }

@@ -33,7 +33,7 @@ struct ShowLogCommand: ParsableCommand {
         let since = since.flatMap { LogTime.parse($0, now: Date()) }
         var table = LogTable()
         var waiting: [(entry: LogEntry, line: String)] = []
-        // Of refused calls the newest are not those among the newest entries.
+        // The newest refused calls may be older than the newest entries.
         let newest = refused && !follow ? nil : number
         // Columns are as wide as what comes first; what follows later keeps to them.
         func show() {
@@ -55,7 +55,7 @@ struct ShowLogCommand: ParsableCommand {
                     if refused, !entry.isRefusal { continue }
                     waiting.append((entry, line))
                 }
-                // What need not stand in columns, or be cut, is shown as it comes.
+                // Without columns and without cutting, entries are shown as they come.
                 if follow || (json && !refused) { show() }
                 return true
             }

@@ -45,9 +45,9 @@ enum PasscodeEntry {
 }
 
 extension PasscodeBuffer {
-    /// Reads byte by byte: what follows the line is the next reader's, and no buffer of the library keeps a copy.
+    /// Reads byte by byte, so that the rest is left for the next reader and no buffer of the library keeps a copy.
     ///
-    /// nil where there is nothing to read any more.
+    /// nil if there is nothing to read any more.
     convenience init?(lineFrom descriptor: Int32) {
         self.init()
         var isEmptyInput = true

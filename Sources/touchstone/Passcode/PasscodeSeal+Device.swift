@@ -4,9 +4,9 @@ import TouchstoneDevice
 import TouchstoneTransport
 
 extension PasscodeSeal {
-    /// Reads the enclave's public key from the enclave's own directory: touchstoned could put its own in its place.
+    /// Reads the enclave's public key from the enclave's own directory, because touchstoned could substitute its own.
     ///
-    /// - Throws: `Failure` where the file is not there, is not a key, or could have been written by somebody else.
+    /// - Throws: `Failure` if the file is not there, is not a key, or could have been written by somebody else.
     fileprivate static func key(_ paths: DevicePaths) throws -> Data {
         let path = paths.passcodeKey.path
         do throws(PasscodeKeyError) {
@@ -44,7 +44,7 @@ extension PasscodeSeal {
 extension DeviceConnection {
     /// Says, before anybody types anything, whether it could be sealed.
     ///
-    /// The device is asked first: one that begins by being asked has published its key then.
+    /// The device is asked first. If that starts its daemons, the key is published by then.
     func checkPasscodeKey() throws {
         _ = try status
         _ = try PasscodeSeal.key(paths)
@@ -52,7 +52,7 @@ extension DeviceConnection {
 
     /// Seals what was typed, with a nonce and the enclave's current key, and sends it with `method`.
     ///
-    /// Where the enclave has another key by then, it is sealed and sent once more. `nonce` is a prompt's; nil: one is asked for.
+    /// If the enclave has another key by then, it is sealed and sent once more. `nonce` is a prompt's; nil: a new one is requested.
     func enter<M: VarlinkMethod>(
         _ method: M.Type, typed passcodes: PasscodeBuffer?..., for purpose: SealedPasscode.Purpose, nonce: Data? = nil,
         _ parameters: (SealedPasscode) -> M.Parameters

@@ -1,7 +1,7 @@
 import Foundation
 import TouchstoneDevice
 
-/// Lines of the Assuan protocol, which pinentry programs speak: at most 1000 bytes, with what would end one escaped.
+/// Lines of the Assuan protocol, which pinentry programs speak: at most 1000 bytes, with line ends escaped.
 enum AssuanLine {
     static let maximumBytes = 1000
 

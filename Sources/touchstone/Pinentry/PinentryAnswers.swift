@@ -3,7 +3,7 @@ import Glibc
 import TouchstoneCore
 import TouchstoneDevice
 
-/// The owner at the dialogs of a pinentry program, a fresh one for each state of a prompt: it goes when the finger matches.
+/// Asks the owner in dialogs of a pinentry program, with a new dialog for each state of a prompt.
 final class PinentryAnswers: PromptAnswers {
     private let program: String
     private let path: String
@@ -23,7 +23,7 @@ final class PinentryAnswers: PromptAnswers {
     /// - Parameters:
     ///   - program: Its name, to be found along `PATH`, or an absolute path.
     ///   - now: The time.
-    /// - Throws: `Failure` where there is none: says what to install.
+    /// - Throws: `Failure` if there is none: says what to install.
     init(_ program: String, now: @escaping () -> ContinuousClock.Instant = { .now }) throws {
         self.program = program
         pause = TypingPause(now: now)
@@ -76,7 +76,9 @@ final class PinentryAnswers: PromptAnswers {
 
     var wakeAt: ContinuousClock.Instant? { pause.end }
 
-    /// The dialog that came up takes keys at once, so that no other window gets them: now it begins again, without them.
+    /// The new dialog takes keys at once, so that no other window gets them.
+    ///
+    /// Now it begins again, without those keys.
     func timeCame() -> PromptAnswer? {
         guard !pause.isOn(), process != nil, let dialog else { return nil }
         close()

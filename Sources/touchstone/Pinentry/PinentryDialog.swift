@@ -17,7 +17,7 @@ struct PinentryDialog {
     init(_ prompt: AgentInterface.Prompt, secondsLeft: Int) {
         let text = PromptText(prompt: prompt, secondsLeft: secondsLeft)
         isEntry = prompt.isTyped && secondsLeft == 0
-        // Nobody's words but ours are in the first line, so that no toolkit takes an app's name for mark-up.
+        // The first line has only our own words, so that no toolkit takes an app's name for mark-up.
         var lines = ["Touchstone", text.title] + text.verified
         lines += [""] + (isEntry ? [] : [text.failure].compactMap { $0 }) + [text.instruction]
         // Last, since the end is what is cut off.

@@ -26,7 +26,7 @@ import TouchstoneDevice
 
     /// Starts `program` and has it show the dialog.
     ///
-    /// - Throws: `Failure` where it cannot be started.
+    /// - Throws: `Failure` if it cannot be started.
     init(_ program: String, _ dialog: PinentryDialog) throws {
         var ends: [Int32] = [-1, -1]
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -59,7 +59,7 @@ import TouchstoneDevice
         close(descriptor)
     }
 
-    /// Where it may show itself: what gpg-agent tells one, too.
+    /// Where it may show its dialog; gpg-agent sends the same options.
     private static var options: [Data] {
         let environment = ProcessInfo.processInfo.environment
         let locale = environment["LC_ALL"] ?? environment["LC_CTYPE"] ?? environment["LANG"]
@@ -108,7 +108,7 @@ import TouchstoneDevice
         case .error(AssuanLine.notConfirmed, _) where isLast: outcome = .notConfirmed
         case .error(_, let text) where isLast: outcome = .failed("cannot show its dialog: \(text)")
         case .ok where isLast: outcome = isEntry ? .entered(entered) : .confirmed
-        // An option that it does not know is none that is needed.
+        // If it does not know an option, the option is not needed.
         case .ok, .error: send(commands.removeFirst())
         }
     }

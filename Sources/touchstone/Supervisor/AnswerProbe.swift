@@ -17,7 +17,7 @@ final class AnswerProbe: Sendable {
 
     private let state = Mutex(State())
 
-    /// Begins to ask; pauses so long between an answer and the next question.
+    /// Begins to ask, with this pause between an answer and the next question.
     init(_ paths: DevicePaths, pause: Duration) {
         Thread.detachNewThread { [self] in
             while !state.withLock({ $0.isCancelled }) {

@@ -8,12 +8,12 @@ struct Child {
 
     /// What a process inherits at a descriptor number.
     enum Inheritance {
-        /// A copy of this process's descriptor, which must be above the highest number that is handed on.
+        /// A copy of this process's descriptor, with a number above the highest one that a child gets.
         case descriptor(Int32)
         case file(String, flags: Int32)
     }
 
-    /// A pipe of which a child is handed the writing end, which is above any number that it is handed on at.
+    /// A pipe whose writing end goes to a child, with a number above any that the child gets.
     ///
     /// - Throws: `Failure`.
     static func pipe() throws -> (reading: Int32, writing: Int32) {

@@ -15,7 +15,7 @@ struct DaemonPair {
     static func start(_ paths: DevicePaths, programs: Programs) throws -> DaemonPair {
         let calls = try SocketPair()
         let events = try SocketPair()
-        // The daemons' own standard output is for nobody: what they have to say is in the log.
+        // Nobody reads the daemons' standard output, because they write to the log.
         func descriptors(_ calls: Int32, _ events: Int32) -> [(number: Int32, from: Child.Inheritance)] {
             [
                 (STDIN_FILENO, .file("/dev/null", flags: O_RDONLY)), (STDOUT_FILENO, .descriptor(STDERR_FILENO)),
@@ -23,7 +23,7 @@ struct DaemonPair {
                 (eventsDescriptor, .descriptor(events)),
             ]
         }
-        // A group of their own: Ctrl-C at the terminal is the supervisor's to answer.
+        // They get their own process group, because the supervisor handles Ctrl-C at the terminal.
         let flags = Int32(POSIX_SPAWN_SETPGROUP)
         let enclave = try Child.start(
             programs.enclave, ["run", "--state", paths.enclave.path, "--runtime", paths.runtime.path],
@@ -64,7 +64,7 @@ private final class SocketPair {
             throw Failure.system("a socket pair")
         }
         defer { for end in ends { close(end) } }
-        // Out of the way of the numbers that the daemons get them at.
+        // With numbers that do not collide with those in the daemons.
         enclave = fcntl(ends[0], F_DUPFD_CLOEXEC, Self.lowest)
         daemon = fcntl(ends[1], F_DUPFD_CLOEXEC, Self.lowest)
         guard enclave >= 0, daemon >= 0 else { throw Failure.system("a socket pair") }

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import TouchstoneCore
 
-/// A supervisor that goes on when the command that started it returns: this program once more, in a session of its own.
+/// A supervisor that stays when the command that started it returns: this program once more, in its own session.
 enum DetachedSupervisor {
     /// Returns when the device answers.
     ///

@@ -33,6 +33,6 @@ extension Program {
         return (child.wait(), output)
     }
 
-    /// Has the enclave take away what its state directory has in a TPM; whether that went well.
+    /// Lets the enclave remove what its state directory has in a TPM, and says whether that worked.
     func forget(_ enclave: URL) throws -> Bool { try run(["forget", "--state", enclave.path]) == .exited(0) }
 }

@@ -18,7 +18,7 @@ enum Program: String {
         }
         let own = try Self.ownDirectory()
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
-        // An empty or relative part of PATH would mean whatever the current directory holds.
+        // An empty or relative part of PATH would mean the current directory.
         let places =
             [own, own + "/../libexec/touchstone"]
             + path.split(separator: ":").map(String.init).filter { $0.hasPrefix("/") }

@@ -17,7 +17,7 @@ struct RestartPolicy {
         return min(Self.firstDelay * (1 << (quickDeaths - 2)), Self.longestDelay)
     }
 
-    /// Daemons that die sooner than this are not likely to fare better at once.
+    /// Daemons that die sooner than this will probably die again if they are restarted at once.
     static let quick = Duration.seconds(2)
     static let maximumQuickDeaths = 5
     static let firstDelay = Duration.milliseconds(200)

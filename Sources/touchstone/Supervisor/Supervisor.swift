@@ -4,7 +4,7 @@ import TouchstoneCore
 
 /// Keeps the two daemons of a booted device running.
 ///
-/// One that ends takes the other with it, and both restart, which is to the device what a reboot is to a phone. Daemons that hang are
+/// If one ends, the other ends with it, and both restart. For the device this is what a reboot is for a phone. Daemons that hang are
 /// ended, with the same outcome.
 struct Supervisor {
     let paths: DevicePaths
@@ -27,7 +27,7 @@ struct Supervisor {
         var policy = RestartPolicy()
         var hasBeenReady = false
         while true {
-            // A socket left by a daemon that was killed would answer nobody.
+            // A socket that a killed daemon left behind would not answer.
             unsafe unlink(paths.socket.path)
             let pair = try DaemonPair.start(paths, programs: programs)
             let probe = AnswerProbe(paths, pause: silenceLimit / Self.looks)

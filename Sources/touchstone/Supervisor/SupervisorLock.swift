@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import TouchstoneCore
 
-/// The lock that says a device is booted: held by its supervisor, let go by the kernel however that ends.
+/// The lock that says a device is booted: its supervisor holds it, and the kernel releases it however the supervisor ends.
 struct SupervisorLock {
     private let descriptor: Int32
     private let path: String
@@ -68,7 +68,7 @@ struct SupervisorLock {
 
     /// `flock` with a deadline: an alarm interrupts it.
     ///
-    /// Repeats, so that one that comes too early for the call is no harm.
+    /// Repeats, so that a signal that comes too early for the call does no harm.
     private static func lock(_ descriptor: Int32, _ operation: Int32, within seconds: Double) -> Bool {
         if flock(descriptor, operation | LOCK_NB) == 0 { return true }
         let deadline = ContinuousClock.now + .seconds(seconds)

@@ -30,7 +30,7 @@ struct SystemDevice {
         }
     }
 
-    /// The device of the user who runs this as root, through sudo; nil where it is not run so.
+    /// The device of the user who runs this as root, through sudo; nil if it is not run so.
     ///
     /// - Throws: `Failure` where sudo names nobody.
     static func ofSudo() throws -> SystemDevice? {
@@ -40,7 +40,7 @@ struct SystemDevice {
 
     /// The owner's name.
     ///
-    /// - Throws: `Failure` where it is gone.
+    /// - Throws: `Failure` if it is gone.
     var user: String {
         get throws {
             guard let entry = unsafe getpwuid(ownerID) else { throw Failure(.no, "there is no user \(ownerID)") }
@@ -99,7 +99,7 @@ struct SystemDevice {
     /// Its sockets listen again after that, whether it went well or not.
     ///
     /// - Parameter tcti: Where the TPM is; nil: where the old one was.
-    /// - Throws: `Failure` where it is bound to a key file, or was not recovered; it is as it was then.
+    /// - Throws: `Failure` if it is bound to a key file, or was not recovered; it is as it was then.
     func recover(tcti: String?) throws {
         guard hasTPM else {
             throw Failure(

@@ -94,7 +94,7 @@ struct Correspondent {
         let signature: Data
     }
 
-    /// Nil where there is no enclave: the app then has to do without.
+    /// Nil if there is no enclave: the app then has to do without.
     init?() throws {
         guard SecureEnclave.isAvailable else { return nil }
         agreement = try SecureEnclave.P256.KeyAgreement.PrivateKey()

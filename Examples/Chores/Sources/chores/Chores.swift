@@ -9,7 +9,7 @@ actor Chores {
 
         var phase: Phase
         var chores: [Chore] = []
-        /// What the sensor is called; nil where there is nothing to touch or to look at for this app.
+        /// What the sensor is called; nil if there is nothing to touch or to look at for this app.
         var sensor: String?
         var notice: Notice?
     }
@@ -30,7 +30,7 @@ actor Chores {
 
     // MARK: - Signing in
 
-    /// The first run: whoever comes first chooses the password.
+    /// The first run: the first person to come chooses the password.
     func register(password: String) {
         perform {
             guard try registration.read() == nil else { return }
@@ -156,7 +156,7 @@ actor Chores {
 
     // MARK: - Pages
 
-    /// The states from now on, the present one first; nil where there are too many pages.
+    /// The states from now on, the present one first; nil if there are too many pages.
     func states() -> AsyncStream<State>? {
         guard pages.count < Self.maximumPages else { return nil }
         if observer == nil { observer = EnrolmentObserver { [weak self] in await self?.enrolmentChanged() } }

@@ -4,7 +4,7 @@ import Foundation
 struct Registration: Codable {
     /// The key in the Secure Enclave that the app's password opens.
     let passwordKey: Data
-    /// The key that a finger or face opens; nil where none was enrolled.
+    /// The key that a finger or face opens; nil if none was enrolled.
     var biometricKey: Data?
     /// The set that was enrolled when the key was made.
     var enrolledSet: Data?

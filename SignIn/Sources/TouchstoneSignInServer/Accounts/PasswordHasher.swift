@@ -2,17 +2,17 @@ import CSodiumPassword
 import Foundation
 import NIOPosix
 
-/// Argon2id by libsodium, for few at a time: each takes 64 MiB and tens of milliseconds of a core.
+/// Argon2id from libsodium, for a few at a time, because each takes 64 MiB and tens of milliseconds of a core.
 struct PasswordHasher: Sendable {
     /// So many run at once.
     static let running = 2
-    /// So many wait; who comes after them is told to come later.
+    /// So many callers may wait; further ones are told to come later.
     static let waiting = 32
     /// No password is longer, in bytes of UTF-8.
     static let maximumLength = 1024
 
     private let turnstile = Turnstile(running: running, waiting: waiting)
-    /// What the password of an unknown name is compared with, so that it takes as long as a known one's.
+    /// The hash for an unknown name, so that its check takes as long as for a known name.
     ///
     /// Of a text that is forgotten, once a process.
     private static let dummy = Result {

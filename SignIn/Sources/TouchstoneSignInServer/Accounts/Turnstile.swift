@@ -1,4 +1,4 @@
-/// Lets so many through at once, has so many wait in order, and turns everybody else away.
+/// Lets a number of callers through at once, lets a number wait in order, and turns all others away.
 actor Turnstile {
     private var free: Int
     private let maximumWaiting: Int

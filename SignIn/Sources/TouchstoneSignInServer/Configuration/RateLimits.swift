@@ -26,8 +26,10 @@ public struct RateLimits: Sendable {
     public var key = Limit(20, per: 60)
     /// Challenges for all keys of one account, to one address.
     public var account = Limit(60, per: 60)
-    /// So many times each of these three for all addresses together: who guesses at somebody's name locks themselves out
-    /// long before its owner, and many who do so together are slowed all the same.
+    /// How many times each of these three for all addresses together.
+    ///
+    /// Somebody who guesses at a name locks themselves out long before its owner, and many who do so together are
+    /// slowed all the same.
     public var everywhere = 20
     /// Web requests, and answers to them, from one address.
     public var addressWebRequests = Limit(60, per: 60)

@@ -1,7 +1,7 @@
 public import Crypto
 public import Foundation
 
-/// What a sign-in server is told; everything else is in its store.
+/// The configuration of a sign-in server; everything else is in its store.
 public struct SignInConfiguration: Sendable {
     /// The server's name as clients have it in their configuration (NP-14): host name, with `:port` if it is not 443.
     public var audience: String

@@ -15,7 +15,7 @@ extension SignInServer {
     func limit(
         _ limit: RateLimits.Limit, _ kind: String, _ subject: Data, _ reason: Reason, from call: Call
     ) async throws {
-        // A hash has one length: no subject ends where another one's address begins.
+        // A hash has a fixed length, so a subject and an address cannot run together.
         let here = Data(SHA256.hash(data: subject)) + Data(call.address.utf8)
         try await self.limit(limit, "\(kind) at an address", here, reason)
         let (most, isMore) = limit.count.multipliedReportingOverflow(by: configuration.limits.everywhere)

@@ -1,7 +1,7 @@
 import Foundation
 public import Logging
 
-/// What an owner should hear of by a way that whoever did it does not control: mail, a message (NP-22).
+/// What an owner should be told by a way that an attacker does not control: mail, a message (NP-22).
 public enum SignInNotice: Sendable, Equatable {
     /// A device was registered; `replaced` if it had a key before. All active devices by name.
     case registered(device: String, replaced: Bool, devices: [String])
@@ -17,7 +17,7 @@ public protocol SignInNotifier: Sendable {
     func notify(_ notice: SignInNotice, account: String) async
 }
 
-/// Says notices in the log alone: a deployment brings a notifier that reaches people.
+/// Writes notices only into the log; a deployment brings a notifier that reaches people.
 public struct LogNotifier: SignInNotifier {
     let logger: Logger
 
@@ -31,7 +31,7 @@ public struct LogNotifier: SignInNotifier {
 }
 
 extension SignInServer {
-    /// Never throws: what the notice is about is done, and its request is not failed by a notice that is.
+    /// Never throws, because the notice comes after the change, and a failed notice must not fail the request.
     func notify(_ notice: SignInNotice, userHandle: Data) async {
         do {
             guard let account = try await store.account(userHandle: userHandle) else { return }

@@ -1,7 +1,7 @@
 public import NIOCore
 public import NIOHTTPTypes
 
-/// Closes a connection that does not bring a whole request within a time of its opening, or of the answer before.
+/// Closes a connection that does not send a complete request in time, counted from its opening or the answer before.
 ///
 /// What is sent byte by byte does not move the deadline, as it would an idle time-out's: a slow client holds a connection for
 /// this long at most.

@@ -5,7 +5,7 @@ public import Logging
 import NIOCore
 import TouchstoneSignInProtocol
 
-/// The server's side of docs/sign-in.md: routes for somebody's Hummingbird application, or for `touchstone-signin`.
+/// The server's side of docs/sign-in.md: routes for your Hummingbird application, or for `touchstone-signin`.
 ///
 /// ```swift
 /// let signIn = try await SignInServer(configuration: configuration, store: store, logger: logger)
@@ -33,8 +33,8 @@ public final class SignInServer: Sendable {
     /// - Parameters:
     ///   - configuration: what the server is told.
     ///   - store: where it keeps what it knows.
-    ///   - notifier: tells owners what happened to their account (NP-22); without one the log says it, and nobody else.
-    ///   - secondFactor: asked after the password (NP-20); without one the password is all.
+    ///   - notifier: tells owners what happened to their account (NP-22); without one only the log has it.
+    ///   - secondFactor: asked after the password (NP-20); without one the password is enough.
     ///   - attestation: judges where a new key lives (NP-21); without one every key counts as unattested.
     ///   - logger: takes what no request's logger does.
     /// - Throws: ``StoreError``; ``TokenKeyError`` if the store's keys were sealed with another secret.
@@ -86,7 +86,7 @@ public final class SignInServer: Sendable {
         }
     }
 
-    /// Runs one route: its body, its limit, its answer and what is told of it.
+    /// Runs one route: its body, its limit, its answer, and its log entry.
     func respond(to request: Request, by route: Route, address: String, _ logger: Logger) async -> Response {
         var logger = logger
         logger[metadataKey: "route"] = "\(route.method) \(route.path)"

@@ -4,7 +4,7 @@ import HTTPTypes
 import Hummingbird
 import TouchstoneSignInProtocol
 
-/// A DPoP proof (RFC 9449): that whoever sends this request has the session key.
+/// A DPoP proof (RFC 9449), which shows that the sender of this request has the session key.
 struct Proof: Sendable {
     private struct Header: Decodable {
         var typ: String

@@ -31,14 +31,14 @@ enum PostgreSQLError: Error {
     }
 }
 
-/// A connection by libpq, whose calls block: of one thread at a time.
+/// A connection through libpq, whose calls block; for one thread at a time.
 final class PostgreSQLConnection: SQLConnection {
     /// Seconds for TCP and authentication.
     static let connectTimeout = 5
     /// Milliseconds that the server works on a statement, and that it waits for a lock.
     static let statementTimeout = 5000
     static let lockTimeout = 3000
-    /// How long an answer is waited for: longer than the server works, so that it is the one to give up.
+    /// How long to wait for an answer: longer than the server works, so that the server gives up first.
     static let answerLimit: Duration = .milliseconds(statementTimeout + 2000)
     /// A migration may rewrite a table.
     static let migrationLimit: Duration = .seconds(900)
@@ -113,7 +113,7 @@ final class PostgreSQLConnection: SQLConnection {
         return try answer()
     }
 
-    /// A statement whose value is NULL is prepared apart: its type is then the server's to tell.
+    /// A statement whose value is NULL is prepared separately, because the server then chooses its type.
     private func prepare(_ sql: String, _ parameters: PostgreSQLParameters) throws -> String {
         let key = parameters.types.contains(0) ? sql + parameters.types.map { $0 == 0 ? "0" : "1" }.joined() : sql
         if let name = prepared[key] { return name }

@@ -30,7 +30,7 @@ extension SQLStore {
     }
 }
 
-/// PostgreSQL by libpq, whose calls block: on threads of their own, one for each connection.
+/// PostgreSQL through libpq, whose calls block: on separate threads, one for each connection.
 final class PostgreSQLDatabase: SQLDatabase {
     /// Of a transaction that waited in a circle with another one and was undone.
     static let mostAttempts = 4
@@ -116,7 +116,7 @@ final class PostgreSQLDatabase: SQLDatabase {
                 }
             } catch let error as PostgreSQLError where attempt < Self.mostAttempts {
                 switch error {
-                // Only what certainly changed nothing is done again. A statement whose answer was lost may have taken a
+                // A statement is repeated only if it certainly changed nothing. A statement whose answer was lost may have taken a
                 // challenge: then that is gone.
                 case .refused where error.isDeadlock: break
                 case .lost where work == .read && attempt == 1: break

@@ -70,7 +70,7 @@ final class PostgreSQLPool: Sendable {
         let next = state.withLock { state in
             if state.isClosed { place.connection = nil }
             guard !state.waiting.isEmpty else {
-                // The one that was used last comes next: few connections are busy where few are needed.
+                // The connection that was used last comes next, so that few connections are busy if few are needed.
                 state.free.append(place)
                 return nil as Waiter?
             }

@@ -1,6 +1,6 @@
 /// The tables of both databases, as the steps that make them.
 ///
-/// A step that was released never changes: what comes later is the next one.
+/// A released step never changes; a later change is the next step.
 enum SQLSchema {
     /// Of this program.
     ///

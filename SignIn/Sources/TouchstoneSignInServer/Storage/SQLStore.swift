@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What a server knows, in SQLite for one machine or in PostgreSQL for many: every statement once, for both.
+/// The server's data, in SQLite for one machine or in PostgreSQL for many: every statement once, for both.
 ///
 /// In PostgreSQL the isolation is READ COMMITTED: what happens once is one statement, and where several tables change the
 /// row that decides is locked first, in the order account, key, session. Times are kept to the microsecond; U+0000 in a

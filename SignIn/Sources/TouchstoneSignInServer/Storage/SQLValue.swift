@@ -4,7 +4,7 @@ import Foundation
 enum SQLValue: Sendable, Equatable {
     case null
     case integer(Int64)
-    /// PostgreSQL has no U+0000 in a text: it becomes U+FFFD, in both databases, so that no text is cut where it stands.
+    /// PostgreSQL has no U+0000 in a text. It becomes U+FFFD in both databases, so that no text is cut there.
     case text(String)
     case bytes(Data)
 
@@ -32,7 +32,7 @@ enum SQLValue: Sendable, Equatable {
 
 /// One row of an answer.
 ///
-/// What is not of the asked type was not written by this program's schema.
+/// If the type is another one, this program's schema did not write it.
 struct SQLRow: Sendable {
     var values: [SQLValue]
 
@@ -59,7 +59,7 @@ struct SQLRow: Sendable {
         return bytes.reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// A word of this program: one that it does not know was written by a newer one.
+    /// A word of this program; an unknown one was written by a newer version.
     func word<Word: RawRepresentable>(_ index: Int, as _: Word.Type) throws -> Word where Word.RawValue == String {
         guard let word = Word(rawValue: try text(index)) else { throw foreign(index) }
         return word

@@ -12,11 +12,11 @@ extension SQLStore {
     public static func sqlite(at path: String) throws -> SQLStore { SQLStore(database: try SQLiteDatabase(path: path)) }
 }
 
-/// SQLite by GRDB: one writer and a few readers, durable when a write returns.
+/// SQLite through GRDB: one writer and a few readers, durable when a write returns.
 final class SQLiteDatabase: SQLDatabase {
     /// How long a write waits for another process's.
     static let busyTimeout: TimeInterval = 5
-    /// Of the calls that wait for the writer or a reader; more are refused at once.
+    /// The most calls that may wait for the writer or a reader; more are refused at once.
     static let mostWaiting = 2048
     static let readers = 4
 
@@ -78,7 +78,7 @@ final class SQLiteDatabase: SQLDatabase {
         }
     }
 
-    /// Who makes a file a WAL first has it alone for a moment, and SQLite's own waiting does not cover that step.
+    /// The first process to switch a file to WAL holds it alone for a moment, and SQLite's own waiting does not cover that step.
     private static func openWhenFree(_ path: String, _ configuration: Configuration) throws -> DatabasePool {
         let mostAttempts = 50
         var attempt = 1

@@ -3,12 +3,12 @@ public import TouchstoneSignInProtocol
 
 /// Where a sign-in server keeps what it knows.
 ///
-/// Each method is one transaction: done for good when it returns, or not at all.
+/// Each method is one transaction: it is durable when the method returns, or not done at all.
 ///
 /// Several server processes share nothing but this. What must happen once happens once across all of them: taking a
 /// challenge, raising a counter, rotating a refresh token, approving a page's request.
 ///
-/// Secrets come as SHA-256 of themselves, never in clear. Times are the caller's, so that a test can move them.
+/// Secrets come as their SHA-256, never in the clear. Times come from the caller, so that a test can move them.
 ///
 /// - Throws: ``StoreError`` from every method; after an error nothing was changed, or it is not known (`unavailable`).
 public protocol SignInStore: Sendable {

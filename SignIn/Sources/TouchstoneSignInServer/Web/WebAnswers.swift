@@ -31,7 +31,7 @@ extension SignInServer {
         return .noContent
     }
 
-    /// `POST /v1/web/requests/deny`: who knows a request and its code may end it.
+    /// `POST /v1/web/requests/deny`: anybody who knows a request and its code may end it.
     func denyWebRequest(_ call: Call) async throws -> Response {
         let body = try call.decode(Body.WebDenial.self)
         try await limit(

@@ -9,7 +9,7 @@ enum WebCookie: String, Sendable {
     /// The page's session: 32 random bytes.
     case session
 
-    /// `__Host-` binds a cookie to this very host, over https; a browser takes it no other way.
+    /// `__Host-` binds a cookie to exactly this host, over https; a browser does not accept it otherwise.
     func name(_ configuration: SignInConfiguration) -> String {
         (configuration.isSecure ? "__Host-" : "") + "touchstone-\(rawValue)"
     }
@@ -32,7 +32,7 @@ extension SignInServer {
         call.cookie(cookie.name(configuration))
     }
 
-    /// That a page of ours asks: a browser says so by itself, and no page can say another's.
+    /// Checks that one of our pages asks: a browser sends its origin by itself, and no page can send another one.
     func checkOrigin(_ call: Call) throws {
         guard let origin = call.request.headers[.origin], configuration.origins.contains(origin) else {
             throw Failure.refused(.origin)

@@ -37,7 +37,7 @@ extension SignInServer {
             return try .json(Body.WebState(state: request.expiresAt > configuration.now ? .pending : .expired))
         case .denied: return try .json(Body.WebState(state: .denied))
         case .refused: return try .json(Body.WebState(state: .refused))
-        // It is this browser's, and signed in already: no second session for who has a copy of the cookie.
+        // It belongs to this browser and is already signed in: a copy of the cookie gets no second session.
         case .collected: return try .json(Body.WebState(state: .approved))
         case .approved: return try await collect(request)
         }

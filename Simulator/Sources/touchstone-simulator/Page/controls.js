@@ -47,7 +47,7 @@ export function showControls(panel) {
     group("Clock", clockControls(button, act)));
 
   on("status", (status) => {
-    // Not disabled, which would take the focus away from who works with the keyboard.
+    // Not disabled, which would take the focus away from somebody who uses the keyboard.
     for (const control of panel.querySelectorAll("button")) control.setAttribute("aria-disabled", !status);
   });
   // A stream ends and begins again, also where the device was away for too short a time to be missed.

@@ -8,13 +8,13 @@
 // that is up, or null), "apps" (what prompts called the apps), "outcome" {event, prompt} when a prompt was taken down, and, for each stream of the device that the server
 // relays (Feed.swift), its replies under its name, "NAME-end" when the device went away, and "NAME-start" when they begin again: what was
 // shown of it before is old then;
-// "ended" when the page's server is gone: whoever answers at its address from then on may be anybody, so nothing is sent there again.
+// "ended" when the page's server is gone: from then on any program may answer at its address, so nothing is sent there again.
 
 const listeners = new Map();
 const known = new Map();
 let isEnded = false;
 
-/// The server's, from the page's beginning: who has its port later cannot open what was sealed with it.
+/// The server's key, from the page's beginning: a program that has its port later cannot open what was sealed with it.
 const pageKey = fetch("key").then(async (response) => {
   if (!response.ok) throw new DeviceError(null);
   return crypto.subtle.importKey("raw", await response.arrayBuffer(), "AES-GCM", false, ["encrypt"]);
@@ -102,7 +102,7 @@ export async function connect(feeds = ["log", "keys", "messages"]) {
   };
   const hear = (name, listener) => source.addEventListener(name, (event) => listener(JSON.parse(event.data)));
   source.addEventListener("error", () => {
-    // Before it opens itself again, at whoever has the port now.
+    // Before it opens itself again, from the program that has the port now.
     source.close();
     end();
     lost();

@@ -73,7 +73,7 @@ export function showItems() {
   }
 
   function draw() {
-    // Only what changed is drawn again: who reads it keeps the place.
+    // Only what changed is drawn again, so that a reader keeps the place.
     const next = JSON.stringify([items, isWhole, failure, status?.isPasscodeSet, apps.map(({ name }) => name)]);
     if (next === shown) return;
     shown = next;

@@ -73,7 +73,7 @@ export function showMessages() {
   function drop(message) {
     const item = shown.get(message);
     if (!item) return;
-    // Who reads it there goes on with the next.
+    // A screen reader there continues with the next.
     if (item.contains(document.activeElement)) item.nextElementSibling?.querySelector("button")?.focus({ preventScroll: true });
     if (selected === item) selected = null;
     item.remove();

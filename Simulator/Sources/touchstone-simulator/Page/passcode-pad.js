@@ -140,7 +140,7 @@ export class PasscodeEntry {
     const now = performance.now();
     const left = (this.#retryAt - now) / 1000;
     const isClosed = this.#isClosed;
-    // Not disabled, which would take the focus away from who types.
+    // Not disabled, which would take the focus away while somebody types.
     for (const control of this.element.querySelectorAll("button, input")) control.setAttribute("aria-disabled", isClosed);
     this.#field.readOnly = isClosed;
     setText(this.#message, left > 0 ? `${this.text ? `${this.text} ` : ""}Try again in ${timeLeft(left)}.` : this.text ?? "");

@@ -29,7 +29,7 @@ export function showSettings(panel) {
     } catch (error) {
       told = sentence(error);
     }
-    // Told last: who acts on it finds everything in its new place, and nothing busy.
+    // Said last, when everything is in its new place and nothing is busy.
     await refresh();
     say(told);
     return told === words;
@@ -40,7 +40,7 @@ export function showSettings(panel) {
     if (!next || next.isLocked) isOpen = false;
     refresh();
   });
-  // Who leaves the settings is asked again.
+  // After leaving the settings, the owner is asked again.
   new MutationObserver(() => {
     if (!panel.hidden) return refresh();
     isOpen = false;
@@ -189,7 +189,7 @@ function form(testid, title, action, fields, submitted) {
       event.preventDefault();
       const button = made.querySelector("button");
       if (button.getAttribute("aria-disabled") === "true") return;
-      // Not disabled, which would take the focus away from who works with the keyboard.
+      // Not disabled, which would take the focus away from somebody who uses the keyboard.
       button.setAttribute("aria-disabled", true);
       await submitted();
       button.removeAttribute("aria-disabled");
