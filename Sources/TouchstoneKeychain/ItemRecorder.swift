@@ -9,11 +9,11 @@ import TouchstoneTransport
 /// The enclave binds them to its own state, so that an older row that is put back, or one that is taken away, is noticed. Used in the store's turn
 /// to write alone: what is told is in order.
 final class ItemRecorder: Sendable {
-    private let enclave: VarlinkClient
+    private let enclave: EnclaveClient
     private let recorded = Mutex(false)
     private let altered = Mutex<Set<Int>>([])
 
-    init(_ enclave: VarlinkClient) { self.enclave = enclave }
+    init(_ enclave: EnclaveClient) { self.enclave = enclave }
 
     /// The groups that were not as they were recorded at the last look.
     var alteredGroups: Set<Int> { altered.withLock { $0 } }
