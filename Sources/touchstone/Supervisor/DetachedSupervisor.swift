@@ -2,6 +2,7 @@ import CTouchstoneSystem
 import Foundation
 import Glibc
 import TouchstoneCore
+import TouchstoneSystem
 
 /// A supervisor that goes on when the command that started it returns: this program once more, in a session of its own.
 enum DetachedSupervisor {

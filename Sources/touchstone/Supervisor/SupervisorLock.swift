@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import TouchstoneCore
+import TouchstoneSystem
 
 /// The lock that says a device is booted: held by its supervisor, let go by the kernel however that ends.
 struct SupervisorLock {
