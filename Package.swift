@@ -82,21 +82,28 @@ let package = Package(
         library("TouchstoneCertificates", [asn1]),
         library("TouchstoneAge", ["TouchstoneMemory", "CSodium", crypto]),
 
+        library("TouchstoneLog", ["TouchstoneCore", crypto]),
+
         // transport: messages, client and dispatch without a server; the socket server apart, so that apps do not link it
-        library("TouchstoneTransport", ["TouchstoneCore", "CTouchstoneSystem", crypto]),
+        library("TouchstoneTransport", ["TouchstoneCore", "CTouchstoneSystem"]),
+        // this machine: where devices are and which is meant, systemd, whose a device is, the key that passcodes are sealed with
+        library("TouchstoneSystem", ["TouchstoneCore", "TouchstoneTransport", crypto]),
+        // who is at the other end of a connection; apart from the server, since it looks at everybody's processes
+        library("TouchstonePeers", ["TouchstoneCore", "TouchstoneTransport", "CTouchstoneSystem", crypto]),
         library(
             "TouchstoneSocketServer",
             [
-                "TouchstoneCore", "TouchstoneTransport", "CTouchstoneSystem", crypto,
+                "TouchstoneCore", "TouchstoneTransport", "CTouchstoneSystem",
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
             ]),
 
         // what programs of the owner's stand on: agents, the command, the simulator's page
-        library("TouchstoneDevice", ["TouchstoneCore", "TouchstoneTransport"]),
+        library("TouchstoneDevice", ["TouchstoneCore", "TouchstoneTransport", "TouchstoneSystem"]),
 
         // enclave and its root of trust
         library(
-            "TouchstoneEnclave", ["TouchstoneCore", "TouchstoneMemory", "TouchstoneTransport", "CSodium", crypto],
+            "TouchstoneEnclave",
+            ["TouchstoneCore", "TouchstoneMemory", "TouchstoneLog", "TouchstoneTransport", "CSodium", crypto],
             resources: [.embedInCode("io.touchstone.Enclave.varlink")]),
         library("TouchstoneFileRoot", ["TouchstoneEnclave", "TouchstoneMemory", crypto]),
         library("TouchstoneTPMRoot", ["TouchstoneEnclave", "TouchstoneMemory", "CTSS", "CTouchstoneTCTI", crypto]),
@@ -117,7 +124,8 @@ let package = Package(
                 .embedInCode("io.touchstone.Key.varlink"), .embedInCode("io.touchstone.Inspector.varlink"),
             ]),
         library(
-            "TouchstoneAuthentication", ["TouchstoneCore", "TouchstoneTransport", "TouchstoneEnclaveClient"],
+            "TouchstoneAuthentication",
+            ["TouchstoneCore", "TouchstoneTransport", "TouchstoneEnclaveClient", "TouchstoneLog"],
             resources: [
                 .embedInCode("io.touchstone.Authentication.varlink"), .embedInCode("io.touchstone.Agent.varlink"),
                 .embedInCode("io.touchstone.Device.varlink"),
@@ -135,18 +143,22 @@ let package = Package(
         library(
             "TouchstoneSecurity",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneCoreFoundation", "TouchstoneCertificates",
-                "TouchstoneKeyAlgorithms", "CTouchstoneSystem", "CNettle", asn1, crypto, cryptoExtras,
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneSystem", "TouchstoneCoreFoundation",
+                "TouchstoneCertificates", "TouchstoneKeyAlgorithms", "CTouchstoneSystem", "CNettle", asn1, crypto,
+                cryptoExtras,
             ]),
         library(
             "TouchstoneLocalAuthentication",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneSecurity", "TouchstoneCoreFoundation",
-                "CLocalAuthentication", crypto,
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneSystem", "TouchstoneSecurity",
+                "TouchstoneCoreFoundation", "CLocalAuthentication",
             ]),
         library(
             "TouchstoneCryptoKit",
-            ["TouchstoneCore", "TouchstoneTransport", "TouchstoneSecurity", "TouchstoneLocalAuthentication", crypto]),
+            [
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneSystem", "TouchstoneSecurity",
+                "TouchstoneLocalAuthentication", crypto,
+            ]),
         library("Security", ["TouchstoneSecurity"]),
         library("LocalAuthentication", ["TouchstoneLocalAuthentication"]),
         library("CryptoKit", ["TouchstoneCryptoKit"]),
@@ -154,11 +166,11 @@ let package = Package(
             "TouchstoneTesting",
             [
                 "TouchstoneCore", "TouchstoneTransport", "TouchstoneEnclave", "TouchstoneMemory",
-                "TouchstoneKeychain", "TouchstoneAuthentication", "TouchstoneServices", crypto,
+                "TouchstoneKeychain", "TouchstoneAuthentication", "TouchstoneServices", "TouchstoneSystem", crypto,
             ]),
 
         // signing in to a server: what both halves say, and the client's half, on Apple's platforms over Apple's own modules
-        library("TouchstoneSignInProtocol", [crypto]),
+        library("TouchstoneSignInProtocol"),
         library(
             "TouchstoneSignIn",
             [
@@ -172,23 +184,24 @@ let package = Package(
         tool(
             "touchstoned",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneSocketServer", "TouchstoneKeychain",
-                "TouchstoneAuthentication", "TouchstoneServices", "CTouchstoneSystem", "CTouchstoneWiping", arguments,
-                log,
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneSystem", "TouchstonePeers",
+                "TouchstoneSocketServer", "TouchstoneKeychain", "TouchstoneAuthentication", "TouchstoneServices",
+                "CTouchstoneSystem", "CTouchstoneWiping", arguments, log,
             ]),
         tool(
             "touchstone-enclave",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneTPMRoot",
-                "TouchstoneMemory", "TouchstoneSensors", "CTouchstoneSystem", "CTouchstoneWiping", arguments, crypto,
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneSystem", "TouchstoneEnclave", "TouchstoneFileRoot",
+                "TouchstoneTPMRoot", "TouchstoneMemory", "TouchstoneSensors", "CTouchstoneSystem", "CTouchstoneWiping",
+                arguments, crypto,
             ]),
-        tool("touchstone-peers", ["TouchstoneTransport", "TouchstoneSocketServer", "CTouchstoneSystem"]),
+        tool("touchstone-peers", ["TouchstoneTransport", "TouchstoneSystem", "TouchstonePeers", "CTouchstoneSystem"]),
         .executableTarget(name: "touchstone-pam-verify", linkerSettings: [.linkedLibrary("pam")]),
         tool(
             "touchstone",
             [
-                "TouchstoneCore", "TouchstoneMemory", "TouchstoneAge", "TouchstoneTransport", "TouchstoneDevice",
-                "CTouchstoneSystem", crypto, arguments,
+                "TouchstoneCore", "TouchstoneMemory", "TouchstoneAge", "TouchstoneLog", "TouchstoneTransport",
+                "TouchstoneSystem", "TouchstoneDevice", "CTouchstoneSystem", crypto, arguments,
             ]),
 
         // tests of the ground
@@ -207,20 +220,23 @@ let package = Package(
         tests(
             "TouchstoneTransportTests",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneSocketServer", "TouchstoneDevice",
-                "TouchstoneEnclave", "TouchstoneTesting", "CTouchstoneSystem", crypto,
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneSystem", "TouchstonePeers",
+                "TouchstoneSocketServer", "TouchstoneDevice", "TouchstoneEnclave", "TouchstoneTesting",
+                "CTouchstoneSystem", crypto,
             ], resources: [.copy("Fixtures")]),
 
         // tests of the command
         tests(
             "CommandTests",
             [
-                "touchstone", "TouchstoneCore", "TouchstoneTransport", "TouchstoneDevice", crypto, arguments,
+                "touchstone", "TouchstoneCore", "TouchstoneLog", "TouchstoneTransport", "TouchstoneSystem",
+                "TouchstoneDevice", crypto, arguments,
             ]),
 
         // tests of the app API
         tests(
-            "SourceCompatibilityTests", ["Security", "LocalAuthentication", "TouchstoneTransport"],
+            "SourceCompatibilityTests",
+            ["Security", "LocalAuthentication", "TouchstoneTransport", "TouchstoneSystem"],
             resources: [.copy("Fixtures")]),
         // the libraries of Tests/Consumers, which script/check-consumers builds from outside, with a device
         .testTarget(
@@ -235,8 +251,9 @@ let package = Package(
         tests(
             "TouchstoneSecurityTests",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneCoreFoundation", "TouchstoneSecurity",
-                "TouchstoneLocalAuthentication", "TouchstoneTesting", "Security", "LocalAuthentication", crypto,
+                "TouchstoneCore", "TouchstoneLog", "TouchstoneTransport", "TouchstoneSystem",
+                "TouchstoneCoreFoundation", "TouchstoneSecurity", "TouchstoneLocalAuthentication", "TouchstoneTesting",
+                "Security", "LocalAuthentication", crypto,
             ]),
         tests(
             "TouchstoneKeyAlgorithmsTests", ["TouchstoneKeyAlgorithms", "TouchstoneCore", crypto],
@@ -250,20 +267,20 @@ let package = Package(
         tests(
             "TouchstoneCryptoKitTests",
             [
-                "TouchstoneTesting", "Security", "LocalAuthentication", "CryptoKit", "TouchstoneCore",
-                "TouchstoneTransport",
+                "TouchstoneTesting", "Security", "LocalAuthentication", "CryptoKit", "TouchstoneTransport",
+                "TouchstoneSystem",
             ]),
         tests(
             "TouchstoneTestingTests",
-            ["TouchstoneTesting", "TouchstoneTransport", "Security", "LocalAuthentication"]),
+            ["TouchstoneTesting", "TouchstoneTransport", "TouchstoneSystem", "Security", "LocalAuthentication"]),
 
         // tests of the keychain, through the app API and beneath it
         tests(
             "TouchstoneKeychainTests",
             [
                 "TouchstoneTesting", "TouchstoneKeychain", "TouchstoneEnclaveClient", "TouchstoneEnclave",
-                "TouchstoneFileRoot", "TouchstoneCore", "TouchstoneMemory", "TouchstoneTransport", "Security",
-                "LocalAuthentication", crypto,
+                "TouchstoneFileRoot", "TouchstoneCore", "TouchstoneLog", "TouchstoneMemory", "TouchstoneTransport",
+                "TouchstoneSystem", "Security", "LocalAuthentication", crypto,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ], resources: [.copy("Fixtures")]),
 
@@ -275,7 +292,7 @@ let package = Package(
             "TouchstoneTPMRootTests",
             [
                 "TouchstoneTPMRoot", "TouchstoneFileRoot", "TouchstoneEnclave", "TouchstoneCore", "TouchstoneMemory",
-                "TouchstoneTransport", crypto,
+                "TouchstoneTransport", "TouchstoneSystem", crypto,
             ]),
 
         // tests of the services
@@ -283,12 +300,13 @@ let package = Package(
             "TouchstoneAuthenticationTests",
             [
                 "TouchstoneTesting", "TouchstoneAuthentication", "TouchstoneEnclaveClient", "TouchstoneEnclave",
-                "Security", "LocalAuthentication", "TouchstoneCore", "TouchstoneTransport",
+                "Security", "LocalAuthentication", "TouchstoneCore", "TouchstoneLog", "TouchstoneTransport",
+                "TouchstoneSystem",
             ]),
         tests(
             "TouchstoneEnclaveTests",
             [
-                "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneCore", "TouchstoneMemory",
+                "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneCore", "TouchstoneLog", "TouchstoneMemory",
                 "TouchstoneTransport", crypto,
             ], resources: [.copy("Fixtures")]),
     ]

@@ -47,13 +47,17 @@ let package = Package(
         parsers("TouchstoneMemory", ["CSodium"]),
         parsers("TouchstoneCertificates", [asn1]),
         parsers("TouchstoneAge", ["TouchstoneMemory", "CSodium", crypto]),
-        parsers("TouchstoneTransport", ["TouchstoneCore", "CTouchstoneSystem", crypto]),
+        parsers("TouchstoneLog", ["TouchstoneCore", crypto]),
+        parsers("TouchstoneTransport", ["TouchstoneCore", "CTouchstoneSystem"]),
+        parsers("TouchstoneSystem", ["TouchstoneCore", "TouchstoneTransport", crypto]),
+        parsers("TouchstoneEnclaveClient", ["TouchstoneCore", "TouchstoneTransport"]),
         parsers(
-            "TouchstoneSocketServer", ["TouchstoneCore"],
+            "TouchstonePeers", ["TouchstoneCore"],
             sources: ["AppManifest.swift", "InfoPropertyList.swift", "KeyFile.swift", "ProcessOrigin+Proc.swift"]),
         parsers("TouchstoneDevice", ["TouchstoneCore"], sources: ["PasscodeBuffer.swift"]),
         parsers(
-            "TouchstoneEnclave", ["TouchstoneCore", "TouchstoneMemory", "TouchstoneTransport", "CSodium", crypto],
+            "TouchstoneEnclave",
+            ["TouchstoneCore", "TouchstoneMemory", "TouchstoneLog", "TouchstoneTransport", "CSodium", crypto],
             resources: [.embedInCode("io.touchstone.Enclave.varlink")]),
         parsers("TouchstoneFileRoot", ["TouchstoneEnclave", "TouchstoneMemory", crypto]),
         parsers(
@@ -62,7 +66,7 @@ let package = Package(
         parsers(
             "TouchstoneKeychain",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneMemory", "TouchstoneCertificates",
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneEnclaveClient", "TouchstoneCertificates",
                 "CTouchstoneSystem", crypto, grdb,
             ],
             resources: [
@@ -74,8 +78,9 @@ let package = Package(
         parsers(
             "TouchstoneSecurity",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneCoreFoundation", "TouchstoneCertificates",
-                "TouchstoneKeyAlgorithms", "CTouchstoneSystem", "CNettle", asn1, crypto, cryptoExtras,
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneSystem", "TouchstoneCoreFoundation",
+                "TouchstoneCertificates", "TouchstoneKeyAlgorithms", "CTouchstoneSystem", "CNettle", asn1, crypto,
+                cryptoExtras,
             ]),
         parsers("TouchstoneSignInProtocol", [crypto]),
         // Of the command: a module of another name, as two programs do not go into one.
@@ -87,8 +92,8 @@ let package = Package(
             dependencies: [
                 "Command", "TouchstoneAge", "TouchstoneCertificates", "TouchstoneCore", "TouchstoneDevice",
                 "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneKeyAlgorithms", "TouchstoneKeychain",
-                "TouchstoneMemory",
-                "TouchstoneSecurity", "TouchstoneSensors", "TouchstoneSignInProtocol", "TouchstoneSocketServer",
+                "TouchstoneLog", "TouchstoneMemory",
+                "TouchstoneSecurity", "TouchstoneSensors", "TouchstoneSignInProtocol", "TouchstonePeers",
                 "TouchstoneTPMRoot", "TouchstoneTransport", crypto, grdb, asn1,
             ],
             swiftSettings: [.swiftLanguageMode(.v6), .unsafeFlags(["-O"])],

@@ -3,6 +3,7 @@ import Foundation
 import Synchronization
 import TouchstoneCore
 package import TouchstoneEnclaveClient
+import TouchstoneLog
 import TouchstoneTransport
 
 /// Where the lines of the log are kept.

@@ -1,14 +1,13 @@
 import Foundation
-import Glibc
-package import TouchstoneCore
+package import TouchstoneLog
+import TouchstoneTransport
 
 /// Sends entries of the log to systemd's journal, each with its fields, in its native protocol.
 ///
 /// Nobody waits for it: where the journal does not take an entry, the entry is in the log all the same.
 package final class Journal: Sendable {
-    private let path: String
+    private let socket: DatagramSocket
     private let device: String
-    private let descriptor: Int32
 
     package static let path = "/run/systemd/journal/socket"
 
@@ -19,29 +18,12 @@ package final class Journal: Sendable {
     }
 
     package init?(device: String, path: String) {
-        guard path.utf8.count <= DevicePaths.maximumSocketPathLength else { return nil }
-        descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-        guard descriptor >= 0 else { return nil }
-        self.path = path
+        guard let socket = DatagramSocket(path: path, isWaited: false) else { return nil }
+        self.socket = socket
         self.device = device
     }
 
-    deinit { close(descriptor) }
-
-    package func send(_ entry: LogEntry) {
-        let datagram = Self.datagram(fields(entry))
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
-        let length = socklen_t(MemoryLayout<sockaddr_un>.size)
-        _ = unsafe withUnsafePointer(to: &address) { address in
-            unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                unsafe datagram.withUnsafeBytes { bytes in
-                    unsafe sendto(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL), address, length)
-                }
-            }
-        }
-    }
+    package func send(_ entry: LogEntry) { socket.send(Self.datagram(fields(entry))) }
 
     private func fields(_ entry: LogEntry) -> [(String, String)] {
         let isGood = entry.result == "ok"

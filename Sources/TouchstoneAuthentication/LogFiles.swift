@@ -2,6 +2,7 @@ package import Foundation
 import Glibc
 import Synchronization
 import TouchstoneCore
+import TouchstoneLog
 
 /// The log on the disk.
 ///

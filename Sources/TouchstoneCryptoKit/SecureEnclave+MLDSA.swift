@@ -16,7 +16,7 @@ extension SecureEnclave.MLDSA65 {
     ///
     /// What its members throw is told in <doc:ErrorsOfKeys>.
     public struct PrivateKey: Sendable {
-        private let key: EnclaveKey
+        private let key: WrappedKey
 
         /// The public half, which anybody may have.
         public let publicKey: Crypto.MLDSA65.PublicKey
@@ -33,7 +33,7 @@ extension SecureEnclave.MLDSA65 {
             accessControl: SecAccessControl = SecureEnclave.defaultAccessControl,
             authenticationContext: LAContext? = nil
         ) throws {
-            try self.init(EnclaveKey(.mldsa65, accessControl, authenticationContext))
+            try self.init(WrappedKey(.mldsa65, accessControl, authenticationContext))
         }
 
         /// Takes up a key that was made before, on this device and by this app; asks nobody.
@@ -45,10 +45,10 @@ extension SecureEnclave.MLDSA65 {
         ///   - authenticationContext: On which the owner is asked when the key is used; nil for a new one each time.
         /// - Throws: `CryptoKitError.unwrapFailure` for anything else.
         public init(dataRepresentation: Data, authenticationContext: LAContext? = nil) throws {
-            try self.init(EnclaveKey(.mldsa65, dataRepresentation, authenticationContext))
+            try self.init(WrappedKey(.mldsa65, dataRepresentation, authenticationContext))
         }
 
-        private init(_ key: EnclaveKey) throws {
+        private init(_ key: WrappedKey) throws {
             self.key = key
             publicKey = try .init(rawRepresentation: key.publicKey)
         }
@@ -87,7 +87,7 @@ extension SecureEnclave.MLDSA87 {
     ///
     /// What its members throw is told in <doc:ErrorsOfKeys>.
     public struct PrivateKey: Sendable {
-        private let key: EnclaveKey
+        private let key: WrappedKey
 
         /// The public half, which anybody may have.
         public let publicKey: Crypto.MLDSA87.PublicKey
@@ -104,7 +104,7 @@ extension SecureEnclave.MLDSA87 {
             accessControl: SecAccessControl = SecureEnclave.defaultAccessControl,
             authenticationContext: LAContext? = nil
         ) throws {
-            try self.init(EnclaveKey(.mldsa87, accessControl, authenticationContext))
+            try self.init(WrappedKey(.mldsa87, accessControl, authenticationContext))
         }
 
         /// Takes up a key that was made before, on this device and by this app; asks nobody.
@@ -116,10 +116,10 @@ extension SecureEnclave.MLDSA87 {
         ///   - authenticationContext: On which the owner is asked when the key is used; nil for a new one each time.
         /// - Throws: `CryptoKitError.unwrapFailure` for anything else.
         public init(dataRepresentation: Data, authenticationContext: LAContext? = nil) throws {
-            try self.init(EnclaveKey(.mldsa87, dataRepresentation, authenticationContext))
+            try self.init(WrappedKey(.mldsa87, dataRepresentation, authenticationContext))
         }
 
-        private init(_ key: EnclaveKey) throws {
+        private init(_ key: WrappedKey) throws {
             self.key = key
             publicKey = try .init(rawRepresentation: key.publicKey)
         }

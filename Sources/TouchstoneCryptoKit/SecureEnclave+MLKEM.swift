@@ -16,7 +16,7 @@ extension SecureEnclave.MLKEM768 {
     ///
     /// What its members throw is told in <doc:ErrorsOfKeys>.
     public struct PrivateKey: KEMPrivateKey, Sendable {
-        private let key: EnclaveKey
+        private let key: WrappedKey
 
         /// The public half, which anybody may have.
         public let publicKey: Crypto.MLKEM768.PublicKey
@@ -33,7 +33,7 @@ extension SecureEnclave.MLKEM768 {
             accessControl: SecAccessControl = SecureEnclave.defaultAccessControl,
             authenticationContext: LAContext? = nil
         ) throws {
-            try self.init(EnclaveKey(.mlkem768, accessControl, authenticationContext))
+            try self.init(WrappedKey(.mlkem768, accessControl, authenticationContext))
         }
 
         /// Makes a key that is usable while the device is unlocked, with nobody asked.
@@ -51,10 +51,10 @@ extension SecureEnclave.MLKEM768 {
         ///   - authenticationContext: On which the owner is asked when the key is used; nil for a new one each time.
         /// - Throws: `CryptoKitError.unwrapFailure` for anything else.
         public init(dataRepresentation: Data, authenticationContext: LAContext? = nil) throws {
-            try self.init(EnclaveKey(.mlkem768, dataRepresentation, authenticationContext))
+            try self.init(WrappedKey(.mlkem768, dataRepresentation, authenticationContext))
         }
 
-        private init(_ key: EnclaveKey) throws {
+        private init(_ key: WrappedKey) throws {
             self.key = key
             publicKey = try .init(rawRepresentation: key.publicKey)
         }
@@ -80,7 +80,7 @@ extension SecureEnclave.MLKEM1024 {
     ///
     /// What its members throw is told in <doc:ErrorsOfKeys>.
     public struct PrivateKey: KEMPrivateKey, Sendable {
-        private let key: EnclaveKey
+        private let key: WrappedKey
 
         /// The public half, which anybody may have.
         public let publicKey: Crypto.MLKEM1024.PublicKey
@@ -97,7 +97,7 @@ extension SecureEnclave.MLKEM1024 {
             accessControl: SecAccessControl = SecureEnclave.defaultAccessControl,
             authenticationContext: LAContext? = nil
         ) throws {
-            try self.init(EnclaveKey(.mlkem1024, accessControl, authenticationContext))
+            try self.init(WrappedKey(.mlkem1024, accessControl, authenticationContext))
         }
 
         /// Makes a key that is usable while the device is unlocked, with nobody asked.
@@ -115,10 +115,10 @@ extension SecureEnclave.MLKEM1024 {
         ///   - authenticationContext: On which the owner is asked when the key is used; nil for a new one each time.
         /// - Throws: `CryptoKitError.unwrapFailure` for anything else.
         public init(dataRepresentation: Data, authenticationContext: LAContext? = nil) throws {
-            try self.init(EnclaveKey(.mlkem1024, dataRepresentation, authenticationContext))
+            try self.init(WrappedKey(.mlkem1024, dataRepresentation, authenticationContext))
         }
 
-        private init(_ key: EnclaveKey) throws {
+        private init(_ key: WrappedKey) throws {
             self.key = key
             publicKey = try .init(rawRepresentation: key.publicKey)
         }

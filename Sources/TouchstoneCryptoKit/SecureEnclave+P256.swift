@@ -19,7 +19,7 @@ extension SecureEnclave.P256.Signing {
     ///
     /// What its members throw is told in <doc:ErrorsOfKeys>.
     public struct PrivateKey: Sendable {
-        private let key: EnclaveKey
+        private let key: WrappedKey
 
         /// The public half, which anybody may have.
         public let publicKey: Crypto.P256.Signing.PublicKey
@@ -37,7 +37,7 @@ extension SecureEnclave.P256.Signing {
             compactRepresentable: Bool = true, accessControl: SecAccessControl = SecureEnclave.defaultAccessControl,
             authenticationContext: LAContext? = nil
         ) throws {
-            let key = try EnclaveKey.p256(compactRepresentable, accessControl, authenticationContext)
+            let key = try WrappedKey.p256(compactRepresentable, accessControl, authenticationContext)
             try self.init(key)
         }
 
@@ -50,10 +50,10 @@ extension SecureEnclave.P256.Signing {
         ///   - authenticationContext: On which the owner is asked when the key is used; nil for a new one each time.
         /// - Throws: `CryptoKitError.unwrapFailure` for anything else.
         public init(dataRepresentation: Data, authenticationContext: LAContext? = nil) throws {
-            try self.init(EnclaveKey(.p256, dataRepresentation, authenticationContext))
+            try self.init(WrappedKey(.p256, dataRepresentation, authenticationContext))
         }
 
-        private init(_ key: EnclaveKey) throws {
+        private init(_ key: WrappedKey) throws {
             self.key = key
             publicKey = try .init(x963Representation: key.publicKey)
         }
@@ -92,7 +92,7 @@ extension SecureEnclave.P256.KeyAgreement {
     ///
     /// What its members throw is told in <doc:ErrorsOfKeys>.
     public struct PrivateKey: HPKEDiffieHellmanPrivateKey, Sendable {
-        private let key: EnclaveKey
+        private let key: WrappedKey
 
         /// The public half, which anybody may have.
         public let publicKey: Crypto.P256.KeyAgreement.PublicKey
@@ -110,7 +110,7 @@ extension SecureEnclave.P256.KeyAgreement {
             compactRepresentable: Bool = true, accessControl: SecAccessControl = SecureEnclave.defaultAccessControl,
             authenticationContext: LAContext? = nil
         ) throws {
-            let key = try EnclaveKey.p256(compactRepresentable, accessControl, authenticationContext)
+            let key = try WrappedKey.p256(compactRepresentable, accessControl, authenticationContext)
             try self.init(key)
         }
 
@@ -123,10 +123,10 @@ extension SecureEnclave.P256.KeyAgreement {
         ///   - authenticationContext: On which the owner is asked when the key is used; nil for a new one each time.
         /// - Throws: `CryptoKitError.unwrapFailure` for anything else.
         public init(dataRepresentation: Data, authenticationContext: LAContext? = nil) throws {
-            try self.init(EnclaveKey(.p256, dataRepresentation, authenticationContext))
+            try self.init(WrappedKey(.p256, dataRepresentation, authenticationContext))
         }
 
-        private init(_ key: EnclaveKey) throws {
+        private init(_ key: WrappedKey) throws {
             self.key = key
             publicKey = try .init(x963Representation: key.publicKey)
         }

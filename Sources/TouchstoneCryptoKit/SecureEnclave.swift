@@ -1,5 +1,6 @@
 internal import TouchstoneCore
 public import TouchstoneSecurity
+import TouchstoneSystem
 internal import TouchstoneTransport
 
 /// Keys that are made in a device's enclave and used there: their private part never leaves it.

@@ -1,5 +1,6 @@
 public import Foundation
-package import TouchstoneCore
+import TouchstoneCore
+package import TouchstoneSystem
 internal import TouchstoneTransport
 
 /// A device of this user, booted or not: its calls, its streams, and what only its enclave can read.

@@ -1,6 +1,7 @@
 public import Foundation
 internal import Synchronization
 internal import TouchstoneCore
+import TouchstoneSystem
 internal import TouchstoneTransport
 
 /// Calls over one connection, one after the other.

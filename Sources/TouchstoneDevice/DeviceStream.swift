@@ -1,6 +1,7 @@
 public import Foundation
 internal import Synchronization
 internal import TouchstoneCore
+import TouchstoneSystem
 internal import TouchstoneTransport
 
 /// The replies of one call, as they come.

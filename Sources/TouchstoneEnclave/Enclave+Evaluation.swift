@@ -1,5 +1,6 @@
 import Foundation
 import TouchstoneCore
+import TouchstoneLog
 import TouchstoneMemory
 
 extension Enclave {

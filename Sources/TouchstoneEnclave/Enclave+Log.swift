@@ -1,5 +1,7 @@
 import Foundation
 import TouchstoneCore
+import TouchstoneLog
+import TouchstoneMemory
 
 /// What the enclave decides is logged where it is decided; see docs/audit-log.md for what is, and what is not.
 extension Enclave {
@@ -75,6 +77,14 @@ extension Enclave {
                 ? (requirement.proofs.isEmpty ? [] : context.map { factors(of: $0.proven) } ?? [])
                     + (withPassword ? [.applicationPassword] : []) : [],
             result: result, isRepeatable: true)
+    }
+}
+
+extension LogChain {
+    /// The log of the device that has this key.
+    init(deviceKey: SecretBytes, kept: KeptLog?) {
+        self.init(
+            key: deviceKey.derive("log").symmetricKey, boot: SecretBytes.random(count: 8).publicBytes, kept: kept)
     }
 }
 
@@ -214,7 +224,7 @@ extension EnclaveHost {
     /// Begins the log of this boot; a state that cannot be written is no reason not to boot.
     func resumeLog(newestLines: [String]) {
         keepingLog { log, now, date in
-            log.resume(newestLines: newestLines)
+            log.resume(newestLines: newestLines.suffix(EnclaveInterface.ResumeLog.maximumLines))
             return log.lines(now: now, date: date)
         }
     }

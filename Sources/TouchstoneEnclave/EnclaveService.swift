@@ -1,5 +1,6 @@
 import Foundation
 import TouchstoneCore
+import TouchstoneLog
 package import TouchstoneTransport
 
 /// `io.touchstone.Enclave`: carries calls to the host and events back.

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import TouchstoneCore
+import TouchstoneLog
 import TouchstoneMemory
 
 /// What outlives a reboot.

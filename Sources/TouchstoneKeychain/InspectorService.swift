@@ -186,7 +186,7 @@ package final class InspectorService: Sendable {
                 if kept.accessibility == .whenPasscodeSetThisDeviceOnly { item.availability = .passcodeRemoved }
                 continue
             }
-            let key = EnclaveKey.take(from: &open.attributes)
+            let key = EnclaveKeyAttributes.take(from: &open.attributes)
             item.accessGroup = open.attributes.accessGroup
             item.flags = key?.control.flags ?? open.control.flags
             item.protection = key?.control.protection ?? kept.accessibility

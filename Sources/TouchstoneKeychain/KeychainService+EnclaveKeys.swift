@@ -11,8 +11,8 @@ extension KeychainService {
     /// - Throws: `.decode` for what this device's enclave did not make: nothing is imported (SE-02). `.itemNotFound` for a key of another app's
     ///   group, `.param` where the query says of the key what is not so.
     func withEnclaveKey(_ query: KeychainQuery, for app: AppIdentity) throws -> KeychainQuery {
-        guard query.itemClass == .key, query.attributes["tkid"] == .string(EnclaveKey.token),
-            query.attributes["kcls"] != .number(EnclaveKey.publicKeyClass)
+        guard query.itemClass == .key, query.attributes["tkid"] == .string(EnclaveKeyAttributes.token),
+            query.attributes["kcls"] != .number(EnclaveKeyAttributes.publicKeyClass)
         else { return query }
         guard let key = query.data, query.synchronizable == false else { throw Status.param }
         let facts: KeyInterface.Inspect.Reply
@@ -26,7 +26,7 @@ extension KeychainService {
         guard facts.kind == .p256 else { throw Status.param }
         guard query.accessControl == nil || query.accessControl == facts.accessControl else { throw Status.param }
         var query = query
-        for (name, value) in EnclaveKey.attributes(facts) {
+        for (name, value) in EnclaveKeyAttributes.attributes(facts) {
             // It is part of the primary key, and an app may have chosen it.
             if name == "klbl", query.attributes[name] != nil { continue }
             if name == "agrp", let asked = query.attributes[name], asked != value { throw Status.param }
@@ -40,7 +40,7 @@ extension KeychainService {
 }
 
 /// A key of the enclave as an item.
-enum EnclaveKey {
+enum EnclaveKeyAttributes {
     /// The value of `kSecAttrTokenIDSecureEnclave`.
     static let token = "com.apple.setoken"
 

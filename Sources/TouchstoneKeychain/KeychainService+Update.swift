@@ -30,11 +30,13 @@ extension KeychainService {
         in writer: KeychainStore.KeychainWriter
     ) throws {
         let (attributes, control, data) = try changes.applied(to: item, now: date)
-        if EnclaveKey.isKey(item.attributes) {
+        if EnclaveKeyAttributes.isKey(item.attributes) {
             // SE-02, SE-14: a key is as it was made.
-            let isSame = attributes.allSatisfy { !EnclaveKey.isFixed($0.key) || item.attributes[$0.key] == $0.value }
+            let isSame = attributes.allSatisfy {
+                !EnclaveKeyAttributes.isFixed($0.key) || item.attributes[$0.key] == $0.value
+            }
             guard isSame, control == item.control, data == item.data else { throw Status.param }
-        } else if item.row.itemClass == .key, attributes["tkid"] == .string(EnclaveKey.token),
+        } else if item.row.itemClass == .key, attributes["tkid"] == .string(EnclaveKeyAttributes.token),
             item.attributes["tkid"] != attributes["tkid"]
         {
             throw Status.param

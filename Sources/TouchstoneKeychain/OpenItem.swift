@@ -27,13 +27,15 @@ struct Match {
             var all = item.attributes
             if let certificate { all.merge(certificate.attributes) { _, certificate in certificate } }
             all["pdmn"] = .string(item.control.protection.rawValue)
-            let key = EnclaveKey.take(from: &all)
+            let key = EnclaveKeyAttributes.take(from: &all)
             all["accc"] = .accessControl(key?.control ?? item.control)
             result.attributes = all
             if query.returnsReference { result.publicKey = key?.publicKey }
         }
         // SE-02: what an enclave's key keeps is for a reference alone.
-        if query.opensSecret, query.returnsReference || !EnclaveKey.isKey(item.attributes) { result.data = item.data }
+        if query.opensSecret, query.returnsReference || !EnclaveKeyAttributes.isKey(item.attributes) {
+            result.data = item.data
+        }
         if query.returnsReference { result.certificate = certificate?.data }
         let named = certificate ?? item
         if query.returnsPersistentReference, !named.isGiven {

@@ -2,6 +2,7 @@ public import Foundation
 package import TouchstoneCore
 public import TouchstoneCoreFoundation
 package import TouchstoneSecurity
+import TouchstoneSystem
 internal import TouchstoneTransport
 
 /// A place where the owner proves something.

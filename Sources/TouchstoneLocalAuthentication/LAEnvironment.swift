@@ -3,6 +3,7 @@ public import Foundation
 internal import Synchronization
 internal import TouchstoneCore
 internal import TouchstoneSecurity
+import TouchstoneSystem
 internal import TouchstoneTransport
 
 /// What the owner can be asked for on this device, without a context and without asking anybody (CE-19).

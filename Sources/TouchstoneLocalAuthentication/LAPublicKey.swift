@@ -1,6 +1,7 @@
 public import Foundation
 internal import TouchstoneCoreFoundation
 public import TouchstoneSecurity
+import TouchstoneSystem
 internal import TouchstoneTransport
 
 /// The public half of the key of a right: it can always be used.

@@ -1,4 +1,5 @@
 public import Foundation
+import TouchstoneSystem
 internal import TouchstoneTransport
 
 /// Keeps this app's rights, from one start to the next.

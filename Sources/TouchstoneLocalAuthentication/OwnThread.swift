@@ -1,4 +1,5 @@
 internal import Foundation
+import TouchstoneSystem
 internal import TouchstoneTransport
 
 /// Work that waits for the device, or for the owner, and so gets a thread of its own.

@@ -2,6 +2,7 @@ internal import Foundation
 internal import Synchronization
 internal import TouchstoneCore
 internal import TouchstoneSecurity
+import TouchstoneSystem
 internal import TouchstoneTransport
 
 /// How far a right is authorised: its state, and the context in which the owner has proven what it wants.

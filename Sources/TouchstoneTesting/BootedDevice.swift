@@ -4,6 +4,7 @@ import TouchstoneCore
 import TouchstoneEnclave
 import TouchstoneKeychain
 import TouchstoneServices
+import TouchstoneSystem
 import TouchstoneTransport
 
 /// A simulated device from one boot to the next: what touchstoned and touchstone-enclave are on a real one.

@@ -4,6 +4,7 @@ import TouchstoneAuthentication
 import TouchstoneCore
 import TouchstoneEnclave
 import TouchstoneKeychain
+import TouchstoneSystem
 import TouchstoneTransport
 
 /// A device inside this process: the same services and the same enclave as a real one, a store in memory, a clock that is moved,

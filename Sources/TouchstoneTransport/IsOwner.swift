@@ -54,6 +54,7 @@ package struct OwnerHandler: Sendable {
     ///   - wantsMore: Whether it is a stream, which is refused without `more` before anything else.
     ///   - onOwnThread: Whether the check and the body run on the connection's own thread, because they wait for something.
     ///   - body: What it does.
+    /// - Returns: The handler.
     package static func deferred<M: VarlinkMethod>(
         _ method: M.Type, wantsMore: Bool = false, onOwnThread: Bool = false,
         _ body: @escaping @Sendable (M.Parameters, VarlinkCall<M>, IsOwner) -> Void

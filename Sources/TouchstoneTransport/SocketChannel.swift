@@ -121,20 +121,8 @@ private struct Received {
 /// A Unix socket by its path.
 package struct SocketEndpoint: VarlinkEndpoint {
     package let path: String
-    private let device: String?
 
-    /// - Parameters:
-    ///   - path: The path of the socket.
-    ///   - device: The name of the device whose socket it is; without it the enclave's key is not to be had.
-    package init(path: String, device: String? = nil) {
-        self.path = path
-        self.device = device
-    }
-
-    package func passcodeKey() throws(PasscodeKeyError) -> Data {
-        guard let device else { throw .unreadable(ENOENT) }
-        return try PasscodeKeyFile(DevicePaths(name: device).passcodeKey).read()
-    }
+    package init(path: String) { self.path = path }
 
     package var identifier: String? { path }
 

@@ -6,6 +6,7 @@ import TouchstoneCore
 import TouchstoneEnclave
 import TouchstoneFileRoot
 import TouchstoneMemory
+import TouchstoneSystem
 import TouchstoneTPMRoot
 
 /// Makes the root key and the first state of a device in an empty private directory.

@@ -4,6 +4,7 @@ import Glibc
 import TouchstoneCore
 import TouchstoneEnclave
 import TouchstoneFileRoot
+import TouchstoneSystem
 import TouchstoneTPMRoot
 
 /// Takes away what a device has in its TPM.

@@ -6,6 +6,7 @@ import TouchstoneCore
 import TouchstoneEnclave
 import TouchstoneFileRoot
 import TouchstoneMemory
+import TouchstoneSystem
 import TouchstoneTPMRoot
 
 /// Moves a device to another TPM, or the same one after it was cleared.

@@ -6,6 +6,7 @@ import TouchstoneCore
 import TouchstoneEnclave
 import TouchstoneFileRoot
 import TouchstoneSensors
+import TouchstoneSystem
 import TouchstoneTPMRoot
 import TouchstoneTransport
 

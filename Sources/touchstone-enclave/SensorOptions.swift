@@ -16,7 +16,8 @@ struct SensorOptions: ParsableArguments {
     @Option(help: ArgumentHelp("fprintd: the directory that it keeps what is enrolled in.", valueName: "directory"))
     var templates: String?
     @Option(
-        help: ArgumentHelp("pam: the directory of the service's file, instead of the system's.", valueName: "directory"))
+        help: ArgumentHelp("pam: the directory of the service's file, instead of the system's.", valueName: "directory")
+    )
     var services: String?
     @Option(
         help: ArgumentHelp(
@@ -47,7 +48,8 @@ struct SensorOptions: ParsableArguments {
             let bus, bus.hasPrefix("/"), let templates, templates.hasPrefix("/")
         else {
             throw ValidationError(
-                "--sensor is pam:SERVICE, or fprintd with --biometry touchid, --bus and --templates, each a path from /.")
+                "--sensor is pam:SERVICE, or fprintd with --biometry touchid, --bus and --templates, each a path from /."
+            )
         }
         return .fprintd(bus: bus, templates: templates)
     }

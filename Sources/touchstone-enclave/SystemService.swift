@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import TouchstoneFileRoot
 import TouchstoneSensors
+import TouchstoneSystem
 import TouchstoneTransport
 
 /// The two connections of the one process that the enclave answers.

@@ -1,7 +1,8 @@
 import CTouchstoneSystem
 import Foundation
 import Glibc
-import TouchstoneSocketServer
+import TouchstonePeers
+import TouchstoneSystem
 import TouchstoneTransport
 
 /// The one process of the system service that may look at everybody's processes: it tells touchstoned what a peer runs.

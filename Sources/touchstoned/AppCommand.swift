@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import Synchronization
 import TouchstoneCore
+import TouchstonePeers
 import TouchstoneSocketServer
 
 /// Says who the processes of an executable are to a device of this user's, or to the system's without a state directory.

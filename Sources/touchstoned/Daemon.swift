@@ -5,8 +5,10 @@ import Logging
 import TouchstoneAuthentication
 import TouchstoneCore
 import TouchstoneKeychain
+import TouchstonePeers
 import TouchstoneServices
 import TouchstoneSocketServer
+import TouchstoneSystem
 import TouchstoneTransport
 
 /// One device being served.
@@ -21,7 +23,8 @@ final class Daemon: Sendable {
     init(_ options: ServeCommand.Device) throws {
         try UnsafeDirectory.check(options.state)
         self.options = options
-        let calls, events: any VarlinkChannel
+        let calls: any VarlinkChannel
+        let events: any VarlinkChannel
         switch options.surroundings {
         case .supervised(_, let callsDescriptor, let eventsDescriptor):
             calls = SocketChannel(descriptor: callsDescriptor)

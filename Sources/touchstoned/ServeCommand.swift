@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Glibc
 import TouchstoneKeychain
+import TouchstoneSystem
 import TouchstoneTransport
 
 /// Serves a device until it is told to stop.

@@ -4,6 +4,7 @@ import Glibc
 import Testing
 import TouchstoneCore
 import TouchstoneDevice
+import TouchstoneSystem
 import TouchstoneTransport
 
 @testable import touchstone

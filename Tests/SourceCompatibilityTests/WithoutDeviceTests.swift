@@ -3,6 +3,7 @@ import Glibc
 import LocalAuthentication
 import Security
 import Testing
+import TouchstoneSystem
 import TouchstoneTransport
 
 /// What a program sees where no device runs: every test here points to one that never existed.

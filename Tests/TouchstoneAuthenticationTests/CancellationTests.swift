@@ -1,6 +1,7 @@
 import LocalAuthentication
 import Testing
 import TouchstoneCore
+import TouchstoneSystem
 import TouchstoneTesting
 import TouchstoneTransport
 

@@ -47,7 +47,11 @@ import TouchstoneTransport
                 peer: Peer(processID: getpid(), userID: getuid(), identify: { nil }))
             self.endpoint.withLock { $0 = endpoint }
             let client = EnclaveClient(calls: try endpoint.client(), events: try endpoint.client())
-            client.watch { [taken] _ in taken.add() } lost: { lost() }
+            client.watch { [taken] _ in
+                taken.add()
+            } lost: {
+                lost()
+            }
             return client
         }
 

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Testing
 import TouchstoneCore
+import TouchstoneLog
 
 @testable import TouchstoneAuthentication
 

@@ -3,6 +3,8 @@ import LocalAuthentication
 import Security
 import Testing
 import TouchstoneCore
+import TouchstoneLog
+import TouchstoneSystem
 import TouchstoneTransport
 
 @testable import TouchstoneAuthentication

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 import TouchstoneCore
 import TouchstoneEnclave
+import TouchstoneSystem
 import TouchstoneTransport
 
 @testable import TouchstoneTesting

@@ -3,6 +3,7 @@ import LocalAuthentication
 import Security
 import Testing
 import TouchstoneCore
+import TouchstoneSystem
 import TouchstoneTransport
 
 /// Against the device that the environment names, over its socket and with its enclave's own file: `Tests/Scripts/real-device.py` boots one

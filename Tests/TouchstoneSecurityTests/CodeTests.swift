@@ -2,6 +2,7 @@ import Foundation
 import Security
 import Testing
 import TouchstoneCore
+import TouchstoneSystem
 import TouchstoneTesting
 import TouchstoneTransport
 

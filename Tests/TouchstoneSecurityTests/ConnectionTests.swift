@@ -5,6 +5,7 @@ import TouchstoneCore
 import TouchstoneCoreFoundation
 import TouchstoneLocalAuthentication
 import TouchstoneSecurity
+import TouchstoneSystem
 import TouchstoneTransport
 
 /// Connections over a real socket: kept, shared out, and made again.

@@ -4,6 +4,7 @@ import Security
 import Testing
 import TouchstoneCore
 import TouchstoneSecurity
+import TouchstoneSystem
 import TouchstoneTesting
 import TouchstoneTransport
 

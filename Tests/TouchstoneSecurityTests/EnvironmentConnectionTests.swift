@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 import TouchstoneCore
 import TouchstoneLocalAuthentication
+import TouchstoneSystem
 import TouchstoneTransport
 
 /// What an environment costs its device: one connection while it is observed, and none otherwise.

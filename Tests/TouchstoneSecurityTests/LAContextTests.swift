@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 import TouchstoneCore
 import TouchstoneLocalAuthentication
+import TouchstoneSystem
 import TouchstoneTransport
 
 @Suite struct LAContextTests {

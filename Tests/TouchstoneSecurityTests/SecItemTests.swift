@@ -5,6 +5,7 @@ import TouchstoneCore
 import TouchstoneCoreFoundation
 import TouchstoneLocalAuthentication
 import TouchstoneSecurity
+import TouchstoneSystem
 import TouchstoneTransport
 
 @Suite struct SecItemTests {

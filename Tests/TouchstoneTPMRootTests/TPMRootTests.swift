@@ -5,6 +5,7 @@ import Testing
 import TouchstoneCore
 import TouchstoneFileRoot
 import TouchstoneMemory
+import TouchstoneSystem
 
 @testable import TouchstoneEnclave
 @testable import TouchstoneTPMRoot

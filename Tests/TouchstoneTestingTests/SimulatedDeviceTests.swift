@@ -1,6 +1,7 @@
 import LocalAuthentication
 import Security
 import Testing
+import TouchstoneSystem
 import TouchstoneTesting
 import TouchstoneTransport
 

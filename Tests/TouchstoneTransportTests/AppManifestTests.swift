@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-@testable import TouchstoneSocketServer
+@testable import TouchstonePeers
 
 /// A directory of manifests, and what is said of those that are refused.
 final class ManifestDirectory: Sendable {

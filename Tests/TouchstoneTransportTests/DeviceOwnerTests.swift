@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
+@testable import TouchstoneSystem
 @testable import TouchstoneTransport
 
 /// A device of the system is for the user it was made for, not for whoever has that number.

@@ -5,6 +5,7 @@ import Testing
 import TouchstoneCore
 import TouchstoneDevice
 
+@testable import TouchstoneSystem
 @testable import TouchstoneTransport
 
 /// What programs outside this package have of a device: calls, streams and sealed passcodes, over a socket.

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Testing
 
-@testable import TouchstoneSocketServer
+@testable import TouchstonePeers
 
 /// Digests of executables: read once, and not where others wait.
 @Suite struct FileDigestsTests {

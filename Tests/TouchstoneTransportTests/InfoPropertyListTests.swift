@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import TouchstoneSocketServer
+@testable import TouchstonePeers
 
 /// What is read of an app's `Info.plist`, and that nothing in one harms the reader (CE-11).
 @Suite struct InfoPropertyListTests {

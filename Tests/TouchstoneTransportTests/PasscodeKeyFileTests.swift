@@ -3,6 +3,7 @@ import Glibc
 import Testing
 import TouchstoneCore
 
+@testable import TouchstoneSystem
 @testable import TouchstoneTransport
 
 /// The enclave's public key, as apps and agents take it from the enclave's own file (DEC-005).
@@ -74,9 +75,10 @@ import TouchstoneCore
 
     @Test("A socket whose device is not named has no key, nor has one whose device is not there") func endpoints() {
         defer { remove() }
-        for endpoint in [
-            SocketEndpoint(path: "/nowhere"), SocketEndpoint(path: "/nowhere", device: "no-\(UUID().uuidString)"),
-        ] {
+        let endpoints: [any VarlinkEndpoint] = [
+            SocketEndpoint(path: "/nowhere"), DeviceSocket(path: "/nowhere", device: "no-\(UUID().uuidString)"),
+        ]
+        for endpoint in endpoints {
             #expect(throws: PasscodeKeyError.unreadable(ENOENT)) { try endpoint.passcodeKey() }
         }
     }

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 import TouchstoneCore
 
+@testable import TouchstoneSystem
 @testable import TouchstoneTransport
 
 /// What a client does whose entry was sealed to a key that is no more (DEC-005).

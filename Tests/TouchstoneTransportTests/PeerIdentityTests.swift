@@ -4,7 +4,7 @@ import Glibc
 import Testing
 import TouchstoneCore
 
-@testable import TouchstoneSocketServer
+@testable import TouchstonePeers
 
 /// Who the server says its peers are.
 @Suite struct PeerIdentityTests {

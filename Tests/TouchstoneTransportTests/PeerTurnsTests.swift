@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 import TouchstoneCore
 
-@testable import TouchstoneSocketServer
+@testable import TouchstonePeers
 
 /// What one owner's programs can hold up in touchstone-peers: their owner's questions, so many, and nobody else's.
 @Suite struct PeerTurnsTests {

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import TouchstoneCore
 
-@testable import TouchstoneSocketServer
+@testable import TouchstonePeers
 
 /// What the kernel and the login service say of how a process came to run (AT-17), read from a tree as `/proc` has it.
 final class ProcessOriginTests {

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import TouchstoneCore
+import TouchstonePeers
 
 @testable import TouchstoneSocketServer
 @testable import TouchstoneTransport

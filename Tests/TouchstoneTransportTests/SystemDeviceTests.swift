@@ -3,6 +3,7 @@ import Glibc
 import Testing
 import TouchstoneCore
 
+@testable import TouchstoneSystem
 @testable import TouchstoneTransport
 
 /// Where the system's device is, and whom a program means that names none.

@@ -3,7 +3,7 @@ import TouchstoneMemory
 import TouchstoneSignInProtocol
 
 @testable import TouchstoneAge
-@testable import TouchstoneSocketServer
+@testable import TouchstonePeers
 
 private let passphrase = "four words make a passphrase"
 

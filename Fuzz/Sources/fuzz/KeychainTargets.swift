@@ -102,7 +102,9 @@ private func records(_ bytes: Data) {
         let binding = ItemCipher.Binding(
             itemClass: .genericPassword, identifier: ItemIdentifier(bytes: Data(count: 16)), version: Data(count: 16))
         let key = SymmetricKey(data: Data(count: 32))
-        hold(ItemCipher.openMetadata(rest, classKey: key, binding: binding) == nil, "somebody sealed without the key")
+        hold(
+            ItemCipher.openMetadata(rest, classKey: MetadataKey(current: key), binding: binding) == nil,
+            "somebody sealed without the key")
         hold(ItemCipher.openSecret(rest, key: key, binding: binding) == nil, "somebody sealed without the key")
         guard let sealed = try? ItemCipher.sealSecret(rest, key: key, binding: binding) else { broken("not sealed") }
         hold(ItemCipher.openSecret(sealed, key: key, binding: binding) == rest, "a secret changes")

@@ -3,8 +3,8 @@ import TouchstoneCore
 
 @testable import Command
 @testable import TouchstoneDevice
+@testable import TouchstonePeers
 @testable import TouchstoneSensors
-@testable import TouchstoneSocketServer
 
 private func assuan(_ bytes: Data) {
     let buffer = PasscodeBuffer()

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import TouchstoneCore
 public import TouchstoneCoreFoundation
+import TouchstoneSystem
 internal import TouchstoneTransport
 
 /// Code that runs: here, this process.

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Synchronization
 internal import TouchstoneCore
+import TouchstoneSystem
 internal import TouchstoneTransport
 
 /// Says once in a process, on standard error, that there is no device and what would help.

@@ -1,4 +1,5 @@
 internal import TouchstoneCore
+import TouchstoneSystem
 package import TouchstoneTransport
 
 /// How the owner is asked, where a call needs it: what a dictionary says of that.

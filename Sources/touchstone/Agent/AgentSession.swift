@@ -1,6 +1,7 @@
 import Glibc
 import TouchstoneCore
 import TouchstoneDevice
+import TouchstoneSystem
 import TouchstoneTransport
 
 /// One run of the agent: shows prompts as they come and carries answers back, one prompt at a time.

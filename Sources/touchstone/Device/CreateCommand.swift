@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Glibc
 import TouchstoneCore
+import TouchstoneSystem
 
 /// The sensor of a simulated device, as it is spelled on the command line.
 enum Biometry: String, ExpressibleByArgument, CaseIterable {

@@ -1,5 +1,6 @@
 import Foundation
 import TouchstoneCore
+import TouchstoneSystem
 import TouchstoneTransport
 
 /// A connection to a booted device whose errors are sentences.

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import TouchstoneCore
+import TouchstoneSystem
 
 /// The directory a device is kept in.
 enum DeviceDirectory {

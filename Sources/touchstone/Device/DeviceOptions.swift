@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import TouchstoneCore
+import TouchstoneSystem
 
 /// `--device NAME`, which every command about a device takes.
 struct DeviceOption: ParsableArguments {

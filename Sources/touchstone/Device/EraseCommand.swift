@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import TouchstoneCore
+import TouchstoneSystem
 
 /// `touchstone device erase`.
 struct EraseCommand: ParsableCommand {

@@ -1,5 +1,6 @@
 import Foundation
 import TouchstoneCore
+import TouchstoneSystem
 import TouchstoneTransport
 
 /// The one place where a device's answers become sentences and exit statuses.

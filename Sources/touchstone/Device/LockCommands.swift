@@ -1,5 +1,6 @@
 import ArgumentParser
 import TouchstoneCore
+import TouchstoneSystem
 import TouchstoneTransport
 
 /// `touchstone device lock`.

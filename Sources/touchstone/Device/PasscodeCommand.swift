@@ -1,6 +1,7 @@
 import ArgumentParser
 import TouchstoneCore
 import TouchstoneDevice
+import TouchstoneSystem
 import TouchstoneTransport
 
 /// `touchstone device passcode`.

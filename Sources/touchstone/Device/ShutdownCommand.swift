@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import TouchstoneCore
+import TouchstoneSystem
 
 /// `touchstone device shutdown`.
 struct ShutdownCommand: ParsableCommand {

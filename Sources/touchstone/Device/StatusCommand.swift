@@ -1,5 +1,6 @@
 import ArgumentParser
 import TouchstoneCore
+import TouchstoneSystem
 
 /// `touchstone device status`.
 struct StatusCommand: ParsableCommand {

@@ -1,5 +1,6 @@
 import Foundation
 import TouchstoneCore
+import TouchstoneSystem
 
 /// What `touchstone doctor --app` says of a program.
 struct AppReport: Encodable {

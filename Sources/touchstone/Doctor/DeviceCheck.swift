@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 import TouchstoneCore
+import TouchstoneSystem
 import TouchstoneTransport
 
 /// What is to be said of one device, whether it is there, off or booted.

@@ -3,6 +3,7 @@ import Foundation
 import TouchstoneCore
 import TouchstoneDevice
 import TouchstoneMemory
+import TouchstoneSystem
 import TouchstoneTransport
 
 /// A backup that the owner agreed to, on a connection of its own.

@@ -1,5 +1,6 @@
 import Foundation
 import TouchstoneCore
+import TouchstoneSystem
 
 /// Checks the database file of a device that is off, by touchstoned, which alone reads such files.
 struct KeychainFileCheck {

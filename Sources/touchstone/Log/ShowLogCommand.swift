@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import TouchstoneCore
+import TouchstoneLog
 
 /// `touchstone log show`, which is also `touchstone log`.
 struct ShowLogCommand: ParsableCommand {

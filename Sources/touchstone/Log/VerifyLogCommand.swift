@@ -1,6 +1,8 @@
 import ArgumentParser
 import Foundation
 import TouchstoneCore
+import TouchstoneLog
+import TouchstoneSystem
 
 /// `touchstone log verify`.
 struct VerifyLogCommand: ParsableCommand {

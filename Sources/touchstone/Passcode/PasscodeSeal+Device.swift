@@ -1,6 +1,7 @@
 import Foundation
 import TouchstoneCore
 import TouchstoneDevice
+import TouchstoneSystem
 import TouchstoneTransport
 
 extension PasscodeSeal {

@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import TouchstoneCore
 import TouchstoneDevice
+import TouchstoneSystem
 import TouchstoneTransport
 
 /// Uses a device once for all that it is for, and leaves nothing behind.

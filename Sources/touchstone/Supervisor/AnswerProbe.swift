@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 import TouchstoneCore
+import TouchstoneSystem
 
 /// Asks a device again and again, from a thread of its own, whether it answers: touchstoned, and through it the enclave.
 ///

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import TouchstoneCore
+import TouchstoneSystem
 
 /// The enclave and touchstoned of one device, with the private socket pairs between them.
 struct DaemonPair {

@@ -2,6 +2,7 @@ import CTouchstoneSystem
 import Foundation
 import Glibc
 import TouchstoneCore
+import TouchstoneSystem
 
 /// A supervisor that stays when the command that started it returns: this program once more, in its own session.
 enum DetachedSupervisor {

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import TouchstoneCore
+import TouchstoneSystem
 
 /// The directory of a booted device's socket and lock: this user's alone.
 enum RuntimeDirectory {

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import TouchstoneCore
+import TouchstoneSystem
 
 /// The lock that says a device is booted: its supervisor holds it, and the kernel releases it however the supervisor ends.
 struct SupervisorLock {

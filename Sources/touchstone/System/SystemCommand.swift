@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Glibc
 import TouchstoneCore
+import TouchstoneSystem
 
 /// `touchstone system`: devices of the system's services, made and removed by root.
 struct SystemCommand: ParsableCommand {

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import TouchstoneCore
+import TouchstoneSystem
 import TouchstoneTransport
 
 /// A user's device that the system's services keep: its directories and its units.

@@ -3,6 +3,7 @@ import LocalAuthentication
 import Security
 import Testing
 import TouchstoneCore
+import TouchstoneLog
 import TouchstoneTransport
 
 @testable import TouchstoneTesting

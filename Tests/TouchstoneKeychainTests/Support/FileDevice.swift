@@ -6,6 +6,7 @@ import TouchstoneCore
 import TouchstoneEnclave
 import TouchstoneFileRoot
 import TouchstoneKeychain
+import TouchstoneSystem
 import TouchstoneTransport
 
 @testable import TouchstoneTesting

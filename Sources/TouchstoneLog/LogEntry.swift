@@ -1,4 +1,5 @@
 import Foundation
+package import TouchstoneCore
 
 /// What an owner proved, as the log has it.
 package enum LogFactor: String, Codable, Sendable {
@@ -18,22 +19,6 @@ package enum LogFactor: String, Codable, Sendable {
         case .none: return nil
         }
     }
-}
-
-/// Where a log ends: the number of its last entry, and that entry's code.
-package struct LogHead: Codable, Hashable, Sendable {
-    /// 0 where there is none yet.
-    package var sequence: Int
-    /// 64 hexadecimal digits.
-    package var code: String
-
-    package init(sequence: Int, code: String) {
-        self.sequence = sequence
-        self.code = code
-    }
-
-    /// Before the first entry.
-    package static let empty = LogHead(sequence: 0, code: String(repeating: "0", count: 64))
 }
 
 /// One entry of the log, read from its line.

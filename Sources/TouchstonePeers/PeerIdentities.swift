@@ -5,14 +5,6 @@ import Synchronization
 package import TouchstoneCore
 package import TouchstoneTransport
 
-/// Who can say who is at the other end of a connection.
-package protocol PeerSource: Sendable {
-    /// The peer of a connected socket; nil where the kernel does not say.
-    ///
-    /// To be asked before the first byte is read, so that what comes later is held against the program that ran then.
-    func peer(ofSocket socket: Int32) -> Peer?
-}
-
 /// Says who is at the other end of a connection, from what the kernel knows: sandbox, systemd unit, executable, in that order.
 package final class PeerIdentities: PeerSource {
     private let digests: FileDigests

@@ -6,7 +6,7 @@ internal import TouchstoneSecurity
 internal import TouchstoneTransport
 
 /// A private key of the enclave, of any kind: what an app keeps of it, its public half, and on which context its owner is asked.
-struct EnclaveKey: Sendable {
+struct WrappedKey: Sendable {
     let dataRepresentation: Data
     /// As `KeyInterface` encodes it.
     let publicKey: Data
@@ -36,10 +36,10 @@ struct EnclaveKey: Sendable {
     /// Has the enclave make a key of P-256.
     static func p256(
         _ isCompactRepresentable: Bool, _ accessControl: SecAccessControl, _ context: LAContext?
-    ) throws -> EnclaveKey {
+    ) throws -> WrappedKey {
         // Every second key is: one that is not was kept by nobody, and is gone.
         for _ in 0..<maximumTries {
-            let key = try EnclaveKey(.p256, accessControl, context)
+            let key = try WrappedKey(.p256, accessControl, context)
             let publicKey = try P256.Signing.PublicKey(x963Representation: key.publicKey)
             if !isCompactRepresentable || publicKey.compactRepresentation != nil { return key }
         }

@@ -1,3 +1,5 @@
+package import TouchstoneCore
+
 /// Looks at the lines of a log, one after the other, and says where it is not as the enclave wrote it.
 ///
 /// Whether a line is genuine is for the enclave to say; this looks at their order. A plain value, of the size of what it finds.

@@ -1,3 +1,5 @@
+import TouchstoneCore
+
 /// Lines as messages carry them: some at a time, and no more bytes than fit a request however they are escaped.
 package struct LogBatches<Lines: Sequence<String>>: Sequence, IteratorProtocol {
     /// A line that is longer goes alone.

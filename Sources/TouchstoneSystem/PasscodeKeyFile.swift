@@ -1,15 +1,6 @@
 package import Foundation
 internal import Glibc
-internal import TouchstoneCore
-
-/// Why the enclave's public key cannot be used.
-package enum PasscodeKeyError: Error, Hashable {
-    /// With this `errno`.
-    case unreadable(Int32)
-    /// Somebody else could have put another key in its place.
-    case writableByOthers
-    case malformed
-}
+package import TouchstoneTransport
 
 /// The enclave's public key for passcodes, as the enclave has put it into its own directory: touchstoned, which carries what is sealed
 /// with it, could put its own in its place if it were asked for it (DEC-005).

@@ -1,43 +1,58 @@
-import Crypto
-import Foundation
-import TouchstoneCore
-import TouchstoneMemory
+package import Crypto
+package import Foundation
+package import TouchstoneCore
 
 /// Something that happened and belongs in the log.
-struct LogFact: Hashable, Sendable {
-    var event: LogEvent
-    var author = LogEntry.Author.enclave
-    var app: String?
+package struct LogFact: Hashable, Sendable {
+    package var event: LogEvent
+    package var author: LogEntry.Author
+    package var app: String?
     /// The program that sent what was typed, as touchstoned says.
-    var by: String?
+    package var by: String?
     /// A word of ours, as `result`.
-    var asked: String?
-    var factors: [LogFactor] = []
+    package var asked: String?
+    package var factors: [LogFactor]
     /// `ok`, or why not.
-    var result = "ok"
-    var count: Int?
+    package var result: String
+    package var count: Int?
     /// Whether an app can make it happen as often as it likes.
     ///
     /// Then equal ones within some seconds are counted, and told together: nobody can bury one entry under thousands, and what is used often
     /// costs little.
-    var isRepeatable = false
+    package var isRepeatable: Bool
+
+    package init(
+        event: LogEvent, author: LogEntry.Author = .enclave, app: String? = nil, by: String? = nil,
+        asked: String? = nil, factors: [LogFactor] = [], result: String = "ok", count: Int? = nil,
+        isRepeatable: Bool = false
+    ) {
+        self.event = event
+        self.author = author
+        self.app = app
+        self.by = by
+        self.asked = asked
+        self.factors = factors
+        self.result = result
+        self.count = count
+        self.isRepeatable = isRepeatable
+    }
 }
 
 /// The log's entries as the enclave makes them: each with a code of its own and that of the one before.
 ///
-/// A plain value; ``EnclaveHost`` gives it the time and sends the lines on. The format is in docs/audit-log.md.
-struct LogChain {
-    enum Limits {
+/// A plain value; the enclave's host gives it the time and sends the lines on. The format is in docs/audit-log.md.
+package struct LogChain: Sendable {
+    package enum Limits {
         /// Seconds in which equal repeatable facts become one entry.
-        static let window = 10.0
+        package static let window = 10.0
         /// Repeatable entries in one second; what is more is only counted, all together.
-        static let entriesPerSecond = 20
+        package static let entriesPerSecond = 20
         /// Of them those that tell of a refused call, which costs an app less than any other: so that they never hide the others.
-        static let refusalsPerSecond = 10
+        package static let refusalsPerSecond = 10
         /// Characters of an application identifier.
-        static let appCharacters = 200
+        package static let appCharacters = 200
         /// Facts that wait for the log to be resumed; more are not made an entry of.
-        static let waiting = 1024
+        package static let waiting = 1024
     }
 
     private struct Repeat {
@@ -56,31 +71,35 @@ struct LogChain {
 
     private let key: SymmetricKey
     private let boot: String
-    private(set) var head: LogHead
+    package private(set) var head: LogHead
     /// How the boot before left it, until the log is resumed.
     private let kept: KeptLog
     private var isResumed = false
-    private(set) var isClosed = false
+    package private(set) var isClosed = false
     private var waiting: [(fact: LogFact, times: Int)] = []
     /// No more than begin within a window.
     private var repeats: [LogFact: Repeat] = [:]
     private var second = Second()
 
-    init(deviceKey: SecretBytes, kept: KeptLog?) {
-        key = deviceKey.derive("log").symmetricKey
-        boot = SecretBytes.random(count: 8).publicBytes.hex
+    /// - Parameters:
+    ///   - key: What the codes are made with.
+    ///   - boot: 8 bytes that are new with each boot.
+    ///   - kept: How the boot before left the log; nil before the first.
+    package init(key: SymmetricKey, boot: Data, kept: KeptLog?) {
+        self.key = key
+        self.boot = boot.hex
         self.kept = kept ?? KeptLog(head: .empty, isOpen: false)
         head = self.kept.head
     }
 
     /// What is to be kept with the state.
-    var toKeep: KeptLog { isResumed ? KeptLog(head: head, isOpen: !isClosed) : kept }
+    package var toKeep: KeptLog { isResumed ? KeptLog(head: head, isOpen: !isClosed) : kept }
 
     /// Whether anything is counted that no entry tells of yet.
-    var isCounting: Bool { !repeats.isEmpty || second.others > 0 }
+    package var isCounting: Bool { !repeats.isEmpty || second.others > 0 }
 
     /// Takes what happened, so many times if it is repeatable.
-    mutating func note(_ fact: LogFact, times: Int = 1) {
+    package mutating func note(_ fact: LogFact, times: Int = 1) {
         guard !isClosed, waiting.count < Limits.waiting else { return }
         var fact = fact
         // At once, so that two apps are told apart by their bytes also where they are counted.
@@ -92,11 +111,10 @@ struct LogChain {
     /// Goes on after the last of these lines that is ours, where it is not older than what was kept; else after what was kept.
     ///
     /// What follows that line was not whole when a power cut came, say: the next entry has its number.
-    mutating func resume(newestLines: [String]) {
+    package mutating func resume(newestLines lines: some BidirectionalCollection<String>) {
         guard !isResumed else { return }
         isResumed = true
         var started = LogFact(event: .deviceStarted)
-        let lines = newestLines.suffix(EnclaveInterface.ResumeLog.maximumLines)
         let place = lines.lastIndex(where: isGenuine)
         let last = place.flatMap { LogEntry(line: lines[$0])?.head }
         switch last {
@@ -113,7 +131,7 @@ struct LogChain {
     }
 
     /// The lines of what was noted.
-    mutating func lines(now: Double, date: Date) -> [String] {
+    package mutating func lines(now: Double, date: Date) -> [String] {
         guard isResumed, !waiting.isEmpty || isCounting else { return [] }
         var lines: [String] = []
         if now < second.began || now - second.began >= 1 {
@@ -157,7 +175,7 @@ struct LogChain {
     /// As `lines`, and those of what is being counted, which is counted on.
     ///
     /// No more of them than there may be in a second: who asks again and again gets no more entries by it.
-    mutating func linesWithCounts(now: Double, date: Date) -> [String] {
+    package mutating func linesWithCounts(now: Double, date: Date) -> [String] {
         var lines = lines(now: now, date: date)
         guard isResumed else { return lines }
         for (fact, counted) in repeats.sorted(by: { $0.value.since < $1.value.since })
@@ -170,7 +188,7 @@ struct LogChain {
     }
 
     /// The last line of this boot.
-    mutating func close(now: Double, date: Date) -> [String] {
+    package mutating func close(now: Double, date: Date) -> [String] {
         guard isResumed, !isClosed else { return [] }
         var last = lines(now: now, date: date)
         last += endRepeats(date) { _, _ in true }
@@ -231,7 +249,7 @@ struct LogChain {
     }
 
     /// Whether this enclave wrote the line, byte for byte.
-    func isGenuine(_ line: String) -> Bool {
+    package func isGenuine(_ line: String) -> Bool {
         let bytes = Data(line.utf8)
         let tail = Self.beforeCode.utf8.count + Self.codeCharacters + Self.afterCode.utf8.count
         guard bytes.count > tail, bytes.count <= LogEntry.maximumLineBytes else { return false }
@@ -271,10 +289,15 @@ struct LogChain {
 }
 
 /// Where the log ended when the state was kept last.
-struct KeptLog: Codable, Equatable {
-    var head: LogHead
+package struct KeptLog: Codable, Equatable, Sendable {
+    package var head: LogHead
     /// The device was on: more may have been written since.
-    var isOpen: Bool
+    package var isOpen: Bool
+
+    package init(head: LogHead, isOpen: Bool) {
+        self.head = head
+        self.isOpen = isOpen
+    }
 }
 
 extension Data {

@@ -110,7 +110,3 @@ package struct EnclaveFiles: Sendable {
     package var recoveringTPM: URL { directory.appendingPathComponent("root.tpm.new") }
     package var passcodeKey: URL { directory.appendingPathComponent("passcode.pub") }
 }
-
-package enum TouchstoneVersion {
-    package static let current = "0.1.0"
-}

@@ -1,5 +1,5 @@
 internal import Synchronization
-import TouchstoneCore
+package import TouchstoneTransport
 
 /// The simulated devices that live in this process.
 ///

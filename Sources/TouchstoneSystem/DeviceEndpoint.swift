@@ -1,6 +1,6 @@
 package import Foundation
 import Glibc
-import TouchstoneCore
+package import TouchstoneTransport
 
 /// The device that calls in this task go to.
 package enum DeviceEndpoint {
@@ -11,17 +11,37 @@ package enum DeviceEndpoint {
     package static let fallback = FallbackEndpoint()
 
     /// As `DevicePaths.selected().socket`, without a copy of the whole environment: every keychain call asks.
-    private static func selected() -> SocketEndpoint {
+    private static func selected() -> DeviceSocket {
         func variable(_ name: String) -> String? { unsafe getenv(name).map { unsafe String(cString: $0) } }
         let device = DevicePaths.selectedName(variable(DevicePaths.environmentVariable))
         let path = DevicePaths.socketPath(device: device, runtimeDirectory: variable("XDG_RUNTIME_DIR"))
-        return SocketEndpoint(path: path, device: device)
+        return DeviceSocket(path: path, device: device)
     }
 
     /// The device this call means: the one in scope, else the process's simulated one, else the one named by `TOUCHSTONE_DEVICE`, else
     /// the system's.
     package static func current() -> any VarlinkEndpoint {
         scoped ?? fallback.value ?? selected()
+    }
+}
+
+/// The socket of a device of this machine.
+package struct DeviceSocket: VarlinkEndpoint {
+    private let socket: SocketEndpoint
+    private let device: String
+
+    /// - Parameters:
+    ///   - path: The path of the socket.
+    ///   - device: The name of the device whose socket it is, by which the enclave's key is found.
+    package init(path: String, device: String) {
+        socket = SocketEndpoint(path: path)
+        self.device = device
+    }
+
+    package var identifier: String? { socket.identifier }
+    package func connect() throws(TransportError) -> any VarlinkChannel { try socket.connect() }
+    package func passcodeKey() throws(PasscodeKeyError) -> Data {
+        try PasscodeKeyFile(DevicePaths(name: device).passcodeKey).read()
     }
 }
 

@@ -1,0 +1,4 @@
+/// The version of all programs and modules.
+package enum TouchstoneVersion {
+    package static let current = "0.1.0"
+}
