@@ -36,7 +36,7 @@ import TouchstoneTransport
         queue = try device.tamperer()
         try queue.inDatabase { try $0.execute(sql: "PRAGMA synchronous = OFF") }
         try device.run {
-            #expect(add(guarded("guarded").value("the first")) == errSecSuccess)
+            #expect(try add(guarded("guarded").value("the first")) == errSecSuccess)
             try addApart(guarded("other").value("the first"), from: group(of: row("guarded")))
             #expect(add(account("plain").value("the first")) == errSecSuccess)
         }
@@ -121,7 +121,7 @@ import TouchstoneTransport
                 change("guarded", to: "change \(number)")
                 device.person.present([.match])
                 #expect(update(account("other"), [kSecAttrLabel: "label \(number)"]) == errSecSuccess)
-                #expect(add(try guarded("more \(number)").value("more")) == errSecSuccess)
+                #expect(try add(guarded("more \(number)").value("more")) == errSecSuccess)
                 if number > 0 { #expect(delete(account("more \(number - 1)")) == errSecSuccess) }
                 #expect(try check().groups == 0)
             }
