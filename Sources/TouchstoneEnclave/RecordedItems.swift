@@ -30,7 +30,9 @@ struct ItemTags {
     func tags(of items: Data) -> [ItemTag]? {
         let length = EnclaveInterface.boundItemBytes
         guard items.count.isMultiple(of: length) else { return nil }
-        return stride(from: items.startIndex, to: items.endIndex, by: length).compactMap { tag(of: items[$0..<$0 + length]) }
+        return stride(from: items.startIndex, to: items.endIndex, by: length).compactMap {
+            tag(of: items[$0..<$0 + length])
+        }
     }
 }
 

@@ -93,7 +93,8 @@ import TouchstoneCore
         var attacked = honest
         attacked[5] = items[5]
         let attacks: [([Data], [Int])] = [
-            (honest, []), (attacked, [5]), (honest.filter { $0 != honest[7] }, [7]), (honest + [items[5]], [5]), ([last], Array(0..<20)),
+            (honest, []), (attacked, [5]), (honest.filter { $0 != honest[7] }, [7]), (honest + [items[5]], [5]),
+            ([last], Array(0..<20)),
             (honest, []),
         ]
         for reboots in [false, true] {
@@ -203,7 +204,9 @@ import TouchstoneCore
         #expect(try size(enclave) - empty <= 256 * (2 + 16 * 5) * 3 / 2 + 100)
     }
 
-    @Test("AC-10: whatever is cut off where, on a disk that fails, nothing is accused and nothing is lost", arguments: 0..<100)
+    @Test(
+        "AC-10: whatever is cut off where, on a disk that fails, nothing is accused and nothing is lost",
+        arguments: 0..<100)
     func crashes(seed: Int) throws {
         var random = SplitMix(state: UInt64(seed))
         let enclave = try Self.device()

@@ -241,7 +241,9 @@ import TouchstoneTransport
         #expect(try check() == Found())
     }
 
-    @Test("AC-10: taking away the mark that a row has an access control is noticed as taking away the row; a repair mends it")
+    @Test(
+        "AC-10: taking away the mark that a row has an access control is noticed as taking away the row; a repair mends it"
+    )
     func mark() throws {
         try queue.write { try $0.execute(sql: "UPDATE item SET guarded = NULL WHERE rowid = 1") }
         try reboot()
@@ -350,7 +352,8 @@ import TouchstoneTransport
         }
     }
 
-    @Test("PC-02, KC-23: an erased device, and one whose passcode was removed, have nothing altered") func erased() throws
+    @Test("PC-02, KC-23: an erased device, and one whose passcode was removed, have nothing altered") func erased()
+        throws
     {
         try device.run {
             for protection in [kSecAttrAccessibleWhenUnlocked, kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly] {
