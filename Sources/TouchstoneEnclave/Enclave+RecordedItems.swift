@@ -104,13 +104,9 @@ extension Enclave {
     mutating func finishAccepting(ticket: String, key: SecretBytes, now: Double) -> [EnclaveEvent] {
         guard finish(guess: key, now: now, asked: "accept-items") != nil else { return [rejected(ticket, now: now)] }
         if var recorded = state.items {
-            var count = 0
-            for group in 0...UInt8.max where recorded.sum(of: group) != shownItems.sum(of: group) {
-                recorded.accept(group, at: shownItems.sum(of: group))
-                count += 1
-            }
+            for group in 0...UInt8.max { recorded.accept(group, at: shownItems.sum(of: group)) }
+            if recorded != state.items { note(LogFact(event: .itemsAccepted, factors: [.passcode])) }
             state.items = recorded
-            if count > 0 { note(LogFact(event: .itemsAccepted, factors: [.passcode], count: count)) }
         }
         return [EnclaveEvent(ticket: ticket, outcome: .succeeded)]
     }

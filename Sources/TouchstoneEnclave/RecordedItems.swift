@@ -30,7 +30,9 @@ struct ItemTags {
     func tags(of items: Data) -> [ItemTag]? {
         let length = EnclaveInterface.boundItemBytes
         guard items.count.isMultiple(of: length) else { return nil }
-        return stride(from: items.startIndex, to: items.endIndex, by: length).compactMap { tag(of: items[$0..<$0 + length]) }
+        return stride(from: items.startIndex, to: items.endIndex, by: length).compactMap {
+            tag(of: items[$0..<$0 + length])
+        }
     }
 }
 
@@ -70,7 +72,9 @@ struct RecordedItems: Codable, Equatable {
 
     /// Every change is on the disk: no group may be as it was before.
     mutating func settle() {
-        groups = groups.compactMapValues { $0.sum == 0 ? nil : Group(sum: $0.sum) }
+        for (number, group) in groups where !group.others.isEmpty {
+            groups[number] = group.sum == 0 ? nil : Group(sum: group.sum)
+        }
     }
 
     /// Takes what a group was found to be, if it may be that.
@@ -85,7 +89,7 @@ struct RecordedItems: Codable, Equatable {
 
     /// Takes what a group is found to be, whatever it was.
     mutating func accept(_ group: UInt8, at sum: UInt128) {
-        groups[group, default: Group()].sum = sum
+        if self.sum(of: group) != sum { groups[group, default: Group()].sum = sum }
     }
 
     // MARK: bytes
@@ -108,9 +112,7 @@ struct RecordedItems: Codable, Equatable {
         for (number, group) in groups.sorted(by: { $0.key < $1.key }) {
             bytes.append(contentsOf: [number, UInt8(group.others.count)])
             for sum in [group.sum] + group.others {
-                for shift in stride(from: 120, through: 0, by: -8) {
-                    bytes.append(UInt8(truncatingIfNeeded: sum >> UInt128(shift)))
-                }
+                unsafe withUnsafeBytes(of: sum.bigEndian) { unsafe bytes.append(contentsOf: $0) }
             }
         }
         var container = encoder.singleValueContainer()

@@ -59,7 +59,8 @@ extension BackupService {
     /// What the owner should know at boot: the keychain was altered, or rows that do not open were put aside, now or earlier; nil if not.
     package func notice() throws -> String? {
         guard store.alteredGroups.isEmpty else {
-            return "another program has altered the keychain's items with an access control: 'touchstone keychain check' says more"
+            return
+                "another program has altered the keychain's items with an access control: 'touchstone keychain check' says more"
         }
         let count = try store.quarantined()
         guard count > 0 else { return nil }

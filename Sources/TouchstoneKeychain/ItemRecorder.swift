@@ -27,7 +27,14 @@ final class ItemRecorder: Sendable {
     func compare(
         _ writer: KeychainStore.KeychainWriter, takes: Bool = false, isThorough: Bool = false
     ) throws -> Set<Int>? {
-        let items = try writer.guardedRows(isThorough: isThorough)
+        let items: Data
+        do {
+            items = try writer.guardedRows(isThorough: isThorough)
+        } catch let error as DatabaseError where !takes {
+            // Of a damaged file, what can be read: what cannot is missing.
+            items = (try? writer.guardedRows(isThorough: !isThorough)) ?? Data()
+            guard [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_IOERR].contains(error.resultCode) else { throw error }
+        }
         var reply = EnclaveInterface.CompareItems.Reply(isRecorded: false, altered: [])
         for (place, page) in Self.pages(items) {
             reply = try enclave.call(
@@ -64,6 +71,9 @@ final class ItemRecorder: Sendable {
         }
         return isRecorded
     }
+
+    /// The device was erased, and its keychain with it: nothing is recorded any more.
+    func forget() { recorded.withLock { $0 = false } }
 
     func settle() throws { _ = try enclave.call(EnclaveInterface.SettleItems.self, Empty()) }
 

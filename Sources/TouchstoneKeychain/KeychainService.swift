@@ -85,6 +85,7 @@ package final class KeychainService: Sendable {
         defer { erasing.unlock() }
         guard try readKeys() else { return }
         try store.eraseItems()
+        recorder.forget()
         _ = try enclave.call(EnclaveInterface.ConfirmErasure.self, Empty())
         try readKeys()
     }

@@ -48,7 +48,7 @@ package enum LogEvent: String, CaseIterable, Codable, Sendable {
     case backupAuthorized = "backup-authorized"
     /// Keys of items were wrapped for a backup.
     case backupExported = "backup-exported"
-    /// The owner accepted the keychain's items with an access control as they are; count: groups that were altered.
+    /// The owner accepted the keychain's items with an access control as they are, after these were altered.
     case itemsAccepted = "items-accepted"
     /// Keys of items came from a backup.
     case backupImported = "backup-imported"

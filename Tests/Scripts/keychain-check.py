@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Damage to the database is found, mended and kept; a newer database is refused."""
+"""Damage to the database is found, mended and kept; a newer database is refused; what was altered is found and accepted."""
 
 import os
 import re
 import sqlite3
 
+from daemons import add_guarded, delete_guarded, has_guarded
 from device import Device, check, equal, main
 from keychain import PASSCODE, accounts, add
 
@@ -74,4 +75,43 @@ def a_newer_database_is_refused_untouched():
         equal(database.read_bytes(), before, "the database")
 
 
-main(damage_is_found_and_mended, a_newer_database_is_refused_untouched)
+def an_older_database_is_found_and_accepted():
+    with Device() as device:
+        device.set_up(PASSCODE)
+        database = device.state / "keychain/keychain.db"
+        with device.connect() as connection:
+            for name in ("one", "two"):
+                equal(add_guarded(connection, name), 0, name)
+        add(device, "plain")
+        device.shutdown()
+        sqlite(database, "PRAGMA wal_checkpoint(TRUNCATE)")
+        older = database.read_bytes()
+        device.boot()
+        with device.connect() as connection:
+            equal(delete_guarded(connection, "one"), 0, "the deletion")
+        device.run("keychain", "check")
+        device.shutdown()
+        for suffix in ("-wal", "-shm"):
+            database.with_name(database.name + suffix).unlink(missing_ok=True)
+        database.write_bytes(older)
+        device.boot()
+        check("altered the keychain" in device.log, "it is said at boot")
+        device.run("device", "unlock", input=f"{PASSCODE}\n")
+        found = device.run("keychain", "check", status=1)
+        check(re.search(r"altered: inet item 1 of \S+, created 2", found.stdout), found.stdout)
+        check("in 1 group" in found.stderr and "one" not in re.findall(r"\w+", found.stdout), found)
+        equal(len(accounts(device)), 1, "what has no access control is as it was")
+        check(device.touchstone("keychain", "check", "--accept", input="wrong\n").returncode != 0, "a wrong passcode")
+        device.run("keychain", "check", status=1)
+        said = device.run("keychain", "check", "--accept", input=f"{PASSCODE}\n").stdout
+        check("accepted: 1 group" in said, said)
+        said = device.run("log").stdout
+        check("items accepted" in said, said)
+        device.run("keychain", "check")
+        with device.connect() as connection:
+            check(has_guarded(connection, "one"), "it opens for its owner")
+        device.shutdown()
+        check(device.touchstone("keychain", "check", "--accept").returncode != 0, "nobody accepts while it is off")
+
+
+main(damage_is_found_and_mended, a_newer_database_is_refused_untouched, an_older_database_is_found_and_accepted)

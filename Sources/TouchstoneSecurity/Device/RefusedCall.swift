@@ -23,7 +23,9 @@ package struct RefusedCall {
     /// nil for what is not a refusal: nothing was found, it is there already, the query is wrong, the owner cancelled.
     package init?(_ function: String, _ failure: any Error, wanted: AccessControl?) {
         let status = Status(failure: failure)
-        let refused: [Status] = [.authFailed, .interactionNotAllowed, .missingEntitlement, .notAvailable, .diskFull]
+        let refused: [Status] = [
+            .authFailed, .interactionNotAllowed, .missingEntitlement, .notAvailable, .diskFull, .decode,
+        ]
         guard refused.contains(status) else { return nil }
         var (code, wanted, reason) = (Int(status.rawValue), wanted, String?.none)
         // AC-45: what uses a key hands out the token's own errors.
@@ -50,8 +52,8 @@ package struct RefusedCall {
         case is TransportError: reason = RefusalCause.connectionLost.rawValue
         default: break
         }
-        // A disk that is full is not a refusal; a quota that is used up is one, and has a reason.
-        if status == .diskFull, reason == nil { return nil }
+        // A full disk and unreadable data are not refusals. A quota that is used up is one, and has a reason.
+        if [.diskFull, .decode].contains(status), reason == nil { return nil }
         self.init(function, code: code, wanted: wanted?.words, reason: reason)
     }
 

@@ -36,7 +36,7 @@ import TouchstoneTransport
         queue = try device.tamperer()
         try queue.inDatabase { try $0.execute(sql: "PRAGMA synchronous = OFF") }
         try device.run {
-            #expect(add(guarded("guarded").value("the first")) == errSecSuccess)
+            #expect(try add(guarded("guarded").value("the first")) == errSecSuccess)
             try addApart(guarded("other").value("the first"), from: group(of: row("guarded")))
             #expect(add(account("plain").value("the first")) == errSecSuccess)
         }
@@ -121,7 +121,7 @@ import TouchstoneTransport
                 change("guarded", to: "change \(number)")
                 device.person.present([.match])
                 #expect(update(account("other"), [kSecAttrLabel: "label \(number)"]) == errSecSuccess)
-                #expect(add(try guarded("more \(number)").value("more")) == errSecSuccess)
+                #expect(try add(guarded("more \(number)").value("more")) == errSecSuccess)
                 if number > 0 { #expect(delete(account("more \(number - 1)")) == errSecSuccess) }
                 #expect(try check().groups == 0)
             }
@@ -241,7 +241,9 @@ import TouchstoneTransport
         #expect(try check() == Found())
     }
 
-    @Test("AC-10: taking away the mark that a row has an access control is noticed as taking away the row; a repair mends it")
+    @Test(
+        "AC-10: taking away the mark that a row has an access control is noticed as taking away the row; a repair mends it"
+    )
     func mark() throws {
         try queue.write { try $0.execute(sql: "UPDATE item SET guarded = NULL WHERE rowid = 1") }
         try reboot()
@@ -350,7 +352,8 @@ import TouchstoneTransport
         }
     }
 
-    @Test("PC-02, KC-23: an erased device, and one whose passcode was removed, have nothing altered") func erased() throws
+    @Test("PC-02, KC-23: an erased device, and one whose passcode was removed, have nothing altered") func erased()
+        throws
     {
         try device.run {
             for protection in [kSecAttrAccessibleWhenUnlocked, kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly] {

@@ -204,15 +204,28 @@ import Testing
             }
             for columns in Self.parts {
                 try a.taking(columns, from: b).put(into: queue)
-                // The secret alone is not looked at before the owner has proven something.
-                let expected = columns == ["secret"] ? errSecInteractionNotAllowed : errSecItemNotFound
+                // Where the wrapped key is whole the row is one that was put aside, and that nobody but us may put back.
+                let expected = columns == ["secret"] ? OSStatus(-26275) : errSecItemNotFound
                 #expect(read(account("a").silent) == expected, "\(columns)")
+            }
+        }
+    }
+
+    @Test("AC-10: the secret of a protected item is not looked at before the owner has proven something")
+    func protectedSecret() throws {
+        try device.run {
+            #expect(try add(account("a", [kSecAttrAccessControl: control(.userPresence)]).value("a")) == errSecSuccess)
+            #expect(add(account("b").value("b")) == errSecSuccess)
+            let (a, b) = (try RawRow(0, in: queue), try RawRow(1, in: queue))
+            for _ in 0..<2 {
+                try a.taking(["secret"], from: b).put(into: queue)
+                #expect(read(account("a").silent) == errSecInteractionNotAllowed)
+                try a.put(into: queue)
+                #expect(read(account("a").silent) == errSecInteractionNotAllowed)
             }
             try a.taking(["secret"], from: b).put(into: queue)
             device.person.present([.match])
             #expect(read(account("a")) == errSecItemNotFound)
-            try a.put(into: queue)
-            #expect(read(account("a").silent) == errSecInteractionNotAllowed)
             #expect(device.person.prompts.count == 1)
         }
     }
