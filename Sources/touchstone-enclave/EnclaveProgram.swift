@@ -26,18 +26,22 @@ enum EnclaveProgram {
                touchstone-enclave recover --state DIRECTORY [--tpm …]
                touchstone-enclave forget --state DIRECTORY
 
-        create makes the root key and the first state of a device in an empty private directory. With a sensor its
-        fingers are not simulated, and a device that is not simulated has such a sensor, or none: fprintd on the D-Bus at SOCKET says which is seen, and keeps them in DIRECTORY.
-        A PAM service, in DIRECTORY or the system's, says whether it knows the user: weak, so that it is taken for biometry only with
-        --allow biometry-any, and never for the current set.
-        With --tpm the root key is sealed in that TPM 2.0, and the recovery key is written to standard output, this once. With --keys tpm
-        the P-256 keys of apps are made and used in it: they are lost with it.
-        recover moves such a device to another TPM, or the same one after it was cleared: one line of standard input is the recovery
-        key, the next the passcode, where one is set. forget takes away what the device has in its TPM.
-        run serves touchstoned on file descriptors 3 (calls) and 4 (events); `touchstone device boot` starts it so.
-        With --owner it serves that user's device under a user of its own: the process of USER that connects first, twice, to the socket
-        that systemd passes. The key that passcodes are sealed with is then in the public directory. With --logind it locks when the owner's
-        session does, or the machine goes to sleep, as the login service on the D-Bus at SOCKET says.
+        create makes the root key and the first state of a device in an empty private directory. With a sensor the
+        fingers are not simulated. A device that is not simulated has such a sensor or no sensor. fprintd on the D-Bus
+        at SOCKET reports the fingers, and keeps them in DIRECTORY.
+        A PAM service, whose file is in DIRECTORY or the system's directory, says whether it knows the user. It is
+        weak, so it counts as biometry only with --allow biometry-any, and never as the current set.
+        With --tpm the root key is sealed in that TPM 2.0, and the recovery key is written to standard output, only
+        this once. With --keys tpm the P-256 keys of apps are made and used in the TPM, and are lost with it.
+        recover moves such a device to another TPM, or to the same one after it was cleared. The first line of
+        standard input is the recovery key. If a passcode is set, the next line is the passcode. forget removes what
+        the device has in its TPM.
+        run serves touchstoned on file descriptors 3 (calls) and 4 (events). `touchstone device boot` starts it this
+        way.
+        With --owner it serves that user's device as a separate user. It serves the process of USER that connects
+        first, twice, to the socket that systemd passes. The key for sealing passcodes is then in the public
+        directory. With --logind it locks when the owner's session locks, or the machine goes to sleep, as the login
+        service on the D-Bus at SOCKET says.
         With --runtime an older state that was put back is refused for as long as that directory lives.
         Exit status: 0 stopped, 64 usage, 70 internal, 78 the state cannot be used as it is.
         """

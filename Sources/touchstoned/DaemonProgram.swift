@@ -22,15 +22,18 @@ enum DaemonProgram {
                touchstoned check --keychain FILE [--repair]
                touchstoned app --executable FILE [--state DIRECTORY]
 
-        Serves one device. `touchstone device boot` starts it beside its touchstone-enclave, connected by two socket pairs.
-        With --owner it serves that user's device under a user of its own, on the socket that systemd passes: it connects to the enclave, and
-        has touchstone-peers look at who connects.
-        Then the owner's interface is for the programs that files NAME.conf in /etc/touchstone/owner-programs.d and
-        /usr/lib/touchstone/owner-programs.d list: the path of an executable, or unit:NAME.service, on each line.
+        Serves one device. `touchstone device boot` starts it beside its touchstone-enclave, connected by two socket
+        pairs.
+        With --owner it serves that user's device as a separate user, on the socket that systemd passes. It connects
+        to the enclave, and asks touchstone-peers who connects.
+        Then only the programs that root lists may use the owner's interface. The lists are files NAME.conf in
+        /etc/touchstone/owner-programs.d and /usr/lib/touchstone/owner-programs.d, with the path of an executable, or
+        unit:NAME.service, on each line.
         With check it looks for damage in the database of a device that is off; `touchstone keychain check` starts it.
-        With app it says who the processes of an executable are, as JSON, with the manifests of the device whose state is in DIRECTORY;
-        `touchstone doctor --app` starts it.
-        Exit status: 0 stopped, or nothing is damaged (any more), 1 damage was found, 64 usage, 75 the enclave is gone or a reboot was asked for, 78 the state cannot be used as it is.
+        With app it says how the device knows an executable, as JSON, with the manifests of the device whose state is
+        in DIRECTORY; `touchstone doctor --app` starts it.
+        Exit status: 0 stopped, or nothing is damaged (any more), 1 damage was found, 64 usage, 75 the enclave is gone \
+        or a reboot was asked for, 78 the state cannot be used as it is.
         """
 
     static func main() {
