@@ -7,7 +7,17 @@ import random
 import threading
 import time
 
-from daemons import Daemons, add, delete, item, update
+from daemons import (
+    Daemons,
+    add,
+    add_guarded,
+    check_unaltered,
+    delete,
+    delete_guarded,
+    has_guarded,
+    item,
+    update,
+)
 from device import LONGEST_WAIT, Device, call, check, equal, main
 
 OK, NOT_AVAILABLE = 0, -25291

@@ -21,7 +21,7 @@ import subprocess
 import tempfile
 import traceback
 
-from daemons import HERE, Daemons, add, delete, update
+from daemons import HERE, Daemons, add, add_guarded, check_unaltered, delete, delete_guarded, has_guarded, update
 from device import LONGEST_WAIT, PROGRAMS, Device, call, check, equal, main
 from keychain import PASSCODE, backup
 

@@ -119,7 +119,7 @@ import TouchstoneTesting
             let key = try enclaveKey([.biometryCurrentSet, .privateKeyUsage])
             try device.enrollFinger()
             try expect(
-                "EC private key signing failed: The fingers, faces or passcode that the key was bound to are no more."
+                "EC private key signing failed: The fingers, faces or passcode to which the key was bound have changed."
             ) { try signature(of: key) }
         }
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the device's prompts call its apps: it names them there alone, and a page that is reloaded has seen none.
+/// What the device's prompts call its apps: only prompts name them, and a reloaded page has seen no prompt.
 struct AppNames {
     struct App: Codable, Equatable {
         var identifier: String
@@ -16,7 +16,7 @@ struct AppNames {
 
     /// Remembers the app of one reply of the agent's stream.
     ///
-    /// - Returns: All apps, as JSON; nil if this one is as it was.
+    /// - Returns: All apps, as JSON; nil if nothing changed.
     mutating func take(_ reply: Data) -> Data? {
         guard let app = (try? JSONDecoder().decode(Reply.self, from: reply))?.prompt?.app else { return nil }
         // By its bytes: another spelling of the same characters is another app.

@@ -16,7 +16,7 @@ struct DeviceCalls: Sendable {
 
     /// What the page may call as it is.
     ///
-    /// Whatever carries a passcode is not among them: ``enter(_:for:)``.
+    /// Methods that carry a passcode are not among them; see ``enter(_:for:)``.
     static let methods: Set<String> = Set(
         [
             "Device": [
@@ -41,13 +41,13 @@ struct DeviceCalls: Sendable {
         return try await perform { device in try device.call(method, parameters) }
     }
 
-    /// Who only asks would be told of a new status, ask again, and so on without end: a delay that runs makes each status another.
+    /// A page that only asks would be told of a new status, ask again, and so on without end, because a running delay changes each status.
     private static func changesDevice(_ method: String) -> Bool {
         let name = method.split(separator: ".").last ?? ""
         return !["Get", "List", "Check", "Confirm"].contains { name.hasPrefix($0) }
     }
 
-    /// Seals what was typed, and has the enclave look at it.
+    /// Seals what was typed, and sends it to the enclave.
     func enter(_ typed: TypedPasscodes, for use: PasscodeUse) async throws -> Data {
         let prompt = watch.tabs.newest("prompt")
         defer { watch.look() }

@@ -2,13 +2,13 @@ import Foundation
 import Synchronization
 import TouchstoneDevice
 
-/// Tells the tabs how the device is, as long as there are any.
+/// Tells the tabs the device's state, as long as there are tabs.
 ///
 /// Events: `connection` (`{"isConnected": …}`), `status` (the reply of `GetStatus`), `apps` (what prompts called each app:
 /// `[{"identifier": …, "name": …}]`), and for each feed its own, the replies of its method.
 /// `feed` (`{"name": …, "isRunning": …}`) comes before a feed's first and after its last: what came before it is over.
 ///
-/// Threads of their own wait for the device. With the last tab the streams end, too: a page that nobody sees must be no agent.
+/// Threads of their own wait for the device. With the last tab the streams end too, because a page that nobody sees must not be an agent.
 final class DeviceWatch: Sendable {
     let tabs = Tabs()
     private let device: Device
@@ -86,7 +86,7 @@ final class DeviceWatch: Sendable {
     private static let refusedSeconds = 5.0
 }
 
-/// How a device is, as far as this program looks into it.
+/// The part of a device's state that this program looks at.
 struct SimulatedStatus {
     let isSimulated: Bool
     /// As it came.

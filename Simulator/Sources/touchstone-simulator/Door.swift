@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import Synchronization
 
-/// Who is let in: the page that this program itself served, asked for by who has the address.
+/// Decides who is let in: only the page that this program served, requested by somebody who knows the address.
 ///
 /// Any site that the owner visits can have the browser send requests to 127.0.0.1, and any name can be made to lead there. So a request has
 /// to know the token, name this server as its host, and come from this page or from nowhere (a person who opens the address).

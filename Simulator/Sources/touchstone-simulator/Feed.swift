@@ -7,9 +7,9 @@ struct Feed: Sendable {
     let method: String
     /// The text of a JSON object.
     let parameters: String
-    /// How many of the newest replies a tab is told that opens later.
+    /// How many of the newest replies a tab gets that opens later.
     let kept: Int
-    /// Whether a reply may mean that the device is another way now.
+    /// Whether a reply may mean that the device's state has changed.
     ///
     /// Not of the messages: looking sends some itself.
     var tellsOfChange = true

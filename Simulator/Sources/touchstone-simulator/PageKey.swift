@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import NIOCore
 
-/// What the page seals passcodes with before they leave it: this server can open them, and nobody who has its port after it.
+/// The key with which the page seals passcodes before they leave it: only this server can open them, and no program that has its port later.
 ///
 /// A tab that is left open does not know who answers at its address later. It has this key from its beginning, and nothing that it
 /// sends later tells it.

@@ -54,7 +54,7 @@ enum SimulatorProgram {
                 say("\(device.name) is at http://127.0.0.1:\(port)/\(door.token)/")
             },
             logger: log)
-        // Nothing is to be put in order at the end: signals end the process, and the kernel closes its connections.
+        // Nothing has to be cleaned up: signals end the process, and the kernel closes its connections.
         try await server.run()
     }
 

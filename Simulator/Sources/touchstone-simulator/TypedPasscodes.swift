@@ -6,7 +6,7 @@ import TouchstoneDevice
 
 /// What was typed, as the page sends it: each entry in UTF-8, with a zero byte between two.
 ///
-/// Unchecked: it is made by one thread and handed to one other, which is the last that looks at it.
+/// Unchecked: one thread makes it and hands it to one other thread, which is the last to use it.
 struct TypedPasscodes: @unchecked Sendable {
     private let all: [PasscodeBuffer]
 

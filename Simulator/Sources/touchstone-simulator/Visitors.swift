@@ -3,9 +3,9 @@ import HummingbirdCore
 import NIOCore
 import Synchronization
 
-/// The connections on which nobody has shown yet that he has the page's address: the oldest gives way to one too many.
+/// The connections that have not yet shown the page's address: if there are too many, the oldest is closed.
 ///
-/// Every program on the machine can connect, also another user's, and send half a request: that must not keep the page's own out.
+/// Every program on the machine can connect, also another user's, and send half a request. This must not keep the page's own connections out.
 final class Visitors: Sendable {
     private struct State {
         /// Oldest first.

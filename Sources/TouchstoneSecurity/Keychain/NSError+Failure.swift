@@ -48,7 +48,7 @@ extension NSError {
                 domain: error.domain, code: error.code, userInfo: described.merging(error.userInfo) { $1 })
         }
         guard (failure as? RemoteError)?.as(KeyInterface.Invalidated.self) != nil else { return nil }
-        let reason = "The fingers, faces or passcode that the key was bound to are no more."
+        let reason = "The fingers, faces or passcode to which the key was bound have changed."
         return NSError(domain: "CryptoTokenKit", code: -3, userInfo: words(operation, reason))
     }
 

@@ -1,10 +1,10 @@
-// The system alert: what the device asks its owner, as it asks it, and what the owner answers.
+// The system alert: what the device asks its owner, and what the owner answers.
 import { call, enter, on } from "./device.js";
 import { element, faceGlyph, fingerprint, padlock, replaceChildren, setText } from "./elements.js";
 import { PasscodeEntry } from "./passcode-pad.js";
 import { isFace, plain, quoted, sentence } from "./words.js";
 
-/// What is typed or pressed in the first moment of a prompt that took another's place was meant for the other.
+/// What is typed or pressed in the first moment of a prompt that replaced another was meant for the other one.
 const restMilliseconds = 1000;
 
 const operations = [
@@ -24,7 +24,7 @@ const hints = {
   readerFailed: "The sensor does not work. It is being tried again.",
 };
 
-/// Puts the alert into `screen`, above `behind`, which cannot be reached while it is up.
+/// Puts the alert into `screen`, above `behind`, which cannot be reached while the alert is shown.
 export function showAlerts(screen, behind) {
   let prompt = null;
   let cameFrom = null;
@@ -83,9 +83,9 @@ export function showAlerts(screen, behind) {
   function show(shown) {
     const isNew = prompt?.identifier !== shown.identifier;
     const phaseBefore = isNew ? null : prompt.phase;
-    // Whoever types in a field of the page types for that, not for the alert that comes before it.
+    // What is typed in a field of the page is meant for that field, not for the alert that appears over it.
     const mayBeTyping = prompt !== null || performance.now() - wentAt < restMilliseconds || document.activeElement?.matches("input");
-    // What was answered has another question now: whatever takes its place takes it unawares again.
+    // The answered prompt asks another question now, so its successor can surprise the owner again.
     if (!isNew) answered = null;
     prompt = shown;
     const app = quoted(shown.app.name, 40);
@@ -162,7 +162,7 @@ export function showAlerts(screen, behind) {
     entry.rest(restMilliseconds);
     const buttons = [allow, deny, retry, fallback];
     for (const button of buttons) button.setAttribute("aria-disabled", true);
-    // One rest after another: the end of the earlier is not the end of both.
+    // One pause after another: the end of the earlier one does not end both.
     clearTimeout(restTimer);
     restTimer = setTimeout(() => {
       for (const button of buttons) button.removeAttribute("aria-disabled");
@@ -218,7 +218,7 @@ export function showAlerts(screen, behind) {
     try {
       await call(`Agent.${method}`, { prompt: asked.identifier, ...values });
     } catch (error) {
-      // Another tab may have answered, or the app given up: the event says what became of it.
+      // Another tab may have answered, or the app may have given up; the event gives the result.
       if (error.error !== "io.touchstone.Agent.NoSuchPrompt") setText(message, sentence(error));
     }
   }

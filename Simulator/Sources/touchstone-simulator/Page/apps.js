@@ -1,4 +1,4 @@
-// The apps that the device has told of since this page was opened, and those that the page's server has names of.
+// The apps that the device has named since this page was opened, and those whose names the page's server has.
 import { call, on } from "./device.js";
 
 const apps = new Map();

@@ -18,7 +18,7 @@ export function showControls(panel) {
     said.textContent = "";
     said.textContent = text;
   };
-  // How many prompts have ended: what a touch did to one is told by the prompt's end, whichever of the two comes first.
+  // How many prompts have ended: the prompt's end says what a touch did to it, whichever of the two comes first.
   let ended = 0;
   const act = async (method, values, words = "") => {
     const endedBefore = ended;
@@ -135,7 +135,7 @@ function sensorControls(button, act) {
     }
     draw();
   });
-  // Who looks at a device with Face ID is seen each time it looks.
+  // A face before a device with Face ID is seen each time the device looks.
   on("prompt", (prompt) => {
     const state = prompt && prompt.phase === "biometry" ? `${prompt.identifier} ${prompt.failures}` : "";
     if (state && state !== seen && isFace(prompt.biometryType) && looking !== undefined) present(looking);

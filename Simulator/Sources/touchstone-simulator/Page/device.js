@@ -1,4 +1,4 @@
-// The device, as the page knows it: what it tells, and what can be asked of it.
+// The device, as the page knows it: what it reports, and what can be asked of it.
 //
 //   on(name, listener)    listener(value) with each event of this name; at once where its state is known already
 //   call(method, values)  a method of the device, e.g. call("Device.Lock"); its reply, or a DeviceError
@@ -28,7 +28,7 @@ export function on(name, listener) {
   return () => listeners.get(name).delete(listener);
 }
 
-/// The device's own answer that it does not do it, or null for `name` where there was no answer.
+/// The device's refusal, or null for `name` if there was no answer.
 export class DeviceError extends Error {
   constructor(name, parameters) {
     super(name ?? "the device does not answer");
@@ -129,7 +129,7 @@ let shown = null;
 function receivePrompt({ event, prompt }) {
   if (event === "show") {
     showPrompt(prompt);
-    // The device takes an agent from which nothing comes to be stuck. Another tab's word, or an answer, may have been first.
+    // The device takes a silent agent to be stuck. Another tab's call, or an answer, may have come first.
     call("Agent.ConfirmShown", { prompt: prompt.identifier }).catch(() => {});
   } else if (prompt && prompt.identifier === shown?.identifier) {
     showPrompt(null);

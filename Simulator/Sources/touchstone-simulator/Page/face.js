@@ -50,7 +50,7 @@ function lockScreen() {
         await enter("unlock", typed);
         asksForPasscode = false;
       } catch (error) {
-        // The pad takes nothing during a wait, and counts it down: what was rejected was wrong.
+        // The pad accepts nothing during a wait, and counts it down: the rejected passcode was wrong.
         const isWrong = error.error === "io.touchstone.Device.PasscodeRejected" && !error.parameters.isErased;
         entry.message = isWrong ? "Wrong passcode." : sentence(error);
       }

@@ -55,7 +55,7 @@ export function showItems() {
         failure = sentence(error);
       }
       draw();
-      // What changes all the time is looked at a few times in a second.
+      // Changes that come all the time are handled a few times in a second.
       await new Promise((resolve) => setTimeout(resolve, pace));
     }
     isLoading = false;

@@ -71,7 +71,7 @@ export function showKeys() {
   function draw() {
     const now = new Map();
     for (const { name, codes } of classes) {
-      // Should the two ever differ, what can be opened of the class is what the poorer one opens.
+      // If the two ever differ, show the state of the key that opens less.
       const found = codes.map((code) => keys?.find(({ protection }) => protection === code));
       const worst = status ? found.find((one) => one && one.state !== "open") ?? found[0] : undefined;
       const kind = !status ? "off" : worst?.state;
@@ -87,7 +87,7 @@ export function showKeys() {
     }
     setText(state, deviceState(status));
     state.dataset.state = !status ? "off" : status.isLocked ? "locked" : "unlocked";
-    // What is there when one begins to look did not come just now.
+    // What was there at the beginning did not come just now.
     if (before) tellChange(now);
     if (before || status) before = now;
   }
@@ -118,7 +118,7 @@ export function showKeys() {
   });
   on("status", (next) => {
     status = next;
-    // Those of the device that went are not those of the next.
+    // The entries of the device that went do not belong to the next.
     if (!next) keys = null;
     draw();
   });

@@ -100,7 +100,7 @@ export function showMessages() {
   function receive({ messages: incoming, lost }) {
     if (incoming.length === 0) return;
     const isAnew = newest && incoming[0].sequence <= newest.sequence && incoming[0].time > newest.time + restart;
-    // Else the stream may begin with some that were heard already: the page lost its server for a moment.
+    // Otherwise the stream may begin with entries that were already shown, because the page lost its server for a moment.
     const fresh = isAnew || !newest ? [...incoming] : incoming.filter(({ sequence }) => sequence > newest.sequence);
     if (fresh.length === 0) return;
     newest = fresh.at(-1);

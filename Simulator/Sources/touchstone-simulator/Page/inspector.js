@@ -1,4 +1,4 @@
-// The inspector: what goes on inside the device, in four parts that each keep up with it by themselves.
+// The inspector: what goes on inside the device, in four parts that each update themselves.
 import { call, on } from "./device.js";
 import { element, keepChildren } from "./elements.js";
 import { showItems } from "./inspector-items.js";

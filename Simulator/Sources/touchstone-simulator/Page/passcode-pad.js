@@ -70,7 +70,7 @@ export class PasscodeEntry {
     this.#draw();
   }
 
-  /// What waits to be typed on is another's now: drops what was typed, and takes nothing for a moment.
+  /// Another prompt has the pad now: drops what was typed, and accepts nothing for a moment.
   rest(milliseconds) {
     this.clear();
     this.#restsUntil = performance.now() + milliseconds;

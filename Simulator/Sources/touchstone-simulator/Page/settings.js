@@ -1,4 +1,4 @@
-// Settings: the passcode, what is enrolled, who may use Face ID. As on a phone, the passcode is asked for at the door.
+// Settings: the passcode, the enrolled fingers, the apps that may use Face ID. As on a phone, they first ask for the passcode.
 import { call, enter, on } from "./device.js";
 import { element, replaceChildren } from "./elements.js";
 import { biometryNames, isFace, passcodeKinds, plain, sentence } from "./words.js";

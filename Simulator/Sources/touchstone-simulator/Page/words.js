@@ -49,7 +49,7 @@ export function timeLeft(seconds) {
   return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
 }
 
-/// A name or claim to stand among our own words: printable, short, in quotation marks and with none inside.
+/// A name or claim for use in our own sentences: printable, short, in quotation marks and without any inside.
 export function quoted(text, length = 60) {
   return `“${plain(text, length)}”`;
 }
