@@ -1,7 +1,13 @@
 import Foundation
 import TouchstoneCore
+import TouchstoneLog
 import TouchstoneMemory
-import TouchstoneTransport
+
+/// What the keychain says of its rows is not a list of rows.
+struct MalformedItems: Error {
+    /// The field of the request.
+    let parameter: String
+}
 
 /// The items with an access control are bound to the enclave's state: see ``RecordedItems``.
 ///
@@ -23,9 +29,7 @@ extension Enclave {
     mutating func compareItems(_ request: EnclaveInterface.CompareItems.Parameters) throws
         -> EnclaveInterface.CompareItems.Reply
     {
-        guard let tags = itemTags.tags(of: request.items) else {
-            throw VarlinkServiceError.InvalidParameter(parameter: "items")
-        }
+        guard let tags = itemTags.tags(of: request.items) else { throw MalformedItems(parameter: "items") }
         var found = request.isFirst ? ShownItems() : comparedItems ?? ShownItems()
         for tag in tags { found.insert(tag) }
         guard request.isLast else {
@@ -59,7 +63,7 @@ extension Enclave {
         guard request.isLast else { return state.items != nil }
         guard let removed = itemTags.tags(of: itemsUnderWay.removed),
             let added = itemTags.tags(of: itemsUnderWay.added)
-        else { throw VarlinkServiceError.InvalidParameter(parameter: "removed") }
+        else { throw MalformedItems(parameter: "removed") }
         (itemsUnderWay.removed, itemsUnderWay.added) = (Data(), Data())
         guard var recorded = state.items else { return false }
         for group in Set((removed + added).map(\.group)) { recorded.begin(group) }

@@ -251,8 +251,12 @@ package struct EnclaveService: Sendable {
                 try host.change { enclave, _ in (enclave.confirmErasure(), []) }
                 return Empty()
             },
-            .method(EnclaveInterface.CompareItems.self) { request, _ in try host.compareItems(request) },
-            .method(EnclaveInterface.RecordItems.self) { request, _ in try host.recordItems(request) },
+            .method(EnclaveInterface.CompareItems.self) { request, _ in
+                try ofRows { try host.compareItems(request) }
+            },
+            .method(EnclaveInterface.RecordItems.self) { request, _ in
+                try ofRows { try host.recordItems(request) }
+            },
             .method(EnclaveInterface.SettleItems.self) { _, _ in
                 host.settleItems()
                 return Empty()
@@ -301,6 +305,12 @@ package struct EnclaveService: Sendable {
             },
             .method(EnclaveInterface.CloseLog.self) { _, _ in .init(head: host.closeLog()) },
         ]
+    }
+
+    private func ofRows<Reply>(_ body: () throws -> Reply) throws -> Reply {
+        do { return try body() } catch let error as MalformedItems {
+            throw VarlinkServiceError.InvalidParameter(parameter: error.parameter)
+        }
     }
 
     private var backups: [VarlinkHandler] {

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Synchronization
 import TouchstoneCore
+import TouchstoneEnclaveClient
 import TouchstoneTransport
 
 /// Tells the enclave which rows with an access control there are, and before each change which there will be.
@@ -115,7 +116,7 @@ extension KeychainStore {
         }
     }
 
-    /// Marks the rows of before there was a mark that `isGuarded`.
+    /// Marks the older rows that `isGuarded`, which have no mark yet.
     func markGuardedRows(_ isGuarded: (ItemRow) -> Bool) throws {
         var after: Int64 = 0
         while true {

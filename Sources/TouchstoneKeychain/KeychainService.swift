@@ -90,7 +90,7 @@ package final class KeychainService: Sendable {
         try readKeys()
     }
 
-    /// Has the enclave record the rows with an access control that are there, once in a device's life: it is new, or of before this was done.
+    /// Has the enclave record the rows with an access control that are there, once in a device's life: it is new, or older than this record.
     ///
     /// Of the latter's rows nobody knows which they are until every class has been open.
     private func recordItems() throws {

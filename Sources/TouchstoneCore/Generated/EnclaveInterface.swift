@@ -1639,8 +1639,8 @@ package enum EnclaveInterface {
     /// The metadata keys (32 bytes each, base64, by the code of the class) of the classes that can be opened now, and
     /// the classes that are destroyed, not merely locked: their items are gone for good (KC-23). isErasurePending: the
     /// device was erased (PC-02) and there are no keys, until all its items are deleted and ConfirmErasure was called.
-    /// generation: how often the class keys were made anew, which each change of the passcode does (absent: never).
-    /// earlier (bytes, base64): the metadata keys of before they were, the newest first.
+    /// generation: how often the class keys were made again, which each change of the passcode does (absent: never).
+    /// earlier (bytes, base64): the earlier metadata keys, the newest first.
     package enum GetMetadataKeys: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.GetMetadataKeys"
         package typealias Parameters = Empty
@@ -2128,8 +2128,8 @@ package enum EnclaveInterface {
     ///
     /// Answers what io.touchstone.Key.ExchangeKeys answers.
     ///
-    /// Errors, of io.touchstone.Key: those of Sign; Failed -50 also for a public key of another kind or one that is
-    /// none, and for another operation.
+    /// Errors, of io.touchstone.Key: those of Sign; Failed -50 also for a public key of another kind or one that is not
+    /// a key, and for another operation.
     package enum ExchangeKeys: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.ExchangeKeys"
         package struct Parameters: MessageCodable {

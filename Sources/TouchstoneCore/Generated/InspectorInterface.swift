@@ -38,11 +38,11 @@ package enum InspectorInterface {
         package var row: Int64
         /// The value of its kSecClass constant: "genp", "inet", "cert", "keys".
         ///
-        /// Absent where it is none.
+        /// Absent if it has no such value.
         package var itemClass: String?
         /// Absent: nobody can read it now, as it is encrypted like every attribute (KC-10, KC-15).
         package var accessGroup: String?
-        /// Absent where it is none.
+        /// Absent if it has no such value.
         package var protection: Accessibility?
         /// The bits of SecAccessControlCreateFlags.
         ///

@@ -216,8 +216,8 @@ package enum KeyInterface {
     /// Replies with the sharedSecret (bytes, base64: of p256 the coordinate x, 32 bytes). operation is
     /// LAAccessControlOperation: 4 to decrypt, 5 to exchange keys.
     ///
-    /// Errors: those of Sign; Failed -50 also for a public key of another kind, for one that is none, and for another
-    /// operation.
+    /// Errors: those of Sign; Failed -50 also for a public key of another kind, for one that is not a key, and for
+    /// another operation.
     package enum ExchangeKeys: VarlinkMethod {
         package static let name = "io.touchstone.Key.ExchangeKeys"
         package struct Parameters: MessageCodable {
