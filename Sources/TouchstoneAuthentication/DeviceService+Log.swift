@@ -1,6 +1,7 @@
 import Synchronization
 import TouchstoneCore
 import TouchstoneEnclaveClient
+import TouchstoneLog
 import TouchstoneTransport
 
 extension DeviceService {

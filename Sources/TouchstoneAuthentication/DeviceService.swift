@@ -108,8 +108,8 @@ package final class DeviceService: Sendable {
                         EnclaveInterface.ForgetReader.self, .init(passcode: request.passcode, caller: caller))
                 }
             },
-            .deferred(DeviceInterface.AcceptItems.self) { [self] request, call in
-                redeem(call) { caller in
+            .deferred(DeviceInterface.AcceptItems.self) { [self] request, call, owner in
+                redeem(call, owner) { caller in
                     try enclave.call(
                         EnclaveInterface.AcceptItems.self, .init(passcode: request.passcode, caller: caller))
                 }
