@@ -93,7 +93,7 @@ def usage():
     with tempfile.TemporaryDirectory() as directory:
         for command in (["create", "--simulated", "--biometry", "none"], ["recover"], ["forget"]):
             for option, value in options.items():
-                check("usage:" in enclave(*command, "--state", directory, option, value, status=64), option)
+                check("Usage:" in enclave(*command, "--state", directory, option, value, status=64), option)
         equal(os.listdir(directory), [], "files")
 
 
