@@ -88,7 +88,7 @@ def whoever_reaches_its_quota_keeps_nobody_else_from_adding():
         equal((use["used"]["items"], use["limit"]["items"], use["isDefault"]), (3, 3, False), "the use")
         equal(use["limit"]["bytes"], 64 << 20, "the limit of bytes, of which nothing was said")
         said = device.run("keychain", "quota").stdout
-        check(re.search(r"3 of 3 items .* of 64 MiB .*/greedy \(limit of its own\)", said), said)
+        check(re.search(r"3 of 3 items .* of 64 MiB .*/greedy \(own limit\)", said), said)
         check(re.search(r"1 of 10000 items .* of 64 MiB .*/other\n", said), said)
         device.run("keychain", "quota", greedy.path, "--default")
         equal(greedy.add("more", b"value"), OK, "an item with the limit that all have")

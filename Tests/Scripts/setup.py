@@ -130,7 +130,7 @@ def a_person_sets_up_a_device_with_a_finger():
         person.reads("2. Passcode")
         person.answers("New passcode:", PASSCODE)
         person.answers("Repeat the new passcode:", "another")
-        person.reads("the two entries differ")
+        person.reads("two entries differ")
         person.answers("New passcode:", "abc")
         person.answers("Repeat the new passcode:", "abc")
         person.reads("too short")
