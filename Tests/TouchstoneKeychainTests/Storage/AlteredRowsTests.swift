@@ -265,31 +265,6 @@ import TouchstoneTransport
         try reboot()
         #expect(try check() == Found())
     }
-
-    @Test("AC-10: a database that was copied, and put back whole, is noticed for each item that was changed since")
-    func wholeDatabase() throws {
-        _ = try queue.writeWithoutTransaction { try $0.checkpoint(.truncate) }
-        let copy = try Data(contentsOf: device.database)
-        device.run {
-            change("guarded", to: "the second")
-            change("plain", to: "the second")
-        }
-        let (files, database) = (device.files, device.database)
-        running.device = nil
-        try queue.close()
-        for suffix in ["-wal", "-shm"] {
-            try? FileManager.default.removeItem(at: URL(fileURLWithPath: database.path + suffix))
-        }
-        try copy.write(to: database)
-        running.device = try FileDevice(files)
-        try device.unlock()
-        device.run {
-            #expect(read(account("guarded")) == Self.refused)
-            #expect(readWithOwner("other", prompts: 1) == "the first")
-            #expect(secret(account("plain")) == "the first", "not noticed")
-        }
-        #expect(try check().groups == 1)
-    }
 }
 
 /// AC-10: what a device had before there was such a record is taken as it is, once.

@@ -121,7 +121,8 @@ import Testing
         #expect(try file.problems() != [])
         _ = try file.repair()
         let saved = try Self.readable(files, "cut")
-        #expect(saved >= Self.count / 6, "\(saved)")
+        // Most of what is before the cut are the roots of the indexes.
+        #expect(saved >= Self.count / 10, "\(saved)")
     }
 
     @Test("What is only in the log is saved too") func log() throws {
