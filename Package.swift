@@ -90,13 +90,21 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
             ]),
 
+        // what touchstoned and the enclave say to each other: no app links it
+        library(
+            "TouchstoneEnclaveInterface", ["TouchstoneCore", "TouchstoneTransport"],
+            resources: [.embedInCode("io.touchstone.Enclave.varlink")]),
+
         // what programs of the owner's stand on: agents, the command, the simulator's page
         library("TouchstoneDevice", ["TouchstoneCore", "TouchstoneTransport"]),
 
         // enclave and its root of trust
         library(
-            "TouchstoneEnclave", ["TouchstoneCore", "TouchstoneMemory", "TouchstoneTransport", "CSodium", crypto],
-            resources: [.embedInCode("io.touchstone.Enclave.varlink")]),
+            "TouchstoneEnclave",
+            [
+                "TouchstoneCore", "TouchstoneMemory", "TouchstoneEnclaveInterface", "TouchstoneTransport", "CSodium",
+                crypto,
+            ]),
         library("TouchstoneFileRoot", ["TouchstoneEnclave", "TouchstoneMemory", crypto]),
         library("TouchstoneTPMRoot", ["TouchstoneEnclave", "TouchstoneMemory", "CTSS", "CTouchstoneTCTI", crypto]),
         library(
@@ -106,8 +114,8 @@ let package = Package(
         library(
             "TouchstoneKeychain",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneMemory", "TouchstoneCertificates",
-                "CTouchstoneSystem", crypto,
+                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport", "TouchstoneMemory",
+                "TouchstoneCertificates", "CTouchstoneSystem", crypto,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             resources: [
@@ -115,7 +123,7 @@ let package = Package(
                 .embedInCode("io.touchstone.Key.varlink"), .embedInCode("io.touchstone.Inspector.varlink"),
             ]),
         library(
-            "TouchstoneAuthentication", ["TouchstoneCore", "TouchstoneTransport"],
+            "TouchstoneAuthentication", ["TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport"],
             resources: [
                 .embedInCode("io.touchstone.Authentication.varlink"), .embedInCode("io.touchstone.Agent.varlink"),
                 .embedInCode("io.touchstone.Device.varlink"),
@@ -145,8 +153,8 @@ let package = Package(
         library(
             "TouchstoneTesting",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneEnclave", "TouchstoneMemory",
-                "TouchstoneKeychain", "TouchstoneAuthentication", crypto,
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneEnclave", "TouchstoneEnclaveInterface",
+                "TouchstoneMemory", "TouchstoneKeychain", "TouchstoneAuthentication", crypto,
             ]),
 
         // signing in to a server: what both halves say, and the client's half, on Apple's platforms over Apple's own modules
@@ -164,8 +172,8 @@ let package = Package(
         tool(
             "touchstoned",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneSocketServer", "TouchstoneKeychain",
-                "TouchstoneAuthentication", "CTouchstoneSystem", "CTouchstoneWiping", log,
+                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport", "TouchstoneSocketServer",
+                "TouchstoneKeychain", "TouchstoneAuthentication", "CTouchstoneSystem", "CTouchstoneWiping", log,
             ]),
         tool(
             "touchstone-enclave",
@@ -200,7 +208,7 @@ let package = Package(
             "TouchstoneTransportTests",
             [
                 "TouchstoneCore", "TouchstoneTransport", "TouchstoneSocketServer", "TouchstoneDevice",
-                "TouchstoneEnclave", "TouchstoneTesting", "CTouchstoneSystem", crypto,
+                "TouchstoneEnclave", "TouchstoneEnclaveInterface", "TouchstoneTesting", "CTouchstoneSystem", crypto,
             ], resources: [.copy("Fixtures")]),
 
         // tests of the command
@@ -266,8 +274,8 @@ let package = Package(
         tests(
             "TouchstoneTPMRootTests",
             [
-                "TouchstoneTPMRoot", "TouchstoneFileRoot", "TouchstoneEnclave", "TouchstoneCore", "TouchstoneMemory",
-                "TouchstoneTransport", crypto,
+                "TouchstoneTPMRoot", "TouchstoneFileRoot", "TouchstoneEnclave", "TouchstoneEnclaveInterface",
+                "TouchstoneCore", "TouchstoneMemory", "TouchstoneTransport", crypto,
             ]),
 
         // tests of the services
@@ -280,8 +288,8 @@ let package = Package(
         tests(
             "TouchstoneEnclaveTests",
             [
-                "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneCore", "TouchstoneMemory",
-                "TouchstoneTransport", crypto,
+                "TouchstoneEnclave", "TouchstoneEnclaveInterface", "TouchstoneFileRoot", "TouchstoneCore",
+                "TouchstoneMemory", "TouchstoneTransport", crypto,
             ], resources: [.copy("Fixtures")]),
     ]
 )

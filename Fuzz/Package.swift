@@ -53,8 +53,14 @@ let package = Package(
             sources: ["AppManifest.swift", "InfoPropertyList.swift", "KeyFile.swift", "ProcessOrigin+Proc.swift"]),
         parsers("TouchstoneDevice", ["TouchstoneCore"], sources: ["PasscodeBuffer.swift"]),
         parsers(
-            "TouchstoneEnclave", ["TouchstoneCore", "TouchstoneMemory", "TouchstoneTransport", "CSodium", crypto],
+            "TouchstoneEnclaveInterface", ["TouchstoneCore", "TouchstoneTransport"],
             resources: [.embedInCode("io.touchstone.Enclave.varlink")]),
+        parsers(
+            "TouchstoneEnclave",
+            [
+                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneMemory", "TouchstoneTransport", "CSodium",
+                crypto,
+            ]),
         parsers("TouchstoneFileRoot", ["TouchstoneEnclave", "TouchstoneMemory", crypto]),
         parsers(
             "TouchstoneTPMRoot", ["TouchstoneEnclave", "TouchstoneMemory", "CTSS", "CTouchstoneTCTI", crypto]),
@@ -62,8 +68,8 @@ let package = Package(
         parsers(
             "TouchstoneKeychain",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneMemory", "TouchstoneCertificates",
-                "CTouchstoneSystem", crypto, grdb,
+                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport", "TouchstoneMemory",
+                "TouchstoneCertificates", "CTouchstoneSystem", crypto, grdb,
             ],
             resources: [
                 .embedInCode("io.touchstone.Keychain.varlink"), .embedInCode("io.touchstone.Backup.varlink"),
@@ -86,8 +92,8 @@ let package = Package(
             name: "fuzz",
             dependencies: [
                 "Command", "TouchstoneAge", "TouchstoneCertificates", "TouchstoneCore", "TouchstoneDevice",
-                "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneKeyAlgorithms", "TouchstoneKeychain",
-                "TouchstoneMemory",
+                "TouchstoneEnclave", "TouchstoneEnclaveInterface", "TouchstoneFileRoot", "TouchstoneKeyAlgorithms",
+                "TouchstoneKeychain", "TouchstoneMemory",
                 "TouchstoneSecurity", "TouchstoneSensors", "TouchstoneSignInProtocol", "TouchstoneSocketServer",
                 "TouchstoneTPMRoot", "TouchstoneTransport", crypto, grdb, asn1,
             ],

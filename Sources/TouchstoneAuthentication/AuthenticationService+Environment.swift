@@ -1,6 +1,7 @@
 import Dispatch
 import Synchronization
 import TouchstoneCore
+import TouchstoneEnclaveInterface
 import TouchstoneTransport
 
 extension AuthenticationService {

@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 package import TouchstoneCore
+package import TouchstoneEnclaveInterface
 package import TouchstoneTransport
 
 /// `io.touchstone.Authentication` and `io.touchstone.Agent`: contexts, policies, and prompts, one at a time.

@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import Synchronization
 import TouchstoneCore
+package import TouchstoneEnclaveInterface
 package import TouchstoneTransport
 
 /// Where the lines of the log are kept.

@@ -1,5 +1,6 @@
 import Synchronization
 import TouchstoneCore
+import TouchstoneEnclaveInterface
 import TouchstoneTransport
 
 extension DeviceService {

@@ -1,7 +1,8 @@
 import Dispatch
 import Foundation
 import Synchronization
-package import TouchstoneCore
+import TouchstoneCore
+package import TouchstoneEnclaveInterface
 package import TouchstoneTransport
 
 /// `io.touchstone.Device`: the owner's settings, the lock screen, and the hands that drive a simulated device.

@@ -1,5 +1,6 @@
 import Foundation
 import TouchstoneCore
+import TouchstoneEnclaveInterface
 import TouchstoneMemory
 
 /// Erase Data: the last wrong passcode in a row destroys everything, where the owner has turned that on (PC-02).

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import TouchstoneCore
+import TouchstoneEnclaveInterface
 import TouchstoneMemory
 
 /// A wrapped item key, as the keychain keeps it: version (1 byte), class (1 byte), generation of the class key (4 bytes, little-endian; only

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import TouchstoneCore
+import TouchstoneEnclaveInterface
 import TouchstoneMemory
 
 /// Private keys: made here, used here, and kept by others as blobs that open nowhere else (SE-02, SE-03).

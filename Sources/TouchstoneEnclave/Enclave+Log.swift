@@ -1,5 +1,6 @@
 import Foundation
 import TouchstoneCore
+import TouchstoneEnclaveInterface
 
 /// What the enclave decides is logged where it is decided; see docs/audit-log.md for what is, and what is not.
 extension Enclave {

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import TouchstoneCore
+import TouchstoneEnclaveInterface
 import TouchstoneMemory
 
 /// A passcode on its way through the key derivation, which takes long and happens outside the enclave's turn.

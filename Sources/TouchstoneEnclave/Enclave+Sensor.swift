@@ -1,5 +1,6 @@
 import Foundation
 import TouchstoneCore
+import TouchstoneEnclaveInterface
 import TouchstoneMemory
 
 /// What the device's own sensor tells; it says what it saw, and every rule about it is the enclave's.

@@ -1,6 +1,7 @@
 import Crypto
 package import Foundation
 package import TouchstoneCore
+package import TouchstoneEnclaveInterface
 import TouchstoneMemory
 
 /// Everything the enclave knows and decides: who is enrolled, what was proven, which class keys are there.

@@ -1,5 +1,6 @@
 import Foundation
 import TouchstoneCore
+import TouchstoneEnclaveInterface
 import TouchstoneMemory
 
 /// What the root of trust's hardware does with its keys, as results for apps.

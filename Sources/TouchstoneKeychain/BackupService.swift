@@ -3,6 +3,7 @@ package import Foundation
 import GRDB
 import Synchronization
 import TouchstoneCore
+import TouchstoneEnclaveInterface
 package import TouchstoneTransport
 
 /// `io.touchstone.Backup`: the keychain as a whole, for its owner.

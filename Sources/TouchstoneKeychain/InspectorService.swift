@@ -3,6 +3,7 @@ import Dispatch
 import Foundation
 import Synchronization
 import TouchstoneCore
+import TouchstoneEnclaveInterface
 package import TouchstoneTransport
 
 /// `io.touchstone.Inspector`: what goes on inside a simulated device, for its owner to look at.

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import TouchstoneCore
+import TouchstoneEnclaveInterface
 import TouchstoneTransport
 
 /// Why an item can never be opened again.

@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
-package import TouchstoneCore
+import TouchstoneCore
+package import TouchstoneEnclaveInterface
 package import TouchstoneTransport
 
 /// `io.touchstone.Key`: private keys of the enclave, for apps.

@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import Synchronization
 import TouchstoneCore
+import TouchstoneEnclaveInterface
 import TouchstoneTransport
 
 extension KeychainService {

@@ -2,6 +2,7 @@ package import Foundation
 import GRDB
 import Synchronization
 import TouchstoneCore
+package import TouchstoneEnclaveInterface
 package import TouchstoneTransport
 
 /// `io.touchstone.Keychain`: items, queries, access groups; ciphertext only.

@@ -36,11 +36,6 @@ extension DeviceInterface.AdvanceClock {
     package static let maximumInTotal: Double = 10 * maximum
 }
 
-extension EnclaveInterface.ResumeLog {
-    /// Lines that are looked at.
-    package static let maximumLines = 32
-}
-
 extension KeyInterface {
     package enum Limits {
         /// Of a key's blob: the longest access group there is, and room for the rest.
