@@ -97,25 +97,30 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
             ]),
 
+        // what touchstoned and the enclave say to each other: no app links it
+        library(
+            "TouchstoneEnclaveInterface", ["TouchstoneCore", "TouchstoneTransport"],
+            resources: [.embedInCode("io.touchstone.Enclave.varlink")]),
+
         // what programs of the owner's stand on: agents, the command, the simulator's page
         library("TouchstoneDevice", ["TouchstoneCore", "TouchstoneTransport", "TouchstoneSystem"]),
 
         // enclave and its root of trust
         library(
             "TouchstoneEnclave",
-            ["TouchstoneCore", "TouchstoneMemory", "TouchstoneLog", "TouchstoneTransport", "CSodium", crypto],
-            resources: [.embedInCode("io.touchstone.Enclave.varlink")]),
+            ["TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneMemory", "TouchstoneLog", "TouchstoneTransport", "CSodium", crypto]),
         library("TouchstoneFileRoot", ["TouchstoneEnclave", "TouchstoneMemory", crypto]),
         library("TouchstoneTPMRoot", ["TouchstoneEnclave", "TouchstoneMemory", "CTSS", "CTouchstoneTCTI", crypto]),
         library(
             "TouchstoneSensors", ["TouchstoneCore", "TouchstoneEnclave", "CTouchstoneSystem", "CSystemd", crypto]),
 
         // services
-        library("TouchstoneEnclaveClient", ["TouchstoneCore", "TouchstoneTransport"]),
+        library(
+            "TouchstoneEnclaveClient", ["TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport"]),
         library(
             "TouchstoneKeychain",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneEnclaveClient", "TouchstoneCertificates",
+                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport", "TouchstoneEnclaveClient", "TouchstoneCertificates",
                 "CTouchstoneSystem", crypto,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
@@ -125,7 +130,7 @@ let package = Package(
             ]),
         library(
             "TouchstoneAuthentication",
-            ["TouchstoneCore", "TouchstoneTransport", "TouchstoneEnclaveClient", "TouchstoneLog"],
+            ["TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport", "TouchstoneEnclaveClient", "TouchstoneLog"],
             resources: [
                 .embedInCode("io.touchstone.Authentication.varlink"), .embedInCode("io.touchstone.Agent.varlink"),
                 .embedInCode("io.touchstone.Device.varlink"),
@@ -165,7 +170,7 @@ let package = Package(
         library(
             "TouchstoneTesting",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneEnclave", "TouchstoneMemory",
+                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport", "TouchstoneEnclave", "TouchstoneMemory",
                 "TouchstoneKeychain", "TouchstoneAuthentication", "TouchstoneServices", "TouchstoneSystem", crypto,
             ]),
 
@@ -184,7 +189,7 @@ let package = Package(
         tool(
             "touchstoned",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneSystem", "TouchstonePeers",
+                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport", "TouchstoneSystem", "TouchstonePeers",
                 "TouchstoneSocketServer", "TouchstoneKeychain", "TouchstoneAuthentication", "TouchstoneServices",
                 "CTouchstoneSystem", "CTouchstoneWiping", arguments, log,
             ]),
@@ -220,7 +225,7 @@ let package = Package(
         tests(
             "TouchstoneTransportTests",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneSystem", "TouchstonePeers",
+                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport", "TouchstoneSystem", "TouchstonePeers",
                 "TouchstoneSocketServer", "TouchstoneDevice", "TouchstoneEnclave", "TouchstoneTesting",
                 "CTouchstoneSystem", crypto,
             ], resources: [.copy("Fixtures")]),
@@ -291,7 +296,7 @@ let package = Package(
         tests(
             "TouchstoneTPMRootTests",
             [
-                "TouchstoneTPMRoot", "TouchstoneFileRoot", "TouchstoneEnclave", "TouchstoneCore", "TouchstoneMemory",
+                "TouchstoneTPMRoot", "TouchstoneFileRoot", "TouchstoneEnclave", "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneMemory",
                 "TouchstoneTransport", "TouchstoneSystem", crypto,
             ]),
 
@@ -306,7 +311,7 @@ let package = Package(
         tests(
             "TouchstoneEnclaveTests",
             [
-                "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneCore", "TouchstoneLog", "TouchstoneMemory",
+                "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneLog", "TouchstoneMemory",
                 "TouchstoneTransport", crypto,
             ], resources: [.copy("Fixtures")]),
     ]

@@ -57,8 +57,14 @@ let package = Package(
         parsers("TouchstoneDevice", ["TouchstoneCore"], sources: ["PasscodeBuffer.swift"]),
         parsers(
             "TouchstoneEnclave",
-            ["TouchstoneCore", "TouchstoneMemory", "TouchstoneLog", "TouchstoneTransport", "CSodium", crypto],
+            ["TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneMemory", "TouchstoneLog", "TouchstoneTransport", "CSodium", crypto],
             resources: [.embedInCode("io.touchstone.Enclave.varlink")]),
+        parsers(
+            "TouchstoneEnclave",
+            [
+                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneMemory", "TouchstoneTransport", "CSodium",
+                crypto,
+            ]),
         parsers("TouchstoneFileRoot", ["TouchstoneEnclave", "TouchstoneMemory", crypto]),
         parsers(
             "TouchstoneTPMRoot", ["TouchstoneEnclave", "TouchstoneMemory", "CTSS", "CTouchstoneTCTI", crypto]),
@@ -66,7 +72,7 @@ let package = Package(
         parsers(
             "TouchstoneKeychain",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneEnclaveClient", "TouchstoneCertificates",
+                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport", "TouchstoneEnclaveClient", "TouchstoneCertificates",
                 "CTouchstoneSystem", crypto, grdb,
             ],
             resources: [
@@ -91,7 +97,7 @@ let package = Package(
             name: "fuzz",
             dependencies: [
                 "Command", "TouchstoneAge", "TouchstoneCertificates", "TouchstoneCore", "TouchstoneDevice",
-                "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneKeyAlgorithms", "TouchstoneKeychain",
+                "TouchstoneEnclave", "TouchstoneEnclaveInterface", "TouchstoneFileRoot", "TouchstoneKeyAlgorithms", "TouchstoneKeychain",
                 "TouchstoneLog", "TouchstoneMemory",
                 "TouchstoneSecurity", "TouchstoneSensors", "TouchstoneSignInProtocol", "TouchstonePeers",
                 "TouchstoneTPMRoot", "TouchstoneTransport", crypto, grdb, asn1,

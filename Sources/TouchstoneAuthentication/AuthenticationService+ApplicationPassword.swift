@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 import TouchstoneCore
 import TouchstoneEnclaveClient
+import TouchstoneEnclaveInterface
 import TouchstoneTransport
 
 /// Application passwords: what apps set themselves (EV-60), and what the owner is asked for where they have not (EV-61).

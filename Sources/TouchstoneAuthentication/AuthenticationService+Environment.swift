@@ -2,6 +2,7 @@ import Dispatch
 import Synchronization
 import TouchstoneCore
 import TouchstoneEnclaveClient
+import TouchstoneEnclaveInterface
 import TouchstoneTransport
 
 extension AuthenticationService {

@@ -2,6 +2,7 @@ import Dispatch
 import Synchronization
 import TouchstoneCore
 import TouchstoneEnclaveClient
+import TouchstoneEnclaveInterface
 import TouchstoneTransport
 
 /// Whose prompt is up: one app's at a time, in the order in which they asked (DEC-073).

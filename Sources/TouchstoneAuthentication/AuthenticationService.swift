@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 package import TouchstoneCore
 package import TouchstoneEnclaveClient
+package import TouchstoneEnclaveInterface
 package import TouchstoneTransport
 
 /// `io.touchstone.Authentication` and `io.touchstone.Agent`: contexts, policies, and prompts, one at a time.

@@ -3,8 +3,9 @@ import Foundation
 import Synchronization
 import TouchstoneCore
 package import TouchstoneEnclaveClient
+package import TouchstoneEnclaveInterface
 import TouchstoneLog
-import TouchstoneTransport
+package import TouchstoneTransport
 
 /// Where the lines of the log are kept.
 package protocol LogStorage: Sendable {

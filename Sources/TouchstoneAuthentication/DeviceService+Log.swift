@@ -1,6 +1,7 @@
 import Synchronization
 import TouchstoneCore
 import TouchstoneEnclaveClient
+import TouchstoneEnclaveInterface
 import TouchstoneLog
 import TouchstoneTransport
 

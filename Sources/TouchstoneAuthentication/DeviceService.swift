@@ -3,6 +3,7 @@ import Foundation
 import Synchronization
 package import TouchstoneCore
 package import TouchstoneEnclaveClient
+package import TouchstoneEnclaveInterface
 package import TouchstoneTransport
 
 /// `io.touchstone.Device`: the owner's settings, the lock screen, and the hands that drive a simulated device.

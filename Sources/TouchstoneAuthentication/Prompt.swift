@@ -1,4 +1,5 @@
 import TouchstoneCore
+import TouchstoneEnclaveInterface
 
 extension AgentInterface.Prompt {
     /// The prompt as it is now, from what the app asked and how far the enclave is.

@@ -1,4 +1,5 @@
 import TouchstoneCore
+import TouchstoneEnclaveInterface
 import TouchstoneLog
 
 /// Which apps may use Face ID, as the owner answered: once for each app, and kept (CE-09, CE-10).

@@ -1,4 +1,5 @@
 import TouchstoneCore
+import TouchstoneEnclaveInterface
 
 /// Keys of ML-DSA and ML-KEM: as those of P-256 but for what they do.
 extension Enclave {

@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 import TouchstoneCore
+import TouchstoneEnclaveInterface
 import TouchstoneTransport
 
 /// What is done to a simulated device beside presenting fingers.

@@ -1,6 +1,7 @@
 import Crypto
 package import Foundation
 package import TouchstoneCore
+package import TouchstoneEnclaveInterface
 import TouchstoneLog
 import TouchstoneMemory
 

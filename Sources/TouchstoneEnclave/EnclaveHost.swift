@@ -1,6 +1,7 @@
 package import Foundation
 import Synchronization
 package import TouchstoneCore
+internal import TouchstoneEnclaveInterface
 import TouchstoneLog
 import TouchstoneMemory
 import TouchstoneTransport

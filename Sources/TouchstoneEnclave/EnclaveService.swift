@@ -1,5 +1,6 @@
 import Foundation
 import TouchstoneCore
+import TouchstoneEnclaveInterface
 import TouchstoneLog
 package import TouchstoneTransport
 
@@ -24,7 +25,7 @@ package struct EnclaveService: Sendable {
 
     package var interface: VarlinkInterface {
         VarlinkInterface(
-            name: EnclaveInterface.name, description: PackageResources.io_touchstone_Enclave_varlink,
+            name: EnclaveInterface.name, description: EnclaveInterface.file,
             handlers: evaluations + settings + simulation + keys + privateKeys + backups + logging)
     }
 

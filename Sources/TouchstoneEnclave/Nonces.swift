@@ -1,5 +1,6 @@
 import Foundation
 import TouchstoneCore
+import TouchstoneEnclaveInterface
 
 /// Nonces given out and not yet used, each good on the connection alone that asked for it.
 ///

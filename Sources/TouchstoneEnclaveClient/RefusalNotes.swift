@@ -1,6 +1,7 @@
 internal import Dispatch
 internal import Synchronization
 package import TouchstoneCore
+package import TouchstoneTransport
 
 /// What touchstoned refused by itself, on its way to the log.
 ///

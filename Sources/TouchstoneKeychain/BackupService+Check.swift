@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import TouchstoneCore
 import TouchstoneEnclaveClient
+import TouchstoneEnclaveInterface
 import TouchstoneTransport
 
 /// Looking for damage: what SQLite says of the file, and whether every row is as it was written, as far as its keys are there.

@@ -4,6 +4,7 @@ import GRDB
 import Synchronization
 import TouchstoneCore
 package import TouchstoneEnclaveClient
+import TouchstoneEnclaveInterface
 package import TouchstoneTransport
 
 /// `io.touchstone.Backup`: the keychain as a whole, for its owner.

@@ -4,6 +4,7 @@ import Foundation
 import Synchronization
 import TouchstoneCore
 package import TouchstoneEnclaveClient
+import TouchstoneEnclaveInterface
 package import TouchstoneTransport
 
 /// `io.touchstone.Inspector`: what goes on inside a simulated device, for its owner to look at.

@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import TouchstoneCore
 import TouchstoneEnclaveClient
+import TouchstoneEnclaveInterface
 import TouchstoneTransport
 
 /// Why an item can never be opened again.

@@ -1,6 +1,8 @@
 import Foundation
+import Synchronization
 import TouchstoneCore
 package import TouchstoneEnclaveClient
+package import TouchstoneEnclaveInterface
 package import TouchstoneTransport
 
 /// `io.touchstone.Key`: private keys of the enclave, for apps.

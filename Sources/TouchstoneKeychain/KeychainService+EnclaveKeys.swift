@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import TouchstoneCore
 import TouchstoneEnclaveClient
+import TouchstoneEnclaveInterface
 import TouchstoneTransport
 
 /// Keys of the enclave as items: the row keeps the key's blob, and nothing guards it but the device (SE-04).

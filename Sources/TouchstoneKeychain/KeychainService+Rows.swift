@@ -3,6 +3,7 @@ import Foundation
 import Synchronization
 import TouchstoneCore
 import TouchstoneEnclaveClient
+import TouchstoneEnclaveInterface
 import TouchstoneTransport
 
 extension KeychainService {

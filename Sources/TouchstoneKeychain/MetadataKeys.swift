@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import TouchstoneCore
+import TouchstoneEnclaveInterface
 
 /// The metadata keys of the classes that are open now (KC-10, KC-15).
 struct MetadataKeys {

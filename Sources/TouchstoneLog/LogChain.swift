@@ -1,6 +1,8 @@
 package import Crypto
 package import Foundation
 package import TouchstoneCore
+import TouchstoneEnclaveInterface
+import TouchstoneMemory
 
 /// Something that happened and belongs in the log.
 package struct LogFact: Hashable, Sendable {

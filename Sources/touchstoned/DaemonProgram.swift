@@ -4,6 +4,13 @@ import CTouchstoneWiping
 import Foundation
 import Glibc
 import Logging
+import Synchronization
+import TouchstoneAuthentication
+import TouchstoneCore
+import TouchstoneEnclaveInterface
+import TouchstoneKeychain
+import TouchstoneSocketServer
+import TouchstoneTransport
 
 /// The process that apps reach: items, queries, policies and prompts.
 ///

@@ -420,7 +420,7 @@ def attack(daemon, moments, seed):
         "NoteObservation": lambda: {"observation": one_of(["agentConnected", "agentLost"]), "count": one_of([None, 1])},
         "CloseLog": dict,
     }
-    text = (REPOSITORY / "Sources/TouchstoneEnclave/io.touchstone.Enclave.varlink").read_text()
+    text = (REPOSITORY / "Sources/TouchstoneEnclaveInterface/io.touchstone.Enclave.varlink").read_text()
     methods = set(re.findall(r"^method (\w+)\(", text, re.M))
     # The stream of events takes a connection of its own. Enrolling is what simulated devices have instead of a sensor: whoever may do it
     # is the owner there.

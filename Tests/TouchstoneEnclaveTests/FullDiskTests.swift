@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import TouchstoneCore
+import TouchstoneEnclaveInterface
 import TouchstoneFileRoot
 
 @testable import TouchstoneEnclave

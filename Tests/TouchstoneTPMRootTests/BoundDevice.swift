@@ -3,6 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 import TouchstoneCore
+import TouchstoneEnclaveInterface
 import TouchstoneFileRoot
 import TouchstoneMemory
 import TouchstoneSystem

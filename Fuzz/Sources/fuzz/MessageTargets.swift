@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import TouchstoneCore
+import TouchstoneEnclaveInterface
 
 @testable import TouchstoneTransport
 

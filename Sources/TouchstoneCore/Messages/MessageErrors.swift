@@ -18,12 +18,6 @@ extension DeviceInterface.Refused {
     }
 }
 
-extension EnclaveInterface.NotWrapped {
-    package init(_ status: Status, _ cause: RefusalCause? = nil) {
-        self.init(status: status.rawValue, reason: cause?.rawValue)
-    }
-}
-
 extension KeyInterface.Failed {
     package init(_ status: Status, _ cause: RefusalCause? = nil, _ accessControl: AccessControl? = nil) {
         self.init(status: status.rawValue, reason: cause?.rawValue, accessControl: accessControl)

@@ -36,19 +36,6 @@ extension DeviceInterface.AdvanceClock {
     package static let maximumInTotal: Double = 10 * maximum
 }
 
-extension EnclaveInterface {
-    /// Bytes of `ItemBinding.item`: the class, and with it the identifier and the version of the row, 16 bytes each.
-    package static let boundItemBytes = boundItemClassBytes + 32
-    package static let boundItemClassBytes = 4
-    /// Bindings in one message.
-    package static let boundItemsPerMessage = 8192
-}
-
-extension EnclaveInterface.ResumeLog {
-    /// Lines that are looked at.
-    package static let maximumLines = 32
-}
-
 extension KeyInterface {
     package enum Limits {
         /// Of a key's blob: the longest access group there is, and room for the rest.

@@ -1,5 +1,3 @@
-package import Foundation
-
 // Messages, made of what they tell.
 
 extension AuthenticationInterface.Options {
@@ -37,47 +35,6 @@ extension BackupInterface.Check.Reply {
     }
 }
 
-extension EnclaveInterface {
-    /// What `WatchEvents` tells of later.
-    package typealias Ticket = ChangePasscode.Reply
-}
-
-extension EnclaveInterface.Preflight.Reply {
-    package init(
-        verdict: EnclaveInterface.Verdict, code: AuthenticationFailure? = nil, cause: RefusalCause?
-    ) {
-        self.init(verdict: verdict, code: code, reason: cause?.rawValue)
-    }
-}
-
-extension EnclaveInterface.WatchEvents.Reply {
-    package init(
-        evaluation: String? = nil, outcome: EnclaveInterface.Outcome, code: AuthenticationFailure? = nil,
-        progress: EnclaveInterface.Progress? = nil, cause: RefusalCause?
-    ) {
-        self.init(
-            evaluation: evaluation, outcome: outcome, code: code, progress: progress, reason: cause?.rawValue)
-    }
-}
-
-extension EnclaveInterface.Prospect {
-    package init(_ availability: InspectorInterface.Availability, obstacle: AuthenticationFailure? = nil) {
-        self.init(availability: availability, obstacle: obstacle)
-    }
-}
-
-extension EnclaveInterface.RewrappedKey {
-    package init(_ verdict: EnclaveInterface.BackupVerdict, wrappedKey: Data? = nil) {
-        self.init(verdict: verdict, wrappedKey: wrappedKey)
-    }
-}
-
-extension EnclaveInterface.RefusedCall {
-    package init(app: String, cause: RefusalCause, requirement: Requirement?) {
-        self.init(app: app, reason: cause.rawValue, requirement: requirement)
-    }
-}
-
 extension InspectorInterface.Item {
     /// What can be said of every row.
     package init(
@@ -92,12 +49,4 @@ extension InspectorInterface.Item {
 extension KeychainInterface {
     /// A keychain dictionary: the values of Apple's constants as keys (`"class"`, `"acct"`, `"r_Data"`, …).
     package typealias Dictionary = [String: AttributeValue]
-}
-
-extension EnclaveInterface.NoteObservation.Parameters {
-    package init(
-        _ observation: EnclaveInterface.Observation, count: Int? = nil, refused: EnclaveInterface.RefusedCall? = nil
-    ) {
-        self.init(observation: observation, count: count, refused: refused)
-    }
 }

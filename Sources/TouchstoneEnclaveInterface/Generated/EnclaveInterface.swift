@@ -2,6 +2,7 @@
 // swift-format-ignore-file
 
 package import Foundation
+package import TouchstoneCore
 
 /// What touchstoned may ask of the enclave.
 ///

@@ -1,0 +1,67 @@
+package import Foundation
+package import TouchstoneCore
+
+extension EnclaveInterface {
+    /// The text of the interface file.
+    package static var file: [UInt8] { PackageResources.io_touchstone_Enclave_varlink }
+}
+
+extension EnclaveInterface {
+    /// What `WatchEvents` tells of later.
+    package typealias Ticket = ChangePasscode.Reply
+}
+
+extension EnclaveInterface.NotWrapped {
+    package init(_ status: Status, _ cause: RefusalCause? = nil) {
+        self.init(status: status.rawValue, reason: cause?.rawValue)
+    }
+}
+
+extension EnclaveInterface.NoteObservation.Parameters {
+    package init(
+        _ observation: EnclaveInterface.Observation, count: Int? = nil, refused: EnclaveInterface.RefusedCall? = nil
+    ) {
+        self.init(observation: observation, count: count, refused: refused)
+    }
+}
+
+extension EnclaveInterface.Preflight.Reply {
+    package init(
+        verdict: EnclaveInterface.Verdict, code: AuthenticationFailure? = nil, cause: RefusalCause?
+    ) {
+        self.init(verdict: verdict, code: code, reason: cause?.rawValue)
+    }
+}
+
+extension EnclaveInterface.Prospect {
+    package init(_ availability: InspectorInterface.Availability, obstacle: AuthenticationFailure? = nil) {
+        self.init(availability: availability, obstacle: obstacle)
+    }
+}
+
+extension EnclaveInterface.RefusedCall {
+    package init(app: String, cause: RefusalCause, requirement: Requirement?) {
+        self.init(app: app, reason: cause.rawValue, requirement: requirement)
+    }
+}
+
+extension EnclaveInterface.ResumeLog {
+    /// Lines that are looked at.
+    package static let maximumLines = 32
+}
+
+extension EnclaveInterface.RewrappedKey {
+    package init(_ verdict: EnclaveInterface.BackupVerdict, wrappedKey: Data? = nil) {
+        self.init(verdict: verdict, wrappedKey: wrappedKey)
+    }
+}
+
+extension EnclaveInterface.WatchEvents.Reply {
+    package init(
+        evaluation: String? = nil, outcome: EnclaveInterface.Outcome, code: AuthenticationFailure? = nil,
+        progress: EnclaveInterface.Progress? = nil, cause: RefusalCause?
+    ) {
+        self.init(
+            evaluation: evaluation, outcome: outcome, code: code, progress: progress, reason: cause?.rawValue)
+    }
+}
