@@ -99,7 +99,7 @@ let package = Package(
 
         // what touchstoned and the enclave say to each other: no app links it
         library(
-            "TouchstoneEnclaveInterface", ["TouchstoneCore", "TouchstoneTransport"],
+            "TouchstoneEnclaveInterface", ["TouchstoneCore"],
             resources: [.embedInCode("io.touchstone.Enclave.varlink")]),
 
         // what programs of the owner's stand on: agents, the command, the simulator's page
@@ -138,8 +138,8 @@ let package = Package(
         library(
             "TouchstoneServices",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneEnclaveClient", "TouchstoneKeychain",
-                "TouchstoneAuthentication",
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneEnclaveClient", "TouchstoneEnclaveInterface",
+                "TouchstoneKeychain", "TouchstoneAuthentication",
             ]),
 
         // app API
@@ -189,7 +189,7 @@ let package = Package(
         tool(
             "touchstoned",
             [
-                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport", "TouchstoneSystem", "TouchstonePeers",
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneSystem", "TouchstonePeers",
                 "TouchstoneSocketServer", "TouchstoneKeychain", "TouchstoneAuthentication", "TouchstoneServices",
                 "CTouchstoneSystem", "CTouchstoneWiping", arguments, log,
             ]),
@@ -305,7 +305,7 @@ let package = Package(
             "TouchstoneAuthenticationTests",
             [
                 "TouchstoneTesting", "TouchstoneAuthentication", "TouchstoneEnclaveClient", "TouchstoneEnclave",
-                "Security", "LocalAuthentication", "TouchstoneCore", "TouchstoneLog", "TouchstoneTransport",
+                "TouchstoneEnclaveInterface", "Security", "LocalAuthentication", "TouchstoneCore", "TouchstoneLog", "TouchstoneTransport",
                 "TouchstoneSystem",
             ]),
         tests(

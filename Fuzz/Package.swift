@@ -50,20 +50,19 @@ let package = Package(
         parsers("TouchstoneLog", ["TouchstoneCore", crypto]),
         parsers("TouchstoneTransport", ["TouchstoneCore", "CTouchstoneSystem"]),
         parsers("TouchstoneSystem", ["TouchstoneCore", "TouchstoneTransport", crypto]),
-        parsers("TouchstoneEnclaveClient", ["TouchstoneCore", "TouchstoneTransport"]),
+        parsers("TouchstoneEnclaveClient", ["TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport"]),
         parsers(
             "TouchstonePeers", ["TouchstoneCore"],
             sources: ["AppManifest.swift", "InfoPropertyList.swift", "KeyFile.swift", "ProcessOrigin+Proc.swift"]),
         parsers("TouchstoneDevice", ["TouchstoneCore"], sources: ["PasscodeBuffer.swift"]),
         parsers(
-            "TouchstoneEnclave",
-            ["TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneMemory", "TouchstoneLog", "TouchstoneTransport", "CSodium", crypto],
+            "TouchstoneEnclaveInterface", ["TouchstoneCore"],
             resources: [.embedInCode("io.touchstone.Enclave.varlink")]),
         parsers(
             "TouchstoneEnclave",
             [
-                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneMemory", "TouchstoneTransport", "CSodium",
-                crypto,
+                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneMemory", "TouchstoneLog",
+                "TouchstoneTransport", "CSodium", crypto,
             ]),
         parsers("TouchstoneFileRoot", ["TouchstoneEnclave", "TouchstoneMemory", crypto]),
         parsers(

@@ -3,9 +3,9 @@ import Foundation
 import Synchronization
 import TouchstoneCore
 package import TouchstoneEnclaveClient
-package import TouchstoneEnclaveInterface
+import TouchstoneEnclaveInterface
 import TouchstoneLog
-package import TouchstoneTransport
+import TouchstoneTransport
 
 /// Where the lines of the log are kept.
 package protocol LogStorage: Sendable {

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 import Synchronization
-package import TouchstoneCore
+import TouchstoneCore
 package import TouchstoneEnclaveClient
 package import TouchstoneEnclaveInterface
 package import TouchstoneTransport

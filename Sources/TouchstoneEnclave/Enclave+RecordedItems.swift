@@ -1,5 +1,6 @@
 import Foundation
 import TouchstoneCore
+import TouchstoneEnclaveInterface
 import TouchstoneLog
 import TouchstoneMemory
 

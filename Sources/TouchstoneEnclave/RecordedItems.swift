@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import TouchstoneCore
+import TouchstoneEnclaveInterface
 import TouchstoneMemory
 
 /// One version of an item as the enclave knows it: the group that it is in, and a number that nobody else can compute.

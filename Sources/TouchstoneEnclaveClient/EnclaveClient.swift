@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Synchronization
 package import TouchstoneCore
+package import TouchstoneEnclaveInterface
 package import TouchstoneTransport
 
 /// The services' way to the enclave: calls, events, and answers that come as events.

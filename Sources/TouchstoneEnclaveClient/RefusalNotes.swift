@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Synchronization
 package import TouchstoneCore
-package import TouchstoneTransport
+import TouchstoneEnclaveInterface
 
 /// What touchstoned refused by itself, on its way to the log.
 ///

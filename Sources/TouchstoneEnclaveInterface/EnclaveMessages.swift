@@ -65,3 +65,11 @@ extension EnclaveInterface.WatchEvents.Reply {
             evaluation: evaluation, outcome: outcome, code: code, progress: progress, reason: cause?.rawValue)
     }
 }
+
+extension EnclaveInterface {
+    /// Bytes of `ItemBinding.item`: the class, and with it the identifier and the version of the row, 16 bytes each.
+    package static let boundItemBytes = boundItemClassBytes + 32
+    package static let boundItemClassBytes = 4
+    /// Bindings in one message.
+    package static let boundItemsPerMessage = 8192
+}

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Synchronization
 import TouchstoneCore
+import TouchstoneEnclaveInterface
 import TouchstoneEnclaveClient
 import TouchstoneTransport
 

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import TouchstoneCore
 package import TouchstoneEnclaveClient
-package import TouchstoneEnclaveInterface
+import TouchstoneEnclaveInterface
 package import TouchstoneTransport
 
 /// `io.touchstone.Key`: private keys of the enclave, for apps.

@@ -3,7 +3,7 @@ import GRDB
 import Synchronization
 import TouchstoneCore
 package import TouchstoneEnclaveClient
-package import TouchstoneEnclaveInterface
+import TouchstoneEnclaveInterface
 package import TouchstoneTransport
 
 /// `io.touchstone.Keychain`: items, queries, access groups; ciphertext only.

@@ -1,8 +1,6 @@
 package import Crypto
 package import Foundation
 package import TouchstoneCore
-import TouchstoneEnclaveInterface
-import TouchstoneMemory
 
 /// Something that happened and belongs in the log.
 package struct LogFact: Hashable, Sendable {

@@ -1,6 +1,7 @@
 import Foundation
 package import TouchstoneAuthentication
 import TouchstoneCore
+import TouchstoneEnclaveInterface
 import TouchstoneEnclaveClient
 package import TouchstoneKeychain
 package import TouchstoneTransport

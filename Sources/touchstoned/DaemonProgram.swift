@@ -7,7 +7,6 @@ import Logging
 import Synchronization
 import TouchstoneAuthentication
 import TouchstoneCore
-import TouchstoneEnclaveInterface
 import TouchstoneKeychain
 import TouchstoneSocketServer
 import TouchstoneTransport
