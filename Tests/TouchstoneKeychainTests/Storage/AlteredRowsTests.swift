@@ -4,6 +4,7 @@ import LocalAuthentication
 import Security
 import Testing
 import TouchstoneCore
+import TouchstoneSystem
 import TouchstoneTransport
 
 @testable import TouchstoneEnclave
