@@ -356,6 +356,9 @@ def attack(daemon, moments, seed):
     def backup_keys():
         return [{"wrappedKey": one_of(keys), "binding": binding(), "accessControl": control()}]
 
+    def rows():
+        return encode(one_of([b"", b"genp" + bytes(32), (b"keys" + bytes(32)) * 3]))
+
     generators = {
         "GetFacts": lambda: {"app": one_of(apps)},
         "CreateContext": lambda: {"app": one_of(apps), "accessGroups": moments.sample(groups, 3)},
@@ -396,6 +399,14 @@ def attack(daemon, moments, seed):
         "GetLookupKey": dict,
         "GetMetadataKeys": dict,
         "ConfirmErasure": dict,
+        "CompareItems": lambda: {
+            "items": rows(), "isFirst": one_of([True, False]), "isLast": one_of([True, False]),
+            "takes": one_of([None, True])},
+        "RecordItems": lambda: {
+            "removed": rows(), "added": rows(), "isFirst": one_of([True, False]), "isLast": one_of([True, False]),
+            "isDeletion": one_of([True, False])},
+        "SettleItems": dict,
+        "AcceptItems": lambda: {"passcode": guess(b"accept items")},
         "WrapKey": lambda: {
             "accessControl": control(), "binding": binding(), "key": encode(bytes(32)), "app": one_of(apps),
             "context": one_of(contexts + [None])},
