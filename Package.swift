@@ -108,7 +108,10 @@ let package = Package(
         // enclave and its root of trust
         library(
             "TouchstoneEnclave",
-            ["TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneMemory", "TouchstoneLog", "TouchstoneTransport", "CSodium", crypto]),
+            [
+                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneMemory", "TouchstoneLog",
+                "TouchstoneTransport", "CSodium", crypto,
+            ]),
         library("TouchstoneFileRoot", ["TouchstoneEnclave", "TouchstoneMemory", crypto]),
         library("TouchstoneTPMRoot", ["TouchstoneEnclave", "TouchstoneMemory", "CTSS", "CTouchstoneTCTI", crypto]),
         library(
@@ -120,7 +123,8 @@ let package = Package(
         library(
             "TouchstoneKeychain",
             [
-                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport", "TouchstoneEnclaveClient", "TouchstoneCertificates",
+                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport", "TouchstoneEnclaveClient",
+                "TouchstoneCertificates",
                 "CTouchstoneSystem", crypto,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
@@ -130,7 +134,10 @@ let package = Package(
             ]),
         library(
             "TouchstoneAuthentication",
-            ["TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport", "TouchstoneEnclaveClient", "TouchstoneLog"],
+            [
+                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport", "TouchstoneEnclaveClient",
+                "TouchstoneLog",
+            ],
             resources: [
                 .embedInCode("io.touchstone.Authentication.varlink"), .embedInCode("io.touchstone.Agent.varlink"),
                 .embedInCode("io.touchstone.Device.varlink"),
@@ -170,7 +177,8 @@ let package = Package(
         library(
             "TouchstoneTesting",
             [
-                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport", "TouchstoneEnclave", "TouchstoneMemory",
+                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport", "TouchstoneEnclave",
+                "TouchstoneMemory",
                 "TouchstoneKeychain", "TouchstoneAuthentication", "TouchstoneServices", "TouchstoneSystem", crypto,
             ]),
 
@@ -225,7 +233,8 @@ let package = Package(
         tests(
             "TouchstoneTransportTests",
             [
-                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport", "TouchstoneSystem", "TouchstonePeers",
+                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport", "TouchstoneSystem",
+                "TouchstonePeers",
                 "TouchstoneSocketServer", "TouchstoneDevice", "TouchstoneEnclave", "TouchstoneTesting",
                 "CTouchstoneSystem", crypto,
             ], resources: [.copy("Fixtures")]),
@@ -296,7 +305,8 @@ let package = Package(
         tests(
             "TouchstoneTPMRootTests",
             [
-                "TouchstoneTPMRoot", "TouchstoneFileRoot", "TouchstoneEnclave", "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneMemory",
+                "TouchstoneTPMRoot", "TouchstoneFileRoot", "TouchstoneEnclave", "TouchstoneCore",
+                "TouchstoneEnclaveInterface", "TouchstoneMemory",
                 "TouchstoneTransport", "TouchstoneSystem", crypto,
             ]),
 
@@ -305,13 +315,15 @@ let package = Package(
             "TouchstoneAuthenticationTests",
             [
                 "TouchstoneTesting", "TouchstoneAuthentication", "TouchstoneEnclaveClient", "TouchstoneEnclave",
-                "TouchstoneEnclaveInterface", "Security", "LocalAuthentication", "TouchstoneCore", "TouchstoneLog", "TouchstoneTransport",
+                "TouchstoneEnclaveInterface", "Security", "LocalAuthentication", "TouchstoneCore", "TouchstoneLog",
+                "TouchstoneTransport",
                 "TouchstoneSystem",
             ]),
         tests(
             "TouchstoneEnclaveTests",
             [
-                "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneLog", "TouchstoneMemory",
+                "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneCore", "TouchstoneEnclaveInterface",
+                "TouchstoneLog", "TouchstoneMemory",
                 "TouchstoneTransport", crypto,
             ], resources: [.copy("Fixtures")]),
     ]

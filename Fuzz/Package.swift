@@ -71,7 +71,8 @@ let package = Package(
         parsers(
             "TouchstoneKeychain",
             [
-                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport", "TouchstoneEnclaveClient", "TouchstoneCertificates",
+                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport", "TouchstoneEnclaveClient",
+                "TouchstoneCertificates",
                 "CTouchstoneSystem", crypto, grdb,
             ],
             resources: [
@@ -96,7 +97,8 @@ let package = Package(
             name: "fuzz",
             dependencies: [
                 "Command", "TouchstoneAge", "TouchstoneCertificates", "TouchstoneCore", "TouchstoneDevice",
-                "TouchstoneEnclave", "TouchstoneEnclaveInterface", "TouchstoneFileRoot", "TouchstoneKeyAlgorithms", "TouchstoneKeychain",
+                "TouchstoneEnclave", "TouchstoneEnclaveInterface", "TouchstoneFileRoot", "TouchstoneKeyAlgorithms",
+                "TouchstoneKeychain",
                 "TouchstoneLog", "TouchstoneMemory",
                 "TouchstoneSecurity", "TouchstoneSensors", "TouchstoneSignInProtocol", "TouchstonePeers",
                 "TouchstoneTPMRoot", "TouchstoneTransport", crypto, grdb, asn1,

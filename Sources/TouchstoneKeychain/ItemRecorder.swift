@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 import Synchronization
 import TouchstoneCore
-import TouchstoneEnclaveInterface
 import TouchstoneEnclaveClient
+import TouchstoneEnclaveInterface
 import TouchstoneTransport
 
 /// Tells the enclave which rows with an access control there are, and before each change which there will be.

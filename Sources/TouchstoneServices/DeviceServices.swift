@@ -1,8 +1,8 @@
 import Foundation
 package import TouchstoneAuthentication
 import TouchstoneCore
-import TouchstoneEnclaveInterface
 import TouchstoneEnclaveClient
+import TouchstoneEnclaveInterface
 package import TouchstoneKeychain
 package import TouchstoneTransport
 

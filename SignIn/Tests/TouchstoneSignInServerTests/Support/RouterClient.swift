@@ -25,7 +25,8 @@ struct RouterClient: Sendable {
         if let body { headers[.contentLength] = String(body.count) }
         let head = HTTPRequest(
             method: method, scheme: "http", authority: "localhost", path: path, headerFields: headers)
-        let response = try await respond(Request(head: head, body: RequestBody(buffer: ByteBuffer(bytes: body ?? Data()))))
+        let response = try await respond(
+            Request(head: head, body: RequestBody(buffer: ByteBuffer(bytes: body ?? Data()))))
         let written = WrittenBody()
         try await response.body.write(written)
         return Answer(
