@@ -170,7 +170,9 @@ struct PromptAlertTests {
         let lines = text(.test(phase: .applicationPassword, wrong: true), entered: 2)
         #expect(lines[0] == "  App password for “gate”")
         #expect(lines.contains("  Wrong password."))
-        #expect(lines.contains { $0.contains("It is not your passcode.") })
+        // The sentence may go over two lines.
+        let words = lines.map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: " ")
+        #expect(words.contains("It is not your passcode."))
         #expect(lines.last == "  [Return] OK · [Esc] Cancel")
     }
 
