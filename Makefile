@@ -87,6 +87,7 @@ check: ## The quick checks: rules, words, interfaces, layers, products, Python, 
 	@script/check-layers
 	@script/check-products
 	@script/check-python
+	@script/fuzz --check
 	@script/format --check
 
 clean: ## Remove what was built
