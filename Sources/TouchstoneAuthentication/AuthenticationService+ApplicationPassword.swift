@@ -204,8 +204,10 @@ extension AuthenticationService {
                     EnclaveInterface.SetCredential.self,
                     .init(context: running.context, app: running.app.identifier, credential: sealed)
                 ).ticket
-            } _: { [self] in
-                passwordStretched(running, Self.isStretched($0))
+            } _: { [self] event in
+                // An answer that overtook its ticket comes on this thread, and may meet a prompt that is just beginning.
+                waitForTurn()
+                passwordStretched(running, Self.isStretched(event))
             }
             guard isLater else { throw DeviceInterface.Refused(.unreadablePasscode) }
         } catch {

@@ -512,7 +512,7 @@ package final class AuthenticationService: Sendable {
     }
 
     /// Returns once what was being begun with the enclave is known here.
-    private func waitForTurn() { turn.withLock { _ in } }
+    func waitForTurn() { turn.withLock { _ in } }
 
     static let cancelledByAnother = Failed(
         .systemCancel, "Canceled by another authentication.", .cancelledByAnother)

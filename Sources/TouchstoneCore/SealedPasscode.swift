@@ -31,8 +31,8 @@ package struct SealedPasscode: Hashable, Sendable {
         case backup(BackupDirection)
         /// To forget the fingerprint reader.
         case forgetReader
-        /// To accept the keychain's guarded items as they are.
-        case acceptItems
+        /// To accept the keychain's guarded items as the look of this name found them.
+        case acceptItems(look: String)
     }
 
     /// What is authenticated with the ciphertext.
@@ -46,7 +46,7 @@ package struct SealedPasscode: Hashable, Sendable {
             case .eraseData(let isOn): "erase data \(isOn ? "on" : "off")"
             case .backup(let direction): direction.rawValue
             case .forgetReader: "forget reader"
-            case .acceptItems: "accept items"
+            case .acceptItems(let look): "accept items \(look)"
             }
         return nonce + Data(words.utf8)
     }

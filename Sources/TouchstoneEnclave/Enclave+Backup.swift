@@ -83,7 +83,7 @@ extension Enclave {
                 let sealed = try? backupKey(for: protection, session).seal(
                     SecretBytes(key), context: Self.context(item))
                 return sealed.map { .init(.wrapped, wrappedKey: $0) } ?? .init(.gone)
-            case (.authenticationNeeded, _): return .init(.excluded)
+            case (.authenticationNeeded, _), (.altered, _): return .init(.excluded)
             case (.locked, _): return .init(.locked)
             default: return .init(.gone)
             }

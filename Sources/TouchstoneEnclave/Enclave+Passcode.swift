@@ -15,7 +15,8 @@ struct PasscodeJob: Sendable {
         case eraseData(Bool)
         case backup(BackupSession)
         case forgetReader
-        case acceptItems
+        /// What the look of this name found.
+        case acceptItems(look: String)
     }
 
     var purpose: Purpose

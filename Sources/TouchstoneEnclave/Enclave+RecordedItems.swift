@@ -39,6 +39,8 @@ extension Enclave {
         }
         comparedItems = nil
         shownItems = found
+        let look = Self.freshIdentifier()
+        itemsLook = look
         itemsUnderWay = ItemsUnderWay()
         let takes = request.takes == true && state.items == nil
         guard var recorded = state.items ?? (takes ? RecordedItems() : nil) else {
@@ -51,7 +53,7 @@ extension Enclave {
         }
         if takes { recorded.settle() }
         state.items = recorded
-        return .init(isRecorded: true, altered: altered)
+        return .init(isRecorded: true, altered: altered, look: look)
     }
 
     /// Records a change before the keychain makes it.
@@ -100,14 +102,20 @@ extension Enclave {
     mutating func acceptItems(_ request: EnclaveInterface.AcceptItems.Parameters, now: Double)
         throws(DeviceInterface.Refused) -> PasscodeJob
     {
-        let opened = try openSetting(request.passcode, for: .acceptItems, connection: request.caller.connection)
+        // The owner agrees to what was listed, and not to what somebody put there meanwhile.
+        guard let look = itemsLook, look == request.look else { throw .init(.staleNonce) }
+        let opened = try openSetting(
+            request.passcode, for: .acceptItems(look: look), connection: request.caller.connection)
         let secret = try Self.passcodes(in: opened, count: 1)[0]
-        return PasscodeJob(purpose: .acceptItems, current: try begin(secret, now: now))
+        return PasscodeJob(purpose: .acceptItems(look: look), current: try begin(secret, now: now))
     }
 
-    /// Ends that job: what the keychain has shown last is what is there.
-    mutating func finishAccepting(ticket: String, key: SecretBytes, now: Double) -> [EnclaveEvent] {
+    /// Ends that job: what the keychain showed in this look is what is there, with what was recorded since.
+    mutating func finishAccepting(_ look: String, ticket: String, key: SecretBytes, now: Double) -> [EnclaveEvent] {
         guard finish(guess: key, now: now, asked: "accept-items") != nil else { return [rejected(ticket, now: now)] }
+        guard look == itemsLook else {
+            return [EnclaveEvent(ticket: ticket, outcome: .failed, refusal: .staleNonce)]
+        }
         if var recorded = state.items {
             for group in 0...UInt8.max { recorded.accept(group, at: shownItems.sum(of: group)) }
             if recorded != state.items { note(LogFact(event: .itemsAccepted, factors: [.passcode])) }
@@ -130,8 +138,16 @@ extension EnclaveHost {
     func recordItems(_ request: EnclaveInterface.RecordItems.Parameters) throws
         -> EnclaveInterface.RecordItems.Reply
     {
-        try change(usesReserve: request.isDeletion) { enclave, _ in
-            (.init(isRecorded: try enclave.recordItems(request)), [])
+        // An app writes items as fast as it likes, and a TPM counts slowly. So these writes count once in a while.
+        func isCounted(_ enclave: Enclave, _ now: Double) -> Bool {
+            now - enclave.itemsCountedAt >= RecordedItems.secondsBetweenRevisions
+        }
+        return try change(
+            usesReserve: request.isDeletion, leaving: RecordedItems.sparesForPasscodes, counted: isCounted
+        ) { enclave, now in
+            let reply = EnclaveInterface.RecordItems.Reply(isRecorded: try enclave.recordItems(request))
+            if request.isLast, isCounted(enclave, now) { enclave.itemsCountedAt = now }
+            return (reply, [])
         }
     }
 

@@ -115,6 +115,10 @@ package struct Enclave {
     /// Those of a look of which more is to come.
     var comparedItems: ShownItems?
     var itemsUnderWay = ItemsUnderWay()
+    /// The name of the last look, for the owner's consent to what it found.
+    var itemsLook: String?
+    /// When a change of the items last raised the state's revision.
+    var itemsCountedAt = -Double.infinity
     /// Those given out and not yet used.
     var nonces = Nonces()
     /// Who sent the guess that is being looked at, as touchstoned says; for the log.

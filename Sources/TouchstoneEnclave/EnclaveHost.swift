@@ -129,17 +129,20 @@ package final class EnclaveHost: Sendable {
     ///
     /// The counter follows by itself. With `isRemembered` the events are told once it did or could not: not to be asked for by a call,
     /// behind which all apps' calls wait. The log's lines never wait, as they are in their order. With `usesReserve` a full disk takes the
-    /// state too: for guesses at the passcode, and what follows from them.
+    /// state too: for guesses at the passcode, and what follows from them; others leave them so many `spares`. What is not `counted` keeps
+    /// the state's revision.
     ///
     /// - Throws: `EnclaveInterface.NotKept` where the state could not be written, after which nothing has changed; what `body` throws.
     @discardableResult
     func change<R: Sendable>(
-        isRemembered: Bool = false, usesReserve: Bool = false,
+        isRemembered: Bool = false, usesReserve: Bool = false, leaving spares: Int = 0,
+        counted: (Enclave, Double) -> Bool = { _, _ in true },
         _ body: (inout Enclave, Double) throws -> (R, [EnclaveEvent])
     ) throws -> R {
         let (result, happened, isCounting, isOtherAwaited, revision) = try enclave.withLock {
             enclave -> (R, [EnclaveEvent], Bool, Bool, UInt64?) in
             var next = enclave
+            let isCounted = counted(enclave, clock.now)
             var (result, happened) = try body(&next, clock.now)
             next.discardHeldKeysIfPasscodeRequired(now: clock.now)
             let changed = next.environmentEvents(now: clock.now)
@@ -147,16 +150,20 @@ package final class EnclaveHost: Sendable {
             if !lines.isEmpty { happened.insert(EnclaveEvent(outcome: .progress, log: lines), at: 0) }
             if next.state != enclave.state {
                 next.state.log = next.log.toKeep
-                let revision = (enclave.state.revision ?? 0) + 1
+                let revision = (enclave.state.revision ?? 0) + (isCounted ? 1 : 0)
                 next.state.revision = revision
                 do {
                     let file = try next.stateFile()
-                    if usesReserve { try storage.replaceWithReserve(file) } else { try storage.replace(file) }
+                    if usesReserve {
+                        try storage.replaceWithReserve(file, leaving: spares)
+                    } else {
+                        try storage.replace(file)
+                    }
                     isOnDisk.withLock { $0 = true }
                 } catch {
                     isOnDisk.withLock { $0 = false }
                     // The file may be the new one all the same: the next has another number.
-                    enclave.state.revision = revision
+                    enclave.state.revision = (enclave.state.revision ?? 0) + 1
                     throw EnclaveInterface.NotKept()
                 }
                 // After the state: the other way round, ending the process in between would make the newest state look old.
@@ -390,9 +397,9 @@ package final class EnclaveHost: Sendable {
         case .forgetReader:
             guard let currentKey else { return }
             try judge { $0.finishForgettingReader(ticket: ticket, key: currentKey, now: $1) }
-        case .acceptItems:
+        case .acceptItems(let look):
             guard let currentKey else { return }
-            try judge { $0.finishAccepting(ticket: ticket, key: currentKey, now: $1) }
+            try judge { $0.finishAccepting(look, ticket: ticket, key: currentKey, now: $1) }
         case .change(let kind):
             var new: (key: SecretBytes, salt: Data, cost: PasscodeCost)?
             var gate: PasscodeGate?

@@ -8,12 +8,12 @@ package import TouchstoneMemory
 package protocol EnclaveStorage: Sendable {
     func load() throws -> Data?
     func replace(_ bytes: Data) throws
-    /// As `replace`; where the disk is full, in room that was set aside for this.
-    func replaceWithReserve(_ bytes: Data) throws
+    /// As `replace`; if the disk is full, in space that is reserved for this, as long as so many `spares` are left.
+    func replaceWithReserve(_ bytes: Data, leaving spares: Int) throws
 }
 
 extension EnclaveStorage {
-    package func replaceWithReserve(_ bytes: Data) throws { try replace(bytes) }
+    package func replaceWithReserve(_ bytes: Data, leaving spares: Int) throws { try replace(bytes) }
 }
 
 /// Remembers how far the enclave's state has come, where a copy of the state's file that is put back does not bring it back (PC-34).

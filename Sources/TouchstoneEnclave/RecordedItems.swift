@@ -42,6 +42,11 @@ struct ItemTags {
 /// Whoever does not know the tags finds no other items with the same sum. Part of the kept state, so that an older row that is put back, or a
 /// row that is taken away, does not fit any more.
 struct RecordedItems: Codable, Equatable {
+    /// An app changes items as fast as it likes, and a TPM counts slowly: such changes raise the state's revision this seldom.
+    static let secondsBetweenRevisions = 60.0
+    /// Of the spare files, those that deletions on a full disk leave to guesses at the passcode.
+    static let sparesForPasscodes = 8
+
     /// Modulo 2^128.
     private struct Group: Equatable {
         var sum: UInt128 = 0

@@ -13,6 +13,11 @@ package final class EnclaveClient: Sendable {
     private let events: VarlinkClient
     private let tickets = Mutex(Tickets())
 
+    private enum Limits {
+        /// Answers that wait for their tickets; far more than there are calls at a time.
+        static let early = 4096
+    }
+
     private struct Tickets {
         /// Who waits, by the ticket.
         var waiting: [String: @Sendable (Event?) -> Void] = [:]
@@ -111,7 +116,7 @@ package final class EnclaveClient: Sendable {
         let answer = tickets.withLock { tickets in
             let answer = tickets.waiting.removeValue(forKey: ticket)
             // Nobody can be about to wait for it where nobody asks.
-            if answer == nil, tickets.asking > 0 { tickets.early[ticket] = event }
+            if answer == nil, tickets.asking > 0, tickets.early.count < Limits.early { tickets.early[ticket] = event }
             return answer
         }
         answer?(event)

@@ -31,19 +31,21 @@ package final class ReservedFile: EnclaveStorage {
         refill()
     }
 
-    package func replaceWithReserve(_ bytes: Data) throws {
+    package func replaceWithReserve(_ bytes: Data, leaving spares: Int) throws {
         do {
             try file.replace(bytes)
         } catch let error as PrivateFileError where error.isDiskFull && bytes.count <= self.bytes {
-            guard let spare = take() else { throw error }
+            guard let spare = take(leaving: spares) else { throw error }
             try file.replace(bytes, by: spare, flags: 0)
         }
         refill()
     }
 
-    private func take() -> URL? {
+    private func take(leaving count: Int) -> URL? {
         missing.withLock { missing in
-            guard let index = spares.indices.first(where: { !missing.contains($0) }) else { return nil }
+            guard spares.count - missing.count > count,
+                let index = spares.indices.first(where: { !missing.contains($0) })
+            else { return nil }
             missing.insert(index)
             return spares[index]
         }

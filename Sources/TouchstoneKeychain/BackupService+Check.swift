@@ -32,8 +32,9 @@ extension BackupService {
                 reply.database = try store.integrity()
             }
         }
-        if request.after == nil, let altered = try store.compareItems(), !altered.isEmpty {
-            reply.alteredGroups = altered.count
+        if request.after == nil, let altered = try store.compareItems() {
+            reply.look = store.look
+            if !altered.isEmpty { reply.alteredGroups = altered.count }
         }
         let metadataKeys = try metadataKeys()
         let page: [KeychainStore.PageRow]
@@ -74,6 +75,8 @@ extension BackupService {
             }
         }
         reply.quarantined = try store.quarantined()
+        // What a repair has marked again is there from now on.
+        if request.repairs, reply.next == nil { _ = try store.compareItems() }
         return reply
     }
 

@@ -14,11 +14,15 @@ final class ItemRecorder: Sendable {
     private let enclave: EnclaveClient
     private let recorded = Mutex(false)
     private let altered = Mutex<Set<Int>>([])
+    private let lastLook = Mutex<String?>(nil)
 
     init(_ enclave: EnclaveClient) { self.enclave = enclave }
 
     /// The groups that were not as they were recorded at the last look.
     var alteredGroups: Set<Int> { altered.withLock { $0 } }
+
+    /// The enclave's name for the last look.
+    var look: String? { lastLook.withLock { $0 } }
 
     /// Whether the enclave has ever seen the rows of this keychain.
     var isRecorded: Bool { recorded.withLock { $0 } }
@@ -45,6 +49,7 @@ final class ItemRecorder: Sendable {
         }
         recorded.withLock { $0 = reply.isRecorded }
         altered.withLock { $0 = Set(reply.altered) }
+        lastLook.withLock { $0 = reply.look }
         return reply.isRecorded ? Set(reply.altered) : nil
     }
 

@@ -100,10 +100,18 @@ package final class KeychainService: Sendable {
             Accessibility.allCases.allSatisfy { keys.open[$0] != nil || keys.destroyed.contains($0) }
         }
         guard isAllKnown else { return }
+        // A lock may come while this goes on; then it is done again after the next unlock.
+        var wasLocked = false
         try store.markGuardedRows { row in
-            guard case .open(let item)? = try? openMetadata(row) else { return false }
-            return item.control.isConstrained
+            do throws(Refusal) {
+                guard case .open(let item) = try openMetadata(row) else { return false }
+                return item.control.isConstrained
+            } catch {
+                wasLocked = true
+                return false
+            }
         }
+        guard !wasLocked else { return }
         _ = try store.compareItems(takes: true)
     }
 

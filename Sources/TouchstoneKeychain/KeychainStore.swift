@@ -354,14 +354,17 @@ package final class KeychainStore: RowSource, Sendable {
     /// Has the enclave know from now on which rows with an access control there are, beginning with those that are there.
     func record(with recorder: ItemRecorder) throws {
         // What a process wrote that was killed may be read and not be on the disk yet: a checkpoint synchronises it.
-        _ = try? writer.queue.writeWithoutTransaction { try $0.checkpoint(.passive) }
+        let isOnDisk = (try? writer.queue.writeWithoutTransaction { try $0.checkpoint(.passive) }) != nil
         try writer.inTurn { _ = try recorder.compare(KeychainWriter(turn: $0)) }
-        try recorder.settle()
+        if isOnDisk { try recorder.settle() }
         observer.withLock { $0.recorder = recorder }
     }
 
     /// The groups of rows with an access control that were altered by others, as of the last look.
     var alteredGroups: Set<Int> { observer.withLock { $0.recorder }?.alteredGroups ?? [] }
+
+    /// The enclave's name for that look.
+    var look: String? { observer.withLock { $0.recorder }?.look }
 
     /// Shows the enclave all rows with an access control.
     ///

@@ -406,7 +406,7 @@ def attack(daemon, moments, seed):
             "removed": rows(), "added": rows(), "isFirst": one_of([True, False]), "isLast": one_of([True, False]),
             "isDeletion": one_of([True, False])},
         "SettleItems": dict,
-        "AcceptItems": lambda: {"passcode": guess(b"accept items")},
+        "AcceptItems": lambda: {"look": "00", "passcode": guess(b"accept items 00")},
         "WrapKey": lambda: {
             "accessControl": control(), "binding": binding(), "key": encode(bytes(32)), "app": one_of(apps),
             "context": one_of(contexts + [None])},

@@ -70,7 +70,7 @@ import TouchstoneFileRoot
         #expect(file.refill())
         #expect(try sizes() == [8192, 8192, 8192, 8192])
         try file.replace(Data("one".utf8))
-        try file.replaceWithReserve(Data("two".utf8))
+        try file.replaceWithReserve(Data("two".utf8), leaving: 0)
         #expect(try file.load() == Data("two".utf8))
         #expect(try sizes().count == 4)
         // As a process leaves it that is ended between the write and the new name.

@@ -28,9 +28,9 @@ final class UnreliableStorage: EnclaveStorage {
     /// Puts an older file back.
     func restore(_ version: Data) { state.withLock { $0.versions.append(version) } }
 
-    func replaceWithReserve(_ bytes: Data) throws {
+    func replaceWithReserve(_ bytes: Data, leaving spares: Int) throws {
         let isFromReserve = state.withLock { state in
-            guard state.isFull, state.spares > 0 else { return false }
+            guard state.isFull, state.spares > spares else { return false }
             state.spares -= 1
             state.versions.append(bytes)
             return true

@@ -406,7 +406,8 @@ package enum BackupInterface {
     /// altered: rows of groups in which a program other than touchstoned has put an older row back, or taken one away,
     /// as far as their classes are open; absent: none. Apps are refused them (-26275) until AcceptItems of
     /// io.touchstone.Device. alteredGroups: how many such groups there are, in the first reply; absent: none. There may
-    /// be no row left in one.
+    /// be no row left in one. look: the name of this look, for AcceptItems, in the first reply; absent before anything
+    /// was recorded.
     ///
     /// repairs: damaged rows are put aside, where they are kept and no search finds them; wrong tags and indexes are
     /// made anew. Nothing is changed without it.
@@ -450,11 +451,12 @@ package enum BackupInterface {
             package var next: Int64?
             package var altered: [BackupInterface.AlteredRow]?
             package var alteredGroups: Int?
+            package var look: String?
 
             package init(
                 database: [String], damaged: [BackupInterface.DamagedRow], checked: Int, locked: Int, expired: Int,
                 quarantined: Int, total: Int, next: Int64? = nil, altered: [BackupInterface.AlteredRow]? = nil,
-                alteredGroups: Int? = nil
+                alteredGroups: Int? = nil, look: String? = nil
             ) {
                 self.database = database
                 self.damaged = damaged
@@ -466,6 +468,7 @@ package enum BackupInterface {
                 self.next = next
                 self.altered = altered
                 self.alteredGroups = alteredGroups
+                self.look = look
             }
 
             package init(from json: MessageDecoder) throws {
@@ -480,6 +483,7 @@ package enum BackupInterface {
                 self.next = try json.valueIfPresent("next")
                 self.altered = try json.valueIfPresent("altered")
                 self.alteredGroups = try json.valueIfPresent("alteredGroups")
+                self.look = try json.valueIfPresent("look")
             }
 
             package func write(to json: inout JSONOutput) throws {
@@ -494,6 +498,7 @@ package enum BackupInterface {
                 try json.write(next, for: "next")
                 try json.write(altered, for: "altered")
                 try json.write(alteredGroups, for: "alteredGroups")
+                try json.write(look, for: "look")
                 json.endObject()
             }
         }

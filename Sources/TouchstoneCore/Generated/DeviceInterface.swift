@@ -404,27 +404,31 @@ package enum DeviceInterface {
         package typealias Reply = Empty
     }
 
-    /// Accepts the keychain's items with an access control as Check of io.touchstone.Backup found them last, by the
-    /// passcode alone (PC-22), sealed for this: items that were refused because the keychain's file was altered are
-    /// given again, as they are now.
+    /// Accepts the keychain's items with an access control as Check of io.touchstone.Backup found them in this look, by
+    /// the passcode alone (PC-22), sealed for this look; another look makes it stale (staleNonce): items that were
+    /// refused because the keychain's file was altered are given again, as they are now.
     ///
     /// Errors: as of Unlock. After an error it is as it was.
     package enum AcceptItems: VarlinkMethod {
         package static let name = "io.touchstone.Device.AcceptItems"
         package struct Parameters: MessageCodable {
+            package var look: String
             package var passcode: SealedPasscode
 
-            package init(passcode: SealedPasscode) {
+            package init(look: String, passcode: SealedPasscode) {
+                self.look = look
                 self.passcode = passcode
             }
 
             package init(from json: MessageDecoder) throws {
                 try json.checkIsObject()
+                self.look = try json.value("look")
                 self.passcode = try json.value("passcode")
             }
 
             package func write(to json: inout JSONOutput) throws {
                 json.beginObject()
+                try json.write(look, for: "look")
                 try json.write(passcode, for: "passcode")
                 json.endObject()
             }

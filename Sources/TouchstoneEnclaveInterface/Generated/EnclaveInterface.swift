@@ -1329,32 +1329,37 @@ package enum EnclaveInterface {
         package typealias Reply = EnclaveInterface.ChangePasscode.Reply
     }
 
-    /// Accepts the items with an access control that CompareItems was given last, with what was recorded since, by the
-    /// passcode alone, sealed for this: from then on they are what is there.
+    /// Accepts the items with an access control that CompareItems was given in this look, with what was recorded since,
+    /// by the passcode alone, sealed for this look: from then on they are what is there.
     ///
-    /// Answers with a ticket; WatchEvents tells what became of it. Answers what ChangePasscode answers.
+    /// Another look makes it stale (staleNonce). Answers with a ticket; WatchEvents tells what became of it. Answers
+    /// what ChangePasscode answers.
     ///
     /// Errors, of io.touchstone.Device: Refused: as of Unlock. After an error, or where the ticket fails, it is as it
     /// was.
     package enum AcceptItems: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.AcceptItems"
         package struct Parameters: MessageCodable {
+            package var look: String
             package var passcode: SealedPasscode
             package var caller: EnclaveInterface.Caller?
 
-            package init(passcode: SealedPasscode, caller: EnclaveInterface.Caller? = nil) {
+            package init(look: String, passcode: SealedPasscode, caller: EnclaveInterface.Caller? = nil) {
+                self.look = look
                 self.passcode = passcode
                 self.caller = caller
             }
 
             package init(from json: MessageDecoder) throws {
                 try json.checkIsObject()
+                self.look = try json.value("look")
                 self.passcode = try json.value("passcode")
                 self.caller = try json.valueIfPresent("caller")
             }
 
             package func write(to json: inout JSONOutput) throws {
                 json.beginObject()
+                try json.write(look, for: "look")
                 try json.write(passcode, for: "passcode")
                 try json.write(caller, for: "caller")
                 json.endObject()
@@ -1698,7 +1703,8 @@ package enum EnclaveInterface {
     ///
     /// Between RecordItems and SettleItems both what was before and what comes after fits. takes: what is there is
     /// recorded, where nothing ever was. isRecorded: whether anything is; while nothing is, no item is refused for it.
-    /// altered: the groups, by the first byte of the rows' identifiers, that do not fit; only after isLast.
+    /// altered: the groups, by the first byte of the rows' identifiers, that do not fit; only after isLast. look: the
+    /// name of this look, for AcceptItems; only after isLast.
     ///
     /// Errors: NotKept, with takes. org.varlink.service.InvalidParameter: bytes that are no rows.
     package enum CompareItems: VarlinkMethod {
@@ -1738,22 +1744,26 @@ package enum EnclaveInterface {
         package struct Reply: MessageCodable {
             package var isRecorded: Bool
             package var altered: [Int]
+            package var look: String?
 
-            package init(isRecorded: Bool, altered: [Int]) {
+            package init(isRecorded: Bool, altered: [Int], look: String? = nil) {
                 self.isRecorded = isRecorded
                 self.altered = altered
+                self.look = look
             }
 
             package init(from json: MessageDecoder) throws {
                 try json.checkIsObject()
                 self.isRecorded = try json.value("isRecorded")
                 self.altered = try json.value("altered")
+                self.look = try json.valueIfPresent("look")
             }
 
             package func write(to json: inout JSONOutput) throws {
                 json.beginObject()
                 try json.write(isRecorded, for: "isRecorded")
                 try json.write(altered, for: "altered")
+                try json.write(look, for: "look")
                 json.endObject()
             }
         }

@@ -29,6 +29,10 @@ struct CheckCommand: ParsableCommand {
     @Flag(help: "Repair what can be repaired, and put the rest aside.") var repair = false
     @Flag(help: "Accept altered items as they are now. Asks for the passcode.") var accept = false
 
+    func validate() throws {
+        if repair, accept { throw ValidationError("Use --repair first, and then --accept for what is still altered.") }
+    }
+
     func run() throws {
         let paths = try option.paths
         try DeviceDirectory.check(paths)
@@ -57,6 +61,7 @@ struct CheckCommand: ParsableCommand {
             sum.quarantined = reply.quarantined
             damaged += reply.damaged.count
             sum.alteredGroups = sum.alteredGroups ?? reply.alteredGroups
+            sum.look = sum.look ?? reply.look
             altered += reply.altered?.count ?? 0
             if !reply.damaged.isEmpty || reply.altered != nil { progress.clear() }
             for row in reply.altered ?? [] { StandardOutput.say(Self.line(row)) }
@@ -72,13 +77,15 @@ struct CheckCommand: ParsableCommand {
                 "the file itself is damaged; run 'touchstone device shutdown \(device.paths.name)', "
                     + "then 'touchstone keychain check --repair'")
         }
-        let isAccepted = try handleAltered(sum.alteredGroups ?? 0, items: altered, device)
+        let isAccepted = try handleAltered(sum.alteredGroups ?? 0, sum.look, items: altered, device)
         return database.isEmpty && (damaged == 0 || repair) && isAccepted
     }
 
     /// - Returns: Whether nothing is altered (any more).
-    private func handleAltered(_ groups: Int, items: Int, _ device: DeviceConnection) throws -> Bool {
-        guard groups > 0 else { return true }
+    private func handleAltered(
+        _ groups: Int, _ look: String?, items: Int, _ device: DeviceConnection
+    ) throws -> Bool {
+        guard groups > 0, let look else { return true }
         guard accept else {
             StandardError.say(
                 "another program has put older items back, or taken items away, in \(groups) "
@@ -89,8 +96,8 @@ struct CheckCommand: ParsableCommand {
         }
         try device.checkPasscodeKey()
         let passcode = try PasscodeEntry.current()
-        _ = try device.enter(DeviceInterface.AcceptItems.self, typed: passcode, for: .acceptItems) {
-            .init(passcode: $0)
+        _ = try device.enter(DeviceInterface.AcceptItems.self, typed: passcode, for: .acceptItems(look: look)) {
+            .init(look: look, passcode: $0)
         }
         StandardOutput.say("accepted: \(groups) \(groups == 1 ? "group" : "groups"), \(items) items")
         return true

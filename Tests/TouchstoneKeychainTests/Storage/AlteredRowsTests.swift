@@ -20,6 +20,8 @@ import TouchstoneTransport
     /// The device, which can be booted anew.
     private final class Running {
         var device: FileDevice?
+        /// Of the last check.
+        var look = ""
     }
 
     private var device: FileDevice {
@@ -84,15 +86,17 @@ import TouchstoneTransport
             found.rows += reply.altered ?? []
             found.groups += reply.alteredGroups ?? 0
             found.damaged += reply.damaged.count
+            if let look = reply.look { running.look = look }
             after = reply.next
         } while after != nil
         return found
     }
 
-    private func accept(_ passcode: String) throws {
+    private func accept(_ passcode: String, look: String? = nil) throws {
+        let look = look ?? running.look
         let nonce = try device.device.owner.call(DeviceInterface.GetNonce.self, Empty()).nonce
-        let sealed = try device.device.seal([passcode], for: .acceptItems, nonce: nonce)
-        _ = try device.device.owner.call(DeviceInterface.AcceptItems.self, .init(passcode: sealed))
+        let sealed = try device.device.seal([passcode], for: .acceptItems(look: look), nonce: nonce)
+        _ = try device.device.owner.call(DeviceInterface.AcceptItems.self, .init(look: look, passcode: sealed))
     }
 
     /// Reads with the owner at hand, who has to be asked this often.
@@ -221,6 +225,23 @@ import TouchstoneTransport
             #expect(try check().groups == 0)
             try old.put(into: queue)
             try accept("1234")
+            #expect(read(account("guarded")) == Self.refused)
+        }
+        #expect(try check().groups == 1)
+    }
+
+    @Test(
+        "PC-22: after another look, which another program may have asked for, what the owner was shown is not accepted")
+    func anotherLook() throws {
+        try device.run {
+            let old = try row("guarded")
+            change("guarded", to: "the second")
+            #expect(try check().groups == 0)
+            let shown = running.look
+            try old.put(into: queue)
+            #expect(try check().groups == 1)
+            let error = #expect(throws: RemoteError.self) { try accept("1234", look: shown) }
+            #expect(error?.as(DeviceInterface.Refused.self)?.reason == .staleNonce)
             #expect(read(account("guarded")) == Self.refused)
         }
         #expect(try check().groups == 1)
