@@ -155,7 +155,7 @@ import TouchstoneEnclaveInterface
         let (a, b) = (Self.item(1, 1), Self.item(1, 2))
         try Self.record(added: a, by: enclave.host)
         enclave.host.settleItems()
-        enclave.storage.fill(spares: 4)
+        enclave.storage.fill(spares: RecordedItems.sparesForPasscodes + 1)
         #expect(throws: EnclaveInterface.NotKept.self) { try Self.record(added: b, by: enclave.host) }
         #expect(try Self.compare(a, by: enclave.host) == [])
         try Self.record(removed: a, isDeletion: true, by: enclave.host)
@@ -163,6 +163,35 @@ import TouchstoneEnclaveInterface
         try enclave.reboot()
         #expect(try Self.compare(Data(), by: enclave.host) == [])
         #expect(!Self.isRecorded(a, by: enclave.host))
+    }
+
+    @Test("AC-10, PC-01: deletions on a full disk leave room to count guesses") func deletionsLeaveRoom() throws {
+        let enclave = try Self.device()
+        let (a, b) = (Self.item(1, 1), Self.item(1, 2))
+        for item in [a, b] {
+            try Self.record(added: item, by: enclave.host)
+            enclave.host.settleItems()
+        }
+        enclave.storage.fill(spares: RecordedItems.sparesForPasscodes + 1)
+        try Self.record(removed: a, isDeletion: true, by: enclave.host)
+        enclave.host.settleItems()
+        #expect(throws: EnclaveInterface.NotKept.self) {
+            try Self.record(removed: b, isDeletion: true, by: enclave.host)
+        }
+    }
+
+    @Test("PC-34: an app that changes items without end raises the state's revision once in a while only")
+    func revisions() throws {
+        let enclave = try Self.device()
+        func revision() -> UInt64 { enclave.host.read { enclave, _ in enclave.state.revision ?? 0 } }
+        let before = revision()
+        for number in 0..<50 {
+            try Self.record(added: Self.item(1, number), by: enclave.host)
+            enclave.host.settleItems()
+        }
+        #expect(revision() == before + 1)
+        try enclave.reboot()
+        #expect(try Self.compare((0..<50).reduce(Data()) { $0 + Self.item(1, $1) }, by: enclave.host) == [])
     }
 
     @Test("AC-10: a look, and a change, of more rows than one message takes") func pages() throws {
