@@ -29,7 +29,7 @@ import TouchstoneEnclave
         }
 
         func eventually(_ condition: (SensorReport) -> Bool) async throws {
-            let limit = ContinuousClock.now + .seconds(30)
+            let limit = ContinuousClock.now + .seconds(300)
             var isTold = false
             while !isTold, .now < limit {
                 isTold = reports.contains(where: condition)
