@@ -28,7 +28,7 @@ import TouchstoneMemory
 
     private func eventually(_ condition: () -> Bool) async {
         let clock = ContinuousClock()
-        let end = clock.now + .seconds(30)
+        let end = clock.now + .seconds(300)
         while !condition(), clock.now < end { try? await Task.sleep(for: .milliseconds(1)) }
         #expect(condition())
     }
