@@ -45,6 +45,8 @@ final class DeviceWatch: Sendable {
                 if status == nil { tabs.forget("status") }
                 tabs.pause(status == nil ? Self.retrySeconds : Self.lookSeconds)
             }
+            // A tab that opens later hears how the device is then.
+            tabs.forget("status")
             for stream in streams.withLock({ $0.values.map(\.self) }) { stream.close() }
         }
     }

@@ -42,7 +42,7 @@ enum DeviceName {
         throw ValidationError("you named two devices: '\(PlainText.line(name))' and '\(PlainText.line(option))'")
     }
 
-    /// - Throws: `Failure` if the name comes from the environment and is none.
+    /// - Throws: `Failure` if the name comes from the environment and cannot be a name.
     static func paths(_ name: String?) throws -> DevicePaths {
         let paths = name.map { DevicePaths(name: $0) } ?? DevicePaths.selected()
         guard DevicePaths.isValid(name: paths.name) else {
