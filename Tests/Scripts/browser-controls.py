@@ -297,7 +297,7 @@ def a_real_reader_is_touched_by_hand(browser):
     """The page shows its prompts, what the reader asks for too, and has no fingers for it."""
     with Reader() as reader, with_reader(reader) as device:
         device.run("device", "passcode", "set", "--kind", "six-digit", input=f"{PASSCODE}\n")
-        reader.enroll("right-index-finger", "A")
+        reader.enroll("right-index-finger", "A", device)
         with SimulatorPage(device) as simulator, browser.open(simulator.url) as page:
             page.wait_test("controls", "Its sensor is real: Virtual device")
             for control in ("finger-right-index-finger", "finger-nomatch", "sensor-connection"):

@@ -133,7 +133,7 @@ def emit(reader, path, *arguments, to=None):
 def forged_signals_are_nothing():
     with Reader() as reader, with_reader(reader) as device:
         device.set_up(PASSCODE)
-        reader.enroll(INDEX, "A")
+        reader.enroll(INDEX, "A", device)
         path = reader.path()
         (ours,) = names_of(reader, device.daemons["touchstone-enclave"])
         with Prompts(device) as prompts:
@@ -156,8 +156,7 @@ def a_flood_of_anybody_s_signals_takes_nobody_s_place():
     """What fprintd says comes through, and in time: AC-50's enrolment under the same name is told by nothing but its signal."""
     with Reader() as reader, with_unread_templates(reader) as device:
         device.set_up(PASSCODE)
-        reader.enroll(INDEX, "A")
-        wait_for(lambda: can_evaluate(device)[0] is None, "the policy")
+        reader.enroll(INDEX, "A", device)
         state, enclave = can_evaluate(device)[1], device.daemons["touchstone-enclave"]
         (ours,) = names_of(reader, enclave)
         reader.start("flood", "/usr/bin/python3", "-c", FLOOD, reader.path(), ours)
@@ -183,7 +182,7 @@ def a_dead_bus_costs_no_time():
     """While somebody waits for a finger, and somebody else asks who is enrolled: each asked the bus that is gone over and over."""
     with Reader() as reader, with_reader(reader) as device:
         device.set_up(PASSCODE)
-        reader.enroll(INDEX, "A")
+        reader.enroll(INDEX, "A", device)
         enclave = device.daemons["touchstone-enclave"]
         with Prompts(device) as prompts:
             evaluation = Evaluation(device)
@@ -200,7 +199,7 @@ def a_dead_bus_costs_no_time():
 def another_program_that_holds_the_reader_is_waited_for():
     with Reader() as reader, with_reader(reader) as device:
         device.set_up(PASSCODE)
-        reader.enroll(INDEX, "A")
+        reader.enroll(INDEX, "A", device)
         other = reader.tool("verify", USER)
         wait_for(lambda: reader.is_open, "the other program to claim the reader")
         with Prompts(device) as prompts:
@@ -220,7 +219,7 @@ def who_does_not_wait_for_a_held_reader_has_the_passcode():
     """DEC-062: and is told why; biometrics alone have the app's own fallback, and a reader that nobody holds offers none."""
     with Reader() as reader, with_reader(reader) as device:
         device.set_up(PASSCODE)
-        reader.enroll(INDEX, "A")
+        reader.enroll(INDEX, "A", device)
         with Prompts(device) as prompts:
             evaluation = Evaluation(device, policy=2)
             reader.is_looking(prompts)
@@ -283,7 +282,7 @@ def a_late_verdict_is_nobodys():
     """A verification that is stopped ends with a non-match of its own."""
     with Reader() as reader, with_reader(reader) as device:
         device.set_up(PASSCODE)
-        reader.enroll(INDEX, "A")
+        reader.enroll(INDEX, "A", device)
         with Prompts(device) as prompts:
             first = Evaluation(device, reason="first")
             wait_for(lambda: reader.is_open, "the reader to be claimed")
@@ -301,7 +300,7 @@ def a_late_verdict_is_nobodys():
 def a_reader_that_fails_is_tried_again():
     with Reader() as reader, with_reader(reader) as device:
         device.set_up(PASSCODE)
-        reader.enroll(INDEX, "A")
+        reader.enroll(INDEX, "A", device)
         with Prompts(device) as prompts:
             evaluation = Evaluation(device)
             wait_for(lambda: reader.tell("ERROR 0"), "the reader to be opened")
@@ -313,7 +312,7 @@ def a_reader_that_fails_is_tried_again():
 def an_unplugged_reader_leaves_the_passcode():
     with Reader() as reader, with_reader(reader) as device:
         device.set_up(PASSCODE)
-        reader.enroll(INDEX, "A")
+        reader.enroll(INDEX, "A", device)
         state = can_evaluate(device)[1]
         with Prompts(device) as prompts:
             alone, either = Evaluation(device), None
@@ -337,7 +336,7 @@ def an_unplugged_reader_leaves_the_passcode():
 def a_restarted_service_is_found_again():
     with Reader() as reader, with_reader(reader) as device:
         device.set_up(PASSCODE)
-        reader.enroll(INDEX, "A")
+        reader.enroll(INDEX, "A", device)
         with Prompts(device) as prompts:
             evaluation = Evaluation(device)
             wait_for(lambda: reader.is_open, "the reader to be claimed")
@@ -361,7 +360,7 @@ def a_restarted_service_is_found_again():
 def a_service_that_never_answers_keeps_nobody_waiting():
     with Reader() as reader, with_reader(reader) as device:
         device.set_up(PASSCODE)
-        reader.enroll(INDEX, "A")
+        reader.enroll(INDEX, "A", device)
         state = can_evaluate(device)[1]
         os.kill(reader.children["fprintd"].pid, signal.SIGSTOP)
         can_evaluate(device)
@@ -454,7 +453,7 @@ def without_the_templates_an_enrolment_that_is_heard_of_counts():
         nowhere.write_text("")
         with Device(create=("--sensor", "fprintd", "--bus", str(reader.bus), "--templates", str(nowhere))) as device:
             device.set_up(PASSCODE)
-            reader.enroll(INDEX, "A")
+            reader.enroll(INDEX, "A", device)
             states = [can_evaluate(device)[1]]
             equal(device.status["sensor"]["areTemplatesRead"], False, "whether the templates are read")
             check("known only by their names" in device.run("doctor").stdout, "the doctor's report")
@@ -479,8 +478,7 @@ def an_enrolment_while_there_was_no_reader_counts():
     """AC-50: another finger under the same name, of which only a signal tells that nobody asked for."""
     with Reader() as reader, with_unread_templates(reader) as device:
         device.set_up(PASSCODE)
-        reader.enroll(INDEX, "A")
-        wait_for(lambda: can_evaluate(device)[0] is None, "the policy")
+        reader.enroll(INDEX, "A", device)
         state = can_evaluate(device)[1]
         with Prompts(device):
             evaluation = Evaluation(device)
@@ -501,8 +499,7 @@ def an_enrolment_by_who_holds_the_reader_counts_before_the_next_touch():
     """AC-50: whoever waits for the reader hears what the program does that has it."""
     with Reader() as reader, with_unread_templates(reader) as device:
         device.set_up(PASSCODE)
-        reader.enroll(INDEX, "A")
-        wait_for(lambda: can_evaluate(device)[0] is None, "the policy")
+        reader.enroll(INDEX, "A", device)
         enrolling = subprocess.Popen(
             ["/usr/bin/python3", "-c", ENROLLING, reader.path(), USER, INDEX], env=reader.environment, stdin=subprocess.PIPE)
         wait_for(lambda: reader.is_open, "the other program to claim the reader")
@@ -533,8 +530,7 @@ def an_enrolment_that_the_disk_does_not_take_is_told_again():
         disk = Fault(library, device.work, "enclave", device.state)
         with Daemons(device, enclave=disk):
             device.set_up(PASSCODE)
-            reader.enroll(INDEX, "A")
-            wait_for(lambda: can_evaluate(device)[0] is None, "the policy")
+            reader.enroll(INDEX, "A", device)
             state = can_evaluate(device)[1]
             disk.arm(0, errno.ENOSPC)
             reader.enroll(INDEX, "B")
@@ -586,8 +582,7 @@ def a_service_that_ended_is_not_started_to_be_asked():
     """As fprintd ends when nobody needs it: nobody enrols without it, and whoever exchanges files is seen."""
     with Reader() as reader, with_reader(reader) as device:
         device.set_up(PASSCODE)
-        reader.enroll(INDEX, "A")
-        wait_for(lambda: can_evaluate(device)[0] is None, "the policy")
+        reader.enroll(INDEX, "A", device)
         state = can_evaluate(device)[1]
         reader.stop()
         # Nothing on this bus starts it: whoever tried would be refused.
@@ -606,8 +601,7 @@ def templates_that_cannot_be_read_are_not_another_set():
     """AC-53: a link is not followed, which could lead anywhere."""
     with Reader() as reader, with_reader(reader) as device:
         device.set_up(PASSCODE)
-        reader.enroll(INDEX, "A")
-        wait_for(lambda: can_evaluate(device)[0] is None, "the policy")
+        reader.enroll(INDEX, "A", device)
         state = can_evaluate(device)[1]
         (template,) = (path for path in reader.templates.rglob("*") if path.is_file())
         elsewhere = reader.work / "elsewhere"
@@ -623,8 +617,7 @@ def templates_that_cannot_be_read_are_not_another_set():
 def templates_that_are_exchanged_in_a_prompt_are_matched_then():
     with Reader() as reader, with_reader(reader) as device:
         device.set_up(PASSCODE)
-        reader.enroll(INDEX, "A")
-        wait_for(lambda: can_evaluate(device)[0] is None, "the policy")
+        reader.enroll(INDEX, "A", device)
         with Prompts(device) as prompts:
             evaluation = Evaluation(device)
             reader.is_looking(prompts)

@@ -35,8 +35,7 @@ def replug(reader, *readers):
 def another_reader_in_its_place_ends_nothing():
     with Reader() as reader, with_reader(reader) as device:
         device.set_up(PASSCODE)
-        reader.enroll(INDEX, "A")
-        wait_for(lambda: can_evaluate(device)[0] is None, "the policy")
+        reader.enroll(INDEX, "A", device)
         state, is_there = can_evaluate(device)[1], current_set_key(device)
         for is_booted in (False, True):
             replug(reader, "other")
@@ -64,8 +63,7 @@ def another_reader_in_its_place_ends_nothing():
 def of_two_readers_the_known_one_is_used():
     with Reader() as reader, with_reader(reader) as device:
         device.set_up(PASSCODE)
-        reader.enroll(INDEX, "A")
-        wait_for(lambda: can_evaluate(device)[0] is None, "the policy")
+        reader.enroll(INDEX, "A", device)
         state, is_there = can_evaluate(device)[1], current_set_key(device)
         replug(reader, "reader", "other")
         devices = reader.gdbus(
@@ -88,8 +86,7 @@ def of_two_readers_the_known_one_is_used():
 def the_passcode_moves_to_another_reader():
     with Reader() as reader, with_reader(reader) as device:
         device.set_up(PASSCODE)
-        reader.enroll(INDEX, "A")
-        wait_for(lambda: can_evaluate(device)[0] is None, "the policy")
+        reader.enroll(INDEX, "A", device)
         state, is_there = can_evaluate(device)[1], current_set_key(device)
         replug(reader, "other")
         wait_for(lambda: device.status["sensor"].get("problem") == "otherReader", "the problem")

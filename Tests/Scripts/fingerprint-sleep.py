@@ -42,7 +42,7 @@ class Machine(Reader):
 def a_prompt_outlives_sleep():
     with Machine() as reader, with_reader(reader) as device:
         device.set_up(PASSCODE)
-        reader.enroll(INDEX, "A")
+        reader.enroll(INDEX, "A", device)
         state = can_evaluate(device)[1]
         with Prompts(device) as prompts:
             evaluation = Evaluation(device)
@@ -64,7 +64,7 @@ def a_prompt_outlives_sleep():
 def who_asks_meanwhile_waits_and_who_leaves_leaves():
     with Machine() as reader, with_reader(reader) as device:
         device.set_up(PASSCODE)
-        reader.enroll(INDEX, "A")
+        reader.enroll(INDEX, "A", device)
         with Prompts(device) as prompts:
             first = Evaluation(device)
             reader.is_looking(prompts)
@@ -85,7 +85,7 @@ def who_asks_meanwhile_waits_and_who_leaves_leaves():
 def a_reader_that_is_gone_over_sleep_is_found_again():
     with Machine() as reader, with_reader(reader) as device:
         device.set_up(PASSCODE)
-        reader.enroll(INDEX, "A")
+        reader.enroll(INDEX, "A", device)
         device.run("device", "lock")
         wait_for(lambda: reader.is_open, "the reader to be claimed for the lock screen")
         reader.prepare_for_sleep(True)
@@ -102,7 +102,7 @@ def only_logind_says_that_the_machine_sleeps():
     """Believed, each of these would keep the owner waiting."""
     with Machine() as reader, with_reader(reader) as device:
         device.set_up(PASSCODE)
-        reader.enroll(INDEX, "A")
+        reader.enroll(INDEX, "A", device)
         ours = names_of(reader, device.daemons["touchstone-enclave"])
         for hasLogind in (True, False):
             if not hasLogind:

@@ -20,7 +20,7 @@ def a_finger_matches_and_another_does_not():
     with Reader() as reader, with_reader(reader) as device:
         device.set_up(PASSCODE)
         wait_for(lambda: can_evaluate(device) == (-7, None), "a policy with nothing enrolled")
-        reader.enroll(INDEX, "A")
+        reader.enroll(INDEX, "A", device)
         code, state = can_evaluate(device)
         check(code is None and state, f"a policy with a finger: {code}, {state}")
         sensor = device.status["sensor"]
@@ -51,7 +51,7 @@ def a_finger_matches_and_another_does_not():
 def nobody_presents_a_finger_by_message():
     with Reader() as reader, with_reader(reader) as device:
         device.set_up(PASSCODE)
-        reader.enroll(INDEX, "A")
+        reader.enroll(INDEX, "A", device)
         client = device.client("Device")
         with Prompts(device) as prompts:
             evaluation = Evaluation(device)
@@ -71,7 +71,7 @@ def nobody_presents_a_finger_by_message():
 def five_wrong_fingers_lock_the_reader_out():
     with Reader() as reader, with_reader(reader) as device:
         device.set_up(PASSCODE)
-        reader.enroll(INDEX, "A")
+        reader.enroll(INDEX, "A", device)
         with Prompts(device) as prompts:
             for touches, code in ((3, -1), (2, -8)):
                 evaluation = Evaluation(device)
@@ -92,7 +92,7 @@ def five_wrong_fingers_lock_the_reader_out():
 def another_finger_ends_what_is_of_the_current_set():
     with Reader() as reader, with_reader(reader) as device:
         device.set_up(PASSCODE)
-        reader.enroll(INDEX, "A")
+        reader.enroll(INDEX, "A", device)
         app = device.connect()
         anyone, _ = create_key(app, flags=PRIVATE_KEY_USAGE | BIOMETRY_ANY)
         current, _ = create_key(app, flags=PRIVATE_KEY_USAGE | BIOMETRY_CURRENT_SET)
@@ -167,7 +167,7 @@ def another_finger_ends_what_is_of_the_current_set():
 def the_lock_screen_opens():
     with Reader() as reader, with_reader(reader) as device:
         device.set_up(PASSCODE)
-        reader.enroll(INDEX, "A")
+        reader.enroll(INDEX, "A", device)
         item = {"class": {"string": "genp"}, "acct": {"string": "a"}, "pdmn": {"string": "ak"}}
         app = device.connect()
         equal(call(app, "Keychain.Add", attributes=item | {"v_Data": {"data": "YQ=="}})[0], None, "the item")
@@ -201,7 +201,7 @@ def the_lock_screen_opens():
 def hints_are_shown_and_count_for_nothing():
     with Reader() as reader, with_reader(reader) as device:
         device.set_up(PASSCODE)
-        reader.enroll(INDEX, "A")
+        reader.enroll(INDEX, "A", device)
         hints = ["scanAgain", "swipeTooShort", "fingerNotCentered", "removeAndRetry"]
         with Prompts(device) as prompts:
             evaluation = Evaluation(device)

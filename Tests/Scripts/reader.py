@@ -153,8 +153,8 @@ class Reader:
             [f"fprintd-{name}", *arguments], env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True)
 
-    def enroll(self, name, finger):
-        """Enrols a finger under a name of fprintd, with its own program."""
+    def enroll(self, name, finger, device=None):
+        """Enrols a finger under a name of fprintd, with its own program, and waits until the device, if one is given, has seen it."""
         enrolling = self.tool("enroll", "-f", name, USER)
         limit = time.monotonic() + LONGEST_WAIT
         while enrolling.poll() is None:
@@ -163,6 +163,8 @@ class Reader:
             time.sleep(0.02)
         output = enrolling.stdout.read()
         check("enroll-completed" in output, output)
+        if device:
+            wait_for(lambda: can_evaluate(device)[0] is None, "the device to know the finger")
 
     def delete(self, *names):
         """Deletes one finger, or all."""
