@@ -78,6 +78,15 @@ let package = Package(
         .target(name: "CTouchstoneWiping"),
         .target(name: "CLocalAuthentication"),
         library("TouchstoneCore"),
+        // what programs say to a device: the interface files, and the Swift that script/interfaces writes from them
+        library(
+            "TouchstoneInterfaces", ["TouchstoneCore"],
+            resources: [
+                .embedInCode("io.touchstone.Agent.varlink"), .embedInCode("io.touchstone.Authentication.varlink"),
+                .embedInCode("io.touchstone.Backup.varlink"), .embedInCode("io.touchstone.Device.varlink"),
+                .embedInCode("io.touchstone.Inspector.varlink"), .embedInCode("io.touchstone.Key.varlink"),
+                .embedInCode("io.touchstone.Keychain.varlink"),
+            ]),
         library("TouchstoneMemory", ["CSodium"]),
         library("TouchstoneCertificates", [asn1]),
         library("TouchstoneAge", ["TouchstoneMemory", "CSodium", crypto]),
@@ -85,9 +94,9 @@ let package = Package(
         library("TouchstoneLog", ["TouchstoneCore", crypto]),
 
         // transport: messages, client and dispatch without a server; the socket server apart, so that apps do not link it
-        library("TouchstoneTransport", ["TouchstoneCore", "CTouchstoneSystem"]),
+        library("TouchstoneTransport", ["TouchstoneCore", "TouchstoneInterfaces", "CTouchstoneSystem"]),
         // this machine: where devices are and which is meant, systemd, whose a device is, the key that passcodes are sealed with
-        library("TouchstoneSystem", ["TouchstoneCore", "TouchstoneTransport", crypto]),
+        library("TouchstoneSystem", ["TouchstoneCore", "TouchstoneInterfaces", "TouchstoneTransport", crypto]),
         // who is at the other end of a connection; apart from the server, since it looks at everybody's processes
         library("TouchstonePeers", ["TouchstoneCore", "TouchstoneTransport", "CTouchstoneSystem", crypto]),
         library(
@@ -99,7 +108,7 @@ let package = Package(
 
         // what touchstoned and the enclave say to each other: no app links it
         library(
-            "TouchstoneEnclaveInterface", ["TouchstoneCore"],
+            "TouchstoneEnclaveInterface", ["TouchstoneCore", "TouchstoneInterfaces"],
             resources: [.embedInCode("io.touchstone.Enclave.varlink")]),
 
         // what programs of the owner's stand on: agents, the command, the simulator's page
@@ -109,13 +118,15 @@ let package = Package(
         library(
             "TouchstoneEnclave",
             [
-                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneMemory", "TouchstoneLog",
+                "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneEnclaveInterface", "TouchstoneMemory",
+                "TouchstoneLog",
                 "TouchstoneTransport", "CSodium", crypto,
             ]),
         library("TouchstoneFileRoot", ["TouchstoneEnclave", "TouchstoneMemory", crypto]),
         library("TouchstoneTPMRoot", ["TouchstoneEnclave", "TouchstoneMemory", "CTSS", "CTouchstoneTCTI", crypto]),
         library(
-            "TouchstoneSensors", ["TouchstoneCore", "TouchstoneEnclave", "CTouchstoneSystem", "CSystemd", crypto]),
+            "TouchstoneSensors",
+            ["TouchstoneCore", "TouchstoneInterfaces", "TouchstoneEnclave", "CTouchstoneSystem", "CSystemd", crypto]),
 
         // services
         library(
@@ -123,24 +134,18 @@ let package = Package(
         library(
             "TouchstoneKeychain",
             [
-                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport", "TouchstoneEnclaveClient",
+                "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneEnclaveInterface", "TouchstoneTransport",
+                "TouchstoneEnclaveClient",
                 "TouchstoneCertificates",
                 "CTouchstoneSystem", crypto,
                 .product(name: "GRDB", package: "GRDB.swift"),
-            ],
-            resources: [
-                .embedInCode("io.touchstone.Keychain.varlink"), .embedInCode("io.touchstone.Backup.varlink"),
-                .embedInCode("io.touchstone.Key.varlink"), .embedInCode("io.touchstone.Inspector.varlink"),
             ]),
         library(
             "TouchstoneAuthentication",
             [
-                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport", "TouchstoneEnclaveClient",
+                "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneEnclaveInterface", "TouchstoneTransport",
+                "TouchstoneEnclaveClient",
                 "TouchstoneLog",
-            ],
-            resources: [
-                .embedInCode("io.touchstone.Authentication.varlink"), .embedInCode("io.touchstone.Agent.varlink"),
-                .embedInCode("io.touchstone.Device.varlink"),
             ]),
         library(
             "TouchstoneServices",
@@ -155,20 +160,23 @@ let package = Package(
         library(
             "TouchstoneSecurity",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneSystem", "TouchstoneCoreFoundation",
+                "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneTransport", "TouchstoneSystem",
+                "TouchstoneCoreFoundation",
                 "TouchstoneCertificates", "TouchstoneKeyAlgorithms", "CTouchstoneSystem", "CNettle", asn1, crypto,
                 cryptoExtras,
             ]),
         library(
             "TouchstoneLocalAuthentication",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneSystem", "TouchstoneSecurity",
+                "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneTransport", "TouchstoneSystem",
+                "TouchstoneSecurity",
                 "TouchstoneCoreFoundation", "CLocalAuthentication",
             ]),
         library(
             "TouchstoneCryptoKit",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneSystem", "TouchstoneSecurity",
+                "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneTransport", "TouchstoneSystem",
+                "TouchstoneSecurity",
                 "TouchstoneLocalAuthentication", crypto,
             ]),
         library("Security", ["TouchstoneSecurity"]),
@@ -177,7 +185,8 @@ let package = Package(
         library(
             "TouchstoneTesting",
             [
-                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport", "TouchstoneEnclave",
+                "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneEnclaveInterface", "TouchstoneTransport",
+                "TouchstoneEnclave",
                 "TouchstoneMemory",
                 "TouchstoneKeychain", "TouchstoneAuthentication", "TouchstoneServices", "TouchstoneSystem", crypto,
             ]),
@@ -213,7 +222,8 @@ let package = Package(
         tool(
             "touchstone",
             [
-                "TouchstoneCore", "TouchstoneMemory", "TouchstoneAge", "TouchstoneLog", "TouchstoneTransport",
+                "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneMemory", "TouchstoneAge", "TouchstoneLog",
+                "TouchstoneTransport",
                 "TouchstoneSystem", "TouchstoneDevice", "CTouchstoneSystem", crypto, arguments,
             ]),
 
@@ -233,7 +243,8 @@ let package = Package(
         tests(
             "TouchstoneTransportTests",
             [
-                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport", "TouchstoneSystem",
+                "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneEnclaveInterface", "TouchstoneTransport",
+                "TouchstoneSystem",
                 "TouchstonePeers",
                 "TouchstoneSocketServer", "TouchstoneDevice", "TouchstoneEnclave", "TouchstoneTesting",
                 "CTouchstoneSystem", crypto,
@@ -243,7 +254,8 @@ let package = Package(
         tests(
             "CommandTests",
             [
-                "touchstone", "TouchstoneCore", "TouchstoneLog", "TouchstoneTransport", "TouchstoneSystem",
+                "touchstone", "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneLog", "TouchstoneTransport",
+                "TouchstoneSystem",
                 "TouchstoneDevice", crypto, arguments,
             ]),
 
@@ -265,7 +277,7 @@ let package = Package(
         tests(
             "TouchstoneSecurityTests",
             [
-                "TouchstoneCore", "TouchstoneLog", "TouchstoneTransport", "TouchstoneSystem",
+                "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneLog", "TouchstoneTransport", "TouchstoneSystem",
                 "TouchstoneCoreFoundation", "TouchstoneSecurity", "TouchstoneLocalAuthentication", "TouchstoneTesting",
                 "Security", "LocalAuthentication", crypto,
             ]),
@@ -276,7 +288,7 @@ let package = Package(
             "TouchstoneCertificatesTests",
             [
                 "TouchstoneTesting", "TouchstoneCertificates", "TouchstoneSecurity", "TouchstoneKeyAlgorithms",
-                "TouchstoneCore", "Security", asn1, crypto,
+                "TouchstoneCore", "TouchstoneInterfaces", "Security", asn1, crypto,
             ]),
         tests(
             "TouchstoneCryptoKitTests",
@@ -293,7 +305,8 @@ let package = Package(
             "TouchstoneKeychainTests",
             [
                 "TouchstoneTesting", "TouchstoneKeychain", "TouchstoneEnclaveClient", "TouchstoneEnclave",
-                "TouchstoneFileRoot", "TouchstoneCore", "TouchstoneLog", "TouchstoneMemory", "TouchstoneTransport",
+                "TouchstoneFileRoot", "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneLog", "TouchstoneMemory",
+                "TouchstoneTransport",
                 "TouchstoneSystem", "Security", "LocalAuthentication", crypto,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ], resources: [.copy("Fixtures")]),
@@ -306,6 +319,7 @@ let package = Package(
             "TouchstoneTPMRootTests",
             [
                 "TouchstoneTPMRoot", "TouchstoneFileRoot", "TouchstoneEnclave", "TouchstoneCore",
+                "TouchstoneInterfaces",
                 "TouchstoneEnclaveInterface", "TouchstoneMemory",
                 "TouchstoneTransport", "TouchstoneSystem", crypto,
             ]),
@@ -315,14 +329,16 @@ let package = Package(
             "TouchstoneAuthenticationTests",
             [
                 "TouchstoneTesting", "TouchstoneAuthentication", "TouchstoneEnclaveClient", "TouchstoneEnclave",
-                "TouchstoneEnclaveInterface", "Security", "LocalAuthentication", "TouchstoneCore", "TouchstoneLog",
+                "TouchstoneEnclaveInterface", "Security", "LocalAuthentication", "TouchstoneCore",
+                "TouchstoneInterfaces", "TouchstoneLog",
                 "TouchstoneTransport",
                 "TouchstoneSystem",
             ]),
         tests(
             "TouchstoneEnclaveTests",
             [
-                "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneCore", "TouchstoneEnclaveInterface",
+                "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneCore", "TouchstoneInterfaces",
+                "TouchstoneEnclaveInterface",
                 "TouchstoneLog", "TouchstoneMemory",
                 "TouchstoneTransport", crypto,
             ], resources: [.copy("Fixtures")]),

@@ -44,47 +44,56 @@ let package = Package(
             name: "CTouchstoneTCTI", path: "Parsers/CTouchstoneTCTI",
             cSettings: [.unsafeFlags(["-fsanitize=fuzzer-no-link,address"])]),
         parsers("TouchstoneCore"),
+        parsers(
+            "TouchstoneInterfaces", ["TouchstoneCore"],
+            resources: [
+                .embedInCode("io.touchstone.Agent.varlink"), .embedInCode("io.touchstone.Authentication.varlink"),
+                .embedInCode("io.touchstone.Backup.varlink"), .embedInCode("io.touchstone.Device.varlink"),
+                .embedInCode("io.touchstone.Inspector.varlink"), .embedInCode("io.touchstone.Key.varlink"),
+                .embedInCode("io.touchstone.Keychain.varlink"),
+            ]),
         parsers("TouchstoneMemory", ["CSodium"]),
         parsers("TouchstoneCertificates", [asn1]),
         parsers("TouchstoneAge", ["TouchstoneMemory", "CSodium", crypto]),
         parsers("TouchstoneLog", ["TouchstoneCore", crypto]),
-        parsers("TouchstoneTransport", ["TouchstoneCore", "CTouchstoneSystem"]),
-        parsers("TouchstoneSystem", ["TouchstoneCore", "TouchstoneTransport", crypto]),
+        parsers("TouchstoneTransport", ["TouchstoneCore", "TouchstoneInterfaces", "CTouchstoneSystem"]),
+        parsers("TouchstoneSystem", ["TouchstoneCore", "TouchstoneInterfaces", "TouchstoneTransport", crypto]),
         parsers("TouchstoneEnclaveClient", ["TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport"]),
         parsers(
             "TouchstonePeers", ["TouchstoneCore"],
             sources: ["AppManifest.swift", "InfoPropertyList.swift", "KeyFile.swift", "ProcessOrigin+Proc.swift"]),
         parsers("TouchstoneDevice", ["TouchstoneCore"], sources: ["PasscodeBuffer.swift"]),
         parsers(
-            "TouchstoneEnclaveInterface", ["TouchstoneCore"],
+            "TouchstoneEnclaveInterface", ["TouchstoneCore", "TouchstoneInterfaces"],
             resources: [.embedInCode("io.touchstone.Enclave.varlink")]),
         parsers(
             "TouchstoneEnclave",
             [
-                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneMemory", "TouchstoneLog",
+                "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneEnclaveInterface", "TouchstoneMemory",
+                "TouchstoneLog",
                 "TouchstoneTransport", "CSodium", crypto,
             ]),
         parsers("TouchstoneFileRoot", ["TouchstoneEnclave", "TouchstoneMemory", crypto]),
         parsers(
             "TouchstoneTPMRoot", ["TouchstoneEnclave", "TouchstoneMemory", "CTSS", "CTouchstoneTCTI", crypto]),
-        parsers("TouchstoneSensors", ["TouchstoneCore", "TouchstoneEnclave", "CTouchstoneSystem", "CSystemd", crypto]),
+        parsers(
+            "TouchstoneSensors",
+            ["TouchstoneCore", "TouchstoneInterfaces", "TouchstoneEnclave", "CTouchstoneSystem", "CSystemd", crypto]),
         parsers(
             "TouchstoneKeychain",
             [
-                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport", "TouchstoneEnclaveClient",
+                "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneEnclaveInterface", "TouchstoneTransport",
+                "TouchstoneEnclaveClient",
                 "TouchstoneCertificates",
                 "CTouchstoneSystem", crypto, grdb,
-            ],
-            resources: [
-                .embedInCode("io.touchstone.Keychain.varlink"), .embedInCode("io.touchstone.Backup.varlink"),
-                .embedInCode("io.touchstone.Key.varlink"), .embedInCode("io.touchstone.Inspector.varlink"),
             ]),
         parsers("TouchstoneKeyAlgorithms", ["TouchstoneCore", "CGMP", "CNettle", crypto, cryptoExtras]),
         parsers("TouchstoneCoreFoundation"),
         parsers(
             "TouchstoneSecurity",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneSystem", "TouchstoneCoreFoundation",
+                "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneTransport", "TouchstoneSystem",
+                "TouchstoneCoreFoundation",
                 "TouchstoneCertificates", "TouchstoneKeyAlgorithms", "CTouchstoneSystem", "CNettle", asn1, crypto,
                 cryptoExtras,
             ]),
@@ -97,7 +106,8 @@ let package = Package(
             name: "fuzz",
             dependencies: [
                 "Command", "TouchstoneAge", "TouchstoneCertificates", "TouchstoneCore", "TouchstoneDevice",
-                "TouchstoneEnclave", "TouchstoneEnclaveInterface", "TouchstoneFileRoot", "TouchstoneKeyAlgorithms",
+                "TouchstoneEnclave", "TouchstoneEnclaveInterface", "TouchstoneFileRoot", "TouchstoneInterfaces",
+                "TouchstoneKeyAlgorithms",
                 "TouchstoneKeychain",
                 "TouchstoneLog", "TouchstoneMemory",
                 "TouchstoneSecurity", "TouchstoneSensors", "TouchstoneSignInProtocol", "TouchstonePeers",

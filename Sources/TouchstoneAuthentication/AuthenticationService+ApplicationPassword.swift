@@ -3,6 +3,7 @@ import Synchronization
 import TouchstoneCore
 import TouchstoneEnclaveClient
 import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 import TouchstoneTransport
 
 /// Application passwords: what apps set themselves (EV-60), and what the owner is asked for where they have not (EV-61).

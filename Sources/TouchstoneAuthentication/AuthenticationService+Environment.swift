@@ -3,6 +3,7 @@ import Synchronization
 import TouchstoneCore
 import TouchstoneEnclaveClient
 import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 import TouchstoneTransport
 
 extension AuthenticationService {

@@ -3,6 +3,7 @@ import Synchronization
 import TouchstoneCore
 import TouchstoneEnclaveClient
 import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 import TouchstoneTransport
 
 /// Whose prompt is up: one app's at a time, in the order in which they asked (DEC-073).

@@ -1,8 +1,9 @@
 import Foundation
 import Synchronization
-package import TouchstoneCore
+import TouchstoneCore
 package import TouchstoneEnclaveClient
 package import TouchstoneEnclaveInterface
+package import TouchstoneInterfaces
 package import TouchstoneTransport
 
 /// `io.touchstone.Authentication` and `io.touchstone.Agent`: contexts, policies, and prompts, one at a time.
@@ -169,10 +170,10 @@ package final class AuthenticationService: Sendable {
         [
             VarlinkInterface(
                 name: AuthenticationInterface.name,
-                description: PackageResources.io_touchstone_Authentication_varlink,
+                description: AuthenticationInterface.file,
                 handlers: handlers + environmentHandlers),
             VarlinkInterface(
-                name: AgentInterface.name, description: PackageResources.io_touchstone_Agent_varlink, ownerID: ownerID,
+                name: AgentInterface.name, description: AgentInterface.file, ownerID: ownerID,
                 handlers: agentHandlers),
         ]
     }

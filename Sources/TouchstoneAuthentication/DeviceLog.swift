@@ -4,6 +4,7 @@ import Synchronization
 import TouchstoneCore
 package import TouchstoneEnclaveClient
 import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 import TouchstoneLog
 import TouchstoneTransport
 

@@ -2,6 +2,7 @@ import Synchronization
 import TouchstoneCore
 import TouchstoneEnclaveClient
 import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 import TouchstoneLog
 import TouchstoneTransport
 

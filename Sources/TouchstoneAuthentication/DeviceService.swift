@@ -4,6 +4,7 @@ import Synchronization
 import TouchstoneCore
 package import TouchstoneEnclaveClient
 package import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 package import TouchstoneTransport
 
 /// `io.touchstone.Device`: the owner's settings, the lock screen, and the hands that drive a simulated device.
@@ -44,7 +45,7 @@ package final class DeviceService: Sendable {
 
     package var interface: VarlinkInterface {
         VarlinkInterface(
-            name: DeviceInterface.name, description: PackageResources.io_touchstone_Device_varlink, ownerID: ownerID,
+            name: DeviceInterface.name, description: DeviceInterface.file, ownerID: ownerID,
             handlers: settings + driving + logging)
     }
 

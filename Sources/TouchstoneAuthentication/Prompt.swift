@@ -1,5 +1,6 @@
 import TouchstoneCore
 import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 
 extension AgentInterface.Prompt {
     /// The prompt as it is now, from what the app asked and how far the enclave is.

@@ -1,6 +1,7 @@
 public import Crypto
 public import Foundation
 internal import TouchstoneCore
+import TouchstoneInterfaces
 public import TouchstoneLocalAuthentication
 public import TouchstoneSecurity
 

@@ -1,4 +1,5 @@
 internal import TouchstoneCore
+import TouchstoneInterfaces
 public import TouchstoneSecurity
 import TouchstoneSystem
 internal import TouchstoneTransport

@@ -1,5 +1,6 @@
 import TouchstoneCore
 import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 import TouchstoneLog
 
 /// Which apps may use Face ID, as the owner answered: once for each app, and kept (CE-09, CE-10).

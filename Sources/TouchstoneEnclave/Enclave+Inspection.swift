@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import TouchstoneCore
 import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 import TouchstoneMemory
 
 /// What a simulated device's owner may look at: where keys are, and what could be opened. Nothing of a key leaves.

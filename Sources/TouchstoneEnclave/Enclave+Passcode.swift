@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import TouchstoneCore
 import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 import TouchstoneLog
 import TouchstoneMemory
 

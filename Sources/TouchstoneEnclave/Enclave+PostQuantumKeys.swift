@@ -1,5 +1,6 @@
 import TouchstoneCore
 import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 
 /// Keys of ML-DSA and ML-KEM: as those of P-256 but for what they do.
 extension Enclave {

@@ -1,6 +1,7 @@
 import Foundation
 import TouchstoneCore
 import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 import TouchstoneLog
 import TouchstoneMemory
 

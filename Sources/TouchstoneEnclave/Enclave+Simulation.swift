@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 import TouchstoneCore
 import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 import TouchstoneTransport
 
 /// What is done to a simulated device beside presenting fingers.

@@ -2,6 +2,7 @@ import Crypto
 package import Foundation
 package import TouchstoneCore
 package import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 import TouchstoneLog
 import TouchstoneMemory
 

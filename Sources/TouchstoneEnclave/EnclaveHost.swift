@@ -1,7 +1,8 @@
 package import Foundation
 import Synchronization
-package import TouchstoneCore
+import TouchstoneCore
 internal import TouchstoneEnclaveInterface
+package import TouchstoneInterfaces
 import TouchstoneLog
 import TouchstoneMemory
 import TouchstoneTransport

@@ -1,6 +1,7 @@
 import Foundation
 import TouchstoneCore
 import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 import TouchstoneLog
 package import TouchstoneTransport
 
@@ -298,7 +299,7 @@ package struct EnclaveService: Sendable {
             },
             .method(EnclaveInterface.GetLogHead.self) { _, _ in .init(head: host.logHead()) },
             .method(EnclaveInterface.CheckLog.self) { request, _ in
-                .init(genuine: host.checkLog(Array(request.lines.prefix(DeviceInterface.logLinesPerMessage))))
+                .init(genuine: host.checkLog(Array(request.lines.prefix(LogBatches<[String]>.maximumLines))))
             },
             .method(EnclaveInterface.NoteObservation.self) { request, _ in
                 host.note(request)

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import TouchstoneCore
+import TouchstoneInterfaces
 
 extension PrivateKey {
     /// - Throws: `.param` where the key is not of ML-DSA, or the message or the context string is too long.

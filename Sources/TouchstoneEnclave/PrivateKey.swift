@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import TouchstoneCore
+import TouchstoneInterfaces
 
 /// A private key outside of its blob, for the length of one operation.
 enum PrivateKey {

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import TouchstoneCore
+import TouchstoneInterfaces
 
 /// A private key as apps keep it (SE-03).
 ///

@@ -1,5 +1,6 @@
 package import Foundation
-package import TouchstoneCore
+import TouchstoneCore
+package import TouchstoneInterfaces
 
 /// Which sensor a device was created with: kept in its state, so that nothing later gives it another.
 package enum SensorSource: Codable, Hashable, Sendable {

@@ -1,5 +1,6 @@
 package import Foundation
 package import TouchstoneCore
+package import TouchstoneInterfaces
 
 extension EnclaveInterface {
     /// The text of the interface file.

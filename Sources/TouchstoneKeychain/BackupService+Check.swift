@@ -3,6 +3,7 @@ import Foundation
 import TouchstoneCore
 import TouchstoneEnclaveClient
 import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 import TouchstoneTransport
 
 /// Looking for damage: what SQLite says of the file, and whether every row is as it was written, as far as its keys are there.

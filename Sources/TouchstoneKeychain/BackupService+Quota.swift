@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneTransport
 
 /// What each app keeps, and may keep.

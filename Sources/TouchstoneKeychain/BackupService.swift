@@ -5,6 +5,7 @@ import Synchronization
 import TouchstoneCore
 package import TouchstoneEnclaveClient
 import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 package import TouchstoneTransport
 
 /// `io.touchstone.Backup`: the keychain as a whole, for its owner.
@@ -48,7 +49,7 @@ package final class BackupService: Sendable {
 
     package var interface: VarlinkInterface {
         VarlinkInterface(
-            name: BackupInterface.name, description: PackageResources.io_touchstone_Backup_varlink, ownerID: ownerID,
+            name: BackupInterface.name, description: BackupInterface.file, ownerID: ownerID,
             handlers: [
                 owner(BackupInterface.Export.self) { [self] in try export($0, $1) },
                 owner(BackupInterface.Import.self) { [self] in try `import`($0, $1) },

@@ -1,5 +1,6 @@
 import Foundation
 import TouchstoneCore
+import TouchstoneInterfaces
 
 /// The second dictionary of an update, read and checked (section 7 of the primary-key table).
 struct Changes {

@@ -5,6 +5,7 @@ import Synchronization
 import TouchstoneCore
 package import TouchstoneEnclaveClient
 import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 package import TouchstoneTransport
 
 /// `io.touchstone.Inspector`: what goes on inside a simulated device, for its owner to look at.
@@ -55,7 +56,7 @@ package final class InspectorService: Sendable {
 
     package var interface: VarlinkInterface {
         VarlinkInterface(
-            name: InspectorInterface.name, description: PackageResources.io_touchstone_Inspector_varlink,
+            name: InspectorInterface.name, description: InspectorInterface.file,
             ownerID: ownerID,
             handlers: [
                 owner(InspectorInterface.ListItems.self) { [self] request, call, owner in

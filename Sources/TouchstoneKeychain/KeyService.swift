@@ -3,6 +3,7 @@ import Synchronization
 import TouchstoneCore
 package import TouchstoneEnclaveClient
 import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 package import TouchstoneTransport
 
 /// `io.touchstone.Key`: private keys of the enclave, for apps.
@@ -21,7 +22,7 @@ package final class KeyService: Sendable {
 
     package var interface: VarlinkInterface {
         VarlinkInterface(
-            name: KeyInterface.name, description: PackageResources.io_touchstone_Key_varlink,
+            name: KeyInterface.name, description: KeyInterface.file,
             handlers: [
                 .deferred(KeyInterface.Create.self) { [self] request, call in
                     answer(call, { .init(key: $0.key ?? Data(), publicKey: $0.publicKey ?? Data()) }) {

@@ -1,5 +1,6 @@
 import Foundation
 import TouchstoneCore
+import TouchstoneInterfaces
 
 /// A keychain dictionary, read and checked: what `SecItem…` was asked to do (section 4 of the primary-key table).
 struct KeychainQuery: Sendable {

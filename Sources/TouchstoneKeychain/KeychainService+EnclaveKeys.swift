@@ -3,6 +3,7 @@ import Foundation
 import TouchstoneCore
 import TouchstoneEnclaveClient
 import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 import TouchstoneTransport
 
 /// Keys of the enclave as items: the row keeps the key's blob, and nothing guards it but the device (SE-04).

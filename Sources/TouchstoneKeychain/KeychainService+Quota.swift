@@ -1,4 +1,5 @@
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneTransport
 
 extension KeychainService {

@@ -4,6 +4,7 @@ import Synchronization
 import TouchstoneCore
 import TouchstoneEnclaveClient
 import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 import TouchstoneTransport
 
 extension KeychainService {

@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneTransport
 
 extension KeychainService {

@@ -1,5 +1,6 @@
 import Foundation
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneTransport
 
 extension KeychainService {

@@ -4,6 +4,7 @@ import Synchronization
 import TouchstoneCore
 package import TouchstoneEnclaveClient
 import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 package import TouchstoneTransport
 
 /// `io.touchstone.Keychain`: items, queries, access groups; ciphertext only.
@@ -53,7 +54,7 @@ package final class KeychainService: Sendable {
 
     package var interface: VarlinkInterface {
         VarlinkInterface(
-            name: KeychainInterface.name, description: PackageResources.io_touchstone_Keychain_varlink,
+            name: KeychainInterface.name, description: KeychainInterface.file,
             handlers: [
                 .deferred(KeychainInterface.Add.self) { [self] request, call in
                     write(call) { .init(item: try $0.add(request, for: $1)) }

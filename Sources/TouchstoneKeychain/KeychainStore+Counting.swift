@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import TouchstoneCore
+import TouchstoneInterfaces
 
 /// What each access group keeps: counted by the database itself, in the transaction of each change.
 extension KeychainStore {

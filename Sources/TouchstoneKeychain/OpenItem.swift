@@ -1,5 +1,6 @@
 import Foundation
 import TouchstoneCore
+import TouchstoneInterfaces
 
 /// A row whose attributes are read, and whose secret may be.
 struct OpenItem {

@@ -1,6 +1,7 @@
 import Foundation
 import TouchstoneCertificates
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneTransport
 
 /// One search through rows that may be many.

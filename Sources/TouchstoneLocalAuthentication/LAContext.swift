@@ -1,6 +1,7 @@
 public import Foundation
-package import TouchstoneCore
+import TouchstoneCore
 public import TouchstoneCoreFoundation
+package import TouchstoneInterfaces
 package import TouchstoneSecurity
 import TouchstoneSystem
 internal import TouchstoneTransport

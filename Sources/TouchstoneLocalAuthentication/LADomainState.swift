@@ -1,5 +1,6 @@
 public import Foundation
 internal import TouchstoneCore
+import TouchstoneInterfaces
 
 /// Names what the owner can be recognised by: keep it, and compare it with a later one (DS-09).
 ///

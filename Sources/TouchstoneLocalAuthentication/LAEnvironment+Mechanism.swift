@@ -1,5 +1,6 @@
 public import Foundation
 internal import TouchstoneCore
+import TouchstoneInterfaces
 
 extension LAEnvironment {
     // Unchecked: not final, as it has subclasses; all are of this module, and what they hold never changes.

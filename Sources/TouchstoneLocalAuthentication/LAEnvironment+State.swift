@@ -1,5 +1,6 @@
 public import Foundation
 internal import TouchstoneCore
+import TouchstoneInterfaces
 
 extension LAEnvironment {
     /// What the owner could be asked for at one moment.

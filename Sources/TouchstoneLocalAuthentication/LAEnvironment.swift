@@ -2,6 +2,7 @@ internal import Dispatch
 public import Foundation
 internal import Synchronization
 internal import TouchstoneCore
+import TouchstoneInterfaces
 internal import TouchstoneSecurity
 import TouchstoneSystem
 internal import TouchstoneTransport

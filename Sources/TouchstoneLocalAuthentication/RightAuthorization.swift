@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Synchronization
 internal import TouchstoneCore
+import TouchstoneInterfaces
 internal import TouchstoneSecurity
 import TouchstoneSystem
 internal import TouchstoneTransport

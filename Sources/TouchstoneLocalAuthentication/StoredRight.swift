@@ -1,6 +1,7 @@
 internal import Foundation
 internal import TouchstoneCore
 internal import TouchstoneCoreFoundation
+import TouchstoneInterfaces
 internal import TouchstoneSecurity
 internal import TouchstoneTransport
 

@@ -2,6 +2,8 @@ import TouchstoneCore
 
 /// Lines as messages carry them: some at a time, and no more bytes than fit a request however they are escaped.
 package struct LogBatches<Lines: Sequence<String>>: Sequence, IteratorProtocol {
+    /// Lines that one message carries.
+    package static var maximumLines: Int { 1000 }
     /// A line that is longer goes alone.
     package static var maximumBytes: Int { 128 << 10 }
 
@@ -22,7 +24,7 @@ package struct LogBatches<Lines: Sequence<String>>: Sequence, IteratorProtocol {
             batch.append(line)
             bytes += line.utf8.count
             first = lines.next()
-            guard let following = first, batch.count < DeviceInterface.logLinesPerMessage,
+            guard let following = first, batch.count < Self.maximumLines,
                 bytes + following.utf8.count <= Self.maximumBytes
             else { return batch }
             line = following

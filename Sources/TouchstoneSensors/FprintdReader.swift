@@ -2,6 +2,7 @@ internal import Dispatch
 internal import Foundation
 internal import TouchstoneCore
 internal import TouchstoneEnclave
+import TouchstoneInterfaces
 
 /// The conversation with fprintd, of one thread: who is enrolled, and while a finger is awaited Claim, VerifyStart, what the reader saw,
 /// VerifyStop and Release.

@@ -1,6 +1,7 @@
 internal import Crypto
 package import Foundation
 package import TouchstoneCore
+import TouchstoneInterfaces
 internal import TouchstoneTransport
 
 /// Seals passcodes and application passwords for one enclave, so that touchstoned carries them and cannot read them.

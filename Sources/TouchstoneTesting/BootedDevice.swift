@@ -3,6 +3,7 @@ import TouchstoneAuthentication
 import TouchstoneCore
 import TouchstoneEnclave
 import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 import TouchstoneKeychain
 import TouchstoneServices
 import TouchstoneSystem

@@ -1,4 +1,5 @@
 import TouchstoneCore
+import TouchstoneInterfaces
 
 extension AgentInterface.Prompt {
     /// The failure of a test that left the prompt alone.

@@ -3,6 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneTransport
 
 /// Whoever sits before a simulated device: sees its prompts, and does what the test has them do.

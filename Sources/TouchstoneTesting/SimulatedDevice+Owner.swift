@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
 import TouchstoneAuthentication
-package import TouchstoneCore
+import TouchstoneCore
+package import TouchstoneInterfaces
 import TouchstoneTransport
 
 extension SimulatedDevice {

@@ -3,6 +3,7 @@ import Synchronization
 import TouchstoneAuthentication
 import TouchstoneCore
 import TouchstoneEnclave
+import TouchstoneInterfaces
 import TouchstoneKeychain
 import TouchstoneSystem
 import TouchstoneTransport

@@ -1,4 +1,5 @@
 package import TouchstoneCore
+package import TouchstoneInterfaces
 
 /// Proof that the owner's own program is at the other end of a connection, or one of root's.
 ///

@@ -1,7 +1,8 @@
 internal import Dispatch
 internal import Foundation
 internal import Synchronization
-package import TouchstoneCore
+import TouchstoneCore
+package import TouchstoneInterfaces
 
 /// Tells whoever watches which messages pass through a daemon: who, which method, how long, how many bytes; never what is in them.
 ///

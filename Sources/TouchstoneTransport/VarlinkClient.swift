@@ -1,6 +1,7 @@
 package import Foundation
 internal import Glibc
 package import TouchstoneCore
+import TouchstoneInterfaces
 
 /// One connection as a client has it: frames out, frames in, in order.
 package protocol VarlinkChannel: Sendable {

@@ -1,6 +1,7 @@
 package import Foundation
 internal import Synchronization
 package import TouchstoneCore
+import TouchstoneInterfaces
 
 /// An interface as a service offers it: its description file and a handler for each method.
 package struct VarlinkInterface: Sendable {

@@ -4,6 +4,7 @@ import Glibc
 import Testing
 import TouchstoneCore
 import TouchstoneDevice
+import TouchstoneInterfaces
 import TouchstoneSystem
 import TouchstoneTransport
 

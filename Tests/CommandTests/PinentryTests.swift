@@ -2,6 +2,7 @@ import Foundation
 import Testing
 import TouchstoneCore
 import TouchstoneDevice
+import TouchstoneInterfaces
 
 @testable import touchstone
 

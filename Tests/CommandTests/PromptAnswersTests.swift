@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Testing
 import TouchstoneCore
+import TouchstoneInterfaces
 
 @testable import touchstone
 

@@ -1,6 +1,7 @@
 import LocalAuthentication
 import Testing
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneSystem
 import TouchstoneTesting
 import TouchstoneTransport

@@ -3,6 +3,7 @@ import LocalAuthentication
 import Synchronization
 import Testing
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneSystem
 import TouchstoneTesting
 import TouchstoneTransport

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 import TouchstoneCore
 import TouchstoneEnclave
+import TouchstoneInterfaces
 import TouchstoneSystem
 import TouchstoneTransport
 

@@ -3,6 +3,7 @@ import SwiftASN1
 import Testing
 import TouchstoneCertificates
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneKeyAlgorithms
 import TouchstoneTesting
 

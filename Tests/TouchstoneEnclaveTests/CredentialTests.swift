@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 import TouchstoneCore
 import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 import TouchstoneMemory
 
 @testable import TouchstoneEnclave

@@ -3,6 +3,7 @@ import Testing
 import TouchstoneCore
 import TouchstoneEnclaveInterface
 import TouchstoneFileRoot
+import TouchstoneInterfaces
 
 @testable import TouchstoneEnclave
 

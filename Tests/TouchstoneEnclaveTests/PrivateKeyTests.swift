@@ -3,6 +3,7 @@ import Foundation
 import Testing
 import TouchstoneCore
 import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 import TouchstoneMemory
 
 @testable import TouchstoneEnclave

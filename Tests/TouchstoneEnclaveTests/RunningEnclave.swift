@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 import TouchstoneCore
 import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 
 @testable import TouchstoneEnclave
 

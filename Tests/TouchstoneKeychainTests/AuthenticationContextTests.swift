@@ -3,6 +3,7 @@ import LocalAuthentication
 import Security
 import Testing
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneSystem
 import TouchstoneTesting
 import TouchstoneTransport

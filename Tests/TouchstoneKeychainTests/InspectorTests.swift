@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 import TouchstoneCore
 import TouchstoneEnclave
+import TouchstoneInterfaces
 import TouchstoneTransport
 
 @testable import TouchstoneKeychain

@@ -4,6 +4,7 @@ import Security
 import Testing
 import TouchstoneCore
 import TouchstoneEnclaveClient
+import TouchstoneInterfaces
 import TouchstoneSystem
 import TouchstoneTransport
 

@@ -3,6 +3,7 @@ import GRDB
 import Security
 import Testing
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneTransport
 
 @testable import TouchstoneKeychain

@@ -3,6 +3,7 @@ import Security
 import Synchronization
 import Testing
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneTransport
 
 @testable import TouchstoneTesting

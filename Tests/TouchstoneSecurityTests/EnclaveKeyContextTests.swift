@@ -3,6 +3,7 @@ import LocalAuthentication
 import Security
 import Testing
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneSecurity
 import TouchstoneSystem
 import TouchstoneTesting

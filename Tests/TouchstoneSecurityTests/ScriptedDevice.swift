@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneTransport
 
 /// A device that answers as a test wants it to, behind the same frames as a real one.

@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 import TouchstoneCore
 import TouchstoneCoreFoundation
+import TouchstoneInterfaces
 import TouchstoneLocalAuthentication
 import TouchstoneSecurity
 import TouchstoneSystem

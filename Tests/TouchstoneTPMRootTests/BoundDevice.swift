@@ -5,6 +5,7 @@ import Testing
 import TouchstoneCore
 import TouchstoneEnclaveInterface
 import TouchstoneFileRoot
+import TouchstoneInterfaces
 import TouchstoneMemory
 import TouchstoneSystem
 import TouchstoneTransport

@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 import TouchstoneCore
+import TouchstoneInterfaces
 
 @testable import TouchstoneTransport
 

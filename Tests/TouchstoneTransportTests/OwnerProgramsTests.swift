@@ -3,6 +3,7 @@ import Glibc
 import Synchronization
 import Testing
 import TouchstoneCore
+import TouchstoneInterfaces
 
 @testable import TouchstoneTransport
 

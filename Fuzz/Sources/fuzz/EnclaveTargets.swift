@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneLog
 import TouchstoneMemory
 

@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import Glibc
 import TouchstoneCore
+import TouchstoneInterfaces
 
 @testable import TouchstoneKeychain
 @testable import TouchstoneTransport

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import TouchstoneCore
 import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 
 @testable import TouchstoneTransport
 

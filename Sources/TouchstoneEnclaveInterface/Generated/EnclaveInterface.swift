@@ -3,6 +3,7 @@
 
 package import Foundation
 package import TouchstoneCore
+package import TouchstoneInterfaces
 
 /// What touchstoned may ask of the enclave.
 ///

@@ -3,6 +3,7 @@ public import Foundation
 package import TouchstoneCertificates
 internal import TouchstoneCore
 public import TouchstoneCoreFoundation
+import TouchstoneInterfaces
 
 /// An X.509 certificate.
 ///

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import TouchstoneCore
 public import TouchstoneCoreFoundation
+import TouchstoneInterfaces
 import TouchstoneSystem
 internal import TouchstoneTransport
 

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import TouchstoneCore
 public import TouchstoneCoreFoundation
+import TouchstoneInterfaces
 
 /// A process that can be asked for its entitlements: here, this one.
 public final class SecTask: NSObject, CoreFoundationType, Sendable {

@@ -1,4 +1,5 @@
-package import TouchstoneCore
+import TouchstoneCore
+package import TouchstoneInterfaces
 
 /// What the keychain wants of an `LAContext`, which is made of this module and not the other way round.
 package protocol AuthenticationContext: AnyObject {

@@ -3,6 +3,7 @@ internal import Foundation
 internal import Glibc
 internal import Synchronization
 package import TouchstoneCore
+package import TouchstoneInterfaces
 package import TouchstoneTransport
 
 /// A context as the device knows it: what `LAContext` wraps, and what the keychain makes for one call where it was given none.

@@ -1,5 +1,6 @@
 internal import Foundation
 package import TouchstoneCore
+package import TouchstoneInterfaces
 package import TouchstoneTransport
 
 /// A refused call, and the line on standard error that explains it.

@@ -1,4 +1,5 @@
 internal import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneSystem
 package import TouchstoneTransport
 

@@ -2,6 +2,7 @@ internal import Foundation
 internal import TouchstoneCertificates
 internal import TouchstoneCore
 internal import TouchstoneCoreFoundation
+import TouchstoneInterfaces
 
 /// A keychain dictionary on its way to the device, which is the one to judge it: here it only changes its shape.
 struct ItemQuery {

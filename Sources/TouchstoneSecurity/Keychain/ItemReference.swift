@@ -1,5 +1,6 @@
 internal import Foundation
 internal import TouchstoneCore
+import TouchstoneInterfaces
 
 /// An object that stands for an item: what a query may have under `kSecValueRef` and get for `kSecReturnRef`.
 ///

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import TouchstoneCore
 internal import TouchstoneCoreFoundation
+import TouchstoneInterfaces
 
 /// The objects that a keychain call returns, by what its `kSecReturn…` keys asked for (section 5 of the primary-key table).
 struct ItemResult {

@@ -1,6 +1,7 @@
 package import Foundation
 package import TouchstoneCore
 internal import TouchstoneCoreFoundation
+package import TouchstoneInterfaces
 internal import TouchstoneTransport
 
 /// Every error that a function hands out in words: the one place where they are made.

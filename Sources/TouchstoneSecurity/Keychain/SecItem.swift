@@ -1,5 +1,6 @@
 internal import TouchstoneCore
 public import TouchstoneCoreFoundation
+import TouchstoneInterfaces
 internal import TouchstoneTransport
 
 /// Adds an item to the keychain.

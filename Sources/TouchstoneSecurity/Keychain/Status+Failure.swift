@@ -1,4 +1,5 @@
 package import TouchstoneCore
+import TouchstoneInterfaces
 internal import TouchstoneTransport
 
 /// Every way in which a keychain call fails, as the `OSStatus` that the caller sees: the one place where codes are translated.

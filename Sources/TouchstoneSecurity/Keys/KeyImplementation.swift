@@ -1,6 +1,7 @@
 internal import Crypto
 internal import Foundation
 internal import TouchstoneCore
+import TouchstoneInterfaces
 internal import TouchstoneKeyAlgorithms
 
 /// What a `SecKey` stands for.

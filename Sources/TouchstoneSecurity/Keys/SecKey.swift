@@ -2,6 +2,7 @@ internal import Crypto
 public import Foundation
 internal import TouchstoneCore
 public import TouchstoneCoreFoundation
+import TouchstoneInterfaces
 
 /// A key, public or private.
 public final class SecKey: NSObject, CoreFoundationType, Sendable {

@@ -3,6 +3,7 @@ internal import Foundation
 internal import SwiftASN1
 internal import TouchstoneCertificates
 internal import TouchstoneCore
+import TouchstoneInterfaces
 internal import TouchstoneKeyAlgorithms
 
 /// A key whose bytes are in this process, in memory that is zeroed when it goes.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneSystem
 
 /// `touchstone agent`.

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneSystem
 
 /// What threads that wait have to tell the main thread, which waits in `poll`.

@@ -1,6 +1,7 @@
 import Glibc
 import TouchstoneCore
 import TouchstoneDevice
+import TouchstoneInterfaces
 import TouchstoneSystem
 import TouchstoneTransport
 

@@ -1,4 +1,5 @@
 import TouchstoneCore
+import TouchstoneInterfaces
 
 /// The alert as lines of text: what it says depends on nothing but the prompt (EV-10 to EV-16).
 struct PromptAlert {

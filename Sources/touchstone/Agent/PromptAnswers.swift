@@ -1,6 +1,7 @@
 import Glibc
 import TouchstoneCore
 import TouchstoneDevice
+import TouchstoneInterfaces
 
 /// What the owner decides about the prompt that is up.
 enum PromptAnswer {

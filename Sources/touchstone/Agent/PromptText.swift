@@ -1,5 +1,6 @@
 import Glibc
 import TouchstoneCore
+import TouchstoneInterfaces
 
 /// What every agent says of a prompt, in its own looks: what was verified apart from what the app claims (AT-17, EV-10 to EV-16).
 ///

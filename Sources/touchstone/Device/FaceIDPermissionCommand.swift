@@ -1,5 +1,6 @@
 import ArgumentParser
 import TouchstoneCore
+import TouchstoneInterfaces
 
 /// `touchstone device face-id-permission`.
 struct FaceIDPermissionCommand: ParsableCommand {

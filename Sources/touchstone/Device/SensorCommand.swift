@@ -1,5 +1,6 @@
 import ArgumentParser
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneTransport
 
 /// `touchstone device sensor`.

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneSystem
 import TouchstoneTransport
 

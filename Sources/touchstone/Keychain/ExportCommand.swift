@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import TouchstoneAge
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneMemory
 
 /// `touchstone keychain export`.

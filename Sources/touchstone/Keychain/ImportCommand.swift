@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import TouchstoneAge
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneMemory
 
 /// `touchstone keychain import`.

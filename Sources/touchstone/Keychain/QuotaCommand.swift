@@ -1,5 +1,6 @@
 import ArgumentParser
 import TouchstoneCore
+import TouchstoneInterfaces
 
 /// `touchstone keychain quota`.
 struct QuotaCommand: ParsableCommand {

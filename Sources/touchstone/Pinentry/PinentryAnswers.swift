@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import TouchstoneCore
 import TouchstoneDevice
+import TouchstoneInterfaces
 
 /// Asks the owner in dialogs of a pinentry program, with a new dialog for each state of a prompt.
 final class PinentryAnswers: PromptAnswers {

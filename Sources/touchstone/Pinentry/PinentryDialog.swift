@@ -1,5 +1,6 @@
 import Foundation
 import TouchstoneCore
+import TouchstoneInterfaces
 
 /// One dialog: what a pinentry is told to show, and what its buttons mean.
 struct PinentryDialog {

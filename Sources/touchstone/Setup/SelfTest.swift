@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import TouchstoneCore
 import TouchstoneDevice
+import TouchstoneInterfaces
 import TouchstoneSystem
 import TouchstoneTransport
 

@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import TouchstoneCore
 import TouchstoneDevice
+import TouchstoneInterfaces
 import TouchstoneSystem
 import TouchstoneTransport
 

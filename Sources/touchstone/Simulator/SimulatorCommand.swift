@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Glibc
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneSystem
 
 /// `touchstone simulator`.

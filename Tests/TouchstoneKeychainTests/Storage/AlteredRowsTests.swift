@@ -4,6 +4,7 @@ import LocalAuthentication
 import Security
 import Testing
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneSystem
 import TouchstoneTransport
 

@@ -5,6 +5,7 @@ import Testing
 import TouchstoneCore
 import TouchstoneEnclave
 import TouchstoneFileRoot
+import TouchstoneInterfaces
 import TouchstoneKeychain
 import TouchstoneSystem
 import TouchstoneTransport

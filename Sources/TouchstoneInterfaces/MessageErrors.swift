@@ -1,3 +1,5 @@
+package import TouchstoneCore
+
 // Errors, made of what went wrong.
 
 extension AuthenticationInterface.Failed {

@@ -2,6 +2,7 @@
 // swift-format-ignore-file
 
 package import Foundation
+package import TouchstoneCore
 
 /// Private keys of the enclave: made there, used there, and never outside of it.
 ///

@@ -2,6 +2,7 @@
 // swift-format-ignore-file
 
 package import Foundation
+package import TouchstoneCore
 
 /// The keychain as a whole, for its owner: backup, looking for damage, and what each app may keep.
 ///

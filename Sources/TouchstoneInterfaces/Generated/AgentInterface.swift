@@ -2,6 +2,7 @@
 // swift-format-ignore-file
 
 package import Foundation
+package import TouchstoneCore
 
 /// Programs that show prompts to the owner: agents.
 ///

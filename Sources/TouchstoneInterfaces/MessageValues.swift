@@ -1,3 +1,5 @@
+package import TouchstoneCore
+
 // Messages, made of what they tell.
 
 extension AuthenticationInterface.Options {

@@ -2,6 +2,7 @@
 // swift-format-ignore-file
 
 package import Foundation
+package import TouchstoneCore
 
 /// Contexts, and evaluations that put a prompt before the owner.
 ///

@@ -2,6 +2,7 @@
 // swift-format-ignore-file
 
 package import Foundation
+package import TouchstoneCore
 
 /// The keychain: items, addressed by dictionaries.
 ///

@@ -2,6 +2,7 @@
 // swift-format-ignore-file
 
 package import Foundation
+package import TouchstoneCore
 
 /// The owner's settings, the lock screen and, on a device created as simulated, the hands that drive it.
 ///

@@ -1,3 +1,5 @@
+import TouchstoneCore
+
 // Limits and names that the interface files say in words.
 
 extension AgentInterface {
@@ -22,11 +24,6 @@ extension BackupInterface.Storage {
     package static let ofEveryApp = Self(items: 10_000, bytes: 64 << 20)
     /// The largest limit.
     package static let maximum = Self(items: 1_000_000_000, bytes: 1 << 40)
-}
-
-extension DeviceInterface {
-    /// Lines that one message carries.
-    package static let logLinesPerMessage = 1000
 }
 
 extension DeviceInterface.AdvanceClock {

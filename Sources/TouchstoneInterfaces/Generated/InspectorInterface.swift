@@ -1,6 +1,8 @@
 // Written by script/interfaces from io.touchstone.Inspector.varlink. Do not edit.
 // swift-format-ignore-file
 
+package import TouchstoneCore
+
 /// What goes on inside a simulated device: which items there are and whether they could be opened, which keys are
 /// where, and which messages pass between apps, the two daemons and agents.
 ///
