@@ -7,20 +7,20 @@ package import TouchstoneInterfaces
 
 /// What touchstoned may ask of the enclave.
 ///
-/// Spoken on two private socket pairs that the two daemons inherit; nobody else can reach them. Calls go over one, the
-/// stream of WatchEvents over the other, so that every call answers at once: what waits for the owner, or for the
-/// passcode's key derivation, is told by an event.
+/// It runs over two private socket pairs that the two daemons inherit; no other process can reach them. Calls go over
+/// one, and the stream of WatchEvents over the other. So every call answers at once: an event tells the result of
+/// anything that waits for the owner or for the passcode's key derivation.
 ///
-/// The enclave believes touchstoned about who the app is (app, accessGroups), and about nothing else: whether the owner
-/// was recognised, which class keys are there and whether an access control is met it decides itself. Bytes are base64
-/// (RFC 4648, with padding) wherever a comment says so.
+/// The enclave trusts touchstoned only about the identity of the app (app, accessGroups). It decides itself whether the
+/// owner was recognised, which class keys are there and whether an access control is met. Bytes are base64 (RFC 4648,
+/// with padding) wherever a comment says so.
 ///
 /// Integers with Apple's meaning: biometryType is LABiometryType (0 none, 1 Touch ID, 2 Face ID, 4 Optic ID), code is
-/// LAError.Code, status is an OSStatus. Any method that changes what outlives a reboot may answer NotKept.
+/// LAError.Code, status is an OSStatus. Any method that changes the stored state may answer NotKept.
 package enum EnclaveInterface {
     package static let name = "io.touchstone.Enclave"
 
-    /// How the device stands, as one app may know it.
+    /// The state of the device, as far as an app may know it.
     package struct Facts: MessageCodable, Hashable {
         package var isSimulated: Bool
         /// What binds the device to this machine: "software", "tpm2", or "swtpm" for a TPM that is a program.
@@ -28,7 +28,7 @@ package enum EnclaveInterface {
         package var biometryType: BiometryType
         package var isEnrolled: Bool
         package var isPasscodeSet: Bool
-        /// Absent without a passcode.
+        /// Absent if there is no passcode.
         package var passcodeKind: PasscodeKind?
         /// Whether the last wrong passcode in a row erases the device (PC-02).
         package var erasesData: Bool
@@ -39,10 +39,10 @@ package enum EnclaveInterface {
         /// Whether only the passcode helps now (EV-26, PC-20).
         package var isBiometryLockedOut: Bool
         package var passcodeFailures: Int
-        /// Seconds until the next passcode is looked at; absent: now.
+        /// Seconds until the next passcode is checked; absent: now.
         package var passcodeRetryAfterSeconds: Double?
         package var isPasscodeDisabled: Bool
-        /// Bytes, base64: of the enrolled set as this app may see it (DS-04, DS-05); absent where nothing is enrolled.
+        /// Bytes, base64: of the enrolled set as this app may see it (DS-04, DS-05); absent if nothing is enrolled.
         package var domainState: Data?
         /// Absent: it has none.
         package var sensor: DeviceInterface.Sensor?
@@ -122,7 +122,7 @@ package enum EnclaveInterface {
     package enum Verdict: String, CaseIterable, MessageCodable {
         /// The context has what is required (EV-30, EV-40).
         case satisfied
-        /// It cannot be met, see the code.
+        /// It cannot be met, and code says why.
         case refused
         /// The owner has to act.
         case interactive
@@ -137,14 +137,14 @@ package enum EnclaveInterface {
         package var isFallbackOffered: Bool
         /// Non-matches in this evaluation.
         package var failures: Int
-        /// In the phase biometry what the sensor asks of the owner; absent: nothing.
+        /// In the phase biometry, what the owner should do at the sensor; absent: nothing.
         package var hint: AgentInterface.SensorHint?
         /// Bytes, base64: what the next passcode has to be sealed with.
         package var nonce: Data
-        /// Seconds until the next passcode is looked at; absent: now.
+        /// Seconds until the next passcode is checked; absent: now.
         package var retryAfterSeconds: Double?
         package var wrongPasscode: Bool
-        /// What the passcode is made of; absent without one.
+        /// What the passcode consists of; absent if there is no passcode.
         package var passcodeKind: PasscodeKind?
 
         package init(
@@ -191,15 +191,21 @@ package enum EnclaveInterface {
         }
     }
 
-    /// What an event says: it goes on, it succeeded, it failed. erased is of no evaluation and no ticket: wrong
-    /// passcodes erased the device (PC-02), every class key is another and every context is gone; it comes before the
-    /// event that tells why. unlocked is of none either: a finger on the device's own sensor opened the lock screen.
-    /// locked is of none either: the owner's login session was locked, or the machine goes to sleep.
+    /// What an event says: it goes on, it succeeded, it failed.
+    ///
+    /// The other three belong to no evaluation and no ticket.
     package enum Outcome: String, CaseIterable, MessageCodable {
-        case progress, succeeded, failed, erased, unlocked, locked
+        case progress, succeeded, failed
+        /// Wrong passcodes erased the device (PC-02), every class key is new and every context is gone; this comes
+        /// before the event that tells why.
+        case erased
+        /// A finger on the device's own sensor opened the lock screen.
+        case unlocked
+        /// The owner's login session was locked, or the machine goes to sleep.
+        case locked
     }
 
-    /// What a wrapped key is inseparable from: change it and the key no longer opens.
+    /// What a wrapped key is bound to: if it changes, the key can no longer be opened.
     package struct ItemBinding: MessageCodable, Hashable {
         package var accessGroup: String
         /// Bytes, base64: class, id and version of the row.
@@ -224,7 +230,7 @@ package enum EnclaveInterface {
         }
     }
 
-    /// A wrapped key with what it was bound to.
+    /// A wrapped key and what it was bound to.
     package struct WrappedItem: MessageCodable, Hashable {
         /// Bytes, base64, as WrapKey gave them.
         package var wrappedKey: Data
@@ -254,27 +260,27 @@ package enum EnclaveInterface {
         case open
         /// The class key is not there now (-25308).
         case locked
-        /// It can never be opened again: destroyed class, other enrolment, or not what was sealed (KC-16, AC-51).
+        /// It can never be opened again, because its class was destroyed, the enrolment changed, or it was altered
+        /// (KC-16, AC-51).
         case gone
         /// The owner has to prove something first (AC-40).
         case authenticationNeeded
-        /// The item has an access control, and is not one of those that RecordItems has recorded, or another of its
-        /// group is missing or one too many.
+        /// The item has an access control, and the rows of its group do not match what RecordItems has recorded.
         case altered
     }
 
-    /// What became of one wrapped key.
+    /// The result for one wrapped key.
     package struct OpenedItem: MessageCodable, Hashable {
         package var state: EnclaveInterface.KeyState
-        /// 32 bytes, base64; there where the state is open.
+        /// 32 bytes, base64; present if the state is open.
         package var key: Data?
-        /// Where authentication is needed, and not by the item's whole access control: what is left of it after other
-        /// fingers were enrolled (AC-50).
+        /// Present if authentication is needed for only a part of the item's access control: the part that is left
+        /// after other fingers were enrolled (AC-50).
         package var accessControl: AccessControl?
-        /// Bytes, base64: what the keychain is to keep in the place of the wrapped key, the same under the class key of
-        /// now; absent: that.
+        /// Bytes, base64: the same key under the current class key, which the keychain stores in place of the wrapped
+        /// key; absent: nothing to replace.
         ///
-        /// There too where authentication is needed.
+        /// It can also be present if authentication is needed.
         package var rewrappedKey: Data?
 
         package init(
@@ -305,7 +311,7 @@ package enum EnclaveInterface {
         }
     }
 
-    /// One item's key on its way into a backup, or back.
+    /// One item's key on its way into a backup or out of it.
     package struct BackupKey: MessageCodable, Hashable {
         /// Bytes, base64: as WrapKey gave it, or as ExportKeys did.
         package var wrappedKey: Data
@@ -338,9 +344,9 @@ package enum EnclaveInterface {
         case wrapped
         /// The class key is not there now.
         case locked
-        /// It belongs to no backup (KC-26).
+        /// It never goes into a backup (KC-26).
         case excluded
-        /// It does not open.
+        /// It cannot be opened.
         case gone
     }
 
@@ -412,9 +418,9 @@ package enum EnclaveInterface {
 
     /// Makes a context that belongs to the app: nothing is proven in it yet.
     ///
-    /// It lives until it is invalidated or the enclave ends; an app has at most 256, and one more takes the place of
-    /// another of its own. accessGroups: the app's groups; what is proven to the context opens items of these and of no
-    /// other (KC-42).
+    /// It lives until it is invalidated or the enclave ends. An app has at most 256 contexts; one more replaces another
+    /// of the app's. accessGroups: the app's groups; what is proven to the context opens only items of these groups
+    /// (KC-42).
     package enum CreateContext: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.CreateContext"
         package struct Parameters: MessageCodable {
@@ -462,7 +468,7 @@ package enum EnclaveInterface {
 
     /// Ends a context, and its evaluation with -9 (EV-50).
     ///
-    /// Ending it twice, or one that never was, is no error.
+    /// It is no error to end it twice, or to end one that never existed.
     package enum InvalidateContext: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.InvalidateContext"
         package struct Parameters: MessageCodable {
@@ -487,15 +493,15 @@ package enum EnclaveInterface {
         package typealias Reply = Empty
     }
 
-    /// Gives a context the app's own password (EV-60), or takes it away where credential is absent.
+    /// Gives a context the app's own password (EV-60), or removes it if credential is absent.
     ///
-    /// It is stretched once, with a salt of the device; then each item has a key of its own from it. Answers with a
-    /// ticket, and WatchEvents tells what became of it; without one it is done.
+    /// The password is stretched once, with a salt of the device; each item then gets its own key from it. Answers with
+    /// a ticket, and WatchEvents tells the result; if there is no ticket, the call is done.
     ///
     /// Errors: InvalidContext: unknown, or another app's. Of io.touchstone.Device: Refused: staleNonce (it was not
-    /// sealed for this context), passcodeTooLong, unreadablePasscode, busy (too many wait, or after four wrong ones of
-    /// the app's in a row the delay of a passcode is not over: see IsCredentialSet). The context has the password that
-    /// it had; that delay begins with none for any context of the app.
+    /// sealed for this context), passcodeTooLong, unreadablePasscode, busy (too many wait, or the app gave four wrong
+    /// ones in a row and the delay is not over: see IsCredentialSet). The context keeps the password that it had. When
+    /// that delay begins, every context of the app loses its password.
     package enum SetCredential: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.SetCredential"
         package struct Parameters: MessageCodable {
@@ -596,12 +602,12 @@ package enum EnclaveInterface {
         }
     }
 
-    /// What an evaluation would meet, without beginning one. code and reason (a word of io.touchstone.Keychain's
-    /// Failed) are there where the verdict is refused: -10 for a context that is unknown or another app's. context
-    /// absent: asks only whether the requirement can be met on this device.
+    /// What an evaluation would meet; this begins none. code and reason (a word of io.touchstone.Keychain's Failed) are
+    /// present if the verdict is refused: -10 for a context that is unknown or belongs to another app. context absent:
+    /// asks only whether the requirement can be met on this device.
     ///
-    /// reuseDuration: seconds, clamped to 0...300 (EV-42). Where the device was unlocked biometrically within it and
-    /// that is enough, the context has proven biometry from now on (EV-40, EV-43).
+    /// reuseDuration: seconds, clamped to 0...300 (EV-42). If the device was unlocked biometrically within that time
+    /// and that is enough, the context has proven biometry from now on (EV-40, EV-43).
     ///
     /// isFaceIDDescribed: whether the app says why it wants Face ID; without that it may not use it (CE-11).
     package enum Preflight: VarlinkMethod {
@@ -751,8 +757,8 @@ package enum EnclaveInterface {
 
     /// Ends an evaluation without an event: the app, the owner or the agent is gone, or cancelled.
     ///
-    /// The app hears of a failure. So the context has nothing of what was proven, also if the evaluation has just
-    /// succeeded. Ending one that is over is no error. code: why, for the log; absent: -4.
+    /// The app hears of a failure. So the context keeps nothing of what was proven, even if the evaluation has just
+    /// succeeded. It is no error to end one that is over. code: why, for the log; absent: -4.
     package enum EndEvaluation: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.EndEvaluation"
         package struct Parameters: MessageCodable {
@@ -781,11 +787,11 @@ package enum EnclaveInterface {
         package typealias Reply = Empty
     }
 
-    /// The prompt of an evaluation is before the owner, or no longer.
+    /// The owner can see the prompt of an evaluation, or no longer.
     ///
-    /// The sensor counts for an evaluation from half a second after its prompt was shown: a touch before that was meant
-    /// for something else. Once it was shown, the same word again changes nothing. touchesAfterSeconds: how long the
-    /// sensor does not count yet; 0 if the prompt is not shown.
+    /// The sensor counts for an evaluation from half a second after its prompt was shown, because an earlier touch was
+    /// meant for something else. Repeating the call changes nothing. touchesAfterSeconds: how long the sensor does not
+    /// count yet; 0 if the prompt is not shown.
     ///
     /// Errors: NoSuchEvaluation.
     package enum SetShown: VarlinkMethod {
@@ -835,7 +841,7 @@ package enum EnclaveInterface {
 
     /// The owner chose the fallback: it leads to the passcode (EV-18) or ends the evaluation with -3 (EV-17).
     ///
-    /// The answer is an event. Where the passcode is asked for already nothing happens.
+    /// The answer is an event. If the passcode is already asked for, nothing happens.
     ///
     /// Errors: NoSuchEvaluation.
     package enum ChooseFallback: VarlinkMethod {
@@ -924,16 +930,16 @@ package enum EnclaveInterface {
         package typealias Reply = Empty
     }
 
-    /// Looks at a passcode for the evaluation that asks for one.
+    /// Checks a passcode for the evaluation that asks for one.
     ///
     /// The answer is an event: progress (with wrongPasscode, and a new nonce), succeeded or failed. The guess is
-    /// counted, and the count kept, before it is looked at; a wrong one counts on the device (PC-07), the same wrong
-    /// one again does not (PC-02).
+    /// counted, and the count is stored, before the passcode is checked. A wrong one counts for the device (PC-07); the
+    /// same wrong one again does not count (PC-02).
     ///
     /// Errors, of io.touchstone.Device: Refused: staleNonce (the evaluation is over or asks for no passcode, or nothing
     /// opens with its nonce), passcodeNotSet, passcodeDisabled, passcodeTooLong, unreadablePasscode, busy (another one
-    /// is being looked at, or the delay is not over). The nonce of an entry that was opened is used up whatever comes
-    /// of it.
+    /// is being checked, or the delay is not over). The nonce of an entry that was opened is used up, whatever the
+    /// result.
     package enum SubmitPasscode: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.SubmitPasscode"
         package struct Parameters: MessageCodable {
@@ -1042,7 +1048,7 @@ package enum EnclaveInterface {
         }
     }
 
-    /// What came of CreateKey, Sign or ExchangeKeys with a key in the TPM.
+    /// The result of CreateKey, Sign or ExchangeKeys with a key in the TPM.
     package struct KeyResult: MessageCodable, Hashable {
         /// Bytes, base64.
         package var key: Data?
@@ -1095,9 +1101,9 @@ package enum EnclaveInterface {
     }
 
     /// Who sends what was typed, as touchstoned says: the connection to it by its number, and the application
-    /// identifier of the program, absent where touchstoned knows none.
+    /// identifier of the program, absent if touchstoned does not know it.
     ///
-    /// The log has that name for a passcode that is rejected.
+    /// The log names that program if a passcode is rejected.
     package struct Caller: MessageCodable, Hashable {
         package var connection: Int
         package var app: String?
@@ -1122,11 +1128,11 @@ package enum EnclaveInterface {
     }
 
     /// A nonce (bytes, base64) for one ChangePasscode, Unlock, SetEraseData, ForgetReader, AcceptItems or
-    /// AuthorizeBackup, good for a caller of that connection alone (absent: 0).
+    /// AuthorizeBackup, good only for a caller of that connection (absent: 0).
     ///
-    /// The nonce of an evaluation is in its progress. Of each connection the 8 given out last are good, until
-    /// EndConnection. Of more than 8192 connections the one without a new nonce for longest is forgotten. Answers what
-    /// io.touchstone.Device.GetNonce answers.
+    /// The nonce of an evaluation is in its progress. Of each connection, the 8 newest nonces are good, until
+    /// EndConnection. If there are more than 8192 connections, the one that has waited longest for a new nonce is
+    /// forgotten. Answers what io.touchstone.Device.GetNonce answers.
     package enum GetNonce: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.GetNonce"
         package struct Parameters: MessageCodable {
@@ -1151,7 +1157,7 @@ package enum EnclaveInterface {
         package typealias Reply = DeviceInterface.GetNonce.Reply
     }
 
-    /// A connection to touchstoned has ended: its nonces are worth nothing any more.
+    /// A connection to touchstoned has ended: its nonces are no longer good.
     package enum EndConnection: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.EndConnection"
         package struct Parameters: MessageCodable {
@@ -1176,7 +1182,7 @@ package enum EnclaveInterface {
         package typealias Reply = Empty
     }
 
-    /// The apps for which the owner has answered, in the order of the answers: the 128 last.
+    /// The apps for which the owner has answered, in the order of the answers: the 128 newest.
     ///
     /// Answers what io.touchstone.Device.ListFaceIDPermissions answers.
     package enum ListFaceIDPermissions: VarlinkMethod {
@@ -1185,7 +1191,7 @@ package enum EnclaveInterface {
         package typealias Reply = DeviceInterface.ListFaceIDPermissions.Reply
     }
 
-    /// Keeps the owner's answer for an app, or forgets it where isAllowed is absent.
+    /// Keeps the owner's answer for an app, or forgets it if isAllowed is absent.
     ///
     /// Takes what io.touchstone.Device.SetFaceIDPermission takes.
     ///
@@ -1198,13 +1204,13 @@ package enum EnclaveInterface {
 
     /// Sets, changes or removes the passcode: both are in one sealed message, as in io.touchstone.Device.
     ///
-    /// Answers with a ticket; WatchEvents tells what became of it. Removing it destroys the class of items that live
-    /// only while a passcode is set (KC-23); a change seals the class keys anew and keeps every item. What contexts had
-    /// proven is forgotten (EV-33), and the evaluation that runs ends with -4.
+    /// Answers with a ticket; WatchEvents tells the result. Removing it destroys the class of items that live only
+    /// while a passcode is set (KC-23); a change seals the class keys again and keeps every item. Contexts lose what
+    /// they had proven (EV-33), and a running evaluation ends with -4.
     ///
     /// Errors, of io.touchstone.Device: Refused: passcodeNotSet, passcodeAlreadySet, passcodeDisabled,
     /// passcodeTooShort, passcodeTooLong, passcodeNotOfKind, busy, staleNonce, unreadablePasscode. After an error, or
-    /// where the ticket fails, the old passcode holds. kind is of the new one; absent: alphanumeric.
+    /// if the ticket fails, the old passcode stays. kind is that of the new one; absent: alphanumeric.
     package enum ChangePasscode: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.ChangePasscode"
         package struct Parameters: MessageCodable {
@@ -1258,8 +1264,8 @@ package enum EnclaveInterface {
 
     /// Turns erasing after ten wrong passcodes in a row on or off (PC-02); the passcode is sealed for the value.
     ///
-    /// Answers with a ticket; WatchEvents tells what became of it. It goes with the passcode when that is removed.
-    /// Answers what ChangePasscode answers.
+    /// Answers with a ticket; WatchEvents tells the result. Removing the passcode turns it off. Answers what
+    /// ChangePasscode answers.
     ///
     /// Errors, of io.touchstone.Device: Refused: as of Unlock. After an error, or where the ticket fails, it is as it
     /// was.
@@ -1295,10 +1301,10 @@ package enum EnclaveInterface {
         package typealias Reply = EnclaveInterface.ChangePasscode.Reply
     }
 
-    /// Forgets the fingerprint reader and who is enrolled with it, by the passcode alone, sealed for this: whichever
-    /// reader is there next is the one (DEC-062).
+    /// Forgets the fingerprint reader and who is enrolled with it, by the passcode alone, sealed for this: the device
+    /// then takes the next reader that it finds (DEC-062).
     ///
-    /// Answers with a ticket; WatchEvents tells what became of it. Answers what ChangePasscode answers.
+    /// Answers with a ticket; WatchEvents tells the result. Answers what ChangePasscode answers.
     ///
     /// Errors, of io.touchstone.Device: Refused: as of Unlock; noSensor: its fingers are simulated. After an error, or
     /// where the ticket fails, it is as it was.
@@ -1330,11 +1336,11 @@ package enum EnclaveInterface {
         package typealias Reply = EnclaveInterface.ChangePasscode.Reply
     }
 
-    /// Accepts the items with an access control that CompareItems was given in this look, with what was recorded since,
-    /// by the passcode alone, sealed for this look: from then on they are what is there.
+    /// Accepts the items with an access control that CompareItems was given in this look, and what was recorded since.
     ///
-    /// Another look makes it stale (staleNonce). Answers with a ticket; WatchEvents tells what became of it. Answers
-    /// what ChangePasscode answers.
+    /// It needs the passcode, sealed for this look. From then on these items count as the recorded ones. Another look
+    /// makes it stale (staleNonce). Answers with a ticket; WatchEvents tells the result. Answers what ChangePasscode
+    /// answers.
     ///
     /// Errors, of io.touchstone.Device: Refused: as of Unlock. After an error, or where the ticket fails, it is as it
     /// was.
@@ -1372,7 +1378,7 @@ package enum EnclaveInterface {
 
     /// Unlocks the device with the passcode.
     ///
-    /// Answers with a ticket; WatchEvents tells what became of it. Answers what ChangePasscode answers.
+    /// Answers with a ticket; WatchEvents tells the result. Answers what ChangePasscode answers.
     ///
     /// Errors, of io.touchstone.Device: Refused: passcodeNotSet, passcodeDisabled, passcodeTooLong, busy, staleNonce,
     /// unreadablePasscode. After an error, or where the ticket fails, the device is as locked as before.
@@ -1404,12 +1410,12 @@ package enum EnclaveInterface {
         package typealias Reply = EnclaveInterface.ChangePasscode.Reply
     }
 
-    /// Locks the device: drops the class keys that need it unlocked, or holds them for a finger alone where one may
-    /// open it (PC-33), and forgets what contexts had proven (EV-33).
+    /// Locks the device: drops the class keys that need it unlocked, or holds them only for a finger if a finger may
+    /// unlock it (PC-33).
     ///
-    /// The evaluation that runs ends with -4. A device without passcode does not lock (KC-22). requiresPasscode: from
-    /// now on only the passcode unlocks it, also where it is locked already (PC-20); absent: a finger may. caller: who
-    /// asks for it, for the log.
+    /// Contexts lose what they had proven (EV-33), and a running evaluation ends with -4. A device without a passcode
+    /// does not lock (KC-22). requiresPasscode: from now on only the passcode unlocks it, even if it is locked already
+    /// (PC-20); absent: a finger may. caller: who asked for it, for the log.
     ///
     /// Errors, of io.touchstone.Device: Refused: lockedTooOften.
     package enum Lock: VarlinkMethod {
@@ -1442,7 +1448,7 @@ package enum EnclaveInterface {
 
     /// Driving: enrols a finger, or a face: 1...64 bytes of UTF-8.
     ///
-    /// Sends AC-50's items away for good. Takes what io.touchstone.Device.Enroll takes.
+    /// Items bound to the current set are lost for good (AC-50). Takes what io.touchstone.Device.Enroll takes.
     ///
     /// Errors, of io.touchstone.Device: NotSimulated. Refused: passcodeNotSet (PC-23), noSensor, tooManyFingers
     /// (PC-30), fingerAlreadyEnrolled, invalidName. The enrolment is as before after an error.
@@ -1474,8 +1480,8 @@ package enum EnclaveInterface {
 
     /// Driving: lays a finger on the sensor, or shows a face. finger absent, or not enrolled: it does not match.
     ///
-    /// What it did to an evaluation is told by an event too. Takes what io.touchstone.Device.PresentFinger takes.
-    /// Answers what io.touchstone.Device.PresentFinger answers.
+    /// An event also tells what it did to an evaluation. Takes what io.touchstone.Device.PresentFinger takes. Answers
+    /// what io.touchstone.Device.PresentFinger answers.
     ///
     /// Errors, of io.touchstone.Device: NotSimulated.
     package enum PresentFinger: VarlinkMethod {
@@ -1538,7 +1544,7 @@ package enum EnclaveInterface {
         }
     }
 
-    /// obstacle: LAError.Code of why what the access control wants cannot be given now; absent: it can.
+    /// obstacle: LAError.Code: why the owner cannot give now what the access control asks for; absent: the owner can.
     package struct Prospect: MessageCodable, Hashable {
         package var availability: InspectorInterface.Availability
         package var obstacle: AuthenticationFailure?
@@ -1563,9 +1569,9 @@ package enum EnclaveInterface {
     }
 
     /// Of a simulated device: whether these items could be opened now, and these privateKeys (bytes, base64, as
-    /// CreateKey gave them) be used; as many answers as there are of each, in their order.
+    /// CreateKey gave them) be used; one answer for each, in their order.
     ///
-    /// Nobody is asked, nothing is opened for anybody, and no key is in the reply.
+    /// Nobody is asked, nothing is opened, and no key is in the reply.
     ///
     /// Errors, of io.touchstone.Device: NotSimulated.
     package enum InspectItems: VarlinkMethod {
@@ -1644,9 +1650,9 @@ package enum EnclaveInterface {
     }
 
     /// The metadata keys (32 bytes each, base64, by the code of the class) of the classes that can be opened now, and
-    /// the classes that are destroyed, not merely locked: their items are gone for good (KC-23). isErasurePending: the
-    /// device was erased (PC-02) and there are no keys, until all its items are deleted and ConfirmErasure was called.
-    /// generation: how often the class keys were made again, which each change of the passcode does (absent: never).
+    /// the classes that are destroyed, not only locked: their items are gone for good (KC-23). isErasurePending: the
+    /// device was erased (PC-02), and there are no keys until all its items are deleted and ConfirmErasure is called.
+    /// generation: how often the class keys were made again; each change of the passcode does that (absent: never).
     /// earlier (bytes, base64): the earlier metadata keys, the newest first.
     package enum GetMetadataKeys: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.GetMetadataKeys"
@@ -1699,13 +1705,13 @@ package enum EnclaveInterface {
         package typealias Reply = Empty
     }
 
-    /// Holds the rows with an access control against what was recorded of them, at most 8192 in one call: isFirst
-    /// begins a look, isLast ends it, and what it was given is what is there until the next one.
+    /// Compares the rows with an access control with what was recorded of them, at most 8192 in one call. isFirst
+    /// begins a look and isLast ends it; the rows that it was given count as the present ones until the next look.
     ///
-    /// Between RecordItems and SettleItems both what was before and what comes after fits. takes: what is there is
-    /// recorded, where nothing ever was. isRecorded: whether anything is; while nothing is, no item is refused for it.
-    /// altered: the groups, by the first byte of the rows' identifiers, that do not fit; only after isLast. look: the
-    /// name of this look, for AcceptItems; only after isLast.
+    /// Between RecordItems and SettleItems both the old and the new rows match. takes: records the present rows if
+    /// nothing was ever recorded. isRecorded: whether anything is recorded; while nothing is, no item is refused as
+    /// altered. altered: the groups that do not match, by the first byte of the rows' identifiers; only after isLast.
+    /// look: the name of this look, for AcceptItems; only after isLast.
     ///
     /// Errors: NotKept, with takes. org.varlink.service.InvalidParameter: bytes that are no rows.
     package enum CompareItems: VarlinkMethod {
@@ -1770,12 +1776,12 @@ package enum EnclaveInterface {
         }
     }
 
-    /// Records a change of the rows with an access control, before the keychain commits it: the rows that go and those
-    /// that come, as of CompareItems, at most 8192 in one call.
+    /// Records a change of the rows with an access control, before the keychain commits it: the removed and the added
+    /// rows, as of CompareItems, at most 8192 in one call.
     ///
-    /// With isLast all of them are on the disk when it answers. isDeletion: a full disk takes it too. isRecorded: false
-    /// where nothing was ever compared, and then nothing is recorded. Where the keychain does not commit, it calls
-    /// CompareItems.
+    /// With isLast, all of them are on the disk when it answers. isDeletion: it works even if the disk is full.
+    /// isRecorded: false if nothing was ever compared; then nothing is recorded. If the keychain does not commit, it
+    /// calls CompareItems.
     ///
     /// Errors: NotKept: nothing is recorded. org.varlink.service.InvalidParameter: bytes that are no rows.
     package enum RecordItems: VarlinkMethod {
@@ -1837,7 +1843,7 @@ package enum EnclaveInterface {
         }
     }
 
-    /// What was recorded is on the disk, and nothing else is: what was before does not fit any more.
+    /// The recorded change, and nothing else, is in the keychain: the rows before it no longer match.
     package enum SettleItems: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.SettleItems"
         package typealias Parameters = Empty
@@ -1853,9 +1859,9 @@ package enum EnclaveInterface {
     ///
     /// Errors: NotWrapped: -25308 the class key is not there now (KC-20); -25293 no passcode for "akpu" (KC-24) or for
     /// a constraint, or nothing enrolled for a biometric one (AC-15); -50 a key of another length, or a control for
-    /// private keys; -25330 the control wants an application password, and the app's context has none (AC-48). Nothing
-    /// is kept, whatever the answer. generation is the class key's, as GetMetadataKeys tells it: the metadata key has
-    /// to be of the same.
+    /// private keys; -25330 the control asks for an application password, and the app's context does not have one
+    /// (AC-48). Nothing is stored, whatever the answer. generation is that of the class key, as in GetMetadataKeys: the
+    /// metadata key has to be of the same generation.
     package enum WrapKey: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.WrapKey"
         package struct Parameters: MessageCodable {
@@ -1920,12 +1926,12 @@ package enum EnclaveInterface {
         }
     }
 
-    /// Opens items' secret keys for an app, each for itself, in the order given: as many answers as items.
+    /// Opens items' secret keys for an app, each on its own, in the order given: one answer for each item.
     ///
-    /// What opens an item is that its class key is there, its binding is what was sealed, and the context has proven
-    /// what its access control wants, has its application password, where it wants one, and has the item's access group
-    /// among its own. A context that is absent, unknown or another app's has proven nothing. An application password
-    /// that was wrong for one of the items is forgotten (AC-46); nothing else changes.
+    /// An item opens if its class key is there, its binding is what was sealed, and the context fits. The context has
+    /// to have proven what the access control asks for, to have the application password if one is needed, and to have
+    /// the item's access group. A context that is absent, unknown or belongs to another app has proven nothing. An
+    /// application password that was wrong for one of the items is forgotten (AC-46); nothing else changes.
     package enum UnwrapKeys: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.UnwrapKeys"
         package struct Parameters: MessageCodable {
@@ -1975,12 +1981,12 @@ package enum EnclaveInterface {
         }
     }
 
-    /// Whose private key is to be used, and on which context.
+    /// Which private key to use, for which app, and with which context.
     package struct KeyUse: MessageCodable, Hashable {
         /// Bytes, base64, as CreateKey gave them.
         package var key: Data
         package var app: String
-        /// The app's, of which the key must be.
+        /// The app's groups; the key must belong to one of them.
         package var accessGroups: [String]
         package var context: String?
 
@@ -2017,8 +2023,8 @@ package enum EnclaveInterface {
     ///
     /// Errors, of io.touchstone.Key: Failed: -25308 the class key is not there now (KC-20); -25293 no passcode for
     /// "akpu" (KC-24) or for a constraint, or nothing enrolled for a biometric one (AC-15); -50 a group of more than
-    /// 65535 bytes. AuthenticationNeeded: the control wants an application password, and the app's context has none
-    /// (AC-48).
+    /// 65535 bytes. AuthenticationNeeded: the control asks for an application password, and the app's context does not
+    /// have one (AC-48).
     package enum CreateKey: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.CreateKey"
         package struct Parameters: MessageCodable {
@@ -2062,12 +2068,12 @@ package enum EnclaveInterface {
         package typealias Reply = KeyInterface.Create.Reply
     }
 
-    /// What a private key (key: bytes, base64) is, whatever is locked, and without asking anybody.
+    /// Describes a private key (key: bytes, base64), even if the device is locked, and without asking anybody.
     ///
     /// Answers what io.touchstone.Key.Inspect answers.
     ///
-    /// Errors, of io.touchstone.Key: Failed: -26275 it is not of this enclave's making, or was changed; -25300 it is of
-    /// none of these groups.
+    /// Errors, of io.touchstone.Key: Failed: -26275 this enclave did not make it, or it was changed; -25300 it does not
+    /// belong to one of these groups.
     package enum InspectKey: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.InspectKey"
         package struct Parameters: MessageCodable {
@@ -2216,7 +2222,7 @@ package enum EnclaveInterface {
     /// Takes out the secret (bytes, base64: 32) that somebody encapsulated (bytes, base64: 1088 to mlkem768, 1568 to
     /// mlkem1024), under the conditions of Sign.
     ///
-    /// Of other bytes of that length comes a secret that nobody has (FIPS 203). Answers what
+    /// Other bytes of that length give a secret that nobody else has (FIPS 203). Answers what
     /// io.touchstone.Key.Decapsulate answers.
     ///
     /// Errors, of io.touchstone.Key: those of Sign; Failed -50 also for a key of another kind, and for another length.
@@ -2251,9 +2257,9 @@ package enum EnclaveInterface {
     /// The owner agrees to a backup: passcode holds the passcode, then the backup's key (32 bytes), sealed for the
     /// direction.
     ///
-    /// Answers with a ticket; WatchEvents tells what became of it. Then there is one session, named as
-    /// io.touchstone.Backup says, until EndBackup, the lock, the next one, or ten minutes in which nothing is asked of
-    /// it. Answers what ChangePasscode answers.
+    /// Answers with a ticket; WatchEvents tells the result. Then there is one session, named as io.touchstone.Backup
+    /// says. It ends with EndBackup, the lock, the next session, or after ten minutes without a call. Answers what
+    /// ChangePasscode answers.
     ///
     /// Errors, of io.touchstone.Device: Refused: passcodeNotSet, passcodeDisabled, passcodeTooLong, busy, locked,
     /// staleNonce, unreadablePasscode.
@@ -2291,11 +2297,11 @@ package enum EnclaveInterface {
         package typealias Reply = EnclaveInterface.ChangePasscode.Reply
     }
 
-    /// Wraps items' keys for a backup, each for itself, in the order given: under the backup's key or, of a class of
-    /// this device only, under one of the root of trust.
+    /// Wraps items' keys for a backup, each on its own, in the order given: under the backup's key or, for a
+    /// this-device-only class, under a key of the root of trust.
     ///
-    /// The class is what the wrapped key says, whatever accessControl does. Keys that want the owner, or are of "akpu",
-    /// are excluded, whatever was proven (KC-26). An empty list asks only whether there is such a session.
+    /// The wrapped key names the class, whatever accessControl says. Keys that need the owner, or are of "akpu", are
+    /// excluded, whatever was proven (KC-26). An empty list asks only whether there is such a session.
     ///
     /// Errors: NoSuchBackup.
     package enum ExportKeys: VarlinkMethod {
@@ -2343,10 +2349,10 @@ package enum EnclaveInterface {
         }
     }
 
-    /// Wraps keys out of a backup as WrapKey would have, each for itself, in the order given.
+    /// Wraps keys out of a backup as WrapKey does, each on its own, in the order given.
     ///
-    /// What does not open under the backup's key, or this root of trust's, with the same binding and access control is
-    /// gone. Takes what ExportKeys takes. Answers what ExportKeys answers.
+    /// A key is gone if it does not open under the backup's key, or under that of this root of trust, with the same
+    /// binding and access control. Takes what ExportKeys takes. Answers what ExportKeys answers.
     ///
     /// Errors: NoSuchBackup.
     package enum ImportKeys: VarlinkMethod {
@@ -2355,7 +2361,7 @@ package enum EnclaveInterface {
         package typealias Reply = EnclaveInterface.ExportKeys.Reply
     }
 
-    /// Ends a session, if it is there.
+    /// Ends a session, if it exists.
     ///
     /// Takes what io.touchstone.Backup.End takes.
     package enum EndBackup: VarlinkMethod {
@@ -2367,14 +2373,14 @@ package enum EnclaveInterface {
     /// What touchstoned saw itself.
     package enum Observation: String, CaseIterable, MessageCodable {
         case agentConnected, agentLost
-        /// Lines could not be written and are lost, as many as count says.
+        /// Lines could not be written and are lost; count says how many.
         case logInterrupted
-        /// It refused a call of an app's without asking the enclave, or as many equal ones as count says.
+        /// It refused an app's call without asking the enclave; count says how many equal ones.
         case callRefused
     }
 
-    /// Which call of which app was refused: reason is a word of io.touchstone.Keychain's Failed, any other is not
-    /// written down; requirement is what the owner would have had to prove, absent where nothing.
+    /// Which call of which app was refused: reason is a word of io.touchstone.Keychain's Failed; any other word is not
+    /// written down. requirement is what the owner would have had to prove; absent: nothing.
     package struct RefusedCall: MessageCodable, Hashable {
         package var app: String
         package var reason: String
@@ -2402,11 +2408,12 @@ package enum EnclaveInterface {
         }
     }
 
-    /// Begins the log of this boot, of which newestLines are the newest, oldest first; at most 32 are looked at (none:
+    /// Begins the log of this boot. newestLines are its newest lines, oldest first; at most 32 are read (an empty list:
     /// the log is empty).
     ///
-    /// The enclave goes on after the last that is a line of its own where it is not older than what it kept, else after
-    /// what it kept; the first entry says which. Without it nothing is logged. The second time it does nothing.
+    /// The enclave goes on after the last of them that it wrote, unless that line is older than what the enclave kept;
+    /// then it goes on after what it kept. The first entry says which. Without this call nothing is logged. A second
+    /// call does nothing.
     package enum ResumeLog: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.ResumeLog"
         package struct Parameters: MessageCodable {
@@ -2431,17 +2438,17 @@ package enum EnclaveInterface {
         package typealias Reply = Empty
     }
 
-    /// Where the log ends now: repeated uses that were only counted so far are written first, at most 20 entries in a
-    /// second.
+    /// Where the log ends now.
     ///
-    /// Answers what io.touchstone.Device.GetLogHead answers.
+    /// Repeated uses that were only counted so far are written first, at most 20 entries in a second. Answers what
+    /// io.touchstone.Device.GetLogHead answers.
     package enum GetLogHead: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.GetLogHead"
         package typealias Parameters = Empty
         package typealias Reply = DeviceInterface.GetLogHead.Reply
     }
 
-    /// Which of these lines this enclave wrote, in their order: the first 1,000.
+    /// For each of these lines, in their order, whether this enclave wrote it; at most 1,000 lines are checked.
     ///
     /// Takes what io.touchstone.Device.CheckLog takes. Answers what io.touchstone.Device.CheckLog answers.
     package enum CheckLog: VarlinkMethod {
@@ -2450,8 +2457,8 @@ package enum EnclaveInterface {
         package typealias Reply = DeviceInterface.CheckLog.Reply
     }
 
-    /// Writes down what touchstoned saw, as its word. refused is there with callRefused; absent it stands for several
-    /// that are not told apart.
+    /// Writes down what touchstoned saw, and that touchstoned said it. refused comes with callRefused; absent: several
+    /// calls that are not distinguished.
     package enum NoteObservation: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.NoteObservation"
         package struct Parameters: MessageCodable {
@@ -2496,7 +2503,7 @@ package enum EnclaveInterface {
         package typealias Reply = EnclaveInterface.GetLogHead.Reply
     }
 
-    /// There is no such session of this direction (any more).
+    /// There is no such session for this direction, or it has ended.
     package struct NoSuchBackup: VarlinkError, EmptyMessage {
         package static let name = "io.touchstone.Enclave.NoSuchBackup"
 
@@ -2543,10 +2550,10 @@ package enum EnclaveInterface {
         package init() {}
     }
 
-    /// Of CreateKey, Sign and ExchangeKeys, once all that the access control wants is there: the key is in the TPM,
-    /// which is asked meanwhile, so that no other call waits for it.
+    /// Of CreateKey, Sign and ExchangeKeys, when everything that the access control asks for is there.
     ///
-    /// The answer comes as an event with this ticket.
+    /// The key is in the TPM, which works in the meantime, so that no other call has to wait. The result comes as an
+    /// event with this ticket.
     package struct Deferred: VarlinkError {
         package static let name = "io.touchstone.Enclave.Deferred"
         package var ticket: String
@@ -2569,7 +2576,7 @@ package enum EnclaveInterface {
 
     /// The enclave's state could not be written to the disk.
     ///
-    /// Nothing changed, and nobody was told anything else.
+    /// Nothing changed.
     package struct NotKept: VarlinkError, EmptyMessage {
         package static let name = "io.touchstone.Enclave.NotKept"
 

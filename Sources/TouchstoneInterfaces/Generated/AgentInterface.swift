@@ -7,15 +7,16 @@ package import TouchstoneCore
 /// Programs that show prompts to the owner: agents.
 ///
 /// An agent may cancel, choose the fallback and carry a sealed passcode. It can never say that the owner was
-/// recognised: the sensor and the passcode are judged by the enclave. Bytes are base64 (RFC 4648, with padding)
-/// wherever a comment says so.
+/// recognised: the enclave judges the sensor and the passcode. Bytes are base64 (RFC 4648, with padding) wherever a
+/// comment says so.
 ///
 /// This is version 1 of the interface. docs/agents.md shows how to write an agent.
 package enum AgentInterface {
     package static let name = "io.touchstone.Agent"
 
     package enum Phase: String, CaseIterable, MessageCodable {
-        /// The owner is asked whether the app may use Face ID, once, the first time it would (CE-10).
+        /// The owner is asked whether the app may use Face ID; this happens once, the first time that the app would use
+        /// it (CE-10).
         case permission
         /// The sensor waits; for Face ID an indicator is enough (EV-11).
         case biometry
@@ -25,30 +26,31 @@ package enum AgentInterface {
         case fallback
         /// The passcode is asked for.
         case passcode
-        /// All else is proven, and a password of the app's own is asked for, which is not the passcode (EV-61).
+        /// Everything else is proven, and the app's own password is asked for, which is not the passcode (EV-61).
         case applicationPassword
     }
 
     /// What the device's sensor says about the last touch, or about itself.
     ///
-    /// It is no verdict: it ends nothing and counts as no failure.
+    /// A hint ends nothing and does not count as a failure.
     package enum SensorHint: String, CaseIterable, MessageCodable {
-        /// It saw something, and not enough of it.
+        /// It did not see enough.
         case scanAgain
         case swipeTooShort, swipeTooFast, fingerNotCentered, removeAndRetry
-        /// Another program holds it, and it is asked for again until that lets go of it.
+        /// Another program uses it; the device asks again until it is free.
         case readerBusy
-        /// It has failed, or its service is starting anew, and it is tried again.
+        /// It has failed, or its service is restarting; the device tries again.
         ///
-        /// After one of these two the fallback is offered as after a miss.
+        /// After these two, the fallback is offered as after a miss.
         case readerFailed
     }
 
-    /// One prompt, as it is now. identifier, app, origin, phase and the numbers are touchstoned's word; reason,
-    /// keyLabel and the two titles are the app's, without control characters and direction overrides, at most 256
-    /// characters each.
+    /// One prompt, as it is now. identifier, app, origin, phase and the numbers come from touchstoned. reason, keyLabel
+    /// and the two titles come from the app, without control characters and direction overrides, at most 256 characters
+    /// each.
     ///
-    /// Letters that look like others are left as they are: no agent should let a claim stand where verified words do.
+    /// Letters that look like others stay as they are, so an agent should never show a claim in the place of verified
+    /// words.
     package struct Prompt: MessageCodable, Hashable {
         package var identifier: String
         /// Verified, as far as its evidence goes.
@@ -58,18 +60,18 @@ package enum AgentInterface {
         /// Absent where the kernel does not say.
         package var origin: ProcessOrigin?
         /// The app's claim, stripped of control characters and direction overrides: in the phase permission what it
-        /// wants Face ID for (CE-11), else its reason.
+        /// wants Face ID for (CE-11), otherwise its reason.
         ///
-        /// Empty where it is not to be shown (EV-11).
+        /// Empty if it must not be shown (EV-11).
         package var reason: String
-        /// What an access control is asked about (LAAccessControlOperation: createItem 0, useItem 1, createKey 2,
-        /// useKeySign 3, useKeyDecrypt 4, useKeyKeyExchange 5).
+        /// The operation of an access control that the prompt is for (LAAccessControlOperation: createItem 0, useItem
+        /// 1, createKey 2, useKeySign 3, useKeyDecrypt 4, useKeyKeyExchange 5).
         ///
         /// Absent: a policy is evaluated.
         package var operation: AccessControlOperation?
-        /// What the app calls the key that it wants to use: its claim, stripped as the reason is.
+        /// What the app calls the key that it wants to use: its claim, stripped like the reason.
         ///
-        /// Absent: it has no name.
+        /// Absent: the key has no name.
         package var keyLabel: String?
         /// LABiometryType: 0 none, 1 Touch ID, 2 Face ID, 4 Optic ID.
         package var biometryType: BiometryType
@@ -79,19 +81,21 @@ package enum AgentInterface {
         package var fallbackTitle: String?
         /// Non-matches in this evaluation.
         package var failures: Int
-        /// In the phase biometry what the sensor asks of the owner; absent: nothing.
+        /// In the phase biometry, what the owner should do at the sensor; absent: nothing.
         package var hint: AgentInterface.SensorHint?
-        /// Bytes, base64: seals a passcode to this prompt.
+        /// Bytes, base64: binds a sealed passcode to this prompt.
         ///
-        /// Good for one passcode; the prompt shown again has a new one. Empty in the phase applicationPassword.
+        /// It is good for one passcode; when the prompt is shown again, it has a new one. Empty in the phase
+        /// applicationPassword.
         package var nonce: Data
-        /// In the phase applicationPassword the context for which the password is sealed; absent in every other.
+        /// In the phase applicationPassword, the context for which the password is sealed; absent in every other phase.
         package var context: String?
-        /// Seconds until the next passcode is looked at (PC-01); absent: now.
+        /// Seconds until the next passcode is checked (PC-01); absent: now.
         package var retryAfterSeconds: Double?
         /// Whether the last passcode, or application password, was wrong.
         package var wrongPasscode: Bool
-        /// What the passcode is made of: which keys to show, and for a fixed length how many; absent without one.
+        /// What the passcode consists of: which keys to show and, for a fixed length, how many; absent if there is no
+        /// passcode.
         package var passcodeKind: PasscodeKind?
 
         package init(
@@ -165,28 +169,28 @@ package enum AgentInterface {
     }
 
     package enum Event: String, CaseIterable, MessageCodable {
-        /// Sent once, first: this connection is now an agent.
+        /// The first event, sent once: this connection is now an agent.
         case ready
         /// Show the prompt, or show it again as it is now.
         case show
-        /// Take it down, the owner was recognised.
+        /// Remove the prompt, the owner was recognised.
         case succeeded
-        /// Take it down, it ended otherwise.
+        /// Remove the prompt, it ended in another way.
         case dismissed
     }
 
     /// Makes the connection an agent for as long as it is open.
     ///
-    /// To be called with "more"; the stream ends with the connection. prompt is absent with ready and present with
-    /// every other event.
+    /// Call it with "more"; the stream ends with the connection. prompt is absent with ready and present with every
+    /// other event.
     ///
-    /// version is the version of this interface that the agent speaks; absent it is 1. There is no other yet.
+    /// version is the version of this interface that the agent speaks; absent: 1. There is no other version yet.
     ///
-    /// Of several agents the one that came first shows the prompts. When it goes, or is taken to be stuck, the next
-    /// shows what it showed; if there is none, the evaluation ends with -4. While no agent is there, an evaluation that
-    /// needs one fails at once with -1004. An app whose prompts the owner cancels three times within two minutes gets
-    /// -1004 for the next five. An agent that does not read what it is sent is disconnected. Only the device's owner
-    /// (the same user, or root) may be an agent.
+    /// If there are several agents, the one that came first shows the prompts. If it leaves or seems stuck, the next
+    /// agent shows its prompt; if there is no other agent, the evaluation ends with -4. While no agent is connected, an
+    /// evaluation that needs one fails at once with -1004. An app whose prompts the owner cancels three times within
+    /// two minutes gets -1004 for the next five. An agent that does not read what it is sent is disconnected. Only the
+    /// device's owner (the same user, or root) may be an agent.
     ///
     /// Errors: UnsupportedVersion. io.touchstone.Device.Refused: notOwner, notListed.
     package enum Subscribe: VarlinkMethod {
@@ -234,11 +238,11 @@ package enum AgentInterface {
         }
     }
 
-    /// The prompt is before the owner.
+    /// The owner can see the prompt.
     ///
-    /// From half a second after that on the sensor counts for it: a touch before that was meant for something else. To
-    /// be called within 10 seconds after the first show of a prompt, unless something else was called about it: an
-    /// agent from which nothing comes is taken to be stuck and disconnected.
+    /// The sensor counts for it from half a second later on, because an earlier touch was meant for something else.
+    /// Call this within 10 seconds after the first show of a prompt, unless you have called another method about it. An
+    /// agent that calls nothing counts as stuck and is disconnected.
     ///
     /// Errors: NoSuchPrompt.
     package enum ConfirmShown: VarlinkMethod {
@@ -295,7 +299,7 @@ package enum AgentInterface {
     /// The owner chose the fallback: the passcode takes over (EV-18) or, for biometrics alone, the evaluation ends with
     /// -3 (EV-17).
     ///
-    /// What became of it is told by an event.
+    /// An event says what happened.
     ///
     /// Errors: NoSuchPrompt, also where the prompt offers no fallback.
     package enum ChooseFallback: VarlinkMethod {
@@ -324,8 +328,8 @@ package enum AgentInterface {
 
     /// Whether the app may use Face ID, now and later: the device keeps the answer.
     ///
-    /// Allowed, the camera looks; otherwise the passcode takes over where it is enough, and the evaluation ends with -6
-    /// where it is not (CE-09).
+    /// If it is allowed, the camera looks. If it is not, the passcode takes over where it is enough; otherwise the
+    /// evaluation ends with -6 (CE-09).
     ///
     /// Errors: NoSuchPrompt, also where the prompt is not in the phase permission.
     package enum AnswerPermission: VarlinkMethod {
@@ -386,12 +390,12 @@ package enum AgentInterface {
     /// Carries a passcode to the enclave.
     ///
     /// The answer comes as an event: the prompt shown again (with wrongPasscode, and retryAfterSeconds where there is a
-    /// delay), or taken down. A wrong passcode counts on the device, not on the prompt (PC-07). In the phase
-    /// applicationPassword it carries that password; one that opens nothing is asked for again, three times in all
-    /// (EV-61).
+    /// delay), or removed. A wrong passcode counts for the device, not for the prompt (PC-07). In the phase
+    /// applicationPassword it carries that password; if the password opens nothing, the owner is asked again, three
+    /// times in all (EV-61).
     ///
     /// Errors: NoSuchPrompt, also where the prompt asks for neither. io.touchstone.Device.Refused: staleNonce,
-    /// unreadablePasscode, busy: it was not looked at.
+    /// unreadablePasscode, busy: it was not checked.
     package enum EnterPasscode: VarlinkMethod {
         package static let name = "io.touchstone.Agent.EnterPasscode"
         package struct Parameters: MessageCodable {
@@ -441,7 +445,7 @@ package enum AgentInterface {
         }
     }
 
-    /// There is no such prompt (any more).
+    /// This prompt does not exist, or it has ended.
     ///
     /// Nothing was done.
     package struct NoSuchPrompt: VarlinkError, EmptyMessage {

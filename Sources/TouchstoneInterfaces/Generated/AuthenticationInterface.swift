@@ -4,9 +4,9 @@
 package import Foundation
 package import TouchstoneCore
 
-/// Contexts, and evaluations that put a prompt before the owner.
+/// Contexts, and evaluations that show a prompt to the owner.
 ///
-/// What an app says here (reason, titles, flags) is its claim and is shown as such; what it gets is a context that the
+/// What an app says here (reason, titles, flags) is its claim and is shown as a claim. The app gets a context that the
 /// enclave knows, never a key. The name in the prompt comes from the connection, not from the app.
 ///
 /// Integers with Apple's meaning: policy is LAPolicy (1 biometrics, 2 device owner, 3 companion, 4 biometrics or
@@ -17,11 +17,11 @@ package import TouchstoneCore
 package enum AuthenticationInterface {
     package static let name = "io.touchstone.Authentication"
 
-    /// What a client wants of one evaluation.
+    /// What a client asks of one evaluation.
     package struct Options: MessageCodable, Hashable {
         /// Why: shown to the owner beside the app's verified name (EV-10).
         ///
-        /// Control characters and direction overrides are taken out of it.
+        /// Control characters and direction overrides are removed from it.
         package var reason: String
         /// Absent: the default title; empty: no fallback button (EV-14).
         package var fallbackTitle: String?
@@ -32,7 +32,7 @@ package enum AuthenticationInterface {
         package var reuseDuration: Double
         /// Fail with -1004 instead of showing anything (EV-54).
         package var interactionNotAllowed: Bool
-        /// Fail with MissingUsageDescription where Face ID would be used and the app does not say what for (CE-11).
+        /// Fail with MissingUsageDescription if Face ID would be used and the app does not say what for (CE-11).
         ///
         /// Absent: no.
         package var isStrict: Bool?
@@ -73,8 +73,8 @@ package enum AuthenticationInterface {
 
     /// Makes a context.
     ///
-    /// It lives until it is invalidated or the connection that made it closes; nothing is proven in it yet. Its name is
-    /// worthless to another app (the enclave refuses it).
+    /// It lives until it is invalidated or the connection that made it closes; nothing is proven in it yet. Another app
+    /// cannot use its name, because the enclave refuses it.
     package enum CreateContext: VarlinkMethod {
         package static let name = "io.touchstone.Authentication.CreateContext"
         package typealias Parameters = Empty
@@ -98,10 +98,10 @@ package enum AuthenticationInterface {
         }
     }
 
-    /// Ends a context: its evaluation, if there is one, fails with -9 (EV-50), and whatever it is used for later with
+    /// Ends a context: its evaluation, if there is one, fails with -9 (EV-50), and every later use of it fails with
     /// -10.
     ///
-    /// Ending it twice, or one that never was, is no error.
+    /// It is no error to end it twice, or to end one that never existed.
     package enum InvalidateContext: VarlinkMethod {
         package static let name = "io.touchstone.Authentication.InvalidateContext"
         package struct Parameters: MessageCodable {
@@ -127,14 +127,14 @@ package enum AuthenticationInterface {
     }
 
     /// Gives a context the app's own password, for items whose access control has applicationPassword (EV-60); absent:
-    /// takes it away.
+    /// removes it.
     ///
     /// It is sealed as a passcode is (see SealedPasscode of io.touchstone.Agent), to the enclave's published key, one
-    /// entry, with "credential " and the context as the additional authenticated data, without a nonce. Answers once it
-    /// was stretched. Whether it is right shows when an item is read; a wrong one is forgotten (AC-46).
+    /// entry, with "credential " and the context as the additional authenticated data, without a nonce. Answers when
+    /// the password has been stretched. Reading an item shows whether it is right; a wrong one is forgotten (AC-46).
     ///
-    /// Errors: Failed: -10 the context is invalid; -1 it cannot be read, or too many wait. The context has the password
-    /// that it had.
+    /// Errors: Failed: -10 the context is invalid; -1 the password cannot be read, or too many calls wait. The context
+    /// keeps the password that it had.
     package enum SetCredential: VarlinkMethod {
         package static let name = "io.touchstone.Authentication.SetCredential"
         package struct Parameters: MessageCodable {
@@ -205,14 +205,14 @@ package enum AuthenticationInterface {
         }
     }
 
-    /// What an evaluation of the policy would meet, without beginning one and without showing anything (CE-01 ...
+    /// What an evaluation of the policy would meet.
     ///
-    /// CE-10).
+    /// This begins no evaluation and shows nothing (CE-01 ... CE-10).
     ///
-    /// context may be absent: the device as such. A policy that cannot be evaluated is an answer, not an error: code
-    /// says why, and is absent where it can. biometryType is what the hardware is, whatever code says (CE-06).
-    /// domainState (bytes, base64) is there only for a biometric policy that can be evaluated (DS-01), and differs from
-    /// app to app (DS-05).
+    /// context may be absent: then the answer is about the device. A policy that cannot be evaluated is an answer, not
+    /// an error: code says why, and is absent if it can be evaluated. biometryType is what the hardware is, whatever
+    /// code says (CE-06). domainState (bytes, base64) is there only for a biometric policy that can be evaluated
+    /// (DS-01), and differs from app to app (DS-05).
     package enum CanEvaluatePolicy: VarlinkMethod {
         package static let name = "io.touchstone.Authentication.CanEvaluatePolicy"
         package struct Parameters: MessageCodable {
@@ -270,16 +270,16 @@ package enum AuthenticationInterface {
 
     /// Asks the owner.
     ///
-    /// Answers when the owner has, which may be never: closing the connection takes the prompt down.
+    /// It answers when the owner has answered, which may be never. Closing the connection removes the prompt.
     ///
-    /// Succeeds without a prompt where the context has already proven enough (EV-30, EV-31) or the device was unlocked
+    /// Succeeds without a prompt if the context has already proven enough (EV-30, EV-31) or the device was unlocked
     /// biometrically within options.reuseDuration (EV-40). One prompt exists at a time: the newer evaluation ends the
     /// older with -4 (EV-53).
     ///
     /// domainState (bytes, base64) is there after a biometric policy only (DS-01).
     ///
-    /// Errors: Failed, MissingUsageDescription. A failed evaluation takes nothing from the context that it had proven
-    /// before; after -10 the context is unusable.
+    /// Errors: Failed, MissingUsageDescription. After a failed evaluation the context keeps what it had proven before;
+    /// after -10 the context is unusable.
     package enum EvaluatePolicy: VarlinkMethod {
         package static let name = "io.touchstone.Authentication.EvaluatePolicy"
         package struct Parameters: MessageCodable {
@@ -332,12 +332,12 @@ package enum AuthenticationInterface {
     /// As EvaluatePolicy, for one operation of an access control (EV-62). keyLabel is what the app calls the key it
     /// wants to use, for the owner to read.
     ///
-    /// One that asks for nothing succeeds without a prompt. A successful evaluation lets the same context open items
-    /// under such a control; it opens nothing by itself.
+    /// An access control that asks for nothing succeeds without a prompt. A successful evaluation lets the same context
+    /// open items under such a control; it opens nothing by itself.
     ///
-    /// A control with privateKeyUsage grants what is done with keys. One with constraints and without it grants the use
-    /// of items. One without either grants all, and every control grants creation (AC-20). Answers what EvaluatePolicy
-    /// answers.
+    /// A control with privateKeyUsage grants operations with keys. A control with constraints but without
+    /// privateKeyUsage grants the use of items. A control without either grants everything, and every control grants
+    /// creation (AC-20). Answers what EvaluatePolicy answers.
     ///
     /// Errors: Failed: -1009, without a prompt, for an operation that the control does not grant.
     /// MissingUsageDescription.
@@ -384,14 +384,14 @@ package enum AuthenticationInterface {
         package typealias Reply = AuthenticationInterface.EvaluatePolicy.Reply
     }
 
-    /// Who the device takes the caller for. app is its identifier, and the name of the access group that is the
-    /// caller's alone (KC-40).
+    /// Which app the device recognises in the caller. app is its identifier, and also the name of the access group that
+    /// only the caller has (KC-40).
     ///
-    /// Whoever wants to keep something from its siblings names that group.
+    /// An app that wants to keep something from its siblings names that group.
     ///
-    /// The rest is absent from a device of an earlier version. The two lists are what the caller's manifest says, in
-    /// its order. hasPinnedDigest is there where a manifest for the caller's path names digests: true, the executable
-    /// has one of them; false, it has none, and that manifest does not speak for it.
+    /// A device of an earlier version does not give the rest. The two lists are those of the caller's manifest, in its
+    /// order. hasPinnedDigest is there if a manifest for the caller's path names digests. true: the executable has one
+    /// of them. false: it does not have one, and that manifest does not apply.
     package enum GetIdentity: VarlinkMethod {
         package static let name = "io.touchstone.Authentication.GetIdentity"
         package typealias Parameters = Empty
@@ -434,9 +434,10 @@ package enum AuthenticationInterface {
         }
     }
 
-    /// What the owner can be asked for on this device, as one app may know it (CE-19): never how many fingers or which.
+    /// What the owner can be asked for on this device, as far as an app may know it (CE-19): never how many fingers are
+    /// enrolled, or which.
     package struct Environment: MessageCodable, Hashable {
-        /// What the hardware is: 0 is none.
+        /// What the hardware is: 0 means no sensor.
         package var biometryType: BiometryType
         /// Whether CanEvaluatePolicy would say yes to policy 1.
         package var isBiometryUsable: Bool
@@ -488,10 +489,10 @@ package enum AuthenticationInterface {
         }
     }
 
-    /// The environment as it is now, asked of nobody.
+    /// The environment as it is now; nobody is asked.
     ///
-    /// With "more": once more after every change, for as long as the connection lives; what comes with time alone, as a
-    /// lockout after 48 hours, when the device next does something.
+    /// With "more": again after every change, for as long as the connection lives. A change that only time brings, like
+    /// a lockout after 48 hours, is sent when the device next does something.
     package enum GetEnvironment: VarlinkMethod {
         package static let name = "io.touchstone.Authentication.GetEnvironment"
         package typealias Parameters = Empty
@@ -515,8 +516,9 @@ package enum AuthenticationInterface {
         }
     }
 
-    /// The app would use Face ID and has no usage description: an answer to evaluations with isStrict, and to no other
-    /// (CE-11).
+    /// The app would use Face ID and has no usage description.
+    ///
+    /// Only evaluations with isStrict get this answer (CE-11).
     package struct MissingUsageDescription: VarlinkError, EmptyMessage {
         package static let name = "io.touchstone.Authentication.MissingUsageDescription"
 
@@ -527,13 +529,13 @@ package enum AuthenticationInterface {
     /// code, never on it (A.5).
     ///
     /// -1 too many non-matches in this evaluation (EV-25); -2 the owner cancelled; -3 the owner chose the fallback
-    /// (EV-17); -4 another evaluation, the app's leaving the foreground, or the agent's end took the prompt down
-    /// (EV-52, EV-53); -5 no passcode; -6 no sensor; -7 nothing enrolled; -8 biometry is locked out until the passcode
-    /// is entered (EV-26); -9 the app invalidated the context (EV-50); -10 the context is invalid; -11 no companion;
-    /// -1004 a prompt is not allowed or nobody can show one (EV-05, EV-54); -1009 the access control does not grant the
-    /// operation (EV-62).
+    /// (EV-17); -4 the prompt was removed by another evaluation, because the app left the foreground, or because the
+    /// agent ended (EV-52, EV-53); -5 no passcode; -6 no sensor; -7 nothing enrolled; -8 biometry is locked out until
+    /// the passcode is entered (EV-26); -9 the app invalidated the context (EV-50); -10 the context is invalid; -11 no
+    /// companion; -1004 a prompt is not allowed or nobody can show one (EV-05, EV-54); -1009 the access control does
+    /// not grant the operation (EV-62).
     ///
-    /// reason says why, where the code stands for several causes: a word of io.touchstone.Keychain's Failed.
+    /// reason says why, if the code stands for several causes: a word of io.touchstone.Keychain's Failed.
     package struct Failed: VarlinkError {
         package static let name = "io.touchstone.Authentication.Failed"
         package var code: AuthenticationFailure

@@ -8,25 +8,25 @@ package import TouchstoneCore
 ///
 /// No app's library calls it.
 ///
-/// Only the device's owner (the same user) is answered. A backup needs the owner's passcode besides: AuthorizeBackup of
-/// io.touchstone.Device begins a session in the enclave, with a key that the owner's program chose and touchstoned
-/// never sees. The keys of items are in a backup only as wrapped by the enclave under that key, or, of the classes of
-/// this device only, under one of the root of trust (KC-25). Bytes are base64 (RFC 4648, with padding) wherever a
-/// comment says so; what is in the records is in docs/storage-format.md.
+/// Only the device's owner (the same user) gets an answer. A backup also needs the owner's passcode: AuthorizeBackup of
+/// io.touchstone.Device begins a session in the enclave. The owner's program chooses the session's key, and touchstoned
+/// never sees it. The enclave wraps the keys of items under that key before they go into a backup. Keys of the
+/// this-device-only classes are wrapped under a key of the root of trust (KC-25). Bytes are base64 (RFC 4648, with
+/// padding) wherever a comment says so; docs/storage-format.md describes the records.
 ///
 /// session is the HMAC-SHA256 of "io.touchstone backup session" under the backup's key, in hexadecimal. A session ends
-/// with End, with the lock, and when another begins.
+/// with End, when the device locks, and when another session begins.
 package enum BackupInterface {
     package static let name = "io.touchstone.Backup"
 
-    /// What became of the items of one reply.
+    /// What happened to the items of one reply.
     package struct ExportCounts: MessageCodable, Hashable {
         package var exported: Int
-        /// Among them: open on the same root of trust only (KC-25).
+        /// How many of them open only on the same root of trust (KC-25).
         package var thisDeviceOnly: Int
-        /// Left out: they want the owner, or a passcode to be set, or live in the enclave (KC-26).
+        /// Left out: they need the owner, need a passcode to be set, or are in the enclave (KC-26).
         package var excluded: Int
-        /// Left out: they do not open.
+        /// Left out: they cannot be opened.
         package var damaged: Int
 
         package init(exported: Int, thisDeviceOnly: Int, excluded: Int, damaged: Int) {
@@ -54,16 +54,16 @@ package enum BackupInterface {
         }
     }
 
-    /// What became of the items of one call.
+    /// What happened to the items of one call.
     package struct ImportCounts: MessageCodable, Hashable {
         package var added: Int
-        /// In place of an item that was there.
+        /// They replaced an item that was there.
         package var replaced: Int
-        /// Left as they are: an item of the same primary key, or the same reference, is there.
+        /// Not imported: an item with the same primary key or the same reference is there.
         package var kept: Int
-        /// Left out: of another root of trust (KC-25).
+        /// Left out: they belong to another root of trust (KC-25).
         package var foreign: Int
-        /// Left out: they do not open, or are of a kind that this version does not know.
+        /// Left out: they cannot be opened, or this version does not know their kind.
         package var damaged: Int
 
         package init(added: Int, replaced: Int, kept: Int, foreign: Int, damaged: Int) {
@@ -95,15 +95,15 @@ package enum BackupInterface {
     }
 
     package enum Problem: String, CaseIterable, MessageCodable {
-        /// Not as the table's columns are.
+        /// The row does not have the form of the table's columns.
         case malformed
-        /// That half does not open.
+        /// That half cannot be opened.
         case attributes, secret
-        /// Searches miss the item; they can be made anew.
+        /// Searches miss the item; the tags can be made again.
         case tags
     }
 
-    /// One row that is not as it was written, as far as that can be said without its secrets.
+    /// One row that is not as it was written, as far as that can be seen without its secrets.
     package struct DamagedRow: MessageCodable, Hashable {
         /// 64 bits.
         package var row: Int64
@@ -145,8 +145,8 @@ package enum BackupInterface {
         }
     }
 
-    /// One row with an access control that the device refuses to open: it is not as the device left it, or another of
-    /// its group is not. app is its access group. created: seconds since 2001-01-01 00:00:00 UTC.
+    /// One row with an access control that the device refuses to open, because this row or another row of its group was
+    /// altered. app is its access group. created: seconds since 2001-01-01 00:00:00 UTC.
     package struct AlteredRow: MessageCodable, Hashable {
         /// 64 bits.
         package var row: Int64
@@ -205,9 +205,9 @@ package enum BackupInterface {
 
     /// What one access group keeps, and may keep.
     ///
-    /// An app's own group has the name of the app; an item in a group that apps share counts for that group, whichever
-    /// of them added it. app is absent for all groups whose names cannot be read while the device is locked; these are
-    /// one row. isDefault: the owner has set no limit of its own.
+    /// An app's own group has the name of the app. An item in a shared group counts for that group, whichever app added
+    /// it. app is absent for all groups whose names cannot be read while the device is locked; these are one row.
+    /// isDefault: the owner has not set a limit for this group.
     package struct Use: MessageCodable, Hashable {
         package var app: String?
         package var used: BackupInterface.Storage
@@ -241,8 +241,8 @@ package enum BackupInterface {
         }
     }
 
-    /// The next records (bytes, base64) of a backup. after: next of the reply before; absent: from the beginning. next
-    /// absent: that was all. total: all items there are, 0 in any but the first reply.
+    /// The next records (bytes, base64) of a backup. after: next of the previous reply; absent: from the beginning.
+    /// next absent: that was all. total: the number of all items; 0 in every reply after the first.
     ///
     /// Each item is as it was at some moment between the first call and the last.
     ///
@@ -306,12 +306,12 @@ package enum BackupInterface {
         }
     }
 
-    /// Takes the next records (bytes, base64) of a backup, cut anywhere. offset: how many came before them; 0 begins
-    /// anew.
+    /// Takes the next records (bytes, base64) of a backup, cut at any byte. offset: how many bytes came before them; 0
+    /// starts again.
     ///
-    /// The items whose records are whole are on the disk when it answers, all of them or, after an error, none; giving
-    /// the same ones again changes nothing. replaces: what is in the backup takes the place of what is there; else that
-    /// stays. isWhole: the bytes so far end where a record does.
+    /// When it answers, all items with whole records are on the disk; after an error, none of them is. Giving the same
+    /// records again changes nothing. replaces: an item of the backup replaces the item that is there; otherwise the
+    /// item that is there stays. isWhole: the bytes so far end at the end of a record.
     ///
     /// Errors: NotOwner; NoSuchSession; Malformed, also for an offset that is not where the last call ended; Failed:
     /// -25308 the device was locked, -36 the disk is full, others as for any write.
@@ -374,7 +374,7 @@ package enum BackupInterface {
 
     /// Ends a session.
     ///
-    /// One that is not there is no error.
+    /// It is no error if the session does not exist.
     package enum End: VarlinkMethod {
         package static let name = "io.touchstone.Backup.End"
         package struct Parameters: MessageCodable {
@@ -399,19 +399,21 @@ package enum BackupInterface {
         package typealias Reply = Empty
     }
 
-    /// Looks at the next rows; the first call, without after, at the database file too. database: what SQLite finds
-    /// wrong with it. locked: rows of a class that is locked, of which nothing but the form was looked at. expired:
-    /// rows that their owner made unreadable (a removed passcode, other fingers); they go when they are found.
-    /// quarantined: rows put aside, now and earlier. next absent: that was all.
+    /// Checks the next rows.
     ///
-    /// altered: rows of groups in which a program other than touchstoned has put an older row back, or taken one away,
-    /// as far as their classes are open; absent: none. Apps are refused them (-26275) until AcceptItems of
-    /// io.touchstone.Device. alteredGroups: how many such groups there are, in the first reply; absent: none. There may
-    /// be no row left in one. look: the name of this look, for AcceptItems, in the first reply; absent before anything
-    /// was recorded.
+    /// The first call, without after, also checks the database file. database: what SQLite finds wrong with it. locked:
+    /// rows of a class that is locked; only their form was checked. expired: rows that their owner made unreadable (a
+    /// removed passcode, other fingers); they are removed when they are found. quarantined: rows put aside, now and
+    /// earlier. next absent: that was all.
     ///
-    /// repairs: damaged rows are put aside, where they are kept and no search finds them; wrong tags and indexes are
-    /// made anew. Nothing is changed without it.
+    /// altered: rows of altered groups, as far as their classes are open; absent: there are none. In an altered group,
+    /// a program other than touchstoned has put an older row back or taken one away. Apps get -26275 for these rows
+    /// until AcceptItems of io.touchstone.Device. alteredGroups: how many such groups there are, in the first reply;
+    /// absent: there are none. Such a group may have no row left. look: the name of this check, for AcceptItems, in the
+    /// first reply; absent before anything was recorded.
+    ///
+    /// repairs: damaged rows are put aside, where they are kept but no search finds them. Wrong tags and indexes are
+    /// made again. Without repairs, nothing changes.
     ///
     /// Errors: NotOwner; Failed.
     package enum Check: VarlinkMethod {
@@ -505,8 +507,8 @@ package enum BackupInterface {
         }
     }
 
-    /// What each access group keeps, and may keep. limit: of every group that has none of its own. putAside: rows that
-    /// do not open, which were put aside now or earlier; no group keeps them.
+    /// What each access group keeps, and may keep. limit: of every group without a limit of its own. putAside: rows
+    /// that cannot be opened, which were put aside now or earlier; they count for no group.
     ///
     /// Errors: NotOwner; Failed.
     package enum ListUse: VarlinkMethod {
@@ -540,15 +542,15 @@ package enum BackupInterface {
         }
     }
 
-    /// Sets what an access group may keep; without limit it may keep as much as every other again.
+    /// Sets what an access group may keep.
     ///
-    /// What it keeps already stays, also where that is more. From then on an Add, or an Update that makes an item
-    /// larger, is refused with -34 where the group would keep more. An import is the owner's doing and is counted, not
-    /// refused.
+    /// Without limit, the group gets the limit of all others again. What it keeps already stays, even if that is more.
+    /// From then on, an Add, or an Update that makes an item larger, gets -34 if the group would keep more. An import
+    /// is counted but never refused, because the owner asked for it.
     ///
     /// app is 1 to 1,024 bytes, items at most 1,000,000,000, bytes at most 2^40; other values are an InvalidParameter.
-    /// At most 1,000 groups have a limit of their own. The limits are part of the keychain: they go when the device is
-    /// erased.
+    /// At most 1,000 groups have a limit of their own. The limits are part of the keychain: erasing the device removes
+    /// them.
     ///
     /// Errors: NotOwner; Failed: -34 too many limits, others as for any write. After any error nothing has changed.
     package enum SetQuota: VarlinkMethod {
@@ -579,15 +581,15 @@ package enum BackupInterface {
         package typealias Reply = Empty
     }
 
-    /// Another user called.
+    /// The caller is another user.
     package struct NotOwner: VarlinkError, EmptyMessage {
         package static let name = "io.touchstone.Backup.NotOwner"
 
         package init() {}
     }
 
-    /// There is no such session of this direction (any more): the owner did not agree, the device was locked, or
-    /// another one began.
+    /// There is no such session for this direction, or it has ended: the owner did not agree, the device was locked, or
+    /// another session began.
     ///
     /// Nothing was done.
     package struct NoSuchSession: VarlinkError, EmptyMessage {
@@ -596,9 +598,9 @@ package enum BackupInterface {
         package init() {}
     }
 
-    /// The records are not as a backup's are.
+    /// The records are not those of a backup.
     ///
-    /// Nothing of this call was done.
+    /// This call changed nothing.
     package struct Malformed: VarlinkError, EmptyMessage {
         package static let name = "io.touchstone.Backup.Malformed"
 

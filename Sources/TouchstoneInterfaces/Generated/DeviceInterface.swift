@@ -4,53 +4,62 @@
 package import Foundation
 package import TouchstoneCore
 
-/// The owner's settings, the lock screen and, on a device created as simulated, the hands that drive it.
+/// The owner's settings, the lock screen and, on a device created as simulated, the controls that replace fingers and
+/// faces.
 ///
-/// Only the device's owner (the same user) is answered. Bytes are base64 (RFC 4648, with padding) wherever a comment
+/// Only the device's owner (the same user) gets an answer. Bytes are base64 (RFC 4648, with padding) wherever a comment
 /// says so.
 package enum DeviceInterface {
     package static let name = "io.touchstone.Device"
 
-    /// What a sensor is: simulated, and what it sees comes by PresentFinger; or one that the enclave itself speaks to,
-    /// of which touchstoned only hears what became of evaluations: fprintd is a fingerprint reader of fprintd's, pam
-    /// whatever a PAM service says it has seen.
+    /// What a sensor is.
     package enum SensorKind: String, CaseIterable, MessageCodable {
-        case simulated, fprintd, pam
+        /// PresentFinger says what it sees.
+        ///
+        /// The enclave itself speaks to the others, and touchstoned only hears how evaluations end: fprintd is a
+        /// fingerprint reader that fprintd serves, pam is whatever a PAM service has recognised.
+        case simulated
+        case fprintd, pam
     }
 
     /// Why a sensor does not work now.
     package enum SensorProblem: String, CaseIterable, MessageCodable {
-        /// Nothing was heard of it yet.
+        /// The sensor has not answered yet.
         case starting
-        /// The bus that its service is on does not answer.
+        /// The bus of its service does not answer.
         case noBus
         /// The service is not on the bus, and nothing there starts it.
         case noService
         /// It is not plugged in.
         case noReader
-        /// Another is, and not the one that the enrolled fingers are of: ForgetReader moves to it.
+        /// Another reader is plugged in, and the fingers were enrolled on a different one; ForgetReader moves to the
+        /// new one.
         case otherReader
-        /// The owner is not in /etc/passwd, where alone the enclave looks for names (DEC-061).
+        /// The owner is not in /etc/passwd, the only place where the enclave looks for names (DEC-061).
         case unknownOwner
         /// The service does not let this user have the reader.
         case notAllowed
-        /// It answers too late, or nothing that can be understood.
+        /// It answers too late, or the answer cannot be understood.
         case notAnswering
-        /// What is enrolled could be read before, and cannot be read now.
+        /// The enrolled templates could be read before, but not now.
         case templatesUnreadable
     }
 
     package struct Sensor: MessageCodable, Hashable {
         package var kind: DeviceInterface.SensorKind
-        /// What it calls itself: a claim of its own.
+        /// What it calls itself: its own claim.
         package var name: String?
         /// Absent: it works.
         package var problem: DeviceInterface.SensorProblem?
-        /// Nobody knows how well it recognises whom: it is never taken for the current set, and for biometry only with
-        /// the owner's leave, given when the device was created.
+        /// Nobody knows how well it recognises the owner.
+        ///
+        /// It never counts for the current set of fingers or faces. It counts for biometry only if the owner allowed
+        /// that when the device was created.
         package var isWeak: Bool
-        /// Whether the enrolled set is known by the templates themselves; else by the fingers' names, and one that is
-        /// enrolled anew under the same name while the device is off is not noticed.
+        /// Whether the templates themselves identify the enrolled set.
+        ///
+        /// Otherwise the fingers' names do, and the device does not notice a finger that is enrolled again under the
+        /// same name while it is off.
         package var areTemplatesRead: Bool
 
         package init(
@@ -84,7 +93,7 @@ package enum DeviceInterface {
         }
     }
 
-    /// What the device is and how it stands.
+    /// What the device is, and its state now.
     package struct Status: MessageCodable, Hashable {
         package var name: String
         /// Whether the driving methods answer.
@@ -97,7 +106,7 @@ package enum DeviceInterface {
         package var biometryType: BiometryType
         package var isEnrolled: Bool
         package var isPasscodeSet: Bool
-        /// Absent without a passcode.
+        /// Absent if there is no passcode.
         package var passcodeKind: PasscodeKind?
         /// Whether the tenth wrong passcode in a row erases the device (PC-02).
         package var erasesData: Bool
@@ -105,16 +114,16 @@ package enum DeviceInterface {
         package var wasErased: Bool
         package var isLocked: Bool
         package var wasUnlockedSinceBoot: Bool
-        /// Whether only the passcode helps now (EV-26, PC-20).
+        /// Whether only the passcode can be used now (EV-26, PC-20).
         package var isBiometryLockedOut: Bool
         package var passcodeFailures: Int
-        /// Seconds until the next passcode is looked at; absent: now.
+        /// Seconds until the next passcode is checked; absent: now.
         package var passcodeRetryAfterSeconds: Double?
-        /// No passcode is looked at any more (the last row of PC-01's table).
+        /// No passcode is checked any more (the last row of PC-01's table).
         package var isPasscodeDisabled: Bool
         package var hasAgent: Bool
         package var hasPrompt: Bool
-        /// Absent: it has none.
+        /// Absent: it does not have one.
         package var sensor: DeviceInterface.Sensor?
         /// Whether P-256 keys are made and used in the TPM; absent: they are in the enclave's memory while they are
         /// used.
@@ -200,11 +209,11 @@ package enum DeviceInterface {
     package enum Touch: String, CaseIterable, MessageCodable {
         /// An evaluation was waiting, and judged it.
         case matched, notMatched
-        /// The lock screen was there and the finger opened it.
+        /// The finger opened the lock screen.
         case unlocked
-        /// The lock screen was there and wants the passcode (PC-20).
+        /// The lock screen needs the passcode (PC-20).
         case passcodeRequired
-        /// Nothing asked for a finger.
+        /// Nothing waited for a finger.
         case notWaiting
     }
 
@@ -213,28 +222,28 @@ package enum DeviceInterface {
         case foreground, background
     }
 
-    /// Why the device does not do it.
+    /// Why the device refuses.
     package enum RefusalReason: String, CaseIterable, MessageCodable {
         /// The passcode's state.
         case passcodeNotSet, passcodeAlreadySet, passcodeDisabled
-        /// The new one.
+        /// The new passcode.
         case passcodeTooShort, passcodeTooLong, passcodeNotOfKind
-        /// Another passcode is being looked at.
+        /// Another passcode is being checked.
         case busy
-        /// The device has another sensor, or none.
+        /// The device has another sensor, or no sensor.
         case noFaceID
         /// Enrolment.
         case noSensor, tooManyFingers, fingerAlreadyEnrolled, noSuchFinger, invalidName
-        /// Not the nonce that was given out last, or used before.
+        /// The nonce was used before, or is not one of those given out last.
         case staleNonce
         /// It was not sealed to this enclave with that nonce.
         case unreadablePasscode
-        /// It was sealed to a key that the enclave had before it was booted; read the published one again.
+        /// It was sealed to a key of an earlier boot; read the published key again.
         case staleKey
         case locked
         /// The caller is another user, or runs in a sandbox.
         case notOwner
-        /// A device of the system's, and root has not put the caller on the list of programs that may use the owner's
+        /// This is a system device, and root has not put the caller on the list of programs that may use the owner's
         /// interface.
         case notListed
         /// Programs locked the device three times within two minutes, and cannot for five.
@@ -242,15 +251,15 @@ package enum DeviceInterface {
         /// The device's disk is full or does not work; any call that changes the device may answer it, and nothing
         /// changed.
         case notKept
-        /// The device's TPM does not say whether a passcode is right, or closes no new one.
+        /// The device's TPM cannot check a passcode, or cannot seal a new one.
         case tpmUnavailable
-        /// It takes none now, after wrong ones of this device's or of another program's.
+        /// The TPM takes no passcode now, because this device or another program gave it wrong ones.
         case tpmLockedOut
     }
 
-    /// How the device stands.
+    /// The state of the device.
     ///
-    /// Always answered to its owner.
+    /// Its owner always gets an answer.
     package enum GetStatus: VarlinkMethod {
         package static let name = "io.touchstone.Device.GetStatus"
         package typealias Parameters = Empty
@@ -277,7 +286,7 @@ package enum DeviceInterface {
     /// A nonce (bytes, base64) for one ChangePasscode, Unlock, SetEraseData, ForgetReader, AcceptItems or
     /// AuthorizeBackup, from the enclave.
     ///
-    /// It is good on this connection alone, of whose nonces the 8 given out last are, and ends with it.
+    /// It is good only on this connection. Only the 8 newest nonces of a connection are good, and they end with it.
     package enum GetNonce: VarlinkMethod {
         package static let name = "io.touchstone.Device.GetNonce"
         package typealias Parameters = Empty
@@ -303,16 +312,16 @@ package enum DeviceInterface {
 
     /// Sets, changes or removes the passcode.
     ///
-    /// The current and the new one are sealed in one message, so that a carrier can exchange neither: the current one,
-    /// then the new one, of length 0 for none. kind is of the new one; absent: alphanumeric.
+    /// Both are sealed in one message, so that a carrier can exchange neither: first the current one, then the new one.
+    /// An empty entry means no passcode. kind is that of the new one; absent: alphanumeric.
     ///
     /// Removing it destroys the class of items that live only while a passcode is set (KC-23), for good. A change keeps
-    /// every item. What contexts had proven is forgotten (EV-33).
+    /// every item. Contexts lose what they had proven (EV-33).
     ///
-    /// Errors: PasscodeRejected: current is wrong, and was counted (PC-01). Refused: passcodeNotSet,
+    /// Errors: PasscodeRejected: the current passcode is wrong, and was counted (PC-01). Refused: passcodeNotSet,
     /// passcodeAlreadySet, passcodeDisabled, passcodeTooShort (less than 4 bytes), passcodeTooLong, passcodeNotOfKind,
-    /// busy (another one is being looked at, or the delay is not over), staleNonce, unreadablePasscode. After an error
-    /// the old passcode holds.
+    /// busy (another one is being checked, or the delay is not over), staleNonce, unreadablePasscode. After an error
+    /// the old passcode stays.
     package enum ChangePasscode: VarlinkMethod {
         package static let name = "io.touchstone.Device.ChangePasscode"
         package struct Parameters: MessageCodable {
@@ -341,12 +350,12 @@ package enum DeviceInterface {
         package typealias Reply = Empty
     }
 
-    /// Turns erasing after ten wrong passcodes in a row on or off (PC-02); only the passcode does (PC-22), sealed for
+    /// Turns erasing after ten wrong passcodes in a row on or off (PC-02); this needs the passcode (PC-22), sealed for
     /// the value.
     ///
-    /// It goes with the passcode when that is removed.
+    /// Removing the passcode turns it off.
     ///
-    /// Errors: as of Unlock. After an error it is as it was.
+    /// Errors: as of Unlock. After an error nothing has changed.
     package enum SetEraseData: VarlinkMethod {
         package static let name = "io.touchstone.Device.SetEraseData"
         package struct Parameters: MessageCodable {
@@ -376,11 +385,11 @@ package enum DeviceInterface {
     }
 
     /// Forgets the device's fingerprint reader and who is enrolled with it, by the passcode alone (PC-22), sealed for
-    /// this: whichever reader is there next is the one (DEC-062).
+    /// this: the device then takes the next reader that it finds (DEC-062).
     ///
-    /// What is of the current set is gone, as after any change of it (AC-50).
+    /// Items bound to the current set are lost, as after any change of the set (AC-50).
     ///
-    /// Errors: as of Unlock. Refused: noSensor: its fingers are simulated. After an error it is as it was.
+    /// Errors: as of Unlock. Refused: noSensor: its fingers are simulated. After an error nothing has changed.
     package enum ForgetReader: VarlinkMethod {
         package static let name = "io.touchstone.Device.ForgetReader"
         package struct Parameters: MessageCodable {
@@ -405,11 +414,12 @@ package enum DeviceInterface {
         package typealias Reply = Empty
     }
 
-    /// Accepts the keychain's items with an access control as Check of io.touchstone.Backup found them in this look, by
-    /// the passcode alone (PC-22), sealed for this look; another look makes it stale (staleNonce): items that were
-    /// refused because the keychain's file was altered are given again, as they are now.
+    /// Accepts the keychain's items with an access control as Check of io.touchstone.Backup found them in this look.
     ///
-    /// Errors: as of Unlock. After an error it is as it was.
+    /// It needs the passcode (PC-22), sealed for this look; another look makes it stale (staleNonce). From then on,
+    /// apps get again the items that were refused because the keychain's file was altered, as they are now.
+    ///
+    /// Errors: as of Unlock. After an error nothing has changed.
     package enum AcceptItems: VarlinkMethod {
         package static let name = "io.touchstone.Device.AcceptItems"
         package struct Parameters: MessageCodable {
@@ -440,11 +450,11 @@ package enum DeviceInterface {
 
     /// Unlocks the lock screen with the passcode.
     ///
-    /// Ends a biometric lockout (EV-27); after a boot it is the first unlock.
+    /// This ends a biometric lockout (EV-27). After a boot it is the first unlock.
     ///
     /// Errors: PasscodeRejected: it is wrong. Refused: passcodeNotSet, passcodeDisabled, passcodeTooLong, busy (another
-    /// one is being looked at, or the delay is not over), staleNonce, unreadablePasscode. After an error the device is
-    /// as locked as before.
+    /// one is being checked, or the delay is not over), staleNonce, unreadablePasscode. After an error the lock is as
+    /// it was.
     package enum Unlock: VarlinkMethod {
         package static let name = "io.touchstone.Device.Unlock"
         package struct Parameters: MessageCodable {
@@ -469,15 +479,15 @@ package enum DeviceInterface {
         package typealias Reply = Empty
     }
 
-    /// Locks the device: items of the classes that need it unlocked cannot be opened, and what contexts had proven is
-    /// forgotten (EV-33).
+    /// Locks the device: items of the classes that need it unlocked cannot be opened, and contexts lose what they had
+    /// proven (EV-33).
     ///
-    /// A device without passcode does not lock (KC-22). requiresPasscode: only the passcode unlocks it again, also
-    /// where it is locked already (PC-20); absent: a finger may.
+    /// A device without a passcode does not lock (KC-22). requiresPasscode: only the passcode unlocks it again, even if
+    /// it is locked already (PC-20); absent: a finger may.
     ///
-    /// Three locks within two minutes that changed something are the last for five minutes, whichever programs asked
-    /// for them: otherwise one of them could lock the owner out. The owner's session and sleep lock it as ever. A
-    /// device whose fingers are simulated has no such limit.
+    /// After three locks within two minutes that changed something, no program can lock the device for five minutes.
+    /// Otherwise a program could lock the owner out. The owner's session and sleep still lock it. A device with
+    /// simulated fingers has no such limit.
     ///
     /// Errors: Refused: lockedTooOften.
     package enum Lock: VarlinkMethod {
@@ -531,7 +541,7 @@ package enum DeviceInterface {
 
     /// The apps for which the owner has answered, in the order of the answers.
     ///
-    /// An app that is not among them is asked about the first time it would use Face ID (CE-10).
+    /// For any other app, the owner is asked the first time that the app would use Face ID (CE-10).
     package enum ListFaceIDPermissions: VarlinkMethod {
         package static let name = "io.touchstone.Device.ListFaceIDPermissions"
         package typealias Parameters = Empty
@@ -555,13 +565,13 @@ package enum DeviceInterface {
         }
     }
 
-    /// Allows an app the use of Face ID, or denies it; isAllowed absent: forgets the answer, so that the app's next
+    /// Allows or denies an app the use of Face ID. isAllowed absent: forgets the answer, so that the app's next
     /// evaluation asks.
     ///
-    /// Denied, an evaluation that runs goes on with the passcode, or ends with -6, and what faces proved to the app is
-    /// forgotten.
+    /// If it is denied, a running evaluation goes on with the passcode or ends with -6, and the app loses what faces
+    /// had proven.
     ///
-    /// The 128 last answers are kept: an app whose answer is older is asked about again.
+    /// The 128 newest answers are kept. For an app with an older answer, the owner is asked again.
     ///
     /// Errors: Refused: noFaceID: the device has none; invalidName: an application identifier has 1 to 1024 bytes.
     package enum SetFaceIDPermission: VarlinkMethod {
@@ -592,8 +602,8 @@ package enum DeviceInterface {
         package typealias Reply = Empty
     }
 
-    /// The owner agrees to a backup, or to bringing one back: passcode holds two entries, the passcode and the backup's
-    /// key (32 bytes), sealed for the direction. io.touchstone.Backup does the rest.
+    /// The owner agrees to a backup or to an import: passcode holds two entries, the passcode and the backup's key (32
+    /// bytes), sealed for the direction. io.touchstone.Backup does the rest.
     ///
     /// Errors: PasscodeRejected: it is wrong. Refused: passcodeNotSet, passcodeDisabled, passcodeTooLong, busy, locked,
     /// staleNonce, unreadablePasscode. After an error there is no session.
@@ -627,7 +637,7 @@ package enum DeviceInterface {
 
     /// Driving: ends both daemons after the reply; the supervisor starts them again.
     ///
-    /// Contexts, prompts and the first unlock are gone.
+    /// Contexts and prompts are lost, and the device waits for its first unlock.
     ///
     /// Errors: NotSimulated.
     package enum Reboot: VarlinkMethod {
@@ -638,9 +648,8 @@ package enum DeviceInterface {
 
     /// Driving: enrols a finger, or a face.
     ///
-    /// A device with a sensor of its own knows no such fingers: it answers NotSimulated to this and to RemoveFinger and
-    /// PresentFinger. finger names it: 1...64 bytes of UTF-8. Items bound to the current set are lost (AC-50), domain
-    /// states change (DS-03).
+    /// A device with a real sensor answers NotSimulated to this, to RemoveFinger and to PresentFinger. finger names it:
+    /// 1...64 bytes of UTF-8. Items bound to the current set are lost (AC-50), domain states change (DS-03).
     ///
     /// Errors: NotSimulated. Refused: passcodeNotSet (PC-23), noSensor, tooManyFingers (five fingers, two faces:
     /// PC-30), fingerAlreadyEnrolled, invalidName. After an error the enrolment is as before.
@@ -721,8 +730,8 @@ package enum DeviceInterface {
 
     /// Driving: lays a finger on the sensor, or shows a face. finger absent, or not enrolled: it does not match.
     ///
-    /// Where a prompt waits for a finger and the sensor does not count for it yet, the finger stays until it does: the
-    /// answer comes then. If that prompt goes first, the touch is notWaiting.
+    /// If a prompt waits for a finger and the sensor does not count for it yet, the finger stays until it does, and the
+    /// answer comes then. If the prompt ends first, the touch is notWaiting.
     ///
     /// Errors: NotSimulated.
     package enum PresentFinger: VarlinkMethod {
@@ -802,9 +811,9 @@ package enum DeviceInterface {
 
     /// Driving: unplugs the sensor, or plugs it in.
     ///
-    /// Unplugged, its problem is noReader, biometry is not available (-6, whatever is enrolled), an evaluation that
-    /// waits for it goes on with the passcode, where that is enough, or ends with -6, and a finger does nothing. What
-    /// is enrolled stays. A boot finds the sensor plugged in.
+    /// While it is unplugged, its problem is noReader, biometry is not available (-6, whatever is enrolled), and a
+    /// finger does nothing. An evaluation that waits for it goes on with the passcode if that is enough; otherwise it
+    /// ends with -6. The enrolment stays. After a boot the sensor is plugged in.
     ///
     /// Errors: NotSimulated. Refused: noSensor.
     package enum SetSensorConnected: VarlinkMethod {
@@ -831,12 +840,13 @@ package enum DeviceInterface {
         package typealias Reply = Empty
     }
 
-    /// Driving: moves the clock of the device, which both daemons go by, forward: delays after wrong passcodes (PC-01),
-    /// the window of a biometric unlock (EV-40), the times after which only the passcode helps (PC-20), the dates of
-    /// items and of the log. seconds: more than 0, at most 366 days; all together at most ten times that.
+    /// Driving: moves the clock of the device, which both daemons use, forward.
     ///
-    /// A boot sets the clock to the machine's again; what was counted since an earlier boot counts for nothing then
-    /// (PC-03, PC-20). Waits for programs, as for an agent that is to show a prompt, are not the device's time.
+    /// That concerns delays after wrong passcodes (PC-01), the window of a biometric unlock (EV-40), the times after
+    /// which only the passcode helps (PC-20), the dates of items and of the log. seconds: more than 0, at most 366
+    /// days; all calls together at most ten times that. A boot sets the clock to the machine's again; time that passed
+    /// before the boot no longer counts (PC-03, PC-20). Waits for programs do not use this clock, for example the wait
+    /// until an agent shows a prompt.
     ///
     /// Errors: NotSimulated. org.varlink.service.InvalidParameter: another duration; nothing changed.
     package enum AdvanceClock: VarlinkMethod {
@@ -863,11 +873,12 @@ package enum DeviceInterface {
         package typealias Reply = Empty
     }
 
-    /// The lines of the log as they are kept, oldest first, some with each reply; to be called with "more". newest:
-    /// only so many, the newest. follow: goes on with each new line; then at most 10,000 come before them.
-    /// docs/audit-log.md says what a line is.
+    /// The lines of the log as they are kept, oldest first, some with each reply.
     ///
-    /// With follow, one that does not read what it is sent is disconnected.
+    /// Call it with "more". newest: how many lines, the newest ones. follow: goes on with each new line; at most 10,000
+    /// older lines come before the new ones. docs/audit-log.md describes a line.
+    ///
+    /// With follow, a client that does not read what it is sent is disconnected.
     ///
     /// Errors: Refused: notOwner, notKept (the log cannot be read), busy (four calls of the process follow already).
     package enum ReadLog: VarlinkMethod {
@@ -915,7 +926,7 @@ package enum DeviceInterface {
         }
     }
 
-    /// Which of these lines the enclave wrote, in their order: the first 1,000.
+    /// For each of these lines, in their order, whether the enclave wrote it; at most 1,000 lines are checked.
     ///
     /// Errors: Refused: notOwner.
     package enum CheckLog: VarlinkMethod {
@@ -959,10 +970,10 @@ package enum DeviceInterface {
         }
     }
 
-    /// Where the log ends as the enclave knows it; what was only counted is written first, at most 20 entries in a
-    /// second.
+    /// Where the log ends as the enclave knows it.
     ///
-    /// What was written until then is kept by now, unless it cannot be.
+    /// Events that were only counted are written first, at most 20 entries in a second. All lines written until then
+    /// are on the disk when it answers, unless the disk fails.
     ///
     /// Errors: Refused: notOwner.
     package enum GetLogHead: VarlinkMethod {
@@ -988,7 +999,7 @@ package enum DeviceInterface {
         }
     }
 
-    /// The device was not created as simulated, or its sensor was not.
+    /// The device, or its sensor, was not created as simulated.
     ///
     /// Nothing was done.
     package struct NotSimulated: VarlinkError, EmptyMessage {
@@ -997,9 +1008,11 @@ package enum DeviceInterface {
         package init() {}
     }
 
-    /// The passcode was not accepted; nothing changed but the count of failures. retryAfterSeconds: until the next one
-    /// is looked at; absent: now. isErased: it was the tenth wrong one in a row, and the device was erased as its owner
-    /// had set it (PC-02): it has no passcode, nothing is enrolled, and every item is gone.
+    /// The passcode was not accepted; only the count of failures changed. retryAfterSeconds: until the next passcode is
+    /// checked; absent: now. isErased: it was the tenth wrong passcode in a row, and the device was erased, as its
+    /// owner had chosen (PC-02).
+    ///
+    /// It now has no passcode, nothing is enrolled, and every item is gone.
     package struct PasscodeRejected: VarlinkError {
         package static let name = "io.touchstone.Device.PasscodeRejected"
         package var retryAfterSeconds: Double?

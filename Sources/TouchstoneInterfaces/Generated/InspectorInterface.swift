@@ -8,27 +8,27 @@ package import TouchstoneCore
 ///
 /// For its owner to look at; no app's library calls it.
 ///
-/// Only the device's owner (the same user) is answered, and only of a device that was created as simulated; any other
-/// answers NotSimulated to every method. It names and counts: no value, no key, no name, account or other attribute of
-/// an item but its access group, and nothing that a message carries is ever in a reply.
+/// Only the device's owner (the same user) gets an answer, and only from a device that was created as simulated. Any
+/// other device answers NotSimulated to every method. Replies hold names and counts. They never hold a value, a key,
+/// the contents of a message, or an attribute of an item other than its access group.
 package enum InspectorInterface {
     package static let name = "io.touchstone.Inspector"
 
     /// Whether an item could be opened at this moment, and what stands in the way.
     package enum Availability: String, CaseIterable, MessageCodable {
-        /// Its class key is there, and nobody is asked.
+        /// Its class key is there, and nobody has to be asked.
         case available
-        /// Its class key is there, and its access control wants the owner, or a password.
+        /// Its class key is there, and its access control asks for the owner or a password.
         case authenticationNeeded
-        /// Its class key went with the lock.
+        /// The lock took its class key away.
         case locked
         /// Its class key comes with the first passcode after a boot.
         case notUnlockedSinceBoot
-        /// Never again, it was bound to another set of fingers or faces (AC-51).
+        /// It can never be opened again, because it was bound to another set of fingers or faces (AC-51).
         case enrolmentChanged
-        /// Never again, the passcode was removed (KC-23).
+        /// It can never be opened again, because the passcode was removed (KC-23).
         case passcodeRemoved
-        /// It does not open with keys that are there.
+        /// The keys that are there do not open it.
         case damaged
     }
 
@@ -36,13 +36,13 @@ package enum InspectorInterface {
     ///
     /// Sizes are of ciphertext.
     package struct Item: MessageCodable, Hashable {
-        /// The same for as long as the item is there; 64 bits.
+        /// Stays the same as long as the item exists; 64 bits.
         package var row: Int64
         /// The value of its kSecClass constant: "genp", "inet", "cert", "keys".
         ///
         /// Absent if it has no such value.
         package var itemClass: String?
-        /// Absent: nobody can read it now, as it is encrypted like every attribute (KC-10, KC-15).
+        /// Absent: nobody can read it now, because it is encrypted like every attribute (KC-10, KC-15).
         package var accessGroup: String?
         /// Absent if it has no such value.
         package var protection: Accessibility?
@@ -50,16 +50,17 @@ package enum InspectorInterface {
         ///
         /// Absent: nobody can read them now.
         package var flags: AccessControl.Flags?
-        /// Whether its value is the sealed blob of a private key, which only the enclave can use; then flags are the
-        /// key's.
+        /// Whether its value is the sealed blob of a private key, which only the enclave can use.
+        ///
+        /// In that case, flags are those of the key.
         package var isEnclaveKey: Bool
         package var availability: InspectorInterface.Availability
-        /// LAError.Code: why what the access control wants of the owner cannot be given now.
+        /// LAError.Code: why the owner cannot give now what the access control asks for.
         ///
-        /// Absent: it can.
+        /// Absent: the owner can.
         package var obstacle: AuthenticationFailure?
         package var attributeBytes: Int
-        /// Padded to a multiple of 20 (KC-12), and 28 for the seal.
+        /// Padded to a multiple of 20 (KC-12), plus 28 for the seal.
         ///
         /// Absent: the item has no value.
         package var valueBytes: Int?
@@ -116,10 +117,10 @@ package enum InspectorInterface {
         }
     }
 
-    /// The items, whoever's they are, at most 256 with each reply. after: the next of the reply before; absent: from
-    /// the beginning. next: absent at the end.
+    /// The items of all apps, at most 256 in each reply. after: next of the previous reply; absent: from the beginning.
+    /// next: absent at the end.
     ///
-    /// Items that come and go meanwhile may be told or not; none is told twice.
+    /// Items that come or go in the meantime may be listed or not; none is listed twice.
     ///
     /// Errors, of io.touchstone.Device: NotSimulated. Refused: notOwner.
     package enum ListItems: VarlinkMethod {
@@ -175,14 +176,14 @@ package enum InspectorInterface {
         case open
         /// The enclave keeps it aside while the device is locked, for a finger or a face (PC-33).
         case heldForBiometry
-        /// Nobody has it, only the passcode brings it back.
+        /// Nobody has it, and only the passcode brings it back.
         case sealed
-        /// There is none, the class exists only while a passcode does (KC-23).
+        /// It does not exist, because this class exists only while a passcode is set (KC-23).
         case absent
     }
 
     /// A class key, and whether touchstoned has the metadata key that the enclave derives from it (KC-11, KC-15): with
-    /// that it reads attributes, and no value.
+    /// that it reads attributes, but no value.
     package struct ClassKey: MessageCodable, Hashable {
         package var protection: Accessibility
         package var state: InspectorInterface.ClassKeyState
@@ -210,12 +211,12 @@ package enum InspectorInterface {
         }
     }
 
-    /// Which keys are where: at once, and again after each change; to be called with "more". itemsRevision is another
-    /// number whenever ListItems may have something new to say.
+    /// Which keys are where: at once, and again after each change.
     ///
-    /// What changes quickly is told once.
+    /// Call it with "more". itemsRevision changes whenever ListItems may have news. Several quick changes may come as
+    /// one reply.
     ///
-    /// One that does not read what it is sent is disconnected.
+    /// A client that does not read what it is sent is disconnected.
     ///
     /// Errors, of io.touchstone.Device: NotSimulated. Refused: notOwner, busy (16 watch already).
     package enum Watch: VarlinkMethod {
@@ -251,30 +252,30 @@ package enum InspectorInterface {
         case app
         /// A program that shows prompts.
         case agent
-        /// A program with which the owner drives the device.
+        /// A program with which the owner controls the device.
         case owner
         case touchstoned, enclave
     }
 
-    /// One message: a call, its answer, or one more answer of a stream.
+    /// One message: a call, its answer, or another answer of a stream.
     package struct Message: MessageCodable, Hashable {
-        /// One more with each message, from the beginning of somebody's watching.
+        /// Goes up by one with each message, from the moment when the first client began to watch.
         package var sequence: Int
         /// Seconds since 1970.
         package var time: Double
         package var from: InspectorInterface.Party
         package var to: InspectorInterface.Party
-        /// Application identifier of the party that is no daemon, at most 200 characters.
+        /// Application identifier of the party that is not a daemon, at most 200 characters.
         ///
-        /// Absent between the daemons.
+        /// Absent if both are daemons.
         package var app: String?
-        /// Interface and method; empty for one that nobody answers.
+        /// Interface and method; empty for a method that nobody answers.
         package var method: String
-        /// The number of the call that this is, or that it answers.
+        /// The number of this call, or of the call that it answers.
         ///
-        /// Absent: one more answer of a stream.
+        /// Absent: another answer of a stream.
         package var call: Int?
-        /// Of an answer: "ok", "more" (one more of a stream), or the name of the error.
+        /// Of an answer: "ok", "more" (another answer of a stream), or the name of the error.
         ///
         /// Absent for a call.
         package var outcome: String?
@@ -330,10 +331,11 @@ package enum InspectorInterface {
         }
     }
 
-    /// The messages from now on, as they pass; to be called with "more".
+    /// The messages from now on, as they pass.
     ///
-    /// First an empty reply: it has begun. lost: so many before these are not told, as they came faster than they were
-    /// read. Calls of this interface, and what touchstoned asks the enclave on their behalf, are not among them.
+    /// Call it with "more". The first reply is empty and means that watching has begun. lost: how many messages before
+    /// these were left out, because they came faster than they were read. Calls of this interface, and what touchstoned
+    /// asks the enclave for them, are not included.
     ///
     /// Errors, of io.touchstone.Device: NotSimulated. Refused: notOwner, busy (16 watch already).
     package enum WatchMessages: VarlinkMethod {

@@ -7,11 +7,11 @@ package import TouchstoneCore
 /// Private keys of the enclave: made there, used there, and never outside of it.
 ///
 /// A key is a blob of bytes that only the enclave of this device opens, and only for an app of the key's access group
-/// (SE-03). Whoever made it keeps it: in the keychain, where it is an item like any other, or elsewhere. The enclave
-/// keeps nothing of it. Its access control is inside and cannot be changed.
+/// (SE-03). The app that made it keeps it: in the keychain, where it is an item like any other, or elsewhere. The
+/// enclave keeps nothing of it. The access control is inside the blob and cannot be changed.
 ///
-/// Bytes are base64 (RFC 4648, with padding) wherever a comment says so. context is one of the app's from
-/// io.touchstone.Authentication.CreateContext, or absent. Who calls is not a parameter: the daemon takes it from the
+/// Bytes are base64 (RFC 4648, with padding) wherever a comment says so. context is one that the app got from
+/// io.touchstone.Authentication.CreateContext, or absent. The caller is not a parameter: the daemon takes it from the
 /// connection.
 package enum KeyInterface {
     package static let name = "io.touchstone.Key"
@@ -31,9 +31,10 @@ package enum KeyInterface {
     /// Nobody is asked (SE-15); biometryCurrentSet is bound to what is enrolled now (AC-50). The key can be used for
     /// what the control allows: with constraints it needs privateKeyUsage among the flags (SE-13).
     ///
-    /// Errors: Failed: -34018 a foreign access group, -25308 the protection class cannot be opened now (KC-20), -25293
-    /// no passcode for "akpu" (KC-24) or for a constraint, or nothing enrolled for a biometric one (AC-15).
-    /// AuthenticationNeeded: the access control wants an application password and the context has none (AC-48).
+    /// Errors: Failed: -34018 an access group that is not one of the app's, -25308 the protection class cannot be
+    /// opened now (KC-20), -25293 no passcode for "akpu" (KC-24) or for a constraint, or nothing enrolled for a
+    /// biometric one (AC-15). AuthenticationNeeded: the access control asks for an application password and the context
+    /// does not have one (AC-48).
     package enum Create: VarlinkMethod {
         package static let name = "io.touchstone.Key.Create"
         package struct Parameters: MessageCodable {
@@ -94,12 +95,12 @@ package enum KeyInterface {
         }
     }
 
-    /// What a key (bytes, base64) is; publicKey (bytes, base64) is as Create gave it.
+    /// Describes a key (bytes, base64). publicKey (bytes, base64) is as Create gave it.
     ///
     /// Nobody is asked, and a locked device answers too.
     ///
-    /// Errors: Failed: -26275 this device's enclave did not make it, or it was changed; -25300 it is of none of the
-    /// app's access groups.
+    /// Errors: Failed: -26275 this device's enclave did not make it, or it was changed; -25300 it does not belong to
+    /// one of the app's access groups.
     package enum Inspect: VarlinkMethod {
         package static let name = "io.touchstone.Key.Inspect"
         package struct Parameters: MessageCodable {
@@ -211,8 +212,8 @@ package enum KeyInterface {
         }
     }
 
-    /// Agrees by a key (bytes, base64) on a secret with the holder of another, of which publicKey (bytes, base64, as
-    /// Create gives it) is the public half.
+    /// Agrees on a secret, with a key (bytes, base64) and the public half of another key: publicKey (bytes, base64, as
+    /// Create gives it).
     ///
     /// Replies with the sharedSecret (bytes, base64: of p256 the coordinate x, 32 bytes). operation is
     /// LAAccessControlOperation: 4 to decrypt, 5 to exchange keys.
@@ -334,7 +335,7 @@ package enum KeyInterface {
     /// Takes out the sharedSecret (bytes, base64: 32) that somebody encapsulated (bytes, base64: 1088 to mlkem768, 1568
     /// to mlkem1024) to a key (bytes, base64).
     ///
-    /// Of other bytes of that length comes a secret that nobody has (FIPS 203).
+    /// Other bytes of that length give a secret that nobody else has (FIPS 203).
     ///
     /// Errors: those of Sign; Failed -50 also for a key of another kind, and for another length. AuthenticationNeeded
     /// names the operation 5.
@@ -438,7 +439,7 @@ package enum KeyInterface {
         }
     }
 
-    /// The key can never be used again: what it was bound to, the enrolled fingers or the passcode, is no more (AC-52).
+    /// The key can never be used again: the enrolled fingers or the passcode that it was bound to have changed (AC-52).
     /// reason: which of them, as in io.touchstone.Keychain's Failed.
     package struct Invalidated: VarlinkError {
         package static let name = "io.touchstone.Key.Invalidated"

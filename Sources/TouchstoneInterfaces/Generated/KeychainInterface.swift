@@ -9,27 +9,27 @@ package import TouchstoneCore
 /// A dictionary has the values of Apple's constants as its keys ("class", "acct", "r_Data", ...). The daemon reads
 /// dictionaries; a client only carries them. Bytes are base64 (RFC 4648, with padding) wherever a comment says so.
 ///
-/// Who calls is not a parameter: the daemon takes it from the connection (SO_PEERCRED, pidfd). An app sees the items of
-/// its own access groups and no others (KC-02, KC-42). What succeeded is durable: it survives a power cut that follows
-/// the reply.
+/// The caller is not a parameter: the daemon takes it from the connection (SO_PEERCRED, pidfd). An app sees only the
+/// items of its own access groups (KC-02, KC-42). A change that succeeded is durable: it survives a power cut after the
+/// reply.
 ///
-/// A request is at most 1 MiB; one of Add or Update may be 24 MiB, where the method is the first that it says. A reply
-/// is at most 64 MiB. A service works on two messages of more than 1 MiB at a time, one of each process; others wait
-/// for their turn.
+/// A request is at most 1 MiB. One of Add or Update may be 24 MiB, if the method is the first field of the message. A
+/// reply is at most 64 MiB. A service works on two messages of more than 1 MiB at a time, one from each process; others
+/// wait for their turn.
 package enum KeychainInterface {
     package static let name = "io.touchstone.Keychain"
 
-    /// One item of a result: what the return keys of the query asked for, nothing else.
+    /// One item of a result: only what the return keys of the query asked for.
     package struct Item: MessageCodable, Hashable {
         package var attributes: [String: AttributeValue]?
         /// The secret, base64.
         package var data: Data?
         /// Opaque bytes, base64.
         package var persistentReference: Data?
-        /// Of an identity, where a reference is asked for: the DER of its certificate, base64. data is its key's.
+        /// Of an identity, if a reference is asked for: the DER of its certificate, base64. data is that of its key.
         package var certificate: Data?
-        /// Of a key of the enclave, where a reference is asked for: its public key, base64, as io.touchstone.Key gives
-        /// it. data is then what that interface calls the key.
+        /// Of a key of the enclave, if a reference is asked for: its public key, base64, as io.touchstone.Key gives it.
+        /// data is then what that interface calls the key.
         package var publicKey: Data?
 
         package init(
@@ -283,12 +283,12 @@ package enum KeychainInterface {
     /// Deletes every item that the query matches.
     ///
     /// It opens none of them: it needs no proof (AC-24) and works while the device is locked (KC-36). context is
-    /// accepted and not used. Of an identity the certificate is deleted, and the key unless another certificate is of
-    /// it.
+    /// accepted and not used. Of an identity, the certificate is deleted, and the key unless another certificate
+    /// belongs to it.
     ///
     /// Errors: Failed: -25300 nothing matches, -50 match keys, a limit other than "m_LimitAll", or authentication UI
-    /// "skip" (KC-35, KC-36), -34018. After any error nothing was deleted. What is deleted cannot be opened again; the
-    /// bytes on the disk are not promised to be overwritten.
+    /// "skip" (KC-35, KC-36), -34018. After any error nothing was deleted. What is deleted cannot be opened again. The
+    /// bytes on the disk may stay until they are overwritten.
     package enum Delete: VarlinkMethod {
         package static let name = "io.touchstone.Keychain.Delete"
         package struct Parameters: MessageCodable {
