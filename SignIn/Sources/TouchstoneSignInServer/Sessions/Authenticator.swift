@@ -28,7 +28,7 @@ public struct SignInAuthenticator<Context: SignInRequestContext>: RouterMiddlewa
 
     /// Refuses, or goes on with the identity in the context.
     public func handle(
-        _ request: Request, context: Context, next: (Request, Context) async throws -> Response
+        _ request: Request, context: Context, next: @concurrent (Request, Context) async throws -> Response
     ) async throws -> Response {
         var context = context
         do {
