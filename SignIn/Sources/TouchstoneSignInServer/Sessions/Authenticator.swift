@@ -54,7 +54,7 @@ extension SignInServer {
             throw Failure.refused(.token)
         }
         guard Double(token.exp) > configuration.now.timeIntervalSince1970 else { throw Failure.refused(.tokenExpired) }
-        let proof = try Proof(request, accessToken: text, configuration: configuration)
+        let proof = try await Proof(request, accessToken: text, configuration: configuration)
         guard proof.thumbprint == token.cnf.jkt else { throw Failure.refused(.proofKey) }
         try await spend(proof)
         guard let stored = try await store.session(id: session), stored.expiresAt > configuration.now,
