@@ -134,7 +134,7 @@ extension TPMRootTests {
         #expect(try other.unlock("0000") == .right)
     }
 
-    @Test("A gate of before there were indices opens, and its passcode's change makes one of today's")
+    @Test("A gate from before there were indices opens, and a change of its passcode makes a new one")
     func objectGate() throws {
         let device = try BoundDevice(in: directory.url, address: tpm.address)
         try device.boot()
