@@ -1,16 +1,20 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Swift 6 mode with every warning an error, strict memory safety, and imports that must be said.
+// One list for all packages: script/swift-settings
+/// What we ship: every warning an error, strict memory safety, and imports that must be said.
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
-    .strictMemorySafety(),
     .treatAllWarnings(as: .error),
+    .strictMemorySafety(),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
+/// Tests, examples and measurements: they call Apple's API as our users do, whose sources do not say `unsafe`.
+let asUsers: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
+// End of the list
 
 /// One line for each target: what it may import is what stands here; `script/check-layers` holds the code against it.
 func library(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = []) -> Target {
@@ -22,10 +26,7 @@ func tool(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
-    // Not strict about memory: tests call Apple's API as our users do, whose sources say no `unsafe`.
-    .testTarget(
-        name: name, dependencies: dependencies, resources: resources,
-        swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)])
+    .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: asUsers)
 }
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
@@ -268,12 +269,12 @@ let package = Package(
         .testTarget(
             name: "ConsumerTests", dependencies: ["TouchstoneTesting", "Security", "LocalAuthentication", "CryptoKit"],
             path: "Tests/Consumers", exclude: ["Plain", "WithCertificates", "Sources/main.swift"],
-            sources: ["Sources", "Tests"], swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
+            sources: ["Sources", "Tests"], swiftSettings: asUsers),
         // the examples that are worth a test of their own, with their sources
         .testTarget(
             name: "ExampleTests", dependencies: ["TouchstoneTesting", "LocalAuthentication"],
             path: "Examples/Sources/SupportedBiometry",
-            swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
+            swiftSettings: asUsers),
         tests(
             "TouchstoneSecurityTests",
             [

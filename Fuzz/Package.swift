@@ -1,17 +1,26 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own: nobody who builds Touchstone builds libFuzzer's targets. It compiles the parsers' sources again, by the
-// link Parsers, so that its own code sees what is `package` and internal, and so that they alone are watched: what they stand on
-// is built as always. Of modules with more than parsers only the files that are named are here.
-let watched: [SwiftSetting] = [
+// One list for all packages: script/swift-settings
+/// What we ship: every warning an error, strict memory safety, and imports that must be said.
+let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .strictMemorySafety(),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-    .unsafeFlags(["-sanitize=fuzzer,address", "-O", "-enable-testing"]),
 ]
+/// Tests, examples and measurements: they call Apple's API as our users do, whose sources do not say `unsafe`.
+let asUsers: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
+// End of the list
+
+// A package of its own: nobody who builds Touchstone builds libFuzzer's targets. It compiles the parsers' sources again, by the
+// link Parsers, so that its own code sees what is `package` and internal, and so that they alone are watched: what they stand on
+// is built as always. Of modules with more than parsers only the files that are named are here.
+let watched: [SwiftSetting] = strict + [.unsafeFlags(["-sanitize=fuzzer,address", "-O", "-enable-testing"])]
+let fuzzers: [SwiftSetting] = asUsers + [.unsafeFlags(["-O"])]
 
 func parsers(
     _ name: String, _ dependencies: [Target.Dependency] = [], sources: [String]? = nil, resources: [Resource] = []
@@ -113,7 +122,7 @@ let package = Package(
                 "TouchstoneSecurity", "TouchstoneSensors", "TouchstoneSignInProtocol", "TouchstonePeers",
                 "TouchstoneTPMRoot", "TouchstoneTransport", crypto, grdb, asn1,
             ],
-            swiftSettings: [.swiftLanguageMode(.v6), .unsafeFlags(["-O"])],
+            swiftSettings: fuzzers,
             linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address", "-use-ld=lld"])]),
     ]
 )

@@ -4,14 +4,21 @@ import PackageDescription
 // A package of its own: jwt-kit brings swift-certificates, which a graph with the facades must not have, and whoever
 // depends on Touchstone resolves and builds no web server. `name:` lets the products below say "touchstone" whatever folder
 // the clone lives in.
+
+// One list for all packages: script/swift-settings
+/// What we ship: every warning an error, strict memory safety, and imports that must be said.
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .treatAllWarnings(as: .error),
+    .strictMemorySafety(),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
-    // Not MemberImportVisibility: beside SwiftNIO's C modules, which one of them the members of `stat` or `sockaddr_in6` are of depends on
-    // what the compiler met first, and with it whether a build passes.
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
+/// Tests, examples and measurements: they call Apple's API as our users do, whose sources do not say `unsafe`.
+let asUsers: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
+// End of the list
 
 let signInProtocol: Target.Dependency = .product(name: "TouchstoneSignInProtocol", package: "touchstone")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")

@@ -3,13 +3,21 @@ import PackageDescription
 
 // A package of its own, so that whoever depends on Touchstone resolves and builds no web server. `name:` lets the product
 // below say "touchstone" whatever folder the clone lives in.
+
+// One list for all packages: script/swift-settings
+/// What we ship: every warning an error, strict memory safety, and imports that must be said.
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .treatAllWarnings(as: .error),
+    .strictMemorySafety(),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
+/// Tests, examples and measurements: they call Apple's API as our users do, whose sources do not say `unsafe`.
+let asUsers: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
+// End of the list
 
 let package = Package(
     name: "touchstone-simulator",

@@ -1,6 +1,21 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+// One list for all packages: script/swift-settings
+/// What we ship: every warning an error, strict memory safety, and imports that must be said.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .strictMemorySafety(),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+/// Tests, examples and measurements: they call Apple's API as our users do, whose sources do not say `unsafe`.
+let asUsers: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
+// End of the list
+
 // A package of its own, so that the other examples build without a web server. `traits: []`: Hummingbird without what
 // this does not use.
 let package = Package(
@@ -27,10 +42,6 @@ let package = Package(
             resources: [
                 .embedInCode("Page/chores.html"), .embedInCode("Page/chores.css"), .embedInCode("Page/chores.js"),
             ],
-            swiftSettings: [
-                .swiftLanguageMode(.v6),
-                .treatAllWarnings(as: .error),
-                .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-            ])
+            swiftSettings: asUsers)
     ]
 )

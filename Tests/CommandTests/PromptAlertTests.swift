@@ -85,7 +85,7 @@ struct PromptAlertTests {
                 "started by “/bin/1” ← “/bin/2” ← “/bin/3” ← “/bin/4” ← “/bin/5” ← … T"))
     }
 
-    @Test("The key and what is wanted of it are told as the app's wish") func keys() {
+    @Test("The key and its use are shown as the app's wish") func keys() {
         #expect(
             text(.test(operation: .useKeySign, keyLabel: "login key")).contains(
                 "  wants to sign with a key that it calls “login key”"))
@@ -167,7 +167,7 @@ struct PromptAlertTests {
         #expect(lines.contains("  asked by “/x/a' b” (verified: executable), process 42"))
     }
 
-    @Test("EV-61: an app's password is told from the passcode") func applicationPassword() {
+    @Test("EV-61: the prompt distinguishes an app's password from the passcode") func applicationPassword() {
         let lines = text(.test(phase: .applicationPassword, wrong: true), entered: 2)
         #expect(lines[0] == "  App password for “gate”")
         #expect(lines.contains("  Wrong password."))

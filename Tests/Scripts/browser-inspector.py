@@ -214,7 +214,7 @@ def a_sign_in_grows_the_diagram(browser):
         page.wait(lambda page: in_order([tuple(one) for one in messages(page)], expected), "the messages of the sign-in, in their order")
         shown = messages(page)
         check({"Device.GetStatus", "Enclave.GetFacts"}.isdisjoint(method for _, _, method, *_ in shown), "a look-up is shown")
-        # The architecture itself: the enclave hears nobody but touchstoned.
+        # The architecture itself: the enclave hears only touchstoned.
         check(all(one[0] == "touchstoned" for one in shown if one[1] == "enclave"), "somebody else asks the enclave")
         asked = next(text for _, _, method, kind, text in shown if method == "Authentication.EvaluatePolicy" and kind == "call")
         check(asked.startswith("Chores to touchstoned, asks: ask the owner"), f"the words of the question: {asked}")

@@ -183,7 +183,7 @@ def a_recorded_exchange_gets_nothing_when_it_is_replayed():
         # While the proven context still lives, by another process of the same program, which is the same app.
         refused(replay(device, calls), "a replay by another process")
         refused(replay(device, calls[-1:]), "a replay of the one call by another process")
-        # The owner's app is none the worse.
+        # The owner's app still works.
         equal(sign(app, key, context)[0], None, "the app itself")
         # By the app itself once its connection has gone, and the context with it.
         app.close()

@@ -132,7 +132,7 @@ say([[call(connection, name, **({"repairs": False} if "Check" in name else {})) 
     equal(container.python(one, user=OWNER)[1]["reason"], "notListed", "a list that others can write to")
     report = container.touchstone("doctor").stdout
     check("[!!] owner's programs: /etc/touchstone/owner-programs.d/test.conf is not used: others can write to it" in report, report)
-    # A copy that its owner can replace is none, whoever lists it.
+    # A copy that its owner can replace does not count, whoever lists it.
     container.write("/etc/touchstone/owner-programs.d/test.conf", f"/home/{OWNER}/other\n")
     container.run("chmod", "644", "/etc/touchstone/owner-programs.d/test.conf")
     result = container.run(f"/home/{OWNER}/other", "-I", "-", user=OWNER, input=PRELUDE + one)

@@ -140,7 +140,7 @@ import TouchstoneLog
         #expect(throws: SimulatedDeviceError.self) { try advance(1) }
     }
 
-    @Test("PC-03: a boot sets the clock back to the machine's, and begins the delay anew")
+    @Test("PC-03: a boot sets the clock back to the machine's, and starts the delay again")
     func reboot() throws {
         try device.lock()
         for wrong in ["wrong 1", "wrong 2", "wrong 3", "wrong 4"] {

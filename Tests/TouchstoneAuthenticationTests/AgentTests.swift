@@ -207,7 +207,7 @@ import TouchstoneTransport
         }
     }
 
-    @Test("Beside a stuck agent others' unprotected items are read as ever") func readsBesideAStuckAgent() async throws
+    @Test("Other apps still read unprotected items while an agent is stuck") func readsBesideAStuckAgent() async throws
     {
         try await device.run {
             let item: [CFString: Any] = [kSecClass: kSecClassGenericPassword, kSecAttrAccount: "a"]
@@ -316,7 +316,8 @@ import TouchstoneTransport
 
     // MARK: one that lies
 
-    @Test("A version that is none is refused by name, and makes no agent", arguments: [2, 0, -1, Int.max, Int.min])
+    @Test(
+        "An unknown version is refused with its own error and makes no agent", arguments: [2, 0, -1, Int.max, Int.min])
     func version(version: Int) throws {
         try device.run {
             device.setAttended(false)

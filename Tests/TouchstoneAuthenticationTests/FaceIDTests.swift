@@ -194,7 +194,7 @@ import TouchstoneTransport
         }
     }
 
-    @Test("CE-09: the owner changes the answer: denied, allowed, asked anew")
+    @Test("CE-09: the owner changes the answer: denied, allowed, asked again")
     func ownerChangesTheAnswer() async throws {
         try await device.run {
             try device.setFaceIDPermission(false)
@@ -302,7 +302,7 @@ import TouchstoneTransport
         #expect(device.faults.first?.contains("NSFaceIDUsageDescription") == true)
     }
 
-    @Test("CE-11: an empty description is none; with one the same app gets its face looked at")
+    @Test("CE-11: an empty description does not count; with a real one the same app can use Face ID")
     func withADescription() async {
         await device.run(as: "org.example.app", faceIDUsageDescription: "") {
             #expect(await evaluate(biometrics) == .biometryNotAvailable)

@@ -28,7 +28,7 @@ import TouchstoneTesting
         }
     }
 
-    @Test("EV-26: four non-matches and a match are no lockout, and the count begins anew")
+    @Test("EV-26: four non-matches and a match are no lockout, and the count starts again")
     func fourThenAMatch() async throws {
         let device = try SimulatedDevice(passcode: "1234", fingers: 1)
         await device.run {

@@ -76,7 +76,7 @@ import TouchstoneCore
     }
 
     @Test(
-        "A file whose number is beyond all that there can be is none of the log's, and none is written over",
+        "A file with an impossible number does not belong to the log, and no file is overwritten",
         arguments: ["9223372036854775807", "1000000001", "99999999999999999999", "0", "-1", "01", "x"])
     func strangeNumber(number: String) throws {
         let stranger = directory.path("audit.log.\(number)")

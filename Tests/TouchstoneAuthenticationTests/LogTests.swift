@@ -210,7 +210,7 @@ import TouchstoneTransport
         #expect(refused.result == "refused: busy" && refused.by == "process:owner")
     }
 
-    @Test("PC-01: a passcode that is not looked at is told with the reason") func delayed() throws {
+    @Test("PC-01: the log gives the reason for a passcode that was not checked") func delayed() throws {
         try device.lock()
         for number in 0..<8 {
             #expect(throws: SimulatedDeviceError.self) { try device.unlock(passcode: "000\(number)") }
@@ -218,7 +218,7 @@ import TouchstoneTransport
         #expect(try told(entries()).last?.hasPrefix("passcode-rejected - - - refused: busy") == true)
     }
 
-    @Test("Threat 34: a face is told as one") func face() async throws {
+    @Test("Threat 34: the log calls a face a face") func face() async throws {
         let device = try SimulatedDevice(biometry: .faceID, passcode: "1234", fingers: 1)
         await device.run {
             device.present(.finger(1))
@@ -379,7 +379,7 @@ import TouchstoneTransport
         #expect(range.count == interruption?.count)
     }
 
-    @Test("Threat 34: nobody but the owner reads or checks the log") func ownerOnly() throws {
+    @Test("Threat 34: only the owner reads or checks the log") func ownerOnly() throws {
         // Another user's connection is another peer: the same handlers, asked by uid 4242.
         let booted = device.booted.withLock { $0 }
         let stranger = try booted.client(userID: 4242)

@@ -99,7 +99,7 @@ import TouchstoneTransport
         #expect(opens("1234"))
     }
 
-    @Test("PC-03: a restart begins the delay anew and shortens nothing")
+    @Test("PC-03: a restart starts the delay again and does not shorten it")
     func delayOutlivesARestart() throws {
         try device.lock()
         try fail(5)

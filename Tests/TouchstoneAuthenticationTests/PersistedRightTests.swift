@@ -66,7 +66,7 @@ import TouchstoneTesting
         }
     }
 
-    @Test("EV-64: without a proof neither key nor secret is to be had, and nobody is asked")
+    @Test("EV-64: without a proof nobody gets the key or the secret, and nobody is asked")
     func unauthorized() async throws {
         try await device.run {
             let right = try await store.saveRight(LARight(), identifier: "safe", secret: secret)

@@ -110,7 +110,7 @@ import TouchstoneTransport
         #expect(await second.only() == .notInteractive)
     }
 
-    @Test("Who waited too long is told so, and who is shown is not")
+    @Test("An app that waited too long is told so, and the app whose prompt is shown is not")
     func waitsForSoLong() async throws {
         let (mine, theirs) = (context(of: others[0]), context(of: others[1]))
         let first = ask(mine)

@@ -79,7 +79,7 @@ import TouchstoneTransport
         }
     }
 
-    @Test("EV-53: an app's newer evaluation leaves nothing of its older one, whose finger nobody was told of")
+    @Test("EV-53: an app's newer evaluation leaves nothing of its older one, whose success was not reported")
     func replaced() async throws {
         try await device.run {
             let control = try #require(

@@ -173,7 +173,7 @@ import TouchstoneTesting
         ]
     }
 
-    @Test("SE-33: points that are none, trailing bytes and lengths out of all bounds are -50, wherever they are given")
+    @Test("SE-33: invalid points, trailing bytes and impossible lengths are -50, wherever they are given")
     func malformedInput() throws {
         let scheme = SecKeyAlgorithm.eciesEncryptionStandardVariableIVX963SHA256AESGCM
         for (what, bytes) in malformedPoints {

@@ -102,7 +102,7 @@ import TouchstoneCertificates
         #expect(load(bytes, [kSecImportExportPassphrase: "secret", kSecImportToMemoryOnly: true]).0 == errSecSuccess)
     }
 
-    @Test("Apple's statuses: a certificate that is none, under a good code, is errSecDecode")
+    @Test("Apple's statuses: an invalid certificate under a valid code is errSecDecode")
     func certificateThatIsNoneIsRefused() throws {
         try openssl.makeKey()
         let der = try openssl.makeCertificate()

@@ -86,7 +86,7 @@ import TouchstoneMemory
         for item in read.values { #expect(new.unwrap(item, app: "app", context: nil).key == Self.key) }
     }
 
-    @Test("KC-14, KC-22: so does a state of before the passcode was set, or removed, for every class that is left")
+    @Test("KC-14, KC-22: so does a state from before the passcode was set or removed, for every class that is left")
     func setAndRemoved() throws {
         let unset = try Enclave.device(passcode: nil, fingers: 0)
         let withoutPasscode = Accessibility.allCases.filter { $0 != .whenPasscodeSetThisDeviceOnly }
@@ -123,7 +123,7 @@ import TouchstoneMemory
 
     // MARK: what the change leaves
 
-    @Test("KC-20: what is of an earlier class key is there when that of now is, and is locked with it")
+    @Test("KC-20: what an earlier class key protects is open and locked together with the current class key")
     func locked() throws {
         var enclave = try Enclave.device()
         let before = try Written(by: enclave)

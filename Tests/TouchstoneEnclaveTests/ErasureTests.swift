@@ -58,7 +58,7 @@ import TouchstoneEnclaveInterface
     }
 
     @Test(
-        "PC-02: a device of before that had stopped taking passcodes takes them again; with Erase Data on it is erased",
+        "PC-02: an older device that had stopped taking passcodes takes them again; with Erase Data on it is erased",
         arguments: [false, true])
     func disabledBefore(erasesData: Bool) throws {
         let enclave = try RunningEnclave(erasesData: erasesData)

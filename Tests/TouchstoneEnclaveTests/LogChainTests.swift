@@ -159,7 +159,7 @@ extension LogFact {
         #expect(boot.findings(lines + ["", "nonsense", "{}"]).count == 3)
     }
 
-    @Test("Threat 34: another device's log is none of ours, whole or in part") func anotherDevice() async throws {
+    @Test("Threat 34: another device's log is not accepted, whole or in part") func anotherDevice() async throws {
         let (boot, lines) = try await log()
         let (_, others) = try await log(root: TestRoot(2))
         #expect(boot.findings(others).count == 12)
@@ -544,7 +544,7 @@ extension LogFact {
         #expect(boot.storage.versions.count == before)
     }
 
-    @Test("A state of before there was a log opens, and its log begins with 1") func yesterdaysState() async throws {
+    @Test("A state from before there was a log opens, and its log begins with 1") func yesterdaysState() async throws {
         let file = try Enclave.device(passcode: nil, fingers: 0).stateFile()
         #expect(!String(decoding: file, as: UTF8.self).contains("\"log\""))
         let boot = try Boot(TestStorage(file))

@@ -91,7 +91,7 @@ import TouchstoneMemory
         #expect(try create().publicKey != made.publicKey)
     }
 
-    @Test("AC-45: with any bit flipped it is none") func flippedBits() throws {
+    @Test("AC-45: with any bit flipped it does not open") func flippedBits() throws {
         let made = try create()
         for index in made.key.indices {
             for bit in 0..<8 {
@@ -103,7 +103,7 @@ import TouchstoneMemory
         #expect(try isValid(sign(made.key), by: made.publicKey))
     }
 
-    @Test("AC-45: cut anywhere, or made longer, it is none") func lengths() throws {
+    @Test("AC-45: cut anywhere, or made longer, it does not open") func lengths() throws {
         let made = try create()
         for count in 0..<made.key.count { #expect(refusal { _ = try sign(made.key.prefix(count)) } == .decode) }
         for extra in [1, 16, 1 << 20] { #expect(refusal { _ = try sign(made.key + Data(count: extra)) } == .decode) }
@@ -141,7 +141,7 @@ import TouchstoneMemory
         #expect(enclave.unwrap(.init(wrappedKey: made.key, binding: binding), app: "app", context: nil).state == .gone)
     }
 
-    @Test("AC-45: what was sealed by this device and is no key of it is none: other kinds, classes, controls, lengths")
+    @Test("AC-45: other data that this device sealed does not open as a key: other kinds, classes, controls, lengths")
     func sealedAndMalformed() throws {
         let made = try create()
         let key = enclave.blobKey.symmetricKey

@@ -227,7 +227,7 @@ extension Enclave {
         #expect(enclave.sensor?.problem == nil && enclave.knownReader == other)
     }
 
-    @Test("DEC-062: a state of before readers were known takes the reader that has its set, and no change of it")
+    @Test("DEC-062: a state from before readers were known takes the reader that has its set, and no changed set")
     func stateWithoutReader() throws {
         var enclave = try Enclave.withReader("a")
         let set = enclave.state.database

@@ -109,7 +109,7 @@ import TouchstoneTesting
         }
     }
 
-    @Test("AC-25: every read without a context asks anew") func everyReadAsks() throws {
+    @Test("AC-25: every read without a context asks again") func everyReadAsks() throws {
         try device.run(prompts: 3) {
             try addItem(.userPresence)
             for _ in 0..<3 {

@@ -124,7 +124,7 @@ import TouchstoneTesting
         asFirst { #expect(secret(grouped("a", "F.first")) == "1") }
     }
 
-    @Test("KC-44: without a group every one of the app's is searched, updated and deleted in")
+    @Test("KC-44: without a group, all groups of the app are searched, updated and deleted in")
     func allGroups() {
         asFirst {
             for (name, own) in [("a", "F.shared"), ("b", "F.first"), ("c", "first"), ("d", "group.files")] {

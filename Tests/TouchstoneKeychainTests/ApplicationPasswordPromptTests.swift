@@ -66,7 +66,7 @@ import TouchstoneTesting
 
     private static func read(_ query: Attributes) -> OSStatus { find(query.data).status }
 
-    @Test("EV-61: after three wrong ones the next call begins anew") func again() throws {
+    @Test("EV-61: after three wrong ones the next call starts again") func again() throws {
         try device.run(prompts: 4) {
             try addItem()
             let context = LAContext()
@@ -162,7 +162,7 @@ import TouchstoneTesting
         }
     }
 
-    @Test("EV-61: a wrong password of the app's own asks nobody: -25293") func wrongOfTheApp() throws {
+    @Test("EV-61: if the app's own password is wrong, nobody is asked: -25293") func wrongOfTheApp() throws {
         try device.runUnprompted {
             try addItem()
             let context = LAContext()
@@ -192,7 +192,7 @@ import TouchstoneTesting
         }
     }
 
-    @Test("AC-04, EV-61: the device's passcode is no password of the app's, nor the other way round")
+    @Test("AC-04, EV-61: the device's passcode does not work as the app's password, nor the other way round")
     func notThePasscode() throws {
         try device.run(prompts: 1) {
             try addItem("a", [.devicePasscode, .applicationPassword])

@@ -122,7 +122,7 @@ import TouchstoneTransport
 
     // MARK: adding and changing
 
-    @Test("AC-21: adding wants the password: -25293 without, -25308 where nobody may be asked, and nothing is stored")
+    @Test("AC-21: adding needs the password: -25293 without it, -25308 if nobody may be asked, and nothing is stored")
     func addingWithout() throws {
         try device.runUnprompted {
             device.setAttended(false)

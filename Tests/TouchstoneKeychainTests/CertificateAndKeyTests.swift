@@ -102,7 +102,7 @@ import TouchstoneTesting
         }
     }
 
-    @Test("Section 4: an attribute of another class is none of this one") func foreignAttributes() {
+    @Test("Section 4: an attribute of another class does not belong to this one") func foreignAttributes() {
         device.run {
             for (query, key) in [
                 (keys(), kSecAttrAccount), (keys(), kSecAttrIssuer), (certificates(), kSecAttrApplicationTag),

@@ -35,7 +35,7 @@ import TouchstoneTesting
         #expect(told.sorted() == names.sorted())
     }
 
-    @Test("An attribute is had by the classes that the page says, and by no other") func attributesOfClasses() throws {
+    @Test("Only the classes that the page names have an attribute") func attributesOfClasses() throws {
         let classes = [
             kSecClassGenericPassword, kSecClassInternetPassword, kSecClassCertificate, kSecClassKey, kSecClassIdentity,
         ]

@@ -108,7 +108,7 @@ import TouchstoneTesting
         }
     }
 
-    @Test("KC-31: what was deleted can be added anew, and has nothing of the old") func addedAnew() throws {
+    @Test("KC-31: a deleted item can be added again, and has nothing of the old one") func addedAnew() throws {
         try device.run { () throws in
             let (_, old) = addReturning(account("a", [kSecAttrLabel: "l", kSecReturnPersistentRef: true]).value("1"))
             delete(account("a"))

@@ -253,7 +253,8 @@ import TouchstoneTesting
         }
     }
 
-    @Test("KC-42: the identity of another app is nobody else's, nor is one of two apps' halves") func foreign() throws {
+    @Test("KC-42: the identity of another app is not found, nor is one made of two apps' halves") func foreign() throws
+    {
         try device.run { try addClient() }
         let reference = try device.run {
             try #require(find(identities([kSecReturnPersistentRef: true])).result as? Data)

@@ -95,7 +95,7 @@ import TouchstoneTransport
         }
     }
 
-    @Test("AC-11, AC-40: what wants the owner says so, and nobody is asked")
+    @Test("AC-11, AC-40: an item that needs the owner says so, and nobody is asked")
     func wantsTheOwner() throws {
         try adding(.biometryAny, kSecAttrAccessibleWhenUnlocked)
         let item = try onlyItem()
@@ -173,7 +173,7 @@ import TouchstoneTransport
         #expect(device.run { read(account("a")) } == errSecItemNotFound)
     }
 
-    @Test("SE-04: of a private key its own control is told, and whether it could be used")
+    @Test("SE-04: a private key shows its own control, and whether it could be used")
     func privateKeys() throws {
         try device.run {
             _ = try enclaveKey([
@@ -213,7 +213,7 @@ import TouchstoneTransport
         #expect(try onlyItem().availability == .passcodeRemoved)
     }
 
-    @Test("KC-16: what was tampered with is told as damaged, and is left as it is")
+    @Test("KC-16: an altered row is listed as damaged and stays as it is")
     func damage() throws {
         #expect(device.run { add(account("a").value("s")) } == errSecSuccess)
         #expect(try onlyItem().availability == .available)
@@ -238,7 +238,7 @@ import TouchstoneTransport
         #expect(items.allSatisfy { $0.attributeBytes > 60 && $0.wrappedKeyBytes > 60 })
     }
 
-    @Test("Pages: every item is told once, and no page is larger than 256")
+    @Test("Pages: every item is listed once, and no page is larger than 256")
     func pages() throws {
         device.run { for number in 0..<300 { add(account("a \(number)").value("s")) } }
         let client = try device.booted.withLock { try $0.client() }

@@ -66,7 +66,9 @@ import TouchstoneTransport
         }
     }
 
-    @Test("KC-14: a new passcode touches no row; one that is read is wrapped under the class keys of now, and no other")
+    @Test(
+        "KC-14: a new passcode touches no row; a row that is read is wrapped under the current class keys, and no other row is"
+    )
     func rowsStay() throws {
         try device.run {
             try addItems()
@@ -129,7 +131,7 @@ import TouchstoneTransport
         }
     }
 
-    @Test("What the enclave wrapped anew is written over the row that was read, and over no other")
+    @Test("A key that the enclave wrapped again replaces that of the row that was read, and of no other")
     func rewrapsOnlyWhatWasRead() throws {
         try device.run {
             #expect(add(account("a").value("old")) == errSecSuccess)

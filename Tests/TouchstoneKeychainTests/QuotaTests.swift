@@ -146,7 +146,7 @@ import TouchstoneTransport
         #expect(try uses().uses.isEmpty)
     }
 
-    @Test("A count that is wrong is found by a check, and made anew by a repair alone") func wrongCount() throws {
+    @Test("A check finds a wrong count, and only a repair corrects it") func wrongCount() throws {
         device.run { #expect(add(account("a").value("1")) == errSecSuccess) }
         func check(repairs: Bool) throws -> [String] {
             try device.device.owner.call(BackupInterface.Check.self, .init(after: nil, repairs: repairs)).database

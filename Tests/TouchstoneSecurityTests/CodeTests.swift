@@ -106,7 +106,7 @@ import TouchstoneTransport
         }
     }
 
-    @Test("A device of before tells the identifier alone")
+    @Test("An older device tells only the identifier")
     func olderDevice() throws {
         let router = VarlinkRouter(
             info: .init(product: "scripted", version: "0"),

@@ -19,7 +19,7 @@ import TouchstoneSignInProtocol
     }
 
     @Test(
-        "padding, the other alphabet, spaces, a length that is none and bits that are nobody's are refused",
+        "padding, the other alphabet, spaces, an impossible length and surplus bits are refused",
         arguments: [
             "Zg==", "Zm8=", "PDw/Pz8+Pg", "Zm9v\n", " Zm9v", "Z", "Zm9vY", "Zh", "Zm9", "Zm\u{E9}v", "Zm9v\0",
         ])

@@ -57,7 +57,7 @@ import TouchstoneSignInProtocol
         #expect(try SignedMessage(bytes: (Data([9, 9]) + message.bytes).dropFirst(2)) == message)
     }
 
-    @Test("NP-12: another version, a purpose that is none, and bytes too many or too few are refused")
+    @Test("NP-12: another version, an unknown purpose, and too many or too few bytes are refused")
     func refusals() {
         #expect(failure(bytes(fields)) == nil)
         #expect(failure(bytes(fields, magic: "LASIGM")) == .noMagic)

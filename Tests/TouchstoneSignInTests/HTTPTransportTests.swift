@@ -64,7 +64,7 @@ import TouchstoneSignInProtocol
     }
 
     @Test(
-        "an answer that is none is said to be none",
+        "a malformed answer is reported as malformed",
         arguments: [
             OddServer.answer("200 OK", "<html>"), OddServer.answer("200 OK", ""),
             OddServer.answer("200 OK", #"{"keyID":1}"#),

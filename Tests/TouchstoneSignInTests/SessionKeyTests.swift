@@ -53,7 +53,7 @@ import TouchstoneSignInProtocol
         #expect(try SessionKey().thumbprint != key.thumbprint)
     }
 
-    @Test("NP-15: a server's time that is none is not believed")
+    @Test("NP-15: an invalid server time is not believed")
     func clock() {
         var clock = ServerClock()
         for wrong in [-1, .min, .max] {

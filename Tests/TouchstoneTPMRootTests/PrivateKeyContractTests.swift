@@ -73,7 +73,7 @@ import TouchstoneSystem
     }
 
     @Test(
-        "SE-02: another group, another device, a changed bit, a digest or a point that is none: refused as ever",
+        "SE-02: another group, another device, a changed bit, an invalid digest or point: all refused",
         arguments: BoundDevice.Keys.allCases)
     func refusals(keys: BoundDevice.Keys) throws {
         let ground = try Ground(keys)

@@ -134,7 +134,7 @@ import TouchstoneDevice
     }
 
     @Test(
-        "a reply that is none is an error, whoever sends it",
+        "a malformed reply is an error, whoever sends it",
         arguments: [
             "", "null", "[]", #"{"parameters":[]}"#, #"{"error":1}"#, #"{"continues":"yes"}"#, "{\"a\":\"\u{1}\"}",
         ])

@@ -146,7 +146,7 @@ final class ProcessOriginTests {
     func terminals(device: UInt32, name: String?) { #expect(ProcessStatus.terminal(device) == name) }
 
     @Test(
-        "A line that is none names nobody",
+        "A malformed line names nobody",
         arguments: ["", "1", "1 (x", "1 x) S 1", "1 (x) S", "1 (x) S a 1 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"])
     func malformed(line: String) { #expect(ProcessStatus(line) == nil) }
 

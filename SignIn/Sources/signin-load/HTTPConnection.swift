@@ -51,26 +51,27 @@ final class HTTPConnection {
         guard socket >= 0 else { throw Broken() }
         var limit = timeval(tv_sec: Self.timeout, tv_usec: 0)
         var on: Int32 = 1
-        setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+        unsafe setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        unsafe setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        unsafe setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
-        let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        let result = unsafe withUnsafePointer(to: &address) {
+            unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe Glibc.connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
         guard result == 0 else { throw Broken() }
     }
 
     private func send(_ data: Data) throws {
-        try data.withUnsafeBytes { bytes in
+        try unsafe data.withUnsafeBytes { bytes in
             var sent = 0
             while sent < bytes.count {
-                let count = Glibc.send(socket, bytes.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
+                let count = unsafe Glibc.send(
+                    socket, bytes.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
                 guard count > 0 else { throw Broken() }
                 sent += count
             }
@@ -83,7 +84,7 @@ final class HTTPConnection {
         var length = 0
         var chunk = [UInt8](repeating: 0, count: 16384)
         while true {
-            let count = recv(socket, &chunk, chunk.count, 0)
+            let count = unsafe recv(socket, &chunk, chunk.count, 0)
             guard count > 0, buffer.count < Self.longestAnswer else { throw Broken() }
             buffer.append(contentsOf: chunk[0..<count])
             if headEnd == nil, let range = buffer.range(of: Data("\r\n\r\n".utf8)) {

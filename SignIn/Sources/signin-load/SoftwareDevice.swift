@@ -21,7 +21,7 @@ final class SoftwareDevice {
     }
 
     static func random(_ count: Int) -> Data {
-        SymmetricKey(size: .init(bitCount: count * 8)).withUnsafeBytes { Data($0) }
+        unsafe SymmetricKey(size: .init(bitCount: count * 8)).withUnsafeBytes { unsafe Data($0) }
     }
 
     /// - Returns: The status; 201 if it was registered.

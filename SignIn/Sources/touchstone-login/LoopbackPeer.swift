@@ -24,21 +24,24 @@ enum LoopbackPeer {
     /// As the table spells an address and a port.
     private static func end(_ address: SocketAddress?) -> String? {
         guard case .v4(let address) = address else { return nil }
-        return String(
-            format: "%08X:%04X", address.address.sin_addr.s_addr,
-            UInt32(UInt16(bigEndian: address.address.sin_port)))
+        // Bytes 2 to 7 of a sockaddr_in (RFC 3493): which module its members belong to differs from build to build.
+        return unsafe withUnsafeBytes(of: address.address) { bytes in
+            let port = unsafe UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 2, as: UInt16.self))
+            let host = unsafe bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self)
+            return String(format: "%08X:%04X", host, UInt32(port))
+        }
     }
 
     private static func user(in path: String, from peer: String, to own: String) -> uid_t? {
-        guard let table = fopen(path, "re") else { return nil }
-        defer { fclose(table) }
+        guard let table = unsafe fopen(path, "re") else { return nil }
+        defer { unsafe fclose(table) }
         var line: UnsafeMutablePointer<CChar>?
         var capacity = 0
-        defer { free(line) }
-        while getline(&line, &capacity, table) > 0 {
-            guard let line else { break }
+        defer { unsafe free(line) }
+        while unsafe getline(&line, &capacity, table) > 0 {
+            guard let line = unsafe line else { break }
             // sl, local_address, rem_address, st, queues, timer, retrnsmt, uid
-            let fields = String(cString: line).split(whereSeparator: \.isWhitespace)
+            let fields = unsafe String(cString: line).split(whereSeparator: \.isWhitespace)
             if fields.count > 7, fields[1] == peer, fields[2] == own, fields[3] == established {
                 return uid_t(fields[7])
             }

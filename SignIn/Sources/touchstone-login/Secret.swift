@@ -12,12 +12,12 @@ enum Secret {
     static func read(_ name: String) throws -> String {
         guard isatty(STDIN_FILENO) == 1 else { return try line(name) }
         var attributes = termios()
-        guard tcgetattr(STDIN_FILENO, &attributes) == 0 else {
+        guard unsafe tcgetattr(STDIN_FILENO, &attributes) == 0 else {
             throw Failure(status: .internalError, message: "the terminal cannot be told to hide what is typed")
         }
         saved.withLock { [attributes] in $0 = attributes }
         attributes.c_lflag &= ~tcflag_t(ECHO)
-        guard tcsetattr(STDIN_FILENO, TCSAFLUSH, &attributes) == 0 else {
+        guard unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &attributes) == 0 else {
             throw Failure(status: .internalError, message: "the terminal cannot be told to hide what is typed")
         }
         for number in fatalSignals { signal(number, restoreAndDie) }
@@ -46,7 +46,7 @@ enum Secret {
 
     private static func restore() {
         guard var attributes = saved.withLock({ $0 }) else { return }
-        _ = tcsetattr(STDIN_FILENO, TCSAFLUSH, &attributes)
+        _ = unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &attributes)
     }
 
     /// Runs in a signal handler, while the only thread that takes the lock waits in `read`.

@@ -29,6 +29,6 @@ struct JSONLog: LogHandler {
         guard var line = try? encoder.encode(fields) else { return }
         line.append(UInt8(ascii: "\n"))
         // One write a line: lines of several threads do not mix.
-        line.withUnsafeBytes { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
+        unsafe line.withUnsafeBytes { _ = unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 }

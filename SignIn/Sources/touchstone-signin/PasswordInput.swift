@@ -19,20 +19,20 @@ enum PasswordInput {
 
     private static func ask(_ prompt: String) throws -> String {
         var before = termios()
-        guard tcgetattr(STDIN_FILENO, &before) == 0 else { throw ProgramFailure("the terminal cannot be read.") }
+        guard unsafe tcgetattr(STDIN_FILENO, &before) == 0 else { throw ProgramFailure("the terminal cannot be read.") }
         var silent = before
         silent.c_lflag &= ~tcflag_t(ECHO)
         // Ctrl-C and similar signals wait for the end of the line. Otherwise the terminal would stay silent afterwards.
         var blocked = sigset_t()
         var mask = sigset_t()
-        for number in [SIGINT, SIGTERM, SIGQUIT, SIGTSTP, SIGHUP] { sigaddset(&blocked, number) }
-        pthread_sigmask(SIG_BLOCK, &blocked, &mask)
-        tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+        for number in [SIGINT, SIGTERM, SIGQUIT, SIGTSTP, SIGHUP] { unsafe sigaddset(&blocked, number) }
+        unsafe pthread_sigmask(SIG_BLOCK, &blocked, &mask)
+        unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
         // Only now: what is typed at the prompt neither shows nor is thrown away.
         FileHandle.standardError.write(Data(prompt.utf8))
         let line = readLine()
-        tcsetattr(STDIN_FILENO, TCSANOW, &before)
-        pthread_sigmask(SIG_SETMASK, &mask, nil)
+        unsafe tcsetattr(STDIN_FILENO, TCSANOW, &before)
+        unsafe pthread_sigmask(SIG_SETMASK, &mask, nil)
         FileHandle.standardError.write(Data("\n".utf8))
         guard let line, !line.isEmpty else { throw ProgramFailure("a password needs at least one character.") }
         return line

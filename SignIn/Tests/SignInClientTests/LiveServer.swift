@@ -103,15 +103,8 @@ final class LiveServer: Sendable {
             let port = UInt16.random(in: 20_000..<32_000)
             let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
             defer { close(socket) }
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_port = port.bigEndian
-            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-            let isBound = withUnsafePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    bind(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-                }
-            }
+            let address = try SocketAddress(ipAddress: "127.0.0.1", port: Int(port))
+            let isBound = unsafe address.withSockAddr { unsafe bind(socket, $0, socklen_t($1)) == 0 }
             if isBound { return Int(port) }
         }
         throw POSIXError(.EADDRINUSE)
@@ -145,7 +138,7 @@ final class Traffic: RouterMiddleware, Sendable {
     }
 
     func handle(
-        _ request: Request, context: Context, next: (Request, Context) async throws -> Response
+        _ request: Request, context: Context, next: @concurrent (Request, Context) async throws -> Response
     ) async throws -> Response {
         var request = request
         let body = Data(try await request.collectBody(upTo: 65536).readableBytesView)

@@ -25,7 +25,7 @@ import TouchstoneTesting
         }
     }
 
-    @Test("NP-11: what was sent once is refused when it comes again, and the key is none the worse")
+    @Test("NP-11: what was sent once is refused when it comes again, and the key still works")
     func replay() async throws {
         try await registered { server, client, device in
             device.present(.finger(1))

@@ -13,14 +13,14 @@ struct TypedPasscodes: @unchecked Sendable {
     /// Takes it out of what was received, and leaves zeros in that buffer; the server's own buffer may have it until it is read into again.
     init(takingFrom received: inout ByteBuffer) {
         var entries = [PasscodeBuffer()]
-        received.withUnsafeMutableReadableBytes { bytes in
+        unsafe received.withUnsafeMutableReadableBytes { bytes in
             for index in bytes.indices {
-                if bytes[index] == 0 {
+                if unsafe bytes[index] == 0 {
                     entries.append(PasscodeBuffer())
                 } else {
-                    entries[entries.count - 1].append(bytes[index])
+                    unsafe entries[entries.count - 1].append(bytes[index])
                 }
-                bytes[index] = 0
+                unsafe bytes[index] = 0
             }
         }
         all = entries

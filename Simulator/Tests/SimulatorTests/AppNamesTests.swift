@@ -24,7 +24,7 @@ import Testing
         #expect(try apps(names.take(reply("/bin/chores", "Duties")))?.map(\.name) == ["Duties", "gate"])
     }
 
-    @Test("a reply without a prompt, and one that is none, name nobody") func others() throws {
+    @Test("a reply without a prompt, and a malformed reply, name nobody") func others() throws {
         var names = AppNames()
         for text in [
             #"{"event":"ready"}"#, #"{"event":"show","prompt":null}"#, "[]", #"{"prompt":{"app":{"name":1}}}"#,

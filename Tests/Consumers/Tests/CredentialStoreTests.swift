@@ -71,7 +71,7 @@ import TouchstoneTesting
         }
     }
 
-    @Test("A reference that is none is refused or finds nothing")
+    @Test("A malformed reference is refused or finds nothing")
     func foreignReference() throws {
         let device = try SimulatedDevice()
         let reference = try device.run { try store.save(web) }

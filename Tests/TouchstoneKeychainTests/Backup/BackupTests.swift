@@ -348,7 +348,7 @@ import TouchstoneTransport
         device.run { #expect(secret(account("same")) == "old") }
     }
 
-    @Test("KC-31: an item that can never be opened again is in nobody's way") func goneItem() throws {
+    @Test("KC-31: an item that can never be opened again blocks no other") func goneItem() throws {
         device.run { #expect(add(account("a").value("of the backup")) == errSecSuccess) }
         let (records, _) = try device.backup()
         try device.run {

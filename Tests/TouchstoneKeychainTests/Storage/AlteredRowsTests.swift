@@ -185,7 +185,7 @@ import TouchstoneTransport
         #expect(try check() == Found(groups: 1))
     }
 
-    @Test("AC-10: an item that an attacker deletes and an app adds anew is read, and a check finds what was done")
+    @Test("AC-10: an item that an attacker deletes and an app adds again is read, and a check finds the change")
     func deletedAndAddedAnew() throws {
         let group = try group(of: row("guarded"))
         try queue.write { try $0.execute(sql: "DELETE FROM item WHERE rowid = 1") }

@@ -7,7 +7,7 @@ import TouchstoneCore
 /// Attributes as bytes.
 struct ItemAttributesTests {
     @Test(
-        "Numbers and dates that are none are refused; any other comes back",
+        "Invalid numbers and dates are refused; any other comes back",
         arguments: [
             Double.infinity, -.infinity, .nan, 0, -1.5, .greatestFiniteMagnitude,
         ])

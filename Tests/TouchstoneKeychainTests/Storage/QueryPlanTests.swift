@@ -80,7 +80,7 @@ import TouchstoneTransport
         #expect(try !takesOnly(["class": .string("inet"), "m_HostOrSubdomainOfHost": .string("h")]))
     }
 
-    @Test("The only match is had by that one look, and a second match is what sends a search for one the way of many")
+    @Test("That one look finds the only match; a second match sends a search for one the way of many")
     func onlyMatch() throws {
         let parts = try Parts()
         func isHadAtOnce(_ query: KeychainInterface.Dictionary) throws -> Bool {

@@ -56,7 +56,7 @@ struct PasswordHasher: Sendable {
     private static func hash(_ password: String) throws -> String {
         var text = [CChar](repeating: 0, count: Int(crypto_pwhash_STRBYTES))
         let bytes = Array(password.utf8CString)
-        let status = crypto_pwhash_str_alg(
+        let status = unsafe crypto_pwhash_str_alg(
             &text, bytes, UInt64(bytes.count - 1), UInt64(crypto_pwhash_opslimit_interactive()),
             crypto_pwhash_memlimit_interactive(), crypto_pwhash_ALG_ARGON2ID13)
         guard status == 0 else { throw PasswordError.libsodium }
@@ -65,7 +65,7 @@ struct PasswordHasher: Sendable {
 
     private static func matches(_ password: String, _ hash: String) -> Bool {
         let bytes = Array(password.utf8CString)
-        return crypto_pwhash_str_verify(hash, bytes, UInt64(bytes.count - 1)) == 0
+        return unsafe crypto_pwhash_str_verify(hash, bytes, UInt64(bytes.count - 1)) == 0
     }
 }
 

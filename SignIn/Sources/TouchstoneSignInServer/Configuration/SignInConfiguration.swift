@@ -36,7 +36,7 @@ public struct SignInConfiguration: Sendable {
 
     /// The system's generator.
     public static let systemRandom: @Sendable (Int) -> Data = { count in
-        SymmetricKey(size: SymmetricKeySize(bitCount: count * 8)).withUnsafeBytes { Data($0) }
+        unsafe SymmetricKey(size: SymmetricKeySize(bitCount: count * 8)).withUnsafeBytes { unsafe Data($0) }
     }
 
     var now: Date { clock() }

@@ -1,5 +1,6 @@
 import Foundation
 public import Logging
+import TouchstoneSignInProtocol
 
 /// What an owner should be told by a way that an attacker does not control: mail, a message (NP-22).
 public enum SignInNotice: Sendable, Equatable {

@@ -33,8 +33,8 @@ extension SignInServer {
         }
         guard case .v6(let v6) = parsed else { return address }
         // Bytes 8 to 23 of a sockaddr_in6 (RFC 3493): which module its members belong to differs from build to build.
-        return withUnsafeBytes(of: v6.address) { address in
-            address[8..<16].map { String($0, radix: 16) }.joined(separator: ":")
+        return unsafe withUnsafeBytes(of: v6.address) { address in
+            unsafe address[8..<16].map { String($0, radix: 16) }.joined(separator: ":")
         }
     }
 }

@@ -28,7 +28,7 @@ public struct SignInAuthenticator<Context: SignInRequestContext>: RouterMiddlewa
 
     /// Refuses, or goes on with the identity in the context.
     public func handle(
-        _ request: Request, context: Context, next: (Request, Context) async throws -> Response
+        _ request: Request, context: Context, next: @concurrent (Request, Context) async throws -> Response
     ) async throws -> Response {
         var context = context
         do {
@@ -54,7 +54,7 @@ extension SignInServer {
             throw Failure.refused(.token)
         }
         guard Double(token.exp) > configuration.now.timeIntervalSince1970 else { throw Failure.refused(.tokenExpired) }
-        let proof = try Proof(request, accessToken: text, configuration: configuration)
+        let proof = try await Proof(request, accessToken: text, configuration: configuration)
         guard proof.thumbprint == token.cnf.jkt else { throw Failure.refused(.proofKey) }
         try await spend(proof)
         guard let stored = try await store.session(id: session), stored.expiresAt > configuration.now,

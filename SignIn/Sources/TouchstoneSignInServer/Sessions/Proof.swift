@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import HTTPTypes
 import Hummingbird
+import JWTKit
 import TouchstoneSignInProtocol
 
 /// A DPoP proof (RFC 9449), which shows that the sender of this request has the session key.
@@ -9,15 +10,33 @@ struct Proof: Sendable {
     private struct Header: Decodable {
         var typ: String
         var alg: String
+        var kid: String?
         var jwk: JSONWebKey
+        /// RFC 9449, 4.3: the key in a proof may not be a private one.
+        var isPrivate: Bool
+
+        enum Field: CodingKey { case typ, alg, kid, jwk }
+        enum PrivateField: CodingKey { case d }
+
+        init(from decoder: any Decoder) throws {
+            let fields = try decoder.container(keyedBy: Field.self)
+            typ = try fields.decode(String.self, forKey: .typ)
+            alg = try fields.decode(String.self, forKey: .alg)
+            kid = try fields.decodeIfPresent(String.self, forKey: .kid)
+            jwk = try fields.decode(JSONWebKey.self, forKey: .jwk)
+            isPrivate = try fields.nestedContainer(keyedBy: PrivateField.self, forKey: .jwk).contains(.d)
+        }
     }
 
-    private struct Claims: Decodable {
+    private struct Claims: JWTPayload {
         var jti: String
         var htm: String
         var htu: String
         var iat: Double
         var ath: String?
+
+        /// Looked at by ``Proof``, by the server's clock.
+        func verify(using algorithm: some JWTAlgorithm) throws {}
     }
 
     let thumbprint: String
@@ -28,20 +47,14 @@ struct Proof: Sendable {
     /// Everything but that it was not used before.
     ///
     /// - Throws: `refused`, with what is wrong for the log.
-    init(_ request: Request, accessToken: String?, configuration: SignInConfiguration) throws {
+    init(_ request: Request, accessToken: String?, configuration: SignInConfiguration) async throws {
         guard let name = HTTPField.Name("DPoP") else { preconditionFailure("a field name is well-formed") }
         let fields = request.headers[values: name]
         guard let text = fields.first, fields.count == 1 else { throw Failure.refused(.proofMissing) }
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard text.utf8.count <= 4096, parts.count == 3, let head = Data(base64URL: parts[0]),
-            let body = Data(base64URL: parts[1]), let signature = Data(base64URL: parts[2]), signature.count == 64,
-            let header = try? JSONDecoder().decode(Header.self, from: head), header.typ == "dpop+jwt",
-            header.alg == "ES256", Self.isPublic(head), let key = header.jwk.publicKey,
-            let claims = try? JSONDecoder().decode(Claims.self, from: body), (1...128).contains(claims.jti.utf8.count)
+        guard let header = TokenHeader.read(text, as: Header.self), header.typ == "dpop+jwt", header.alg == "ES256",
+            !header.isPrivate, let key = header.jwk.publicKey
         else { throw Failure.refused(.proofForm) }
-        guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature),
-            key.isValidSignature(signature, for: Data("\(parts[0]).\(parts[1])".utf8))
-        else { throw Failure.refused(.proofSignature) }
+        let claims = try await Self.claims(text, key, header.kid)
         guard claims.htm == request.method.rawValue, Self.names(claims.htu, request.uri.path, configuration),
             abs(claims.iat - configuration.now.timeIntervalSince1970) <= configuration.lifetimes.proofSkew,
             claims.ath == accessToken.map({ Data($0.utf8).hashed.base64URL })
@@ -51,10 +64,19 @@ struct Proof: Sendable {
         issuedAt = claims.iat
     }
 
-    /// RFC 9449, 4.3: the key in a proof may not be a private one.
-    private static func isPublic(_ header: Data) -> Bool {
-        let object = try? JSONSerialization.jsonObject(with: header) as? [String: Any]
-        return (object?["jwk"] as? [String: Any]).map { $0["d"] == nil } ?? false
+    /// - Throws: `refused`, if the key did not sign this, or it does not have the form of a proof.
+    private static func claims(_ text: String, _ key: P256.Signing.PublicKey, _ id: String?) async throws -> Claims {
+        do {
+            let keys = try await JWTKeyCollection().add(
+                ecdsa: ES256PublicKey(backing: key), kid: id.map { JWKIdentifier(string: $0) })
+            let claims = try await keys.verify(text, as: Claims.self)
+            guard (1...128).contains(claims.jti.utf8.count) else { throw Failure.refused(.proofForm) }
+            return claims
+        } catch let error as JWTError where error.errorType == .signatureVerificationFailed {
+            throw Failure.refused(.proofSignature)
+        } catch {
+            throw Failure.refused(.proofForm)
+        }
     }
 
     /// Whether this is the address of `path` here: by the audience, or by one of the page's origins.

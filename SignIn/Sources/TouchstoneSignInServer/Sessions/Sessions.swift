@@ -28,7 +28,7 @@ extension SignInServer {
     func refresh(_ call: Call) async throws -> Response {
         let body = try call.decode(Body.Refresh.self)
         guard let token = RefreshToken(body.refreshToken) else { throw Failure.refused(.refreshUnknown) }
-        let proof = try Proof(call.request, accessToken: nil, configuration: configuration)
+        let proof = try await Proof(call.request, accessToken: nil, configuration: configuration)
         let now = configuration.now
         guard let session = try await store.session(id: token.session), session.expiresAt > now else {
             throw Failure.refused(.sessionEnded)

@@ -34,11 +34,8 @@ actor TokenKeys {
 
     /// The claims of a token of ours that has not expired; nil for anything else.
     func verify(_ text: String) async throws -> AccessToken? {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard text.utf8.count <= 4096, parts.count == 3, parts.allSatisfy({ Data(base64URL: String($0)) != nil }),
-            let header = Data(base64URL: String(parts[0])),
-            let header = try? JSONDecoder().decode(AccessTokenHeader.self, from: header),
-            header.alg == "ES256", header.typ == "at+jwt"
+        guard let header = TokenHeader.read(text, as: AccessTokenHeader.self), header.alg == "ES256",
+            header.typ == "at+jwt"
         else { return nil }
         try await read(atMost: Self.refresh)
         // Another process's first key, made a moment ago.

@@ -32,7 +32,9 @@ enum PostgreSQLError: Error {
 }
 
 /// A connection through libpq, whose calls block; for one thread at a time.
-final class PostgreSQLConnection: SQLConnection {
+///
+/// Safe: the handle is freed with it, and nobody else has it.
+@safe final class PostgreSQLConnection: SQLConnection {
     /// Seconds for TCP and authentication.
     static let connectTimeout = 5
     /// Milliseconds that the server works on a statement, and that it waits for a lock.
@@ -61,14 +63,16 @@ final class PostgreSQLConnection: SQLConnection {
         // A socket of this machine has no TLS, and no need of it.
         if ProcessInfo.processInfo.environment["PGSSLMODE"] == nil { settings.append(("sslmode", "verify-full")) }
         settings += [("dbname", target), ("client_encoding", "UTF8")]
-        let keywords = settings.map { strdup($0.0) }
-        let values = settings.map { strdup($0.1) }
-        defer { (keywords + values).forEach { free($0) } }
-        let handle = PQconnectdbParams(
-            keywords.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil], 1)
-        guard let handle else { throw PostgreSQLError.notConnected("no memory") }
-        self.handle = handle
-        guard PQstatus(handle) == CONNECTION_OK else { throw PostgreSQLError.notConnected(Self.text(handle)) }
+        let keywords = unsafe settings.map { unsafe strdup($0.0) }
+        let values = unsafe settings.map { unsafe strdup($0.1) }
+        defer { unsafe (keywords + values).forEach { unsafe free($0) } }
+        let connected = unsafe PQconnectdbParams(
+            keywords.map { unsafe UnsafePointer($0) } + [nil], values.map { unsafe UnsafePointer($0) } + [nil], 1)
+        guard let handle = unsafe connected else { throw PostgreSQLError.notConnected("no memory") }
+        unsafe self.handle = handle
+        guard unsafe PQstatus(handle) == CONNECTION_OK else {
+            throw unsafe PostgreSQLError.notConnected(Self.text(handle))
+        }
         do {
             try simple(
                 """
@@ -83,32 +87,32 @@ final class PostgreSQLConnection: SQLConnection {
         }
     }
 
-    deinit { PQfinish(handle) }
+    deinit { unsafe PQfinish(handle) }
 
     /// Whether the server hung up while nobody asked it anything: a statement that is sent then is neither done nor refused.
     var isAlive: Bool {
-        guard PQstatus(handle) == CONNECTION_OK, !isLost else { return false }
-        var descriptor = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
-        guard poll(&descriptor, 1, 0) > 0 else { return true }
+        guard unsafe PQstatus(handle) == CONNECTION_OK, !isLost else { return false }
+        var descriptor = unsafe pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
+        guard unsafe poll(&descriptor, 1, 0) > 0 else { return true }
         // A notice of the server is not an end.
-        guard PQconsumeInput(handle) == 1, PQstatus(handle) == CONNECTION_OK else { return false }
+        guard unsafe PQconsumeInput(handle) == 1, unsafe PQstatus(handle) == CONNECTION_OK else { return false }
         descriptor.revents = 0
-        return poll(&descriptor, 1, 0) == 0
+        return unsafe poll(&descriptor, 1, 0) == 0
     }
 
     private var isLost = false
 
     /// Several statements at once, without values and answers.
     func simple(_ sql: String) throws {
-        try send { PQsendQuery(handle, sql) }
+        try send { unsafe PQsendQuery(handle, sql) }
         _ = try answer()
     }
 
     func rows(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow] {
         let parameters = PostgreSQLParameters(values)
         let name = try prepare(sql, parameters)
-        try parameters.withPointers { pointers, lengths, formats in
-            try send { PQsendQueryPrepared(handle, name, Int32(values.count), pointers, lengths, formats, 1) }
+        try unsafe parameters.withPointers { pointers, lengths, formats in
+            try send { unsafe PQsendQueryPrepared(handle, name, Int32(values.count), pointers, lengths, formats, 1) }
         }
         return try answer()
     }
@@ -118,14 +122,14 @@ final class PostgreSQLConnection: SQLConnection {
         let key = parameters.types.contains(0) ? sql + parameters.types.map { $0 == 0 ? "0" : "1" }.joined() : sql
         if let name = prepared[key] { return name }
         let name = "s\(prepared.count)"
-        try send { PQsendPrepare(handle, name, sql, Int32(parameters.types.count), parameters.types) }
+        try send { unsafe PQsendPrepare(handle, name, sql, Int32(parameters.types.count), parameters.types) }
         _ = try answer()
         prepared[key] = name
         return name
     }
 
     private func send(_ call: () -> Int32) throws {
-        guard call() == 1 else { throw lost(Self.text(handle)) }
+        guard call() == 1 else { throw unsafe lost(Self.text(handle)) }
     }
 
     private func lost(_ text: String) -> PostgreSQLError {
@@ -139,25 +143,25 @@ final class PostgreSQLConnection: SQLConnection {
         var rows: [SQLRow] = []
         var refusal: PostgreSQLError?
         while true {
-            while PQisBusy(handle) != 0 {
+            while unsafe PQisBusy(handle) != 0 {
                 let left = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
-                var descriptor = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
-                let ready = left > 0 ? poll(&descriptor, 1, Int32(left) + 1) : 0
+                var descriptor = unsafe pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
+                let ready = unsafe left > 0 ? poll(&descriptor, 1, Int32(left) + 1) : 0
                 if ready < 0, errno == EINTR { continue }
                 guard ready > 0 else { throw lost("no answer within \(limit)") }
-                guard PQconsumeInput(handle) == 1 else { throw lost(Self.text(handle)) }
+                guard unsafe PQconsumeInput(handle) == 1 else { throw unsafe lost(Self.text(handle)) }
             }
-            guard let result = PQgetResult(handle) else { break }
-            defer { PQclear(result) }
-            switch PQresultStatus(result) {
-            case PGRES_TUPLES_OK: rows = PostgreSQLParameters.rows(of: result)
+            guard let result = unsafe PQgetResult(handle) else { break }
+            defer { unsafe PQclear(result) }
+            switch unsafe PQresultStatus(result) {
+            case PGRES_TUPLES_OK: rows = unsafe PostgreSQLParameters.rows(of: result)
             case PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: rows = []
             default:
-                let state = Self.field(result, "C") ?? ""
-                refusal = .refused(state: state, Self.field(result, "M") ?? Self.text(handle))
+                let state = unsafe Self.field(result, "C") ?? ""
+                refusal = unsafe .refused(state: state, Self.field(result, "M") ?? Self.text(handle))
             }
         }
-        guard PQstatus(handle) == CONNECTION_OK else { throw lost(Self.text(handle)) }
+        guard unsafe PQstatus(handle) == CONNECTION_OK else { throw unsafe lost(Self.text(handle)) }
         if let refusal { throw refusal }
         return rows
     }
@@ -166,10 +170,10 @@ final class PostgreSQLConnection: SQLConnection {
     ///
     /// The detail would name values.
     private static func field(_ result: OpaquePointer, _ code: Unicode.Scalar) -> String? {
-        PQresultErrorField(result, Int32(code.value)).map { String(cString: $0) }
+        unsafe PQresultErrorField(result, Int32(code.value)).map { unsafe String(cString: $0) }
     }
 
     private static func text(_ handle: OpaquePointer) -> String {
-        String(cString: PQerrorMessage(handle)).split(separator: "\n").joined(separator: "; ")
+        unsafe String(cString: PQerrorMessage(handle)).split(separator: "\n").joined(separator: "; ")
     }
 }

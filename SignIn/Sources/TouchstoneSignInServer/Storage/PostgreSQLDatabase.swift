@@ -54,20 +54,20 @@ final class PostgreSQLDatabase: SQLDatabase {
     /// A password in it would be in an argument, a unit file, an error message.
     private static func check(_ target: String) throws {
         // libpq's own message repeats parts of what it could not read.
-        guard let options = PQconninfoParse(target, nil) else {
+        guard let options = unsafe PQconninfoParse(target, nil) else {
             throw StoreError.unavailable(
                 "this is no address of a PostgreSQL database: postgresql://user@host/name, or host=/run/postgresql dbname=name"
             )
         }
-        defer { PQconninfoFree(options) }
-        var option = options
-        while let keyword = option.pointee.keyword {
-            if String(cString: keyword) == "password", option.pointee.val != nil {
+        defer { unsafe PQconninfoFree(options) }
+        var option = unsafe options
+        while let keyword = unsafe option.pointee.keyword {
+            if unsafe String(cString: keyword) == "password", unsafe option.pointee.val != nil {
                 throw StoreError.unavailable(
                     "the address of the database has a password in it: put that into a file that others cannot read, in the "
                         + "form host:port:database:user:password, and say passfile=…, or set PGPASSFILE")
             }
-            option += 1
+            unsafe option += 1
         }
     }
 

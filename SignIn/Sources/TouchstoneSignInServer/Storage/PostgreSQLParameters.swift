@@ -22,7 +22,7 @@ struct PostgreSQLParameters {
             case .null: types.append(0)
             case .integer(let integer):
                 types.append(Self.int8)
-                withUnsafeBytes(of: integer.bigEndian) { buffer.append(contentsOf: $0) }
+                unsafe withUnsafeBytes(of: integer.bigEndian) { unsafe buffer.append(contentsOf: $0) }
             case .text(let text):
                 types.append(Self.text)
                 buffer.append(contentsOf: SQLValue.storable(text).utf8)
@@ -40,25 +40,28 @@ struct PostgreSQLParameters {
     func withPointers<Answer>(
         _ body: ([UnsafePointer<CChar>?], [Int32], [Int32]) throws -> Answer
     ) rethrows -> Answer {
-        try buffer.withUnsafeBytes { bytes in
-            let start = bytes.baseAddress!.assumingMemoryBound(to: CChar.self)
-            return try body(offsets.map { $0.map { start + $0 } }, lengths, Array(repeating: 1, count: types.count))
+        try unsafe buffer.withUnsafeBytes { bytes in
+            let start = unsafe bytes.baseAddress!.assumingMemoryBound(to: CChar.self)
+            return try unsafe body(
+                offsets.map { unsafe $0.map { unsafe start + $0 } }, lengths, Array(repeating: 1, count: types.count))
         }
     }
 
     static func rows(of result: OpaquePointer) -> [SQLRow] {
-        (0..<PQntuples(result)).map { row in
-            SQLRow(values: (0..<PQnfields(result)).map { value(result, row, $0) })
+        unsafe (0..<PQntuples(result)).map { row in
+            unsafe SQLRow(values: (0..<PQnfields(result)).map { unsafe value(result, row, $0) })
         }
     }
 
     private static func value(_ result: OpaquePointer, _ row: Int32, _ column: Int32) -> SQLValue {
-        guard PQgetisnull(result, row, column) == 0, let start = PQgetvalue(result, row, column) else { return .null }
-        let bytes = UnsafeRawBufferPointer(start: start, count: Int(PQgetlength(result, row, column)))
-        switch PQftype(result, column) {
-        case int8 where bytes.count == 8: return .integer(Int64(bigEndian: bytes.loadUnaligned(as: Int64.self)))
-        case bytea: return .bytes(Data(bytes))
-        case text, varchar: return .text(String(decoding: bytes, as: UTF8.self))
+        guard unsafe PQgetisnull(result, row, column) == 0, let start = unsafe PQgetvalue(result, row, column) else {
+            return .null
+        }
+        let bytes = unsafe UnsafeRawBufferPointer(start: start, count: Int(PQgetlength(result, row, column)))
+        switch unsafe PQftype(result, column) {
+        case int8 where bytes.count == 8: return unsafe .integer(Int64(bigEndian: bytes.loadUnaligned(as: Int64.self)))
+        case bytea: return unsafe .bytes(Data(bytes))
+        case text, varchar: return unsafe .text(String(decoding: bytes, as: UTF8.self))
         // No column of the schema has it; the caller sees that it is not what it asked for.
         default: return .null
         }

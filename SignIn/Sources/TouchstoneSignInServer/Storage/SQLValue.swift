@@ -18,7 +18,7 @@ enum SQLValue: Sendable, Equatable {
 
     /// Eight bytes, big-endian, as in the signed message: compared as bytes they are in the order of the numbers, all of them.
     static func counter(_ counter: UInt64) -> Self {
-        .bytes(withUnsafeBytes(of: counter.bigEndian) { Data($0) })
+        unsafe .bytes(withUnsafeBytes(of: counter.bigEndian) { unsafe Data($0) })
     }
 
     static func optional(_ bytes: Data?) -> Self { bytes.map(Self.bytes) ?? .null }

@@ -61,20 +61,20 @@ final class SQLiteDatabase: SQLDatabase {
     /// A file that is there is not opened for it: closing any descriptor of a file ends this process's locks on it. Another
     /// process that came and went would then take itself for the last one and delete the log that this one still writes to.
     private static func makePrivate(_ path: String) throws {
-        let made = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        let made = unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         if made >= 0 {
             Glibc.close(made)
             return
         }
         guard errno == EEXIST else {
-            throw StoreError.unavailable("\(path) does not open: \(String(cString: strerror(errno)))")
+            throw StoreError.unavailable(unsafe "\(path) does not open: \(String(cString: strerror(errno)))")
         }
         // Of a link itself, not of what it points to.
         guard let found = try? FileManager.default.attributesOfItem(atPath: path),
             found[.type] as? FileAttributeType == .typeRegular
         else { throw StoreError.unavailable("\(path) is no file") }
-        guard found[.posixPermissions] as? Int == 0o600 || chmod(path, 0o600) == 0 else {
-            throw StoreError.unavailable("\(path) cannot be made private: \(String(cString: strerror(errno)))")
+        guard unsafe found[.posixPermissions] as? Int == 0o600 || chmod(path, 0o600) == 0 else {
+            throw StoreError.unavailable(unsafe "\(path) cannot be made private: \(String(cString: strerror(errno)))")
         }
     }
 

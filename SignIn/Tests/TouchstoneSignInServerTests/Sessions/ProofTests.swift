@@ -118,4 +118,22 @@ struct WrongProof: Sendable, CustomTestStringConvertible {
             #expect(server.log.reason == .proofForm)
         }
     }
+
+    /// A field that nobody knows may hold any number, also one that no integer type holds.
+    @Test func numberInAHeaderMayBeHuge() async throws {
+        try await Self.with { server, key, token async throws in
+            let proof = try key.proof("GET", "/orders", token: token).split(separator: ".")
+            let jwk = String(decoding: try JSONEncoder().encode(key.jwk), as: UTF8.self)
+            let header = Data("{\"typ\":\"dpop+jwt\",\"alg\":\"ES256\",\"jwk\":\(jwk),\"n\":1e300}".utf8)
+            let text = "\(header.base64URL).\(proof[1])"
+            let signature = try key.key.signature(for: Data(text.utf8)).rawRepresentation.base64URL
+            #expect(try await Self.orders(server, token, "\(text).\(signature)").status == 200)
+
+            let id = try TokenKeyTests.kid(token)
+            let ours = Data("{\"typ\":\"at+jwt\",\"alg\":\"ES256\",\"kid\":\"\(id)\",\"n\":1e300}".utf8)
+            let other = "\(ours.base64URL).\(token.split(separator: ".").dropFirst().joined(separator: "."))"
+            #expect(try await Self.orders(server, other, key.proof("GET", "/orders", token: other)).isRefusal)
+            #expect(server.log.reason == .token)
+        }
+    }
 }

@@ -31,13 +31,15 @@ final class PostgreSQLServer: Sendable {
         programs = "/usr/lib/postgresql/\(version)/bin"
         // A socket's path has at most 107 bytes, whatever TMPDIR is.
         var template = Array("/tmp/touchstone-pg-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw Failure(description: "no folder: errno \(errno)") }
+        guard unsafe mkdtemp(&template) != nil else { throw Failure(description: "no folder: errno \(errno)") }
         folder = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
         let password = UUID().uuidString
         try Data(password.utf8).write(to: URL(filePath: "\(folder)/password"))
         for (name, secret) in [("passfile", password), ("wrong-passfile", "wrong")] {
             try Data("*:*:*:*:\(secret)\n".utf8).write(to: URL(filePath: "\(folder)/\(name)"))
-            guard chmod("\(folder)/\(name)", 0o600) == 0 else { throw Failure(description: "chmod: errno \(errno)") }
+            guard unsafe chmod("\(folder)/\(name)", 0o600) == 0 else {
+                throw Failure(description: "chmod: errno \(errno)")
+            }
         }
 
         lifeline = Pipe()
