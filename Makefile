@@ -77,10 +77,10 @@ docs: ## Build the documentation, warnings as errors
 	@script/install-packages build
 	@script/check-docs
 
-check: ## The quick checks: rules, words, settings, interfaces, layers, products, Python, format
+check: ## The quick checks: rules, words, same texts, interfaces, layers, products, Python, format
 	@script/check-rules
 	@script/check-words
-	@script/swift-settings --check
+	@script/same-text --check
 	@script/interfaces --check
 	@script/statuses --check
 	@script/interface-pages --check

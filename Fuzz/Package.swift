@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// One list for all packages: script/swift-settings
+// The same in several files: Swift settings (script/same-text)
 /// What we ship: every warning an error, strict memory safety, and imports that must be said.
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -14,7 +14,7 @@ let strict: [SwiftSetting] = [
 ]
 /// Tests, examples and measurements: they call Apple's API as our users do, whose sources do not say `unsafe`.
 let asUsers: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
-// End of the list
+// End: Swift settings
 
 // A package of its own: nobody who builds Touchstone builds libFuzzer's targets. It compiles the parsers' sources again, by the
 // link Parsers, so that its own code sees what is `package` and internal, and so that they alone are watched: what they stand on

@@ -4,7 +4,7 @@ import PackageDescription
 // A package of its own, so that whoever depends on Touchstone resolves and builds no web server. `name:` lets the product
 // below say "touchstone" whatever folder the clone lives in.
 
-// One list for all packages: script/swift-settings
+// The same in several files: Swift settings (script/same-text)
 /// What we ship: every warning an error, strict memory safety, and imports that must be said.
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -17,7 +17,7 @@ let strict: [SwiftSetting] = [
 ]
 /// Tests, examples and measurements: they call Apple's API as our users do, whose sources do not say `unsafe`.
 let asUsers: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
-// End of the list
+// End: Swift settings
 
 let package = Package(
     name: "touchstone-simulator",
