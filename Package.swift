@@ -292,8 +292,8 @@ let package = Package(
         tests(
             "TouchstoneKeychainTests",
             [
-                "TouchstoneTesting", "TouchstoneKeychain", "TouchstoneEnclaveClient", "TouchstoneEnclave",
-                "TouchstoneFileRoot", "TouchstoneCore", "TouchstoneLog", "TouchstoneMemory", "TouchstoneTransport",
+                "TouchstoneTesting", "TouchstoneKeychain", "TouchstoneEnclaveClient", "TouchstoneEnclaveInterface",
+                "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneCore", "TouchstoneLog", "TouchstoneMemory", "TouchstoneTransport",
                 "TouchstoneSystem", "Security", "LocalAuthentication", crypto,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ], resources: [.copy("Fixtures")]),
