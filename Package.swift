@@ -305,8 +305,9 @@ let package = Package(
         tests(
             "TouchstoneKeychainTests",
             [
-                "TouchstoneTesting", "TouchstoneKeychain", "TouchstoneEnclaveClient", "TouchstoneEnclave",
-                "TouchstoneFileRoot", "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneLog", "TouchstoneMemory",
+                "TouchstoneTesting", "TouchstoneKeychain", "TouchstoneEnclaveClient", "TouchstoneEnclaveInterface",
+                "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneLog",
+                "TouchstoneMemory",
                 "TouchstoneTransport",
                 "TouchstoneSystem", "Security", "LocalAuthentication", crypto,
                 .product(name: "GRDB", package: "GRDB.swift"),

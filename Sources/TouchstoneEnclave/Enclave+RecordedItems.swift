@@ -33,16 +33,24 @@ extension Enclave {
     {
         guard let tags = itemTags.tags(of: request.items) else { throw MalformedItems(parameter: "items") }
         var found = request.isFirst ? ShownItems() : comparedItems ?? ShownItems()
+        comparedItems = nil
         for tag in tags { found.insert(tag) }
+        guard found.count <= maximumItems else { throw MalformedItems(parameter: "items") }
         guard request.isLast else {
             comparedItems = found
             return .init(isRecorded: state.items != nil, altered: [])
         }
-        comparedItems = nil
         shownItems = found
+        itemsUnderWay = ItemsUnderWay()
+        isItemsLookPartial = request.isPartial == true
+        guard !isItemsLookPartial else {
+            // What could not be read may be there all the same. So this look settles nothing, and nobody can accept it.
+            itemsLook = nil
+            let altered = (0...UInt8.max).filter { state.items?.canBe($0, at: found.sum(of: $0)) == false }
+            return .init(isRecorded: state.items != nil, altered: altered.map(Int.init))
+        }
         let look = Self.freshIdentifier()
         itemsLook = look
-        itemsUnderWay = ItemsUnderWay()
         let takes = request.takes == true && state.items == nil
         guard var recorded = state.items ?? (takes ? RecordedItems() : nil) else {
             return .init(isRecorded: false, altered: [])
@@ -64,12 +72,17 @@ extension Enclave {
         if request.isFirst { (itemsUnderWay.removed, itemsUnderWay.added) = (Data(), Data()) }
         itemsUnderWay.removed += request.removed
         itemsUnderWay.added += request.added
+        let maximumBytes = maximumItems * EnclaveInterface.boundItemBytes
+        guard itemsUnderWay.removed.count <= maximumBytes else { throw MalformedItems(parameter: "removed") }
+        guard itemsUnderWay.added.count <= maximumBytes else { throw MalformedItems(parameter: "added") }
         guard request.isLast else { return state.items != nil }
         guard let removed = itemTags.tags(of: itemsUnderWay.removed),
             let added = itemTags.tags(of: itemsUnderWay.added)
         else { throw MalformedItems(parameter: "removed") }
         (itemsUnderWay.removed, itemsUnderWay.added) = (Data(), Data())
         guard var recorded = state.items else { return false }
+        // Of changes that nobody settles.
+        if itemsUnderWay.leaving.count >= maximumItems { itemsUnderWay.leaving = [] }
         for group in Set((removed + added).map(\.group)) { recorded.begin(group) }
         // The difference to what was recorded stays what it is: an older row that an app deletes is still one too many.
         for tag in removed {
@@ -80,13 +93,15 @@ extension Enclave {
             recorded.add(tag)
             shownItems.insert(tag)
         }
+        guard added.isEmpty || shownItems.count <= maximumItems else { throw EnclaveInterface.NotKept() }
         state.items = recorded
         return true
     }
 
     /// What was recorded last is on the disk.
     mutating func settleItems() {
-        state.items?.settle()
+        // After a look at a part of the rows, nobody knows yet which of both the rest is.
+        if !isItemsLookPartial { state.items?.settle() }
         itemsUnderWay = ItemsUnderWay()
     }
 

@@ -115,6 +115,10 @@ package struct Enclave {
     var shownItems = ShownItems()
     /// Those of a look of which more is to come.
     var comparedItems: ShownItems?
+    /// Whether the keychain could not read all of them at the last look.
+    var isItemsLookPartial = false
+    /// How many of them are remembered, and how many one change may have.
+    var maximumItems = ShownItems.maximum
     var itemsUnderWay = ItemsUnderWay()
     /// The name of the last look, for the owner's consent to what it found.
     var itemsLook: String?

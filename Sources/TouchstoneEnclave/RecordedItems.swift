@@ -93,9 +93,20 @@ struct RecordedItems: Codable, Equatable {
         return true
     }
 
+    /// Whether a group may be as it was found.
+    func canBe(_ group: UInt8, at sum: UInt128) -> Bool {
+        self.sum(of: group) == sum || groups[group]?.others.contains(sum) == true
+    }
+
     /// Takes what a group is found to be, whatever it was.
     mutating func accept(_ group: UInt8, at sum: UInt128) {
-        if self.sum(of: group) != sum { groups[group, default: Group()].sum = sum }
+        let difference = sum &- self.sum(of: group)
+        guard difference != 0 else { return }
+        var accepted = groups[group] ?? Group()
+        accepted.sum = sum
+        // A change under way may fail yet. Then the group is as it was before the change, with the same difference.
+        accepted.others = accepted.others.map { $0 &+ difference }
+        groups[group] = accepted
     }
 
     // MARK: bytes
@@ -133,7 +144,11 @@ struct ShownItems {
         var sum: UInt128 = 0
     }
 
+    /// So many are remembered at most: whoever tells them may lie.
+    static let maximum = 1 << 20
+
     private var groups = [Group](repeating: Group(), count: RecordedItems.groups)
+    private(set) var count = 0
 
     func sum(of group: UInt8) -> UInt128 { groups[Int(group)].sum }
 
@@ -141,12 +156,14 @@ struct ShownItems {
 
     mutating func insert(_ tag: ItemTag) {
         guard groups[Int(tag.group)].tags.insert(tag.number).inserted else { return }
+        count += 1
         groups[Int(tag.group)].sum &+= tag.number
     }
 
     /// - Returns: Whether it was there.
     mutating func remove(_ tag: ItemTag) -> Bool {
         guard groups[Int(tag.group)].tags.remove(tag.number) != nil else { return false }
+        count -= 1
         groups[Int(tag.group)].sum &-= tag.number
         return true
     }

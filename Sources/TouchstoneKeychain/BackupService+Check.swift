@@ -86,8 +86,8 @@ extension BackupService {
         guard let current = try writer.row(identifier: item.identifier), current.version == item.version,
             current.rowID == item.rowID
         else { return }
-        // One whose mark was taken away: what is written in its place is the same row, and no other.
-        if item.isGuarded { try writer.mark(current) }
+        // One with a wrong mark: what is written in its place is the same row, which the enclave counts or never did.
+        try writer.mark(current, isGuarded: item.isGuarded)
         if let other = try writer.row(identityTag: item.identityTag), other.rowID != item.rowID {
             try writer.putAside(current, at: now())
         } else {

@@ -57,8 +57,11 @@ extension BackupService {
         return Empty()
     }
 
-    /// What the owner should know at boot: the keychain was altered, or rows that do not open were put aside, now or earlier; nil if not.
+    /// What the owner should know at boot: the keychain was altered or could not be read, or rows that do not open were put aside, now or earlier; nil if not.
     package func notice() throws -> String? {
+        guard !store.isLookPartial else {
+            return "not all items with an access control could be read: 'touchstone keychain check' says more"
+        }
         guard store.alteredGroups.isEmpty else {
             return
                 "another program has altered the keychain's items with an access control: 'touchstone keychain check' says more"

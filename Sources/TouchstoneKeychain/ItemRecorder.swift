@@ -15,13 +15,18 @@ final class ItemRecorder: Sendable {
     private let recorded = Mutex(false)
     private let altered = Mutex<Set<Int>>([])
     private let lastLook = Mutex<String?>(nil)
+    private let partial = Mutex(false)
+    private let owed = Mutex(false)
 
     init(_ enclave: EnclaveClient) { self.enclave = enclave }
 
     /// The groups that were not as they were recorded at the last look.
     var alteredGroups: Set<Int> { altered.withLock { $0 } }
 
-    /// The enclave's name for the last look.
+    /// Whether not all rows could be read at the last look.
+    var isPartial: Bool { partial.withLock { $0 } }
+
+    /// The enclave's name for the last look; nil after one at a part of the rows.
     var look: String? { lastLook.withLock { $0 } }
 
     /// Whether the enclave has ever seen the rows of this keychain.
@@ -33,24 +38,45 @@ final class ItemRecorder: Sendable {
     func compare(
         _ writer: KeychainStore.KeychainWriter, takes: Bool = false, isThorough: Bool = false
     ) throws -> Set<Int>? {
-        let items: Data
+        var items = Data()
+        var isPartial = false
         do {
-            items = try writer.guardedRows(isThorough: isThorough)
-        } catch let error as DatabaseError where !takes {
-            // Of a damaged file, what can be read: what cannot is missing.
-            items = (try? writer.guardedRows(isThorough: !isThorough)) ?? Data()
-            guard [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_IOERR].contains(error.resultCode) else { throw error }
+            try writer.readGuardedRows(into: &items, isThorough: isThorough)
+        } catch let error as DatabaseError where !takes && error.isDamage {
+            do {
+                try writer.readGuardedRows(into: &items, isThorough: !isThorough)
+            } catch let error as DatabaseError where error.isDamage {
+                // What cannot be read now may be there all the same. What was read twice counts once.
+                isPartial = true
+            }
         }
         var reply = EnclaveInterface.CompareItems.Reply(isRecorded: false, altered: [])
         for (place, page) in Self.pages(items) {
             reply = try enclave.call(
                 EnclaveInterface.CompareItems.self,
-                .init(items: page, isFirst: place == 0, isLast: place + page.count == items.count, takes: takes))
+                .init(
+                    items: page, isFirst: place == 0, isLast: place + page.count == items.count, takes: takes,
+                    isPartial: isPartial ? true : nil))
         }
         recorded.withLock { $0 = reply.isRecorded }
         altered.withLock { $0 = Set(reply.altered) }
         lastLook.withLock { $0 = reply.look }
+        partial.withLock { $0 = isPartial }
+        owed.withLock { $0 = false }
         return reply.isRecorded ? Set(reply.altered) : nil
+    }
+
+    /// Looks at the rows again after a change that was recorded and not committed.
+    ///
+    /// Where that fails, the enclave takes the change for made. So the next change looks first.
+    func lookAgain(_ writer: KeychainStore.KeychainWriter) {
+        owed.withLock { $0 = true }
+        _ = try? compare(writer)
+    }
+
+    /// Makes up for a look that failed, before a transaction changes anything.
+    func lookIfOwed(_ writer: KeychainStore.KeychainWriter) throws {
+        if owed.withLock({ $0 }) { _ = try compare(writer) }
     }
 
     /// Records a change that is about to be committed.
@@ -137,25 +163,23 @@ extension KeychainStore {
 }
 
 extension KeychainStore.KeychainWriter {
-    /// Marks a row as one with an access control, as it was read.
-    func mark(_ row: ItemRow) throws {
+    /// Marks a row as one with an access control, or as one without, as it was read; nobody is told.
+    func mark(_ row: ItemRow, isGuarded: Bool = true) throws {
         try database.cachedStatement(sql: "UPDATE item SET guarded = ? WHERE rowid = ? AND version = ?")
-            .execute(arguments: [KeychainStore.guardedMark, row.rowID, row.version])
+            .execute(arguments: [isGuarded ? KeychainStore.guardedMark : nil, row.rowID, row.version])
     }
 
-    /// The bindings of all rows with an access control.
+    /// Appends the bindings of all rows with an access control, as far as they can be read.
     ///
     /// By their index; `isThorough`: as they lie in the table, whatever the index says.
-    func guardedRows(isThorough: Bool) throws -> Data {
+    func readGuardedRows(into items: inout Data, isThorough: Bool) throws {
         let table = isThorough ? "item NOT INDEXED" : "item"
         let rows = try Row.fetchCursor(
             database.cachedStatement(
                 sql: "SELECT class, identifier, version FROM \(table) WHERE guarded IS NOT NULL"))
-        var items = Data()
         while let row = try rows.next() {
             if let item = Self.binding(row, from: 0) { items.append(item) }
         }
-        return items
     }
 
     /// Has the enclave record what this transaction does to rows with an access control.
@@ -192,4 +216,9 @@ extension KeychainStore.KeychainWriter {
             itemClass: itemClass, identifier: ItemIdentifier(bytes: identifier), version: version
         ).bytes
     }
+}
+
+extension DatabaseError {
+    /// Whether it says that the file, or the disk, cannot be read.
+    fileprivate var isDamage: Bool { [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_IOERR].contains(resultCode) }
 }

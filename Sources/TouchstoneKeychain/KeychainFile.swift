@@ -70,10 +70,7 @@ package struct KeychainFile {
     // MARK: copying
 
     private func copy(into fresh: URL) throws -> Int {
-        guard
-            FileManager.default.createFile(
-                atPath: fresh.path, contents: nil, attributes: [.posixPermissions: NSNumber(value: 0o600)])
-        else { throw Self.error(fresh.path, errno) }
+        try Self.make(fresh)
         let target = try DatabaseQueue(path: fresh.path)
         try KeychainStore.migrate(target)
         let items = try target.write { target in
@@ -146,6 +143,16 @@ package struct KeychainFile {
         // One that the table does not take is not a row of ours.
         try? target.cachedStatement(sql: "INSERT OR IGNORE INTO \(table) (\(names)) VALUES (\(places))")
             .execute(arguments: StatementArguments(values))
+    }
+
+    /// Makes an empty file that is this user's only from its first moment, whatever the umask is.
+    ///
+    /// One that is made for all and closed to others later stays open to them where the power fails between the two.
+    static func make(_ file: URL) throws {
+        let descriptor = unsafe Glibc.open(file.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw error(file.path, errno) }
+        defer { close(descriptor) }
+        guard fchmod(descriptor, 0o600) == 0 else { throw error(file.path, errno) }
     }
 
     private static func sync(_ file: URL) throws {

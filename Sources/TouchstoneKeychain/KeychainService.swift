@@ -151,7 +151,7 @@ package final class KeychainService: Sendable {
         do {
             return try body()
         } catch let refusal as Refusal {
-            try refusals.note(refusal.cause, of: connection.identity(), refusal.accessControl?.requirement)
+            note(refusal, of: try connection.identity())
             throw KeychainInterface.Failed(refusal)
         } catch let status as Status where status == .missingEntitlement {
             // KC-42: there is no other.
@@ -164,6 +164,11 @@ package final class KeychainService: Sendable {
         } catch is TransportError {
             throw KeychainInterface.Failed(.notAvailable, .deviceNotWorking)
         }
+    }
+
+    /// Has the log tell of it.
+    func note(_ refusal: Refusal, of app: AppIdentity) {
+        refusals.note(refusal.cause, of: app, refusal.accessControl?.requirement)
     }
 
     // MARK: access groups

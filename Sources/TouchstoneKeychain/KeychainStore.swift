@@ -136,9 +136,8 @@ package final class KeychainStore: RowSource, Sendable {
                 throw KeychainStoreError(description: "\(file.path) can be read by others: run chmod go-rwx on it")
             }
         } else {
-            // Whatever the umask is; SQLite gives its log the mode of the database.
-            _ = FileManager.default.createFile(
-                atPath: file.path, contents: nil, attributes: [.posixPermissions: NSNumber(value: 0o600)])
+            // SQLite gives its log the mode of the database.
+            try KeychainFile.make(file)
         }
         // Kept open for as long as the connections are: to close it would end the locks that they hold.
         let room = DatabaseRoom(file)
@@ -330,6 +329,7 @@ package final class KeychainStore: RowSource, Sendable {
             var isRecorded = false
             return try writer.write {
                 let writer = KeychainWriter(turn: $0)
+                try recorder?.lookIfOwed(writer)
                 let result = try body(writer)
                 try room?.hold(writer.database)
                 // Last, so that little can prevent what was recorded.
@@ -338,7 +338,7 @@ package final class KeychainStore: RowSource, Sendable {
             } ended: { turn, isKept in
                 guard isRecorded, let recorder else { return }
                 // Where the enclave is gone the device ends, and the next boot looks.
-                if isKept { try? recorder.settle() } else { _ = try? recorder.compare(KeychainWriter(turn: turn)) }
+                if isKept { try? recorder.settle() } else { recorder.lookAgain(KeychainWriter(turn: turn)) }
             }
         }
         let result: R
@@ -362,6 +362,9 @@ package final class KeychainStore: RowSource, Sendable {
 
     /// The groups of rows with an access control that were altered by others, as of the last look.
     var alteredGroups: Set<Int> { observer.withLock { $0.recorder }?.alteredGroups ?? [] }
+
+    /// Whether not all of these rows could be read then.
+    var isLookPartial: Bool { observer.withLock { $0.recorder }?.isPartial ?? false }
 
     /// The enclave's name for that look.
     var look: String? { observer.withLock { $0.recorder }?.look }

@@ -29,6 +29,8 @@ final class Search<Source: RowSource>: @unchecked Sendable {
     private var gone: [ItemRow] = []
     private var damaged: [ItemRow] = []
     private var unreadable: [ItemRow] = []
+    /// The refusal of the first item that another program has altered.
+    private var altered: Refusal?
 
     /// Rows read, and opened in one turn of the enclave, at a time.
     private static var slice: Int { 256 }
@@ -81,7 +83,7 @@ final class Search<Source: RowSource>: @unchecked Sendable {
         guard let row = rows.first else { return .match(nil) }
         if rows.count > 1 || query.opensSecret && row.secret == nil && row.secretBytes > 0 { return .notAtOnce }
         let match = try match(row).flatMap { try opened([$0], withData: query.opensSecret).first }
-        try conclude()
+        try conclude(isFound: match != nil)
         return .match(match)
     }
 
@@ -117,7 +119,7 @@ final class Search<Source: RowSource>: @unchecked Sendable {
                 }
             }
         }
-        try conclude()
+        try conclude(isFound: !located.isEmpty)
     }
 
     /// Whether all that was decided has been handed out.
@@ -157,7 +159,8 @@ final class Search<Source: RowSource>: @unchecked Sendable {
         delivered = slice.endIndex
         let rows = try source.rows(slice.map(\.rowID)[...], withSecrets: readsSecrets)
         let matches = try opened(rows.compactMap(match), withData: query.opensSecret)
-        try conclude()
+        // What was altered since it was decided was to be handed out, and is not simply left out.
+        try conclude(isFound: false)
         return matches
     }
 
@@ -280,16 +283,19 @@ final class Search<Source: RowSource>: @unchecked Sendable {
     private func opened(_ matches: [Match], withData: Bool, attempt: Int = 1) throws -> [Match] {
         let items = matches.flatMap(\.items)
         let states = try service.open(items, withData: withData, for: app, context: context)
-        if let altered = zip(items, states).first(where: { $0.1.isAltered })?.0 {
+        if let item = zip(items, states).first(where: { $0.1.isAltered })?.0 {
             // Whoever changes a row while it is read is no attacker: only what lies there still was altered.
             let rows = try source.rows(
                 matches.compactMap { ($0.certificate ?? $0.item).row.rowID }[...], withSecrets: readsSecrets)
             let current = try rows.compactMap(match)
             let isChanged = current.flatMap(\.items).map(\.row.version) != items.map(\.row.version)
-            guard attempt == 1 || isChanged, attempt < Self.mostAttempts else {
-                throw Refusal(.decode, .keychainAltered, altered.control)
+            if attempt == 1 || isChanged, attempt < Self.mostAttempts {
+                return try opened(current, withData: withData, attempt: attempt + 1)
             }
-            return try opened(current, withData: withData, attempt: attempt + 1)
+            let refusal = Refusal(.decode, .keychainAltered, item.control)
+            // A change that left it out would not reach it, and the owner may accept it as it is.
+            if source is KeychainStore.KeychainWriter { throw refusal }
+            altered = altered ?? refusal
         }
         var rest = states[...]
         return try matches.compactMap { match in
@@ -331,12 +337,19 @@ final class Search<Source: RowSource>: @unchecked Sendable {
     }
 
     /// Cleans up, and says what is in the way.
-    private func conclude() throws {
+    ///
+    /// As one that is damaged, an altered item is in no other's way (KC-16). Where nothing else is found it is refused: it is there.
+    private func conclude(isFound: Bool) throws {
         // What cannot be cleaned up now stays, and stays absent.
         try? service.remove(
             gone: gone, damaged: damaged, unreadable: unreadable, in: source as? KeychainStore.KeychainWriter)
         (gone, damaged, unreadable) = ([], [], [])
-        guard !needed.isEmpty else { return }
+        guard !needed.isEmpty else {
+            guard let refusal = altered else { return }
+            altered = nil
+            guard isFound else { throw refusal }
+            return service.note(refusal, of: app)
+        }
         // AC-41, AC-42: nobody may be asked.
         if query.authenticationUI == .fail {
             throw Refusal(.interactionNotAllowed, .interactionForbidden, needed.first?.accessControl)

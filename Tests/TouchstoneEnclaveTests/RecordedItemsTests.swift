@@ -194,6 +194,120 @@ import TouchstoneEnclaveInterface
         #expect(try Self.compare((0..<50).reduce(Data()) { $0 + Self.item(1, $1) }, by: enclave.host) == [])
     }
 
+    @Test("PC-01, PC-34: a flood of changes waits for no TPM, however slow, and makes no passcode wait for it long")
+    func slowCounter() throws {
+        let enclave = try Self.device()
+        enclave.host.settle()
+        let (counter, before) = (enclave.counter, enclave.counter.attempts)
+        func flood(_ range: Range<Int>) throws {
+            for number in range {
+                try Self.record(added: Self.item(1, number), by: enclave.host)
+                enclave.host.settleItems()
+            }
+        }
+        counter.hold()
+        try flood(0..<100)
+        DispatchQueue.global().async { counter.release() }
+        #expect(try enclave.unlock("1234") == .right)
+        enclave.host.settle()
+        // One for the flood; the others are the passcode's, before it is looked at and after.
+        #expect(counter.attempts - before <= 4)
+        let after = counter.attempts
+        try flood(100..<200)
+        enclave.host.settle()
+        #expect(counter.attempts == after, "none in the same minute")
+        enclave.clock.advance(by: RecordedItems.secondsBetweenRevisions)
+        try flood(200..<300)
+        enclave.host.settle()
+        #expect(counter.attempts == after + 1)
+    }
+
+    @Test("AC-10: a look at a part of the rows settles nothing, and cannot be accepted") func partial() throws {
+        let enclave = try Self.device()
+        let items = (1...3).map { Self.item(UInt8($0), 1) }
+        func look(_ rows: Data) throws -> EnclaveInterface.CompareItems.Reply {
+            try enclave.host.compareItems(.init(items: rows, isFirst: true, isLast: true, isPartial: true))
+        }
+        try Self.record(added: items[0], by: enclave.host)
+        enclave.host.settleItems()
+        try Self.record(added: items[1], by: enclave.host)
+        try enclave.reboot()
+        for (rows, altered) in [(items[0], []), (Data(), [1]), (items[0] + items[1], []), (Data(), [1])] {
+            let reply = try look(rows)
+            #expect(reply.isRecorded && reply.altered == altered && reply.look == nil)
+            enclave.host.settleItems()
+        }
+        #expect(!Self.isRecorded(items[0], by: enclave.host), "not shown by this look")
+        try Self.record(added: items[2], by: enclave.host)
+        enclave.host.settleItems()
+        try enclave.reboot()
+        #expect(try Self.compare(items.reduce(Data(), +), by: enclave.host) == [], "nobody is accused")
+        enclave.host.settleItems()
+        try Self.record(added: Self.item(4, 1), by: enclave.host)
+        try enclave.reboot()
+        #expect(try Self.compare(items.reduce(Data(), +) + Self.item(4, 1), by: enclave.host) == [])
+        #expect(
+            try Self.compare(items[0] + items[2] + Self.item(4, 1), by: enclave.host) == [2], "a whole look settles")
+    }
+
+    @Test(
+        "PC-22: what is accepted while a change is under way stays accepted, whatever becomes of the change",
+        arguments: [false, true])
+    func acceptedMeanwhile(isKept: Bool) throws {
+        let enclave = try Self.device()
+        let (old, new, added) = (Self.item(5, 1), Self.item(5, 2), Self.item(5, 3))
+        try Self.record(added: new, by: enclave.host)
+        enclave.host.settleItems()
+        let reply = try enclave.host.compareItems(.init(items: old, isFirst: true, isLast: true))
+        #expect(reply.altered == [5])
+        try Self.record(added: added, by: enclave.host)
+        #expect(try enclave.acceptItems(#require(reply.look), passcode: "1234") == .right)
+        if isKept { enclave.host.settleItems() }
+        let rows = isKept ? old + added : old
+        for _ in 0..<2 {
+            #expect(try Self.compare(rows, by: enclave.host) == [])
+            #expect(Self.isRecorded(old, by: enclave.host))
+            #expect(Self.isRecorded(added, by: enclave.host) == isKept)
+            try enclave.reboot()
+        }
+    }
+
+    @Test("What a touchstoned that was taken over tells of rows does not fill the enclave's memory") func mostItems()
+        throws
+    {
+        let enclave = try Self.device()
+        enclave.host.changeInMemory { $0.maximumItems = 100 }
+        func items(_ numbers: Range<Int>) -> Data { numbers.reduce(Data()) { $0 + Self.item(UInt8($1), 1) } }
+        #expect(throws: MalformedItems.self) {
+            for page in 0..<10 {
+                _ = try enclave.host.compareItems(
+                    .init(items: items(page * 20..<(page + 1) * 20), isFirst: page == 0, isLast: false))
+            }
+        }
+        #expect(enclave.host.read { now, _ in now.comparedItems == nil })
+        for isAdded in [false, true] {
+            #expect(throws: MalformedItems.self) {
+                for page in 0..<10 {
+                    let rows = items(0..<20)
+                    _ = try enclave.host.recordItems(
+                        .init(
+                            removed: isAdded ? Data() : rows, added: isAdded ? rows : Data(), isFirst: page == 0,
+                            isLast: false, isDeletion: false))
+                }
+            }
+        }
+        try Self.record(added: items(0..<100), by: enclave.host)
+        enclave.host.settleItems()
+        #expect(throws: EnclaveInterface.NotKept.self) { try Self.record(added: Self.item(1, 2), by: enclave.host) }
+        // What is said to go has to be there.
+        #expect(throws: EnclaveInterface.NotKept.self) {
+            try Self.record(removed: Self.item(9, 9), added: Self.item(1, 2), by: enclave.host)
+        }
+        try Self.record(removed: items(0..<1), added: Self.item(1, 2), by: enclave.host)
+        enclave.host.settleItems()
+        #expect(try Self.compare(items(1..<100) + Self.item(1, 2), by: enclave.host) == [])
+    }
+
     @Test("AC-10: a look, and a change, of more rows than one message takes") func pages() throws {
         let enclave = try Self.device()
         let items = (0..<600).map { Self.item(UInt8($0 % 256), $0) }

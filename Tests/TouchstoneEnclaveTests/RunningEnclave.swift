@@ -59,14 +59,23 @@ final class MovedClock: TimeSource {
 
 final class TestCounter: RevisionCounter {
     struct Failed: Error {}
-    private let state = Mutex<(revision: UInt64?, fails: Bool)>((nil, false))
+    private let state = Mutex<(revision: UInt64?, fails: Bool, attempts: Int)>((nil, false, 0))
+    private let turn = DispatchSemaphore(value: 1)
+    /// How often it was to count.
+    var attempts: Int { state.withLock { $0.attempts } }
+    /// It takes as long as it is held.
+    func hold() { turn.wait() }
+    func release() { turn.signal() }
     var fails: Bool {
         get { state.withLock { $0.fails } }
         set { state.withLock { $0.fails = newValue } }
     }
     func read() throws -> UInt64? { state.withLock { $0.revision } }
     func advance(to revision: UInt64) throws {
+        turn.wait()
+        defer { turn.signal() }
         try state.withLock { state in
+            state.attempts += 1
             if state.fails { throw Failed() }
             state.revision = revision
         }
@@ -220,6 +229,14 @@ final class RunningEnclave {
         let entry = try seal(passcode, to: publicKey(), nonce: nonce(), for: .eraseData(sealedFor ?? isOn))
         return try verdict { (enclave, now) throws(DeviceInterface.Refused) in
             try enclave.setEraseData(.init(isOn: isOn, passcode: entry), now: now)
+        }
+    }
+
+    /// Takes the keychain's items as this look found them.
+    func acceptItems(_ look: String, passcode: String) throws -> Verdict {
+        let entry = try seal(passcode, to: publicKey(), nonce: nonce(), for: .acceptItems(look: look))
+        return try verdict { (enclave, now) throws(DeviceInterface.Refused) in
+            try enclave.acceptItems(.init(look: look, passcode: entry), now: now)
         }
     }
 

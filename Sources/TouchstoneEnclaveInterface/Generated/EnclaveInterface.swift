@@ -1711,9 +1711,11 @@ package enum EnclaveInterface {
     /// Between RecordItems and SettleItems both the old and the new rows match. takes: records the present rows if
     /// nothing was ever recorded. isRecorded: whether anything is recorded; while nothing is, no item is refused as
     /// altered. altered: the groups that do not match, by the first byte of the rows' identifiers; only after isLast.
-    /// look: the name of this look, for AcceptItems; only after isLast.
+    /// look: the name of this look, for AcceptItems; only after isLast. isPartial, with isLast: the keychain could not
+    /// read all rows. Then the look settles nothing, and has no name.
     ///
-    /// Errors: NotKept, with takes. org.varlink.service.InvalidParameter: bytes that are no rows.
+    /// Errors: NotKept, with takes. org.varlink.service.InvalidParameter: bytes that are no rows, or more than 1048576
+    /// rows in all.
     package enum CompareItems: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.CompareItems"
         package struct Parameters: MessageCodable {
@@ -1722,12 +1724,14 @@ package enum EnclaveInterface {
             package var isFirst: Bool
             package var isLast: Bool
             package var takes: Bool?
+            package var isPartial: Bool?
 
-            package init(items: Data, isFirst: Bool, isLast: Bool, takes: Bool? = nil) {
+            package init(items: Data, isFirst: Bool, isLast: Bool, takes: Bool? = nil, isPartial: Bool? = nil) {
                 self.items = items
                 self.isFirst = isFirst
                 self.isLast = isLast
                 self.takes = takes
+                self.isPartial = isPartial
             }
 
             package init(from json: MessageDecoder) throws {
@@ -1736,6 +1740,7 @@ package enum EnclaveInterface {
                 self.isFirst = try json.value("isFirst")
                 self.isLast = try json.value("isLast")
                 self.takes = try json.valueIfPresent("takes")
+                self.isPartial = try json.valueIfPresent("isPartial")
             }
 
             package func write(to json: inout JSONOutput) throws {
@@ -1744,6 +1749,7 @@ package enum EnclaveInterface {
                 try json.write(isFirst, for: "isFirst")
                 try json.write(isLast, for: "isLast")
                 try json.write(takes, for: "takes")
+                try json.write(isPartial, for: "isPartial")
                 json.endObject()
             }
         }
@@ -1783,7 +1789,8 @@ package enum EnclaveInterface {
     /// isRecorded: false if nothing was ever compared; then nothing is recorded. If the keychain does not commit, it
     /// calls CompareItems.
     ///
-    /// Errors: NotKept: nothing is recorded. org.varlink.service.InvalidParameter: bytes that are no rows.
+    /// Errors: NotKept: nothing is recorded; also where there would be more than 1048576 rows.
+    /// org.varlink.service.InvalidParameter: bytes that are no rows, or more rows than that.
     package enum RecordItems: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.RecordItems"
         package struct Parameters: MessageCodable {

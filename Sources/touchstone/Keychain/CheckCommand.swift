@@ -86,7 +86,13 @@ struct CheckCommand: ParsableCommand {
     private func handleAltered(
         _ groups: Int, _ look: String?, items: Int, _ device: DeviceConnection
     ) throws -> Bool {
-        guard groups > 0, let look else { return true }
+        guard groups > 0 else { return true }
+        guard let look else {
+            StandardError.say(
+                "not all items with an access control could be read, so nobody can say whether they were altered; repair the "
+                    + "file first")
+            return false
+        }
         guard accept else {
             StandardError.say(
                 "another program has put older items back, or taken items away, in \(groups) "

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import LocalAuthentication
 import Security
+import Synchronization
 import Testing
 import TouchstoneCore
 import TouchstoneInterfaces
@@ -276,6 +277,92 @@ import TouchstoneTransport
         device.run { #expect(readWithOwner("guarded", prompts: 1) == "the first") }
     }
 
+    @Test(
+        "KC-16, AC-10: an altered item is in no other's way; alone it is refused, and so is a change of it and others")
+    func inNoOthersWay() throws {
+        try device.run {
+            let old = try row("guarded")
+            change("guarded", to: "the second")
+            try old.put(into: queue)
+            device.person.present([.match])
+            #expect(accounts(generic()) == ["other", "plain"])
+            let prompts = device.person.prompts.count
+            #expect(read(account("guarded")) == Self.refused)
+            #expect(find(account("guarded").all.attributes).status == Self.refused)
+            #expect(update(generic(), [kSecAttrLabel: "changed"]) == Self.refused)
+            #expect(try attributes(account("plain"))["labl"] == nil)
+            #expect(device.person.prompts.count == prompts)
+        }
+    }
+
+    @Test(
+        "AC-10: a mark that another program gives an item without an access control is noticed; a repair takes it away")
+    func surplusMark() throws {
+        try queue.write { try $0.execute(sql: "UPDATE item SET guarded = x'01' WHERE rowid = 3") }
+        try reboot()
+        #expect(try check().groups == 1)
+        #expect(try check(repairs: true).groups == 1)
+        for _ in 0..<2 {
+            #expect(try check() == Found())
+            device.run { #expect(secret(account("plain")) == "the first") }
+            try reboot()
+        }
+    }
+
+    @Test("AC-10: after a repair of wrong marks and a damaged item at once, every look finds nothing altered")
+    func repairedAtOnce() throws {
+        let row = try row("other")
+        var bytes = row.bytes("wrappedKey")
+        bytes[bytes.count - 1] ^= 1
+        try queue.write {
+            try $0.execute(sql: "UPDATE item SET guarded = CASE rowid WHEN 3 THEN x'01' END WHERE rowid IN (1, 3)")
+            try $0.execute(
+                sql: "UPDATE item SET wrappedKey = ? WHERE identifier = ?",
+                arguments: [bytes, row.bytes("identifier")])
+        }
+        #expect(try check(repairs: true).groups >= 1)
+        for _ in 0..<2 {
+            #expect(try check() == Found())
+            try reboot()
+        }
+        device.run {
+            #expect(readWithOwner("guarded", prompts: 1) == "the first")
+            #expect(read(account("other")) == errSecItemNotFound)
+            #expect(secret(account("plain")) == "the first")
+        }
+    }
+
+    @Test("AC-10: rows that cannot be read at a boot are not taken for rows that are not there") func unreadable()
+        throws
+    {
+        // All of it in the one file.
+        try queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+        let pages = try queue.read {
+            try Int.fetchAll($0, sql: "SELECT rootpage FROM sqlite_schema WHERE name IN ('item', 'item_guarded')")
+        }
+        #expect(pages.count == 2)
+        // A power cut: what the last change was before may be there still.
+        device.device.halt()
+        let files = device.files
+        let database = device.database
+        running.device = nil
+        let whole = try Data(contentsOf: database)
+        var damaged = whole
+        for page in pages { damaged.replaceSubrange((page - 1) * 4096..<page * 4096, with: Data(count: 4096)) }
+        try damaged.write(to: database)
+        running.device = try FileDevice(files)
+        try device.unlock()
+        device.device.halt()
+        running.device = nil
+        try whole.write(to: database)
+        running.device = try FileDevice(files)
+        try device.unlock()
+        #expect(try check() == Found())
+        device.run {
+            for name in ["guarded", "other"] { #expect(readWithOwner(name, prompts: 1) == "the first") }
+        }
+    }
+
     @Test("AC-10: rows that a repair puts aside are no alteration") func putAside() throws {
         let row = try row("guarded")
         var bytes = row.bytes("wrappedKey")
@@ -347,6 +434,40 @@ import TouchstoneTransport
             let told = device.log.lines.filter { $0.contains("keychainAltered") }
             #expect(told.count == 1, "by the name of the app, and with nothing of the item")
             #expect(!told.joined().contains("guarded"))
+        }
+    }
+
+    @Test("AC-10: a lock amid the first record leaves nothing recorded; the next unlock records all of it")
+    func lockedMeanwhile() throws {
+        func marked() throws -> Int? {
+            try device.store.inspect {
+                try Int.fetchOne($0, sql: "SELECT count(*) FROM item WHERE guarded IS NOT NULL")
+            }
+        }
+        try device.run {
+            for name in ["first", "second", "third"] {
+                let guarded = account(name, [kSecAttrAccessControl: try control(.biometryAny)])
+                // So large that each is looked at in a turn of its own.
+                #expect(add(guarded.with(kSecValueData, Data(count: (1 << 20) + 1))) == errSecSuccess)
+            }
+            try forget()
+            let isFirst = Mutex(true)
+            // A connection of its own: on the device's the unlock is under way.
+            let owner = try device.booted.withLock { $0 }.client()
+            device.store.observe {
+                let locks = isFirst.withLock { isFirst in
+                    defer { isFirst = false }
+                    return isFirst
+                }
+                if locks { #expect(throws: Never.self) { try owner.call(DeviceInterface.Lock.self, .init()) } }
+            }
+            try device.unlock(passcode: "1234")
+            #expect(try marked() == 1)
+            #expect(try !isRecorded)
+            try device.unlock(passcode: "1234")
+            #expect(try marked() == 3)
+            #expect(try isRecorded)
+            #expect(try groups() == nil)
         }
     }
 

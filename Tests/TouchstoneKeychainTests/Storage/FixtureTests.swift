@@ -2,14 +2,18 @@ import Foundation
 import GRDB
 import Security
 import Testing
+import TouchstoneCore
 
+@testable import TouchstoneKeychain
 @testable import TouchstoneTesting
 
 /// What an earlier version wrote is opened by this one: `Fixtures/v1` was written by the first and is never written again.
 ///
 /// A format that changes adds a directory, which `script/make-fixture` makes of the one before.
 @Suite(.timeLimit(.minutes(10))) struct FixtureTests {
-    private static let versions = ["v1", "v2"]
+    private static let versions = ["v1", "v2", "v4"]
+    /// Of the database's third version no file of a program's was kept: it is made of the second.
+    private static let allVersions = versions + ["v3"]
     private static let files = ["enclave/root.key", "enclave/state", "keychain/keychain.db"]
 
     private static var directory: URL {
@@ -21,13 +25,21 @@ import Testing
         let copy = try PrivateDirectory()
         for directory in ["enclave", "keychain"] { _ = try copy.subdirectory(directory) }
         for file in Self.files {
-            let bytes = try Data(contentsOf: Self.directory.appendingPathComponent("\(version)/\(file)"))
+            let bytes = try Data(contentsOf: Self.directory.appendingPathComponent("\(Self.source(version))/\(file)"))
             let path = copy.url.appendingPathComponent(file).path
             try #require(
                 FileManager.default.createFile(atPath: path, contents: bytes, attributes: [.posixPermissions: 0o600]))
         }
+        if version == "v3" {
+            let queue = try DatabaseQueue(path: copy.url.appendingPathComponent("keychain/keychain.db").path)
+            try KeychainStore.migrator.migrate(queue, upTo: "3")
+            try queue.close()
+        }
         return try FileDevice(copy)
     }
+
+    /// The directory that the files of a version come from.
+    private static func source(_ version: String) -> String { version == "v3" ? "v2" : version }
 
     @Test("There is a fixture of every version, and of no other") func fixtures() throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: Self.directory.path).filter {
@@ -36,7 +48,7 @@ import Testing
         #expect(names.sorted() == Self.versions)
     }
 
-    @Test("An earlier version's device opens and yields its items", arguments: versions) func opens(version: String)
+    @Test("An earlier version's device opens and yields its items", arguments: allVersions) func opens(version: String)
         throws
     {
         let device = try open(version)
@@ -61,12 +73,13 @@ import Testing
             #expect(secret(account("cloud", [kSecAttrSynchronizable: true])) == "of cloud")
             #expect(find(account("empty").data).status == errSecSuccess)
             #expect(add(account("plain", [kSecAttrService: "service"])) == errSecDuplicateItem)
-            let reference = try Data(contentsOf: Self.directory.appendingPathComponent("\(version)/reference"))
+            let reference = try Data(
+                contentsOf: Self.directory.appendingPathComponent("\(Self.source(version))/reference"))
             #expect(secret([kSecValuePersistentRef: reference]) == "of plain")
         }
     }
 
-    @Test("An earlier version's protected items open to its finger and its passcode", arguments: versions)
+    @Test("An earlier version's protected items open to its finger and its passcode", arguments: allVersions)
     func opensProtected(version: String) throws {
         let device = try open(version)
         try device.run {
@@ -79,5 +92,20 @@ import Testing
             device.person.present([.passcode("1234")])
             #expect(secret(account("by passcode")) == "of by passcode")
         }
+    }
+
+    @Test("AC-10: the items of a device of version 4 are recorded already: one that is taken away is noticed")
+    func takenAway() throws {
+        let device = try open("v4")
+        try device.unlock()
+        func groups() throws -> Int? {
+            try device.device.owner.call(BackupInterface.Check.self, .init(after: nil, repairs: false)).alteredGroups
+        }
+        #expect(try groups() == nil)
+        try device.tamperer().write {
+            try $0.execute(
+                sql: "DELETE FROM item WHERE rowid = (SELECT min(rowid) FROM item WHERE guarded IS NOT NULL)")
+        }
+        #expect(try groups() == 1)
     }
 }

@@ -35,7 +35,7 @@ export const methods = {
   "io.touchstone.Enclave.GetLookupKey": [[], ["key"]],
   "io.touchstone.Enclave.GetMetadataKeys": [[], ["keys", "destroyed", "isErasurePending", "generation", "earlier"]],
   "io.touchstone.Enclave.ConfirmErasure": [[], []],
-  "io.touchstone.Enclave.CompareItems": [["items", "isFirst", "isLast", "takes"], ["isRecorded", "altered", "look"]],
+  "io.touchstone.Enclave.CompareItems": [["items", "isFirst", "isLast", "takes", "isPartial"], ["isRecorded", "altered", "look"]],
   "io.touchstone.Enclave.RecordItems": [["removed", "added", "isFirst", "isLast", "isDeletion"], ["isRecorded"]],
   "io.touchstone.Enclave.SettleItems": [[], []],
   "io.touchstone.Enclave.WrapKey": [["accessControl", "binding", "key", "app", "context"], ["wrappedKey", "generation"]],
