@@ -307,7 +307,8 @@ let package = Package(
             [
                 "TouchstoneTesting", "TouchstoneKeychain", "TouchstoneEnclaveClient", "TouchstoneEnclaveInterface",
                 "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneLog",
-                "TouchstoneMemory", "TouchstoneTransport", "TouchstoneSystem", "Security", "LocalAuthentication", crypto,
+                "TouchstoneMemory", "TouchstoneTransport", "TouchstoneSystem", "Security", "LocalAuthentication",
+                crypto,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ], resources: [.copy("Fixtures")]),
 

@@ -3,6 +3,7 @@ import GRDB
 import Security
 import Testing
 import TouchstoneCore
+import TouchstoneInterfaces
 
 @testable import TouchstoneKeychain
 @testable import TouchstoneTesting
