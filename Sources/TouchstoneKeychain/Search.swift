@@ -12,7 +12,8 @@ final class Search<Source: RowSource>: @unchecked Sendable {
     private let service: KeychainService
     private let query: KeychainQuery
     private let app: AppIdentity
-    private let context: String?
+    /// The app's context; another where a search goes on that has waited for a proof.
+    var context: String?
     private let source: Source
     /// Whether nobody waits for it any more.
     private let isAbandoned: @Sendable () -> Bool
@@ -24,7 +25,7 @@ final class Search<Source: RowSource>: @unchecked Sendable {
     /// So many of them were handed out.
     private var delivered = 0
     private var blocked = 0
-    private var needed: [KeychainInterface.ConstrainedOperation] = []
+    private var needed: [WantedProof] = []
     private var gone: [ItemRow] = []
     private var damaged: [ItemRow] = []
     private var unreadable: [ItemRow] = []
@@ -89,7 +90,7 @@ final class Search<Source: RowSource>: @unchecked Sendable {
     /// Finds what matches and whether all of it can be opened.
     ///
     /// - Throws: `.interactionNotAllowed` where a class is locked (KC-20) or the owner would have to be asked and must not be;
-    ///   `AuthenticationNeeded` with all that is needed; `Abandoned` where nobody waits for it any more.
+    ///   `ProofNeeded` with all that is needed; `Abandoned` where nobody waits for it any more.
     func decide() throws {
         let limit = query.limit ?? .max
         var rest = limit == 0 ? [] : try source.rowIDs(filter)[...]
@@ -149,14 +150,14 @@ final class Search<Source: RowSource>: @unchecked Sendable {
     ///
     /// No row is held meanwhile: what was changed since `decide` is found as it is now, or not at all.
     ///
-    /// - Throws: As `decide`, where a device was locked or a context ended in the meantime.
+    /// - Throws: As `decide`, where a device was locked or a context ended in the meantime. Then the next call begins with the same rows.
     func next() throws -> [Match] {
         try checkWanted()
         let slice = nextSlice
-        delivered = slice.endIndex
         let rows = try source.rows(slice.map(\.rowID)[...], withSecrets: readsSecrets)
         let matches = try opened(rows.compactMap(match), withData: query.opensSecret)
         try conclude()
+        delivered = slice.endIndex
         return matches
     }
 
@@ -318,9 +319,8 @@ final class Search<Source: RowSource>: @unchecked Sendable {
                     // AC-41: Skip leaves it out.
                     if query.authenticationUI == .skip { continue }
                     isBlocked = true
-                    let operation = KeychainInterface.ConstrainedOperation(
-                        accessControl: control, operation: .useItem)
-                    if !needed.contains(operation) { needed.append(operation) }
+                    let proof = WantedProof(accessControl: control, operation: .useItem)
+                    if !needed.contains(proof) { needed.append(proof) }
                 }
             }
             rest = rest.dropFirst(match.items.count)
@@ -336,11 +336,12 @@ final class Search<Source: RowSource>: @unchecked Sendable {
             gone: gone, damaged: damaged, unreadable: unreadable, in: source as? KeychainStore.KeychainWriter)
         (gone, damaged, unreadable) = ([], [], [])
         guard !needed.isEmpty else { return }
+        defer { needed = [] }
         // AC-41, AC-42: nobody may be asked.
         if query.authenticationUI == .fail {
             throw Refusal(.interactionNotAllowed, .interactionForbidden, needed.first?.accessControl)
         }
-        throw KeychainInterface.AuthenticationNeeded(operations: needed)
+        throw ProofNeeded(proofs: needed)
     }
 }
 
