@@ -19,13 +19,13 @@ extension AuthenticationService {
         let app: AppIdentity
         let origin: ProcessOrigin?
         let options: AuthenticationInterface.Options
-        private let answer: @Sendable (Result<Void, any Error>) -> Void
-        private let state = Mutex(State())
+        private let state: Mutex<State>
 
         private struct State {
             var identifier: String?
             var isAbandoned = false
-            var isAnswered = false
+            /// nil once it was given, or nobody waits for it: what the call holds goes with it.
+            var answer: (@Sendable (Result<Void, any Error>) -> Void)?
         }
 
         init(
@@ -39,16 +39,12 @@ extension AuthenticationService {
             self.app = app
             self.origin = origin
             self.options = options
-            self.answer = answer
+            state = Mutex(State(answer: answer))
         }
 
         /// Gives the answer, once: what comes later is nobody's.
         func end(_ result: Result<Void, any Error>) {
-            let isFirst = state.withLock { state in
-                defer { state.isAnswered = true }
-                return !state.isAnswered
-            }
-            if isFirst { answer(result) }
+            state.withLock { $0.answer.take() }?(result)
         }
 
         /// Whether nobody waits for it any more.
@@ -68,10 +64,12 @@ extension AuthenticationService {
         ///
         /// - Returns: What the enclave calls it, where it has begun.
         func abandon() -> String? {
-            state.withLock { state in
+            // Let go of outside of the lock.
+            let (identifier, _) = state.withLock { state in
                 state.isAbandoned = true
-                return state.identifier
+                return (state.identifier, state.answer.take())
             }
+            return identifier
         }
     }
 

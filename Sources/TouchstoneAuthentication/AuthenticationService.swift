@@ -93,6 +93,8 @@ package final class AuthenticationService: Sendable {
     let screen = DispatchQueue(label: "io.touchstone.prompts")
     /// Begins evaluations whose turn has come.
     let turns = DispatchQueue(label: "io.touchstone.turns")
+    /// Ends the contexts of single calls.
+    private let endings = DispatchQueue(label: "io.touchstone.contexts")
     /// Carries what watchers of the environment are told, in the order in which it happened.
     let environments = DispatchQueue(label: "io.touchstone.environments")
 
@@ -216,24 +218,10 @@ package final class AuthenticationService: Sendable {
                     tellsDomainState: request.policy.isBiometric, connection: call.connection, answer: answer)
             },
             .deferred(AuthenticationInterface.EvaluateAccessControl.self) { [self] request, call in
-                let answer = { @Sendable (result: Result<Data?, any Error>) in
-                    call.answer(result.map { .init(domainState: $0) })
-                }
-                guard request.accessControl.grants(request.operation) else {
-                    return answer(
-                        .failure(refused(.operationNotGranted, request.accessControl.requirement, call.connection)))
-                }
-                // EV-62: creating binds and asks nobody; using asks for what the control says.
-                let isCreation = request.operation == .createItem || request.operation == .createKey
-                evaluate(
-                    isCreation ? Requirement(proofs: []) : request.accessControl.requirement,
-                    Subject(
-                        operation: request.operation, keyLabel: request.keyLabel,
-                        // AC-04: wanted in addition, to create as well as to use.
-                        passwordControl: request.accessControl.flags.contains(.applicationPassword)
-                            ? request.accessControl : nil),
-                    context: request.context, options: request.options,
-                    tellsDomainState: false, connection: call.connection, answer: answer)
+                prove(
+                    request.accessControl, for: request.operation, keyLabel: request.keyLabel, in: request.context,
+                    options: request.options, connection: call.connection
+                ) { result in call.answer(result.map { .init(domainState: nil) }) }
             },
         ]
     }
@@ -251,10 +239,7 @@ package final class AuthenticationService: Sendable {
             throw AuthenticationInterface.Failed(
                 .invalidContext, "Too many contexts: let go of some.", .tooManyContexts)
         }
-        let context = try enclave.call(
-            EnclaveInterface.CreateContext.self, .init(app: app.identifier, accessGroups: app.accessGroups)
-        ).context
-        contexts.add(context, of: app)
+        let context = try makeContext(for: connection)
         state.withLock { _ = $0.contextsByConnection[key, default: []].insert(context) }
         // One handler for all of them, however many come and go.
         if count == nil { connection.onClose { [weak self] in self?.forgetContexts(of: key) } }
@@ -292,6 +277,23 @@ package final class AuthenticationService: Sendable {
         contexts.isOwner(try connection.identity(), of: context)
     }
 
+    /// Makes a context for one call of the keychain's, which ends it.
+    ///
+    /// - Throws: What the enclave throws; `PermissionDenied` where nobody knows the app.
+    package func makeContext(for connection: VarlinkConnection) throws -> String {
+        let app = try connection.identity()
+        let context = try enclave.call(
+            EnclaveInterface.CreateContext.self, .init(app: app.identifier, accessGroups: app.accessGroups)
+        ).context
+        contexts.add(context, of: app)
+        return context
+    }
+
+    /// Ends such a context; returns at once, and may be called on any thread.
+    package func endContext(_ context: String) {
+        endings.async { [self] in _ = try? forget(context) }
+    }
+
     // MARK: canEvaluatePolicy
 
     func canEvaluate(
@@ -314,6 +316,29 @@ package final class AuthenticationService: Sendable {
     }
 
     // MARK: evaluatePolicy
+
+    /// Has the owner prove what an access control wants for an operation (EV-62); returns at once.
+    ///
+    /// `answer` is called on any thread, at most once: never where the connection has closed meanwhile.
+    package func prove(
+        _ accessControl: AccessControl, for operation: AccessControlOperation, keyLabel: String?, in context: String,
+        options: AuthenticationInterface.Options, connection: VarlinkConnection,
+        answer: @escaping @Sendable (Result<Void, any Error>) -> Void
+    ) {
+        guard accessControl.grants(operation) else {
+            return answer(.failure(refused(.operationNotGranted, accessControl.requirement, connection)))
+        }
+        // EV-62: creating binds and asks nobody; using asks for what the control says.
+        let isCreation = operation == .createItem || operation == .createKey
+        evaluate(
+            isCreation ? Requirement(proofs: []) : accessControl.requirement,
+            Subject(
+                operation: operation, keyLabel: keyLabel,
+                // AC-04: wanted in addition, to create as well as to use.
+                passwordControl: accessControl.flags.contains(.applicationPassword) ? accessControl : nil),
+            context: context, options: options, tellsDomainState: false, connection: connection
+        ) { result in answer(result.map { _ in () }) }
+    }
 
     /// `answer` is called exactly once, with the domain state where the policy tells it.
     private func evaluate(

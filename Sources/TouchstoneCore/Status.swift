@@ -23,7 +23,7 @@ package struct Status: RawRepresentable, Error, Hashable, Codable, Sendable, Cus
     package static let noSuchClass = Status(-25306)
     package static let interactionNotAllowed = Status(-25308)
     package static let keySizeNotAllowed = Status(-25311)
-    /// Between the daemons only: the client is told which access control stands in the way (AC-40).
+    /// Between the daemons only: touchstoned then has the owner asked (AC-40).
     package static let authNeeded = Status(-25330)
     package static let decode = Status(-26275)
     package static let internalError = Status(-26276)
@@ -51,4 +51,18 @@ package enum AuthenticationFailure: Int, Error, MessageCodable {
     case notInteractive = -1004
     /// The access control does not grant the operation (EV-62). Apple has no public name for it.
     case operationNotGranted = -1009
+}
+
+extension Status {
+    /// AC-44: a cancel stays a cancel, a forbidden prompt stays one, and everything else is a failed authentication.
+    package init(_ failure: AuthenticationFailure) {
+        switch failure {
+        case .userCancel: self = .userCanceled
+        case .notInteractive: self = .interactionNotAllowed
+        case .authenticationFailed, .userFallback, .systemCancel, .passcodeNotSet, .biometryNotAvailable,
+            .biometryNotEnrolled, .biometryLockout, .appCancel, .invalidContext, .companionNotAvailable,
+            .operationNotGranted:
+            self = .authFailed
+        }
+    }
 }

@@ -17,7 +17,9 @@ struct WrappedKey: Sendable {
     /// Has the enclave make a key, of the app's first access group.
     init(_ kind: KeyInterface.Kind, _ accessControl: SecAccessControl, _ context: LAContext?) throws {
         let reply = try Self.call(KeyInterface.Create.self, context) {
-            .init(kind: kind, accessControl: accessControl.value, accessGroup: nil, context: $0)
+            .init(
+                kind: kind, accessControl: accessControl.value, accessGroup: nil, context: $0.context,
+                options: $0.options)
         }
         dataRepresentation = reply.key
         publicKey = reply.publicKey
@@ -50,7 +52,7 @@ struct WrappedKey: Sendable {
     /// Signs a digest of 32 bytes.
     func signature(ofDigest digest: Data) throws -> Data {
         try unsafe Self.call(KeyInterface.Sign.self, context) {
-            .init(key: dataRepresentation, data: digest, context: $0)
+            .init(key: dataRepresentation, data: digest, context: $0.context, options: $0.options)
         }.signature
     }
 
@@ -59,34 +61,36 @@ struct WrappedKey: Sendable {
             signatureContext.count <= KeyInterface.Limits.signatureContextBytes
         else { throw CryptoKitError.incorrectParameterSize }
         return try unsafe Self.call(KeyInterface.SignMessage.self, context) {
-            .init(key: dataRepresentation, message: message, signatureContext: signatureContext, context: $0)
+            .init(
+                key: dataRepresentation, message: message, signatureContext: signatureContext, context: $0.context,
+                options: $0.options)
         }.signature
     }
 
     func sharedSecret(with publicKey: Data) throws -> Data {
         try unsafe Self.call(KeyInterface.ExchangeKeys.self, context) {
-            .init(key: dataRepresentation, publicKey: publicKey, operation: .useKeyKeyExchange, context: $0)
+            .init(
+                key: dataRepresentation, publicKey: publicKey, operation: .useKeyKeyExchange, context: $0.context,
+                options: $0.options)
         }.sharedSecret
     }
 
     func decapsulate(_ encapsulated: Data) throws -> SymmetricKey {
         var secret = try unsafe Self.call(KeyInterface.Decapsulate.self, context) {
-            .init(key: dataRepresentation, encapsulated: encapsulated, context: $0)
+            .init(key: dataRepresentation, encapsulated: encapsulated, context: $0.context, options: $0.options)
         }.sharedSecret
         defer { secret.resetBytes(in: 0..<secret.count) }
         return SymmetricKey(data: secret)
     }
 
-    /// Calls until the owner has proven what the key wants; what is thrown is what an app catches.
+    /// Calls the enclave, which has the owner asked; what is thrown is what an app catches.
     private static func call<M: VarlinkMethod>(
-        _ method: M.Type, _ context: LAContext?, _ parameters: (String?) -> M.Parameters
+        _ method: M.Type, _ context: LAContext?, _ parameters: (CallAuthentication) -> M.Parameters
     ) throws -> M.Reply {
         do {
-            let authentication = Authentication(context: context, operationPrompt: "use a key in the Secure Enclave")
-            return try AuthenticatedCall(authentication, as: "SecureEnclave key").run { endpoint, context in
-                // None of them changes anything that is kept.
-                try endpoint.call(method, parameters(context), isRepeatable: true)
-            }
+            // None of them changes anything that is kept.
+            return try Authentication(context: context, operationPrompt: "use a key in the Secure Enclave")
+                .call(method, as: "SecureEnclave key", isRepeatable: true, parameters)
         } catch {
             throw thrown(error)
         }

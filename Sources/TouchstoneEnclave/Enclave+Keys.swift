@@ -10,7 +10,7 @@ import TouchstoneMemory
 extension Enclave {
     /// All was proven, and the context's application password is not this key's.
     private struct WrongPassword: Error {
-        var needed: KeyInterface.AuthenticationNeeded
+        var needed: EnclaveInterface.AuthenticationNeeded
     }
 
     /// A key that is in the hardware, opened for an operation that is done there, outside of the enclave's turn.
@@ -54,8 +54,7 @@ extension Enclave {
             return .init(
                 key: try sealing { try sealed.sealed(key: blobKey.symmetricKey) }, publicKey: sealed.publicKey)
         } catch let status as Status where status == .authNeeded {
-            throw KeyInterface.AuthenticationNeeded(
-                operations: [.init(accessControl: control, operation: .createKey)])
+            throw EnclaveInterface.AuthenticationNeeded(accessControl: control, operation: .createKey)
         } catch let status as Status {
             throw KeyInterface.Failed(status)
         } catch let refusal as Refusal {
@@ -124,8 +123,7 @@ extension Enclave {
             throw KeyInterface.Invalidated(.passcodeRemoved)
         }
         defer { plain.resetBytes(in: 0..<plain.count) }
-        let needed = KeyInterface.AuthenticationNeeded(
-            operations: [.init(accessControl: control, operation: operation)])
+        let needed = EnclaveInterface.AuthenticationNeeded(accessControl: control, operation: operation)
         let context = context(use.context, of: use.app, for: blob.accessGroup)
         guard requirement.proofs.isEmpty || context.map({ isMet(requirement, by: $0.proven) }) == true else {
             throw needed
@@ -186,7 +184,7 @@ extension Enclave {
 
     fileprivate enum Use<Reply: Sendable>: Sendable {
         case done(Reply)
-        case wrongPassword(KeyInterface.AuthenticationNeeded)
+        case wrongPassword(EnclaveInterface.AuthenticationNeeded)
         /// All was proven; the hardware has to do it.
         case held(HeldKey)
     }

@@ -21,6 +21,13 @@ extension DeviceInterface.Refused {
 }
 
 extension KeyInterface.Failed {
+    /// The owner's proof of what `accessControl` wants was not given.
+    package init(_ failed: AuthenticationInterface.Failed, _ accessControl: AccessControl) {
+        self.init(
+            status: Status(failed.code).rawValue, reason: failed.reason, accessControl: accessControl,
+            code: failed.code, message: failed.message)
+    }
+
     package init(_ status: Status, _ cause: RefusalCause? = nil, _ accessControl: AccessControl? = nil) {
         self.init(status: status.rawValue, reason: cause?.rawValue, accessControl: accessControl)
     }
@@ -35,6 +42,13 @@ extension KeyInterface.Invalidated {
 }
 
 extension KeychainInterface.Failed {
+    /// The owner's proof of what `accessControl` wants was not given.
+    package init(_ failed: AuthenticationInterface.Failed, _ accessControl: AccessControl) {
+        self.init(
+            status: Status(failed.code).rawValue, reason: failed.reason, accessControl: accessControl,
+            code: failed.code, message: failed.message)
+    }
+
     package init(_ status: Status, _ cause: RefusalCause? = nil, _ accessControl: AccessControl? = nil) {
         self.init(status: status.rawValue, reason: cause?.rawValue, accessControl: accessControl)
     }

@@ -12,11 +12,15 @@ package import TouchstoneTransport
 package final class KeyService: Sendable {
     private let enclave: EnclaveClient
     private let contexts: ContextOwners
+    private let broker: any ProofBroker
     private let refusals: RefusalNotes
 
-    package init(enclave: EnclaveClient, contexts: ContextOwners, refusals: RefusalNotes) {
+    package init(
+        enclave: EnclaveClient, contexts: ContextOwners, broker: any ProofBroker, refusals: RefusalNotes
+    ) {
         self.enclave = enclave
         self.contexts = contexts
+        self.broker = broker
         self.refusals = refusals
     }
 
@@ -25,54 +29,79 @@ package final class KeyService: Sendable {
             name: KeyInterface.name, description: KeyInterface.file,
             handlers: [
                 .deferred(KeyInterface.Create.self) { [self] request, call in
-                    answer(call, { .init(key: $0.key ?? Data(), publicKey: $0.publicKey ?? Data()) }) {
-                        let app = try call.connection.identity()
+                    answer(
+                        call, proofs(of: call, request.context, request.options),
+                        { .init(key: $0.key ?? Data(), publicKey: $0.publicKey ?? Data()) }
+                    ) { [self] app, context in
                         let group = try accessGroup(request.accessGroup, of: app)
                         return try enclave.call(
                             EnclaveInterface.CreateKey.self,
                             .init(
                                 kind: request.kind, accessControl: request.accessControl, accessGroup: group,
-                                app: app.identifier, context: contexts.own(request.context, of: app)))
+                                app: app.identifier, context: contexts.own(context, of: app)))
                     }
                 },
                 .method(KeyInterface.Inspect.self) { [self] request, connection in
-                    try ask(
-                        EnclaveInterface.InspectKey.self,
-                        .init(key: request.key, accessGroups: try connection.identity().accessGroups))
+                    do {
+                        return try enclave.call(
+                            EnclaveInterface.InspectKey.self,
+                            .init(key: request.key, accessGroups: try connection.identity().accessGroups))
+                    } catch {
+                        throw Self.passedOn(error)
+                    }
                 },
                 .deferred(KeyInterface.Sign.self) { [self] request, call in
-                    answer(call, { .init(signature: $0.signature ?? Data()) }) {
+                    answer(
+                        call, proofs(of: call, request.context, request.options, request.keyLabel),
+                        { .init(signature: $0.signature ?? Data()) }
+                    ) { [self] app, context in
                         try enclave.call(
                             EnclaveInterface.Sign.self,
-                            .init(
-                                use: use(request.key, request.context, by: try call.connection.identity()),
-                                data: request.data))
+                            .init(use: use(request.key, context, by: app), data: request.data))
                     }
                 },
                 .deferred(KeyInterface.ExchangeKeys.self) { [self] request, call in
-                    answer(call, { .init(sharedSecret: $0.sharedSecret ?? Data()) }) {
+                    answer(
+                        call, proofs(of: call, request.context, request.options, request.keyLabel),
+                        { .init(sharedSecret: $0.sharedSecret ?? Data()) }
+                    ) { [self] app, context in
                         try enclave.call(
                             EnclaveInterface.ExchangeKeys.self,
                             .init(
-                                use: use(request.key, request.context, by: try call.connection.identity()),
-                                publicKey: request.publicKey, operation: request.operation))
+                                use: use(request.key, context, by: app), publicKey: request.publicKey,
+                                operation: request.operation))
                     }
                 },
-                .method(KeyInterface.SignMessage.self) { [self] request, connection in
-                    try ask(
-                        EnclaveInterface.SignMessage.self,
-                        .init(
-                            use: use(request.key, request.context, by: try connection.identity()),
-                            message: request.message, signatureContext: request.signatureContext))
+                .deferred(KeyInterface.SignMessage.self) { [self] request, call in
+                    answer(
+                        call, proofs(of: call, request.context, request.options, request.keyLabel),
+                        { .init(signature: $0.signature ?? Data()) }
+                    ) { [self] app, context in
+                        try enclave.call(
+                            EnclaveInterface.SignMessage.self,
+                            .init(
+                                use: use(request.key, context, by: app), message: request.message,
+                                signatureContext: request.signatureContext))
+                    }
                 },
-                .method(KeyInterface.Decapsulate.self) { [self] request, connection in
-                    try ask(
-                        EnclaveInterface.Decapsulate.self,
-                        .init(
-                            use: use(request.key, request.context, by: try connection.identity()),
-                            encapsulated: request.encapsulated))
+                .deferred(KeyInterface.Decapsulate.self) { [self] request, call in
+                    answer(
+                        call, proofs(of: call, request.context, request.options, request.keyLabel),
+                        { .init(sharedSecret: $0.sharedSecret ?? Data()) }
+                    ) { [self] app, context in
+                        try enclave.call(
+                            EnclaveInterface.Decapsulate.self,
+                            .init(use: use(request.key, context, by: app), encapsulated: request.encapsulated))
+                    }
                 },
             ])
+    }
+
+    private func proofs<M: VarlinkMethod>(
+        of call: VarlinkCall<M>, _ context: String?, _ options: AuthenticationInterface.Options?,
+        _ keyLabel: String? = nil
+    ) -> CallProofs {
+        CallProofs(broker, for: call.connection, context: context, options: options, keyLabel: keyLabel)
     }
 
     private func use(_ key: Data, _ context: String?, by app: AppIdentity) -> EnclaveInterface.KeyUse {
@@ -89,53 +118,64 @@ package final class KeyService: Sendable {
         return asked
     }
 
-    /// The enclave's answer, whichever it is.
-    private func ask<M: VarlinkMethod>(_ method: M.Type, _ parameters: M.Parameters) throws -> M.Reply {
-        do {
-            return try enclave.call(method, parameters)
-        } catch {
-            throw Self.passedOn(error)
+    /// Answers a call with what the enclave says at once, or with the `result` of the device's hardware once that is there.
+    ///
+    /// Where the enclave wants the owner's proof that is had first, and `ask` is called again: with the app and the context.
+    private func answer<M: VarlinkMethod>(
+        _ call: VarlinkCall<M>, _ proofs: CallProofs,
+        _ result: @escaping @Sendable (EnclaveInterface.KeyResult) -> M.Reply,
+        _ ask: @escaping @Sendable (AppIdentity, String?) throws -> M.Reply
+    ) {
+        ProvenCall.begin(call, proofs) { [self] call in
+            do {
+                try enclave.awaitAnswer {
+                    do {
+                        call.call.reply(try ask(call.connection.identity(), call.proofs.context))
+                        return nil
+                    } catch let error as RemoteError {
+                        guard let deferred = error.as(EnclaveInterface.Deferred.self) else { throw error }
+                        return deferred.ticket
+                    }
+                } _: { event in
+                    guard let found = event?.key else {
+                        return call.call.fail(KeyInterface.Failed(.notAvailable, .deviceNotWorking))
+                    }
+                    let cause = found.reason.flatMap(RefusalCause.init)
+                    if found.isInvalidated == true {
+                        call.call.fail(KeyInterface.Invalidated(cause))
+                    } else if let status = found.status {
+                        call.call.fail(KeyInterface.Failed(Status(rawValue: status), cause))
+                    } else {
+                        call.call.reply(result(found))
+                    }
+                }
+            } catch let error as RemoteError {
+                guard let needed = error.as(EnclaveInterface.AuthenticationNeeded.self) else {
+                    return fail(call, error)
+                }
+                let proof = WantedProof(accessControl: needed.accessControl, operation: needed.operation)
+                call.wait(for: ProofNeeded(proofs: [proof])) { [self] error in fail(call, error) }
+            } catch {
+                fail(call, error)
+            }
         }
     }
 
-    /// Answers a call with what the enclave says at once, or with the `result` of the device's hardware once that is there.
-    private func answer<M: VarlinkMethod>(
-        _ call: VarlinkCall<M>, _ result: @escaping @Sendable (EnclaveInterface.KeyResult) -> M.Reply,
-        _ ask: () throws -> M.Reply
-    ) {
-        do {
-            try enclave.awaitAnswer {
-                do {
-                    call.reply(try ask())
-                    return nil
-                } catch let error as RemoteError {
-                    guard let deferred = error.as(EnclaveInterface.Deferred.self) else { throw error }
-                    return deferred.ticket
-                }
-            } _: { event in
-                guard let found = event?.key else {
-                    return call.fail(KeyInterface.Failed(.notAvailable, .deviceNotWorking))
-                }
-                let cause = found.reason.flatMap(RefusalCause.init)
-                if found.isInvalidated == true {
-                    call.fail(KeyInterface.Invalidated(cause))
-                } else if let status = found.status {
-                    call.fail(KeyInterface.Failed(Status(rawValue: status), cause))
-                } else {
-                    call.reply(result(found))
-                }
-            }
-        } catch {
-            guard let error = Self.passedOn(error) as? any VarlinkError else { return call.drop() }
-            call.fail(error)
+    private func fail<M: VarlinkMethod>(_ call: ProvenCall<M>, _ error: any Error) {
+        if let refusal = error as? Refusal, let app = try? call.connection.identity() {
+            refusals.note(refusal.cause, of: app, refusal.accessControl?.requirement)
         }
+        guard let error = Self.passedOn(error) as? any VarlinkError else { return call.call.drop() }
+        call.call.fail(error)
     }
 
     private static func passedOn(_ error: any Error) -> any Error {
         switch error {
         case let error as RemoteError:
-            error.as(KeyInterface.AuthenticationNeeded.self) ?? error.as(KeyInterface.Failed.self)
-                ?? error.as(KeyInterface.Invalidated.self) ?? KeyInterface.Failed(.internalError) as any VarlinkError
+            error.as(KeyInterface.Failed.self) ?? error.as(KeyInterface.Invalidated.self)
+                ?? KeyInterface.Failed(.internalError) as any VarlinkError
+        case let error as ProofNotGiven: KeyInterface.Failed(error.failed, error.accessControl)
+        case let refusal as Refusal: KeyInterface.Failed(refusal)
         case is TransportError: KeyInterface.Failed(.notAvailable, .deviceNotWorking)
         default: error
         }

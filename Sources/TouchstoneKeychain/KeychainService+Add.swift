@@ -4,17 +4,19 @@ import TouchstoneInterfaces
 import TouchstoneTransport
 
 extension KeychainService {
-    func add(_ request: KeychainInterface.Add.Parameters, for app: AppIdentity) throws -> KeychainInterface.Item {
+    func add(
+        _ request: KeychainInterface.Add.Parameters, for app: AppIdentity, context: String?
+    ) throws -> KeychainInterface.Item {
         let query = try withEnclaveKey(KeychainQuery(request.attributes).checkedForAdd(), for: app)
         let certificate = try request.certificate.map { try KeychainQuery($0).checkedForAdd() }
         if let certificate, query.itemClass != .key || certificate.itemClass != .certificate { throw Status.param }
         let match = try store.write { writer in
             // Section 6 of the primary-key table: the certificate first, and one that is there already is as good.
             let certificate = try certificate.map {
-                try insert($0, for: app, context: request.context, in: writer, tolerates: true)
+                try insert($0, for: app, context: context, in: writer, tolerates: true)
             }
             return Match(
-                item: try insert(query, for: app, context: request.context, in: writer), certificate: certificate)
+                item: try insert(query, for: app, context: context, in: writer), certificate: certificate)
         }
         return match.result(for: query)
     }

@@ -134,8 +134,7 @@ extension KeychainService {
             let status = failed.map { Status(rawValue: $0.status) }
             // AC-21, AC-48: the context lacks the application password.
             if status == .authNeeded {
-                throw KeychainInterface.AuthenticationNeeded(
-                    operations: [.init(accessControl: control, operation: .createItem)])
+                throw ProofNeeded(proofs: [WantedProof(accessControl: control, operation: .createItem)])
             }
             // The enclave has logged what it refused.
             if let status, let cause = failed?.reason.flatMap(RefusalCause.init) {

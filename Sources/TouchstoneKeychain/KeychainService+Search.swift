@@ -13,22 +13,22 @@ extension KeychainService {
     /// turn: of all threads searches take a few, and nobody else waits. A client that takes a stream gets them a few at a time, at the pace at
     /// which it takes them. Of several the oldest come first. A search ends without an answer when its client is gone.
     func copyMatching(
-        _ request: KeychainInterface.CopyMatching.Parameters, _ call: VarlinkCall<KeychainInterface.CopyMatching>
+        _ request: KeychainInterface.CopyMatching.Parameters, _ call: ProvenCall<KeychainInterface.CopyMatching>
     ) {
         answer(call) { () throws -> CopyMatching.Reply? in
             let app = try call.connection.identity()
             let query = try KeychainQuery(request.query, issuers: request.issuers).checkedForSearch()
-            let search = try Search(query, of: self, for: app, context: request.context, in: store)
+            let search = try Search(query, of: self, for: app, context: call.proofs.context, in: store)
             if search.canTakeOnly, case .match(let match) = try search.only() {
                 guard let match else { throw Status.itemNotFound }
                 return .init(items: [match.result(for: query)])
             }
             try answer(call, inTurnOf: searches) { [self] turn in
                 let search = try Search(
-                    query, of: self, for: app, context: request.context, in: store,
+                    query, of: self, for: app, context: call.proofs.context, in: store,
                     isAbandoned: { call.connection.isClosed })
                 try search.decide()
-                return try call.wantsMore
+                return try call.call.wantsMore
                     ? parts(of: search, query, call, in: turn) : all(of: search, query, call, in: turn)
             }
             return nil
@@ -39,7 +39,7 @@ extension KeychainService {
     ///
     /// The turn ends when the answer was taken, unless `body` keeps it.
     private func answer(
-        _ call: VarlinkCall<CopyMatching>, inTurnOf turns: Turns, cost: Int = 0,
+        _ call: ProvenCall<CopyMatching>, inTurnOf turns: Turns, cost: Int = 0,
         _ body: @escaping @Sendable (Turn) throws -> CopyMatching.Reply?
     ) throws(Status) {
         let mayWait = call.connection.perform(inTurnOf: turns, cost: cost) { [self] turn in
@@ -50,7 +50,7 @@ extension KeychainService {
 
     /// All items as one reply, once there is room for them.
     private func all(
-        of search: Search<KeychainStore>, _ query: KeychainQuery, _ call: VarlinkCall<CopyMatching>, in turn: Turn
+        of search: Search<KeychainStore>, _ query: KeychainQuery, _ call: ProvenCall<CopyMatching>, in turn: Turn
     ) throws -> CopyMatching.Reply? {
         let bytes = search.bytesLeft
         guard bytes > Self.smallResultBytes else { return try .init(items: all(of: search, query)) }
@@ -75,7 +75,7 @@ extension KeychainService {
 
     /// The items as a stream, each part once there is room for it, and the last as the reply.
     private func parts(
-        of search: Search<KeychainStore>, _ query: KeychainQuery, _ call: VarlinkCall<CopyMatching>, in turn: Turn,
+        of search: Search<KeychainStore>, _ query: KeychainQuery, _ call: ProvenCall<CopyMatching>, in turn: Turn,
         room: Turn? = nil, isFirst: Bool = true
     ) throws -> CopyMatching.Reply? {
         var (room, isFirst) = (room, isFirst)
@@ -87,17 +87,35 @@ extension KeychainService {
                 }
                 return nil
             }
-            let items = try search.next().map { $0.result(for: query) }
+            let items: [KeychainInterface.Item]
+            do {
+                items = try search.next().map { $0.result(for: query) }
+            } catch var needed as ProofNeeded where !isFirst {
+                // What was sent counts. It goes on from there, and holds no turn meanwhile.
+                needed.goOn = { [self] in resume(search, query, call) }
+                throw needed
+            }
             if search.isDelivered {
                 if isFirst, items.isEmpty { throw Status.itemNotFound }
                 return .init(items: items)
             }
             if !items.isEmpty {
-                guard call.continueWhenTaken(.init(items: items)) else { throw Abandoned() }
+                guard call.call.continueWhenTaken(.init(items: items)) else { throw Abandoned() }
                 isFirst = false
             }
             room?.end()
             room = nil
+        }
+    }
+
+    /// Goes on with a stream that waited for a proof.
+    private func resume(_ search: Search<KeychainStore>, _ query: KeychainQuery, _ call: ProvenCall<CopyMatching>) {
+        search.context = call.proofs.context
+        answer(call) {
+            try answer(call, inTurnOf: searches) { [self] turn in
+                try parts(of: search, query, call, in: turn, isFirst: false)
+            }
+            return nil
         }
     }
 

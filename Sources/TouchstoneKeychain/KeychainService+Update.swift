@@ -4,21 +4,21 @@ import TouchstoneInterfaces
 import TouchstoneTransport
 
 extension KeychainService {
-    func update(_ request: KeychainInterface.Update.Parameters, for app: AppIdentity) throws {
+    func update(_ request: KeychainInterface.Update.Parameters, for app: AppIdentity, context: String?) throws {
         var query = try KeychainQuery(request.query).checkedForChange(isUpdate: true)
         query.returnsData = true
         let changes = try Changes(request.attributes, of: query, groups: accessGroups(of: app))
         let date = now().timeIntervalSinceReferenceDate
         // Found and written in one transaction: what another call does to the same rows comes before or after.
         try store.write { [query] writer in
-            let search = try Search(query, of: self, for: app, context: request.context, in: writer)
+            let search = try Search(query, of: self, for: app, context: context, in: writer)
             try search.decide()
             var isEmpty = true
             // A key of two certificates is found with each of them, and changed once.
             var changed: Set<ItemIdentifier> = []
             while !search.isDelivered {
                 for item in try search.next().flatMap(\.items) where changed.insert(item.row.identifier).inserted {
-                    try replace(item, changes, date, for: app, context: request.context, in: writer)
+                    try replace(item, changes, date, for: app, context: context, in: writer)
                     isEmpty = false
                 }
             }

@@ -16,6 +16,8 @@ package final class KeychainService: Sendable {
     let store: KeychainStore
     let enclave: EnclaveClient
     let contexts: ContextOwners
+    private let broker: any ProofBroker
+    private let largeRequests = LargeRequests()
     private let refusals: RefusalNotes
     let lookupKey: LookupKey
     let metadataKeys = Mutex(MetadataKeys())
@@ -33,12 +35,14 @@ package final class KeychainService: Sendable {
     ///
     /// - Throws: what the enclave or the store throw.
     package init(
-        store: KeychainStore, enclave: EnclaveClient, contexts: ContextOwners, refusals: RefusalNotes? = nil,
+        store: KeychainStore, enclave: EnclaveClient, contexts: ContextOwners, broker: any ProofBroker,
+        refusals: RefusalNotes? = nil,
         afterLargeResults: (@Sendable () -> Void)? = nil, now: @escaping @Sendable () -> Date = { Date() }
     ) throws {
         self.store = store
         self.enclave = enclave
         self.contexts = contexts
+        self.broker = broker
         self.refusals = refusals ?? RefusalNotes(enclave: enclave)
         self.now = now
         rewrapping = Rewrapping(store)
@@ -57,18 +61,24 @@ package final class KeychainService: Sendable {
             name: KeychainInterface.name, description: KeychainInterface.file,
             handlers: [
                 .deferred(KeychainInterface.Add.self) { [self] request, call in
-                    write(call) { .init(item: try $0.add(request, for: $1)) }
+                    write(call, request.context, request.options) {
+                        .init(item: try $0.add(request, for: $1, context: $2))
+                    }
                 },
-                .deferred(KeychainInterface.CopyMatching.self) { [self] request, call in copyMatching(request, call) },
+                .deferred(KeychainInterface.CopyMatching.self) { [self] request, call in
+                    ProvenCall.begin(call, proofs(of: call, request.context, request.options)) { [self] call in
+                        copyMatching(request, call)
+                    }
+                },
                 .deferred(KeychainInterface.Update.self) { [self] request, call in
-                    write(call) {
-                        try $0.update(request, for: $1)
+                    write(call, request.context, request.options) {
+                        try $0.update(request, for: $1, context: $2)
                         return Empty()
                     }
                 },
                 .deferred(KeychainInterface.Delete.self) { [self] request, call in
-                    write(call) {
-                        try $0.delete(request, for: $1)
+                    write(call, nil, nil) { service, app, _ in
+                        try service.delete(request, for: app)
                         return Empty()
                     }
                 },
@@ -127,22 +137,39 @@ package final class KeychainService: Sendable {
         return reply.isErasurePending
     }
 
+    private func proofs<M: VarlinkMethod>(
+        of call: VarlinkCall<M>, _ context: String?, _ options: AuthenticationInterface.Options?
+    ) -> CallProofs {
+        CallProofs(broker, for: call.connection, context: context, options: options, largeRequests: largeRequests)
+    }
+
     /// Answers on the connection's own thread: a write waits for the disk, and for other writes.
+    ///
+    /// `body` takes the app and the context that the call is made on.
     private func write<M: VarlinkMethod>(
-        _ call: VarlinkCall<M>, _ body: @escaping @Sendable (KeychainService, AppIdentity) throws -> M.Reply
+        _ call: VarlinkCall<M>, _ context: String?, _ options: AuthenticationInterface.Options?,
+        _ body: @escaping @Sendable (KeychainService, AppIdentity, String?) throws -> M.Reply
     ) {
-        call.connection.perform { [self] in answer(call) { try body(self, call.connection.identity()) } }
+        ProvenCall.begin(call, proofs(of: call, context, options)) { [self] call in
+            call.connection.perform { [self] in
+                answer(call) { try body(self, call.connection.identity(), call.proofs.context) }
+            }
+        }
     }
 
     /// Gives what `body` returns as the answer, and waits until it is taken where that is asked for; nil is one that comes later.
-    func answer<M: VarlinkMethod>(_ call: VarlinkCall<M>, isWaited: Bool = false, _ body: () throws -> M.Reply?) {
+    ///
+    /// Where the owner's proof is needed it is had first, and the call goes on.
+    func answer<M: VarlinkMethod>(_ call: ProvenCall<M>, isWaited: Bool = false, _ body: () throws -> M.Reply?) {
         do {
             guard let reply = try reporting(to: call.connection, body) else { return }
-            isWaited ? call.replyWhenTaken(reply) : call.reply(reply)
+            isWaited ? call.call.replyWhenTaken(reply) : call.call.reply(reply)
+        } catch let needed as ProofNeeded {
+            call.wait(for: needed) { [self] error in answer(call) { throw error } }
         } catch let error as any VarlinkError {
-            call.fail(error)
+            call.call.fail(error)
         } catch {
-            call.drop()
+            call.call.drop()
         }
     }
 
@@ -153,6 +180,8 @@ package final class KeychainService: Sendable {
         } catch let refusal as Refusal {
             note(refusal, of: try connection.identity())
             throw KeychainInterface.Failed(refusal)
+        } catch let error as ProofNotGiven {
+            throw KeychainInterface.Failed(error.failed, error.accessControl)
         } catch let status as Status where status == .missingEntitlement {
             // KC-42: there is no other.
             try refusals.note(.foreignAccessGroup, of: connection.identity())

@@ -13,7 +13,8 @@ final class Search<Source: RowSource>: @unchecked Sendable {
     private let service: KeychainService
     private let query: KeychainQuery
     private let app: AppIdentity
-    private let context: String?
+    /// The app's context; another where a search goes on that has waited for a proof.
+    var context: String?
     private let source: Source
     /// Whether nobody waits for it any more.
     private let isAbandoned: @Sendable () -> Bool
@@ -25,7 +26,7 @@ final class Search<Source: RowSource>: @unchecked Sendable {
     /// So many of them were handed out.
     private var delivered = 0
     private var blocked = 0
-    private var needed: [KeychainInterface.ConstrainedOperation] = []
+    private var needed: [WantedProof] = []
     private var gone: [ItemRow] = []
     private var damaged: [ItemRow] = []
     private var unreadable: [ItemRow] = []
@@ -92,7 +93,7 @@ final class Search<Source: RowSource>: @unchecked Sendable {
     /// Finds what matches and whether all of it can be opened.
     ///
     /// - Throws: `.interactionNotAllowed` where a class is locked (KC-20) or the owner would have to be asked and must not be;
-    ///   `AuthenticationNeeded` with all that is needed; `Abandoned` where nobody waits for it any more.
+    ///   `ProofNeeded` with all that is needed; `Abandoned` where nobody waits for it any more.
     func decide() throws {
         let limit = query.limit ?? .max
         var rest = limit == 0 ? [] : try source.rowIDs(filter)[...]
@@ -152,15 +153,15 @@ final class Search<Source: RowSource>: @unchecked Sendable {
     ///
     /// No row is held meanwhile: what was changed since `decide` is found as it is now, or not at all.
     ///
-    /// - Throws: As `decide`, where a device was locked or a context ended in the meantime.
+    /// - Throws: As `decide`, where a device was locked or a context ended in the meantime. Then the next call begins with the same rows.
     func next() throws -> [Match] {
         try checkWanted()
         let slice = nextSlice
-        delivered = slice.endIndex
         let rows = try source.rows(slice.map(\.rowID)[...], withSecrets: readsSecrets)
         let matches = try opened(rows.compactMap(match), withData: query.opensSecret)
         // What was altered since it was decided was to be handed out, and is not simply left out.
         try conclude(isFound: false)
+        delivered = slice.endIndex
         return matches
     }
 
@@ -325,9 +326,8 @@ final class Search<Source: RowSource>: @unchecked Sendable {
                     // AC-41: Skip leaves it out.
                     if query.authenticationUI == .skip { continue }
                     isBlocked = true
-                    let operation = KeychainInterface.ConstrainedOperation(
-                        accessControl: control, operation: .useItem)
-                    if !needed.contains(operation) { needed.append(operation) }
+                    let proof = WantedProof(accessControl: control, operation: .useItem)
+                    if !needed.contains(proof) { needed.append(proof) }
                 }
             }
             rest = rest.dropFirst(match.items.count)
@@ -350,11 +350,12 @@ final class Search<Source: RowSource>: @unchecked Sendable {
             guard isFound else { throw refusal }
             return service.note(refusal, of: app)
         }
+        defer { needed = [] }
         // AC-41, AC-42: nobody may be asked.
         if query.authenticationUI == .fail {
             throw Refusal(.interactionNotAllowed, .interactionForbidden, needed.first?.accessControl)
         }
-        throw KeychainInterface.AuthenticationNeeded(operations: needed)
+        throw ProofNeeded(proofs: needed)
     }
 }
 

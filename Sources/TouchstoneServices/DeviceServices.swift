@@ -65,18 +65,18 @@ package final class DeviceServices: Sendable {
         let enclave = EnclaveClient(
             calls: VarlinkClient(calls, trace: trace), events: VarlinkClient(events, trace: trace))
         let refusals = RefusalNotes(enclave: enclave)
-        let keychain = try KeychainService(
-            store: parts.store, enclave: enclave, contexts: contexts, refusals: refusals,
-            afterLargeResults: parts.afterLargeResults, now: { clock.date })
-        let keys = KeyService(enclave: enclave, contexts: contexts, refusals: refusals)
-        let inspector = try InspectorService(
-            store: parts.store, keychain: keychain, enclave: enclave, trace: trace, ownerID: parts.ownerID)
-        backup = try BackupService(
-            store: parts.store, enclave: enclave, ownerID: parts.ownerID, now: { clock.date })
         authentication = AuthenticationService(
             enclave: enclave, ownerID: parts.ownerID, contexts: contexts, refusals: refusals, report: parts.report,
             now: { clock.now }, schedule: parts.schedule ?? AuthenticationService.byTheMachinesTime,
             holdsBackCancelledApps: parts.holdsBackCancelledApps)
+        let keychain = try KeychainService(
+            store: parts.store, enclave: enclave, contexts: contexts, broker: authentication, refusals: refusals,
+            afterLargeResults: parts.afterLargeResults, now: { clock.date })
+        let keys = KeyService(enclave: enclave, contexts: contexts, broker: authentication, refusals: refusals)
+        let inspector = try InspectorService(
+            store: parts.store, keychain: keychain, enclave: enclave, trace: trace, ownerID: parts.ownerID)
+        backup = try BackupService(
+            store: parts.store, enclave: enclave, ownerID: parts.ownerID, now: { clock.date })
         log = DeviceLog(
             storage: parts.log, enclave: enclave, refusals: refusals, journal: parts.journal, report: parts.report)
         device = DeviceService(
@@ -133,3 +133,6 @@ package final class DeviceServices: Sendable {
     /// Returns once what was wrapped anew so far is in its rows, or was given up.
     package func settleRewrapping() { keychain.settleRewrapping() }
 }
+
+/// Here the two services meet: neither knows the other.
+extension AuthenticationService: ProofBroker {}

@@ -158,7 +158,14 @@ package final class VarlinkConnection: Sendable {
         if isIdle { body() }
     }
 
-    var hasLargeTurn: Bool { state.withLock { $0.largeTurn != nil } }
+    /// Whether the request that is being answered keeps others' large ones waiting.
+    package var hasLargeTurn: Bool { state.withLock { $0.largeTurn != nil } }
+
+    /// Lets others' large requests have their turn, while this one waits for a person.
+    package func endLargeTurn() {
+        // Let go of outside of the lock: whoever is next begins at once.
+        _ = state.withLock { $0.largeTurn.take() }
+    }
 
     /// Whether the peer is gone: nobody waits for what is being answered.
     package var isClosed: Bool { state.withLock { $0.isClosed } }

@@ -234,14 +234,11 @@ def the_example_types_a_password_of_an_apps():
         context = call(connection, "Authentication.CreateContext")[1]["context"]
         named = {"class": {"string": "genp"}, "acct": {"string": "a"}}
         item = named | {"accc": {"accessControl": control}, "v_Data": {"data": "YQ=="}}
-        error, needed = call(keys, "Keychain.Add", attributes=item, context=context)
-        equal(error, "io.touchstone.Keychain.AuthenticationNeeded", "the addition without a password")
+        error, refusal = call(keys, "Keychain.Add", attributes=item, context=context)
+        equal((error, refusal["reason"]), ("io.touchstone.Keychain.Failed", "interactionForbidden"), "the addition without a password")
         options = {"reason": "keep it", "reuseDuration": 0.0, "interactionNotAllowed": False}
-        error, reply = call(
-            connection, "Authentication.EvaluateAccessControl", context=context, accessControl=control, operation=0,
-            options=options)
-        equal(error, None, f"the entry: {reply}")
-        equal(call(keys, "Keychain.Add", attributes=item, context=context)[0], None, "the addition")
+        error, reply = call(keys, "Keychain.Add", attributes=item, context=context, options=options)
+        equal(error, None, f"the addition: {reply}")
         error, reply = call(
             keys, "Keychain.CopyMatching", query=named | {"r_Data": {"boolean": True}}, context=context)
         equal((error, reply["items"][0]["data"]), (None, "YQ=="), "the read")

@@ -158,17 +158,15 @@ class Agent:
         self.connection.close()
 
 
-def prove(device, connection, context, needed):
-    """Has the owner, whose finger is the thumb, prove to a context what a call was told that it needs."""
+def with_the_finger(device, connection, method, **parameters):
+    """The answer to one call that has the owner asked, whose finger is the thumb."""
     agent = Agent(device)
     answers = []
-    (wanted,) = needed
     options = {"reason": "the test", "reuseDuration": 0.0, "interactionNotAllowed": False}
-    asking = threading.Thread(target=lambda: answers.append(call(
-        connection, "Authentication.EvaluateAccessControl", context=context, options=options, **wanted)))
+    asking = threading.Thread(target=lambda: answers.append(call(connection, method, options=options, **parameters)))
     asking.start()
     agent.wait_for("show")
     equal(device.client("Device").PresentFinger(finger="thumb")["touch"], "matched", "the touch")
     asking.join(LONGEST_WAIT)
-    equal(answers[0][0], None, "the evaluation")
     agent.close()
+    return answers[0]

@@ -19,9 +19,10 @@ def current_set_key(device):
 
     def is_there():
         app = device.connect()
-        error, _ = call(app, "Key.Sign", key=key, data=encode(bytes(32)), context=new_context(app))
-        check(error in ("io.touchstone.Key.AuthenticationNeeded", "io.touchstone.Key.Invalidated"), f"the answer {error}")
-        return error == "io.touchstone.Key.AuthenticationNeeded"
+        error, reply = call(app, "Key.Sign", key=key, data=encode(bytes(32)), context=new_context(app))
+        wants_proof = error == "io.touchstone.Key.Failed" and reply["reason"] == "interactionForbidden"
+        check(wants_proof or error == "io.touchstone.Key.Invalidated", f"the answer {error}")
+        return wants_proof
 
     check(is_there(), "the key that was made")
     return is_there

@@ -93,11 +93,9 @@ def it_is_as_good_as_the_passcode_where_either_will_do():
             service.tell("match")
             equal(evaluation.result()[0], None, "an evaluation of either")
             context = new_context(app)
-            _, reply = call(app, "Key.Sign", key=either, data=encode(bytes(32)), context=context)
-            (wanted,) = reply["operations"]
             options = {"reason": "the test", "reuseDuration": 0.0, "interactionNotAllowed": False}
-            equal(call(app, "Authentication.EvaluateAccessControl", context=context, options=options, **wanted)[0], None, "the evaluation for a key of either")
-            equal(call(app, "Key.Sign", key=either, data=encode(bytes(32)), context=context)[0], None, "the signature")
+            signed = call(app, "Key.Sign", key=either, data=encode(bytes(32)), context=context, options=options)
+            equal(signed[0], None, "the signature with a key of either")
             # Nobody is watched for at the lock screen: what is asked next is asked for the evaluation after it.
             runs = service.runs
             device.run("device", "lock")

@@ -131,7 +131,7 @@ import TouchstoneMemory
                 accessGroup: "app", app: "app", context: nil)
         ).key
         let request = EnclaveInterface.Decapsulate.Parameters(use: use(key), encapsulated: Data(count: 1088))
-        #expect(throws: KeyInterface.AuthenticationNeeded.self) { try enclave.decapsulate(request) }
+        #expect(throws: EnclaveInterface.AuthenticationNeeded.self) { try enclave.decapsulate(request) }
         try enclave.enroll("two", sample: Sample(Data("two".utf8)))
         #expect(throws: KeyInterface.Invalidated.self) { try enclave.decapsulate(request) }
     }

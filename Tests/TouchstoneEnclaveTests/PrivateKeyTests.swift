@@ -208,10 +208,10 @@ import TouchstoneMemory
     mutating func contexts() throws {
         let made = try create([.biometryAny, .privateKeyUsage])
         func expectNeeded(_ context: String?, app: String = "app") {
-            let error = #expect(throws: KeyInterface.AuthenticationNeeded.self) {
+            let error = #expect(throws: EnclaveInterface.AuthenticationNeeded.self) {
                 try sign(made.key, context: context, app: app)
             }
-            #expect(error?.operations.map(\.operation) == [.useKeySign])
+            #expect(error?.operation == .useKeySign)
         }
         expectNeeded(nil)
         expectNeeded("")
@@ -226,7 +226,7 @@ import TouchstoneMemory
         #expect(try isValid(sign(made.key, context: proven), by: made.publicKey))
         let shared = try create([.biometryAny, .privateKeyUsage], group: "shared")
         // The context is of an app that has no such group, whatever touchstoned says of the call.
-        #expect(throws: KeyInterface.AuthenticationNeeded.self) {
+        #expect(throws: EnclaveInterface.AuthenticationNeeded.self) {
             try sign(shared.key, context: proven, groups: ["app", "shared"])
         }
         _ = enclave.invalidateContext(proven)
@@ -257,13 +257,13 @@ import TouchstoneMemory
         let bound = try create([.biometryCurrentSet, .or, .devicePasscode, .privateKeyUsage])
         let finger = try enclave.proven(.biometrics)
         for made in [any, bound] { #expect(try isValid(sign(made.key, context: finger), by: made.publicKey)) }
-        let needed = #expect(throws: KeyInterface.AuthenticationNeeded.self) {
+        let needed = #expect(throws: EnclaveInterface.AuthenticationNeeded.self) {
             try sign(current.key, context: finger)
         }
-        #expect(needed?.operations.map(\.accessControl.flags) == [[.or, .devicePasscode, .privateKeyUsage]])
+        #expect(needed?.accessControl.flags == [.or, .devicePasscode, .privateKeyUsage])
         try enclave.enroll("finger 2", sample: .finger(2))
         let other = try enclave.proven(.biometrics)
-        #expect(throws: KeyInterface.AuthenticationNeeded.self) { try sign(bound.key, context: other) }
+        #expect(throws: EnclaveInterface.AuthenticationNeeded.self) { try sign(bound.key, context: other) }
         let passcode = try enclave.proven(.init(proofs: [.passcode]), passcode: "1234")
         for made in [any, current, bound] {
             #expect(try isValid(sign(made.key, context: passcode), by: made.publicKey))

@@ -352,7 +352,8 @@ import TouchstoneTransport
             #expect {
                 try client.call(KeychainInterface.CopyMatching.self, .init(query: query, context: name))
             } throws: {
-                ($0 as? RemoteError)?.as(KeychainInterface.AuthenticationNeeded.self) != nil
+                ($0 as? RemoteError)?.as(KeychainInterface.Failed.self)?.reason
+                    == RefusalCause.interactionForbidden.rawValue
             }
             let isSet = try client.call(AuthenticationInterface.IsCredentialSet.self, .init(context: name)).isSet
             #expect(!isSet)

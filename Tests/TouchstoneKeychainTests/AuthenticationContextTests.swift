@@ -217,10 +217,12 @@ private final class FakedContext: LAContext {
         try device.run(as: "other") {
             try addItem(.userPresence)
             #expect { try copy(context: name) } throws: {
-                ($0 as? RemoteError)?.as(KeychainInterface.AuthenticationNeeded.self) != nil
+                ($0 as? RemoteError)?.as(KeychainInterface.Failed.self)?.reason
+                    == RefusalCause.interactionForbidden.rawValue
             }
             #expect { try copy(context: nil) } throws: {
-                ($0 as? RemoteError)?.as(KeychainInterface.AuthenticationNeeded.self) != nil
+                ($0 as? RemoteError)?.as(KeychainInterface.Failed.self)?.reason
+                    == RefusalCause.interactionForbidden.rawValue
             }
         }
         try device.run { () throws in #expect(try copy(context: name).items.first?.data == Data("a".utf8)) }

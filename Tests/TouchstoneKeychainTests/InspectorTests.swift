@@ -374,9 +374,6 @@ import TouchstoneTransport
         }
         let search = try first(.app, .touchstoned, "Keychain.CopyMatching", nil)
         #expect(search.app == SimulatedDevice.applicationIdentifier)
-        let needed = try first(
-            .touchstoned, .app, "Keychain.CopyMatching", "io.touchstone.Keychain.AuthenticationNeeded")
-        #expect(needed.call == search.call)
         let unwrap = try first(.touchstoned, .enclave, "Enclave.UnwrapKeys", nil)
         let unwrapped = try first(.enclave, .touchstoned, "Enclave.UnwrapKeys", "ok")
         #expect(unwrapped.call == unwrap.call)
@@ -385,11 +382,12 @@ import TouchstoneTransport
         #expect(shown.call == nil)
         let finger = try first(.owner, .touchstoned, "Device.PresentFinger", nil)
         let matched = try first(.enclave, .touchstoned, "Enclave.WatchEvents", "more")
-        let evaluated = try first(.touchstoned, .app, "Authentication.EvaluateAccessControl", "ok")
-        let order = [search, unwrap, unwrapped, needed, shown, finger, evaluated].map(\.sequence)
+        let found = try first(.touchstoned, .app, "Keychain.CopyMatching", "ok")
+        #expect(found.call == search.call)
+        let order = [search, unwrap, unwrapped, shown, finger, found].map(\.sequence)
         #expect(order == order.sorted())
-        #expect(matched.sequence < evaluated.sequence)
-        #expect(try #require(evaluated.duration) > 0)
+        #expect(matched.sequence < found.sequence)
+        #expect(try #require(found.duration) > 0)
         #expect(messages.allSatisfy { $0.bytes > 10 })
     }
 

@@ -245,7 +245,7 @@ import TouchstoneTransport
         let enclave = LoopbackEndpoint(router: router(EnclaveService(host: host).interface), peer: peer)
         let service = try KeychainService(
             store: store, enclave: EnclaveClient(calls: enclave.client(), events: enclave.client()),
-            contexts: ContextOwners())
+            contexts: ContextOwners(), broker: ScriptedBroker())
         let keychain = LoopbackEndpoint(router: router(service.interface), peer: peer)
         let client = try keychain.client()
         let item: KeychainInterface.Dictionary = ["class": .string("genp"), "acct": .string("a")]

@@ -111,7 +111,7 @@ import TouchstoneTransport
                 return true
             }
         }
-        #expect(error?.as(KeychainInterface.AuthenticationNeeded.self)?.operations.count == 1)
+        #expect(error?.as(KeychainInterface.Failed.self)?.reason == RefusalCause.interactionForbidden.rawValue)
         #expect(replies == 0)
         device.run {
             device.present(.finger(1))

@@ -159,7 +159,9 @@ import TouchstoneTransport
         }
         device.run(as: "this", keychainAccessGroups: ["shared"]) {
             let error = #expect(throws: RemoteError.self) { try sign(made.key, context) }
-            #expect(error?.as(KeyInterface.AuthenticationNeeded.self)?.operations.map(\.operation) == [.useKeySign])
+            let failed = error?.as(KeyInterface.Failed.self)
+            #expect(failed?.status == errSecInteractionNotAllowed)
+            #expect(failed?.reason == RefusalCause.interactionForbidden.rawValue)
         }
         #expect(device.prompts.count == 1)
     }

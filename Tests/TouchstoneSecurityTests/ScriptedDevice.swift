@@ -18,10 +18,8 @@ final class ScriptedDevice: Sendable {
         var authenticated: Set<String> = []
         var created = 0
         var items: [KeychainInterface.Item] = []
-        /// Keychain calls want authentication until their context has it.
-        var needed: [KeychainInterface.ConstrainedOperation] = []
-        /// Wanted however often it was given.
-        var isInsatiable = false
+        /// Calls for items want the owner's proof, each time unless their context has it.
+        var wanted: AccessControl?
         var evaluation = Answer.success
         var options: [AuthenticationInterface.Options] = []
         var calls = 0
@@ -79,30 +77,50 @@ final class ScriptedDevice: Sendable {
 
     private var keychain: [VarlinkHandler] {
         [
-            .method(KeychainInterface.CopyMatching.self) { parameters, _ in
-                try self.authorize(parameters.query, parameters.context)
-                return .init(items: self.state.withLock { $0.items })
+            .deferred(KeychainInterface.CopyMatching.self) { parameters, call in
+                self.authorize(parameters.query, parameters.context, parameters.options, call) {
+                    .init(items: self.state.withLock { $0.items })
+                }
             },
-            .method(KeychainInterface.Add.self) { parameters, connection in
-                try self.authorize(parameters.attributes, parameters.context)
-                if self.state.withLock({ $0.dropsAdd }) { connection.close() }
-                return .init(item: self.state.withLock { $0.items.first } ?? .init())
+            .deferred(KeychainInterface.Add.self) { parameters, call in
+                self.authorize(parameters.attributes, parameters.context, parameters.options, call) {
+                    if self.state.withLock({ $0.dropsAdd }) { call.connection.close() }
+                    return .init(item: self.state.withLock { $0.items.first } ?? .init())
+                }
             },
-            .method(KeychainInterface.Update.self) { parameters, _ in
-                try self.authorize(parameters.query, parameters.context)
-                return Empty()
+            .deferred(KeychainInterface.Update.self) { parameters, call in
+                self.authorize(parameters.query, parameters.context, parameters.options, call) { Empty() }
             },
             .method(KeychainInterface.Delete.self) { _, _ in throw KeychainInterface.Failed(.itemNotFound) },
         ]
     }
 
-    private func authorize(_ attributes: KeychainInterface.Dictionary, _ context: String?) throws {
-        try state.withLock { state in
+    /// Answers a call for an item: at once where it needs no proof, else as the script says of the evaluation.
+    private func authorize<M: VarlinkMethod>(
+        _ attributes: KeychainInterface.Dictionary, _ context: String?, _ options: AuthenticationInterface.Options?,
+        _ call: VarlinkCall<M>, _ reply: () -> M.Reply
+    ) {
+        let (wanted, answer) = state.withLock { state -> (AccessControl?, Answer) in
             state.calls += 1
             state.lastAttributes = attributes
-            guard !state.needed.isEmpty else { return }
-            if !state.isInsatiable, let context, state.authenticated.contains(context) { return }
-            throw KeychainInterface.AuthenticationNeeded(operations: state.needed)
+            guard let wanted = state.wanted else { return (nil, .success) }
+            if let context, state.authenticated.contains(context) { return (wanted, .success) }
+            guard let options else { return (wanted, .failure(.notInteractive)) }
+            state.options.append(options)
+            if let context, !state.contexts.contains(context) { return (wanted, .failure(.invalidContext)) }
+            if options.interactionNotAllowed { return (wanted, .failure(.notInteractive)) }
+            if case .success = state.evaluation, let context { state.authenticated.insert(context) }
+            return (wanted, state.evaluation)
+        }
+        switch answer {
+        case .success: call.reply(reply())
+        case .failure(let code):
+            guard let wanted else { return call.drop() }
+            guard options != nil else {
+                return call.fail(KeychainInterface.Failed(.interactionNotAllowed, .interactionForbidden, wanted))
+            }
+            call.fail(KeychainInterface.Failed(AuthenticationInterface.Failed(code, "scripted"), wanted))
+        case .never: call.connection.onClose { self.set { $0.closedEvaluations += 1 } }
         }
     }
 
@@ -134,6 +152,5 @@ final class ScriptedDevice: Sendable {
 extension ScriptedDevice.State {
     // A combination that AC-02 allows.
     // swift-format-ignore: NeverUseForceTry
-    static let useItem = KeychainInterface.ConstrainedOperation(
-        accessControl: try! AccessControl(protection: .whenUnlocked, flags: .userPresence), operation: .useItem)
+    static let userPresence = try! AccessControl(protection: .whenUnlocked, flags: .userPresence)
 }

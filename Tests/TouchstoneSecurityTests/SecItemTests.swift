@@ -65,7 +65,7 @@ import TouchstoneTransport
     private let item = KeychainInterface.Item(
         attributes: [
             "acct": .string("me"), "sync": .number(0), "cdat": .date(5), "gena": .data(Data([9])),
-            "accc": .accessControl(ScriptedDevice.State.useItem.accessControl), "v_Data": .data(Data([0])),
+            "accc": .accessControl(ScriptedDevice.State.userPresence), "v_Data": .data(Data([0])),
         ], data: Data([1, 2]), persistentReference: Data([3]))
 
     @Test func dataAloneIsData() {
@@ -136,19 +136,19 @@ import TouchstoneTransport
 
     // MARK: - Authentication
 
-    @Test("AC-40, AC-25: a caller without a context is asked every time, on a context that is gone afterwards")
-    func oneShotContext() async {
-        device.set { $0.needed = [ScriptedDevice.State.useItem] }
+    @Test("AC-40, AC-25: a caller without a context is asked every time, in one call, and makes no context")
+    func oneCall() {
+        device.set { $0.wanted = ScriptedDevice.State.userPresence }
         device.set { $0.items = [item] }
         #expect(copy(["r_Data": true]).1 as? Data == Data([1, 2]))
         #expect(copy(["r_Data": true]).0 == errSecSuccess)
         #expect(device.state.withLock { $0.options.count } == 2)
-        await eventually { device.state.withLock { $0.contexts.isEmpty } }
+        #expect(device.state.withLock { $0.calls == 2 && $0.created == 0 })
     }
 
     @Test("EV-32, AC-42: an authenticated context is not asked again, even where the prompt is forbidden")
     func authenticatedContextIsReused() async throws {
-        device.set { $0.needed = [ScriptedDevice.State.useItem] }
+        device.set { $0.wanted = ScriptedDevice.State.userPresence }
         let context = DeviceEndpoint.$scoped.withValue(device.endpoint) { LAContext() }
         try await context.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "first")
         #expect(copy(["u_AuthCtx": context]).0 == errSecSuccess)
@@ -160,7 +160,7 @@ import TouchstoneTransport
 
     @Test("AC-41: Fail and NoAuthenticationUI end with errSecInteractionNotAllowed")
     func forbiddenPrompt() {
-        device.set { $0.needed = [ScriptedDevice.State.useItem] }
+        device.set { $0.wanted = ScriptedDevice.State.userPresence }
         #expect(copy(["u_AuthUI": kSecUseAuthenticationUIFail]).0 == errSecInteractionNotAllowed)
         #expect(copy(["u_NoAuthUI": true]).0 == errSecInteractionNotAllowed)
         // The device says no, so that its log has it, and asks nobody.
@@ -172,7 +172,7 @@ import TouchstoneTransport
 
     @Test("AC-27: the prompt says what the context says, else the query, else something sensible")
     func promptText() {
-        device.set { $0.needed = [ScriptedDevice.State.useItem] }
+        device.set { $0.wanted = ScriptedDevice.State.userPresence }
         let context = DeviceEndpoint.$scoped.withValue(device.endpoint) { LAContext() }
         context.localizedReason = "the context's"
         context.localizedFallbackTitle = ""
@@ -187,7 +187,7 @@ import TouchstoneTransport
 
     @Test("AC-44: a cancel is errSecUserCanceled, a forbidden prompt its own status, all else errSecAuthFailed")
     func failuresBecomeStatuses() {
-        device.set { $0.needed = [ScriptedDevice.State.useItem] }
+        device.set { $0.wanted = ScriptedDevice.State.userPresence }
         let expected: [(AuthenticationFailure, OSStatus)] = [
             (.userCancel, errSecUserCanceled), (.notInteractive, errSecInteractionNotAllowed),
             (.userFallback, errSecAuthFailed), (.systemCancel, errSecAuthFailed), (.biometryLockout, errSecAuthFailed),
@@ -199,12 +199,23 @@ import TouchstoneTransport
         }
     }
 
-    @Test("AC-40: after 20 rounds the call fails with errSecAuthFailed")
-    func roundsAreBounded() {
-        device.set { $0.needed = [ScriptedDevice.State.useItem] }
-        device.set { $0.isInsatiable = true }
-        #expect(copy([:]).0 == errSecAuthFailed)
-        #expect(device.state.withLock { $0.calls } == 20)
+    @Test("EV-33: a context that the device has forgotten is made anew, and the call with it, once")
+    func forgottenContext() throws {
+        device.set { $0.wanted = ScriptedDevice.State.userPresence }
+        let context = DeviceEndpoint.$scoped.withValue(device.endpoint) { LAContext() }
+        #expect(copy(["u_AuthCtx": context]).0 == errSecSuccess)
+        device.set { state in
+            state.contexts = []
+            state.authenticated = []
+        }
+        #expect(copy(["u_AuthCtx": context]).0 == errSecSuccess)
+        #expect(device.state.withLock { $0.created == 2 && $0.calls == 3 })
+        device.set { state in
+            state.authenticated = []
+            state.evaluation = .failure(.invalidContext)
+        }
+        #expect(copy(["u_AuthCtx": context]).0 == errSecAuthFailed)
+        #expect(device.state.withLock { $0.created == 3 && $0.calls == 5 })
     }
 
     @Test("AC-47: a context invalidated before the call is errSecAuthFailed")

@@ -109,13 +109,15 @@ import TouchstoneSystem
         let host = try #require(device.host)
         let context = try host.change { enclave, _ in (enclave.createContext(app: "app", accessGroups: ["group"]), []) }
         let made = try device.createKey(passcode, .whenUnlocked)
-        #expect(throws: KeyInterface.AuthenticationNeeded.self) { try device.signature(by: made.key, context: context) }
+        #expect(throws: EnclaveInterface.AuthenticationNeeded.self) {
+            try device.signature(by: made.key, context: context)
+        }
         try host.change { enclave, _ in
             enclave.contexts[context]?.proven.passcode = true
             return ((), [])
         }
         #expect(try Self.isValid(device.signature(by: made.key, context: context), by: made.publicKey))
-        #expect(throws: KeyInterface.AuthenticationNeeded.self) { try device.signature(by: made.key) }
+        #expect(throws: EnclaveInterface.AuthenticationNeeded.self) { try device.signature(by: made.key) }
         try host.change { ((), $0.lock(now: $1)) }
         #expect(refusal { _ = try device.signature(by: made.key, context: context) } == .interactionNotAllowed)
         #expect(refusal { _ = try device.createKey(.privateKeyUsage, .whenUnlocked) } == .interactionNotAllowed)

@@ -12,7 +12,7 @@ import TouchstoneInterfaces
 /// bytes that are written in its place, or why it is not read, with the place.
 @Suite struct RecordedMessageTests {
     private static let errors: [any VarlinkError.Type] = [
-        KeychainInterface.Failed.self, KeychainInterface.AuthenticationNeeded.self,
+        KeychainInterface.Failed.self,
         AuthenticationInterface.Failed.self, AuthenticationInterface.MissingUsageDescription.self,
         AgentInterface.NoSuchPrompt.self, AgentInterface.UnsupportedVersion.self, DeviceInterface.NotSimulated.self,
         DeviceInterface.PasscodeRejected.self, DeviceInterface.Refused.self, EnclaveInterface.NotWrapped.self,
@@ -20,7 +20,7 @@ import TouchstoneInterfaces
         EnclaveInterface.NoSuchBackup.self, EnclaveInterface.Deferred.self, BackupInterface.NotOwner.self,
         BackupInterface.NoSuchSession.self,
         BackupInterface.Malformed.self, BackupInterface.Failed.self, KeyInterface.Failed.self,
-        KeyInterface.AuthenticationNeeded.self, KeyInterface.Invalidated.self,
+        KeyInterface.Invalidated.self,
     ]
 
     private static func rewrite<T: MessageCodable>(_ type: T.Type, _ input: String) throws -> String {

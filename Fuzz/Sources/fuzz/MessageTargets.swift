@@ -154,8 +154,8 @@ enum Messages {
         DeviceInterface.Refused.self, EnclaveInterface.Deferred.self, EnclaveInterface.NoSuchBackup.self,
         EnclaveInterface.NotWrapped.self, EnclaveInterface.InvalidContext.self,
         EnclaveInterface.NoSuchEvaluation.self, EnclaveInterface.NotKept.self, KeyInterface.Failed.self,
-        KeyInterface.AuthenticationNeeded.self, KeyInterface.Invalidated.self, KeychainInterface.Failed.self,
-        KeychainInterface.AuthenticationNeeded.self,
+        KeyInterface.Invalidated.self, KeychainInterface.Failed.self,
+        EnclaveInterface.AuthenticationNeeded.self,
     ]
 }
 

@@ -2550,6 +2550,33 @@ package enum EnclaveInterface {
         package init() {}
     }
 
+    /// Nothing was done: the context has not proven what this access control wants for this operation
+    /// (LAAccessControlOperation), or lacks its application password.
+    package struct AuthenticationNeeded: VarlinkError {
+        package static let name = "io.touchstone.Enclave.AuthenticationNeeded"
+        package var accessControl: AccessControl
+        /// LAAccessControlOperation.
+        package var operation: AccessControlOperation
+
+        package init(accessControl: AccessControl, operation: AccessControlOperation) {
+            self.accessControl = accessControl
+            self.operation = operation
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.accessControl = try json.value("accessControl")
+            self.operation = try json.value("operation")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(accessControl, for: "accessControl")
+            try json.write(operation, for: "operation")
+            json.endObject()
+        }
+    }
+
     /// The evaluation is over.
     package struct NoSuchEvaluation: VarlinkError, EmptyMessage {
         package static let name = "io.touchstone.Enclave.NoSuchEvaluation"

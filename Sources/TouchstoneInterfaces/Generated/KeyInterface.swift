@@ -13,6 +13,11 @@ package import TouchstoneCore
 /// Bytes are base64 (RFC 4648, with padding) wherever a comment says so. context is one that the app got from
 /// io.touchstone.Authentication.CreateContext, or absent. The caller is not a parameter: the daemon takes it from the
 /// connection.
+///
+/// One call is enough, also where a key wants the owner's proof: options say how the owner is asked, as in
+/// io.touchstone.Keychain, and keyLabel what the app calls the key, for the owner to read. Without options nobody is
+/// asked: a key that wants a proof which the context does not have is refused with -25308 and the reason
+/// interactionForbidden.
 package enum KeyInterface {
     package static let name = "io.touchstone.Key"
 
@@ -33,7 +38,7 @@ package enum KeyInterface {
     ///
     /// Errors: Failed: -34018 an access group that is not one of the app's, -25308 the protection class cannot be
     /// opened now (KC-20), -25293 no passcode for "akpu" (KC-24) or for a constraint, or nothing enrolled for a
-    /// biometric one (AC-15). AuthenticationNeeded: the access control asks for an application password and the context
+    /// biometric one (AC-15). The owner is asked if the access control asks for an application password and the context
     /// does not have one (AC-48).
     package enum Create: VarlinkMethod {
         package static let name = "io.touchstone.Key.Create"
@@ -42,15 +47,17 @@ package enum KeyInterface {
             package var accessControl: AccessControl
             package var accessGroup: String?
             package var context: String?
+            package var options: AuthenticationInterface.Options?
 
             package init(
                 kind: KeyInterface.Kind, accessControl: AccessControl, accessGroup: String? = nil,
-                context: String? = nil
+                context: String? = nil, options: AuthenticationInterface.Options? = nil
             ) {
                 self.kind = kind
                 self.accessControl = accessControl
                 self.accessGroup = accessGroup
                 self.context = context
+                self.options = options
             }
 
             package init(from json: MessageDecoder) throws {
@@ -59,6 +66,7 @@ package enum KeyInterface {
                 self.accessControl = try json.value("accessControl")
                 self.accessGroup = try json.valueIfPresent("accessGroup")
                 self.context = try json.valueIfPresent("context")
+                self.options = try json.valueIfPresent("options")
             }
 
             package func write(to json: inout JSONOutput) throws {
@@ -67,6 +75,7 @@ package enum KeyInterface {
                 try json.write(accessControl, for: "accessControl")
                 try json.write(accessGroup, for: "accessGroup")
                 try json.write(context, for: "context")
+                try json.write(options, for: "options")
                 json.endObject()
             }
         }
@@ -161,19 +170,26 @@ package enum KeyInterface {
     /// Replies with the signature (bytes, base64: r and s, 32 bytes each).
     ///
     /// Errors: Failed: those of Inspect; -25308 the protection class cannot be opened now, -25293 the access control
-    /// has constraints and no privateKeyUsage (SE-13), -50 data that this kind does not sign. Invalidated.
-    /// AuthenticationNeeded: also where the context is not known, or another app's.
+    /// has constraints and no privateKeyUsage (SE-13), -50 data that this kind does not sign. Invalidated. The owner is
+    /// asked also where the context is not known, or another app's.
     package enum Sign: VarlinkMethod {
         package static let name = "io.touchstone.Key.Sign"
         package struct Parameters: MessageCodable {
             package var key: Data
             package var data: Data
             package var context: String?
+            package var options: AuthenticationInterface.Options?
+            package var keyLabel: String?
 
-            package init(key: Data, data: Data, context: String? = nil) {
+            package init(
+                key: Data, data: Data, context: String? = nil, options: AuthenticationInterface.Options? = nil,
+                keyLabel: String? = nil
+            ) {
                 self.key = key
                 self.data = data
                 self.context = context
+                self.options = options
+                self.keyLabel = keyLabel
             }
 
             package init(from json: MessageDecoder) throws {
@@ -181,6 +197,8 @@ package enum KeyInterface {
                 self.key = try json.value("key")
                 self.data = try json.value("data")
                 self.context = try json.valueIfPresent("context")
+                self.options = try json.valueIfPresent("options")
+                self.keyLabel = try json.valueIfPresent("keyLabel")
             }
 
             package func write(to json: inout JSONOutput) throws {
@@ -188,6 +206,8 @@ package enum KeyInterface {
                 try json.write(key, for: "key")
                 try json.write(data, for: "data")
                 try json.write(context, for: "context")
+                try json.write(options, for: "options")
+                try json.write(keyLabel, for: "keyLabel")
                 json.endObject()
             }
         }
@@ -227,12 +247,19 @@ package enum KeyInterface {
             package var publicKey: Data
             package var operation: AccessControlOperation
             package var context: String?
+            package var options: AuthenticationInterface.Options?
+            package var keyLabel: String?
 
-            package init(key: Data, publicKey: Data, operation: AccessControlOperation, context: String? = nil) {
+            package init(
+                key: Data, publicKey: Data, operation: AccessControlOperation, context: String? = nil,
+                options: AuthenticationInterface.Options? = nil, keyLabel: String? = nil
+            ) {
                 self.key = key
                 self.publicKey = publicKey
                 self.operation = operation
                 self.context = context
+                self.options = options
+                self.keyLabel = keyLabel
             }
 
             package init(from json: MessageDecoder) throws {
@@ -241,6 +268,8 @@ package enum KeyInterface {
                 self.publicKey = try json.value("publicKey")
                 self.operation = try json.value("operation")
                 self.context = try json.valueIfPresent("context")
+                self.options = try json.valueIfPresent("options")
+                self.keyLabel = try json.valueIfPresent("keyLabel")
             }
 
             package func write(to json: inout JSONOutput) throws {
@@ -249,6 +278,8 @@ package enum KeyInterface {
                 try json.write(publicKey, for: "publicKey")
                 try json.write(operation, for: "operation")
                 try json.write(context, for: "context")
+                try json.write(options, for: "options")
+                try json.write(keyLabel, for: "keyLabel")
                 json.endObject()
             }
         }
@@ -286,12 +317,19 @@ package enum KeyInterface {
             package var message: Data
             package var signatureContext: Data
             package var context: String?
+            package var options: AuthenticationInterface.Options?
+            package var keyLabel: String?
 
-            package init(key: Data, message: Data, signatureContext: Data, context: String? = nil) {
+            package init(
+                key: Data, message: Data, signatureContext: Data, context: String? = nil,
+                options: AuthenticationInterface.Options? = nil, keyLabel: String? = nil
+            ) {
                 self.key = key
                 self.message = message
                 self.signatureContext = signatureContext
                 self.context = context
+                self.options = options
+                self.keyLabel = keyLabel
             }
 
             package init(from json: MessageDecoder) throws {
@@ -300,6 +338,8 @@ package enum KeyInterface {
                 self.message = try json.value("message")
                 self.signatureContext = try json.value("signatureContext")
                 self.context = try json.valueIfPresent("context")
+                self.options = try json.valueIfPresent("options")
+                self.keyLabel = try json.valueIfPresent("keyLabel")
             }
 
             package func write(to json: inout JSONOutput) throws {
@@ -308,6 +348,8 @@ package enum KeyInterface {
                 try json.write(message, for: "message")
                 try json.write(signatureContext, for: "signatureContext")
                 try json.write(context, for: "context")
+                try json.write(options, for: "options")
+                try json.write(keyLabel, for: "keyLabel")
                 json.endObject()
             }
         }
@@ -337,19 +379,26 @@ package enum KeyInterface {
     ///
     /// Other bytes of that length give a secret that nobody else has (FIPS 203).
     ///
-    /// Errors: those of Sign; Failed -50 also for a key of another kind, and for another length. AuthenticationNeeded
-    /// names the operation 5.
+    /// Errors: those of Sign; Failed -50 also for a key of another kind, and for another length. The owner is asked for
+    /// the operation 5.
     package enum Decapsulate: VarlinkMethod {
         package static let name = "io.touchstone.Key.Decapsulate"
         package struct Parameters: MessageCodable {
             package var key: Data
             package var encapsulated: Data
             package var context: String?
+            package var options: AuthenticationInterface.Options?
+            package var keyLabel: String?
 
-            package init(key: Data, encapsulated: Data, context: String? = nil) {
+            package init(
+                key: Data, encapsulated: Data, context: String? = nil,
+                options: AuthenticationInterface.Options? = nil, keyLabel: String? = nil
+            ) {
                 self.key = key
                 self.encapsulated = encapsulated
                 self.context = context
+                self.options = options
+                self.keyLabel = keyLabel
             }
 
             package init(from json: MessageDecoder) throws {
@@ -357,6 +406,8 @@ package enum KeyInterface {
                 self.key = try json.value("key")
                 self.encapsulated = try json.value("encapsulated")
                 self.context = try json.valueIfPresent("context")
+                self.options = try json.valueIfPresent("options")
+                self.keyLabel = try json.valueIfPresent("keyLabel")
             }
 
             package func write(to json: inout JSONOutput) throws {
@@ -364,6 +415,8 @@ package enum KeyInterface {
                 try json.write(key, for: "key")
                 try json.write(encapsulated, for: "encapsulated")
                 try json.write(context, for: "context")
+                try json.write(options, for: "options")
+                try json.write(keyLabel, for: "keyLabel")
                 json.endObject()
             }
         }
@@ -389,16 +442,26 @@ package enum KeyInterface {
     }
 
     /// The call failed. status is an OSStatus. reason and accessControl say why, as in io.touchstone.Keychain's Failed.
+    ///
+    /// Where the owner's proof was wanted and not given, code is LAError.Code, and message is for a developer, as
+    /// there.
     package struct Failed: VarlinkError {
         package static let name = "io.touchstone.Key.Failed"
         package var status: Int32
         package var reason: String?
         package var accessControl: AccessControl?
+        package var code: AuthenticationFailure?
+        package var message: String?
 
-        package init(status: Int32, reason: String? = nil, accessControl: AccessControl? = nil) {
+        package init(
+            status: Int32, reason: String? = nil, accessControl: AccessControl? = nil,
+            code: AuthenticationFailure? = nil, message: String? = nil
+        ) {
             self.status = status
             self.reason = reason
             self.accessControl = accessControl
+            self.code = code
+            self.message = message
         }
 
         package init(from json: MessageDecoder) throws {
@@ -406,6 +469,8 @@ package enum KeyInterface {
             self.status = try json.value("status")
             self.reason = try json.valueIfPresent("reason")
             self.accessControl = try json.valueIfPresent("accessControl")
+            self.code = try json.valueIfPresent("code")
+            self.message = try json.valueIfPresent("message")
         }
 
         package func write(to json: inout JSONOutput) throws {
@@ -413,28 +478,8 @@ package enum KeyInterface {
             try json.write(status, for: "status")
             try json.write(reason, for: "reason")
             try json.write(accessControl, for: "accessControl")
-            json.endObject()
-        }
-    }
-
-    /// Nothing was done: evaluate each of these with io.touchstone.Authentication.EvaluateAccessControl on one context,
-    /// then call again with it (AC-40).
-    package struct AuthenticationNeeded: VarlinkError {
-        package static let name = "io.touchstone.Key.AuthenticationNeeded"
-        package var operations: [KeychainInterface.ConstrainedOperation]
-
-        package init(operations: [KeychainInterface.ConstrainedOperation]) {
-            self.operations = operations
-        }
-
-        package init(from json: MessageDecoder) throws {
-            try json.checkIsObject()
-            self.operations = try json.value("operations")
-        }
-
-        package func write(to json: inout JSONOutput) throws {
-            json.beginObject()
-            try json.write(operations, for: "operations")
+            try json.write(code, for: "code")
+            try json.write(message, for: "message")
             json.endObject()
         }
     }

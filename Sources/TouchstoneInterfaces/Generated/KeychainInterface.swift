@@ -16,6 +16,12 @@ package import TouchstoneCore
 /// A request is at most 1 MiB. One of Add or Update may be 24 MiB, if the method is the first field of the message. A
 /// reply is at most 64 MiB. A service works on two messages of more than 1 MiB at a time, one from each process; others
 /// wait for their turn.
+///
+/// One call is enough, also if an item wants the owner's proof. Such a call carries options, which say how the owner is
+/// asked, and it may carry a context. The daemon then has the owner asked, for the access control of the item itself.
+/// It goes on, and answers when it is done. That may be never; closing the connection takes the prompt down. Without a
+/// context the proof counts for this one call (AC-25). Without options nobody is asked: an item that wants a proof
+/// which the context does not have is refused with -25308 and the reason interactionForbidden (AC-41).
 package enum KeychainInterface {
     package static let name = "io.touchstone.Keychain"
 
@@ -63,32 +69,6 @@ package enum KeychainInterface {
         }
     }
 
-    /// An access control that stands in the way, and the operation it was asked about (LAAccessControlOperation:
-    /// createItem 0, useItem 1).
-    package struct ConstrainedOperation: MessageCodable, Hashable {
-        package var accessControl: AccessControl
-        /// LAAccessControlOperation.
-        package var operation: AccessControlOperation
-
-        package init(accessControl: AccessControl, operation: AccessControlOperation) {
-            self.accessControl = accessControl
-            self.operation = operation
-        }
-
-        package init(from json: MessageDecoder) throws {
-            try json.checkIsObject()
-            self.accessControl = try json.value("accessControl")
-            self.operation = try json.value("operation")
-        }
-
-        package func write(to json: inout JSONOutput) throws {
-            json.beginObject()
-            try json.write(accessControl, for: "accessControl")
-            try json.write(operation, for: "operation")
-            json.endObject()
-        }
-    }
-
     /// Adds one item. "v_Data" is its secret; "class" is needed.
     ///
     /// The access group is the app's own unless "agrp" names another that it has.
@@ -108,10 +88,10 @@ package enum KeychainInterface {
     /// Errors: Failed: -25299 the same primary key is there (KC-30, KC-31), -50 a value is malformed or two contradict
     /// (KC-34), -25303 an attribute that the class does not have, -34018 a foreign access group (KC-42), -25308 the
     /// protection class cannot be opened now (KC-20), -25293 no passcode for "akpu" (KC-24) or nothing enrolled for a
-    /// biometric constraint that is the only way, or wanted as well (AC-15). AuthenticationNeeded: the access control
-    /// wants an application password and the context has none (AC-48). -26275 not a key of this device's enclave
-    /// (SE-02). -25302 a secret of more than 16 MiB, of a certificate or key 700 KiB. After any error nothing was
-    /// stored.
+    /// biometric constraint that is the only way, or wanted as well (AC-15). The owner is asked where the access
+    /// control wants an application password and the context has none (AC-48). -26275 not a key of this device's
+    /// enclave (SE-02). -25302 a secret of more than 16 MiB, of a certificate or key 700 KiB. After any error nothing
+    /// was stored.
     package enum Add: VarlinkMethod {
         package static let name = "io.touchstone.Keychain.Add"
         package static var takesLargeRequests: Bool { true }
@@ -119,14 +99,16 @@ package enum KeychainInterface {
             package var attributes: [String: AttributeValue]
             package var certificate: [String: AttributeValue]?
             package var context: String?
+            package var options: AuthenticationInterface.Options?
 
             package init(
                 attributes: [String: AttributeValue], certificate: [String: AttributeValue]? = nil,
-                context: String? = nil
+                context: String? = nil, options: AuthenticationInterface.Options? = nil
             ) {
                 self.attributes = attributes
                 self.certificate = certificate
                 self.context = context
+                self.options = options
             }
 
             package init(from json: MessageDecoder) throws {
@@ -134,6 +116,7 @@ package enum KeychainInterface {
                 self.attributes = try json.value("attributes")
                 self.certificate = try json.valueIfPresent("certificate")
                 self.context = try json.valueIfPresent("context")
+                self.options = try json.valueIfPresent("options")
             }
 
             package func write(to json: inout JSONOutput) throws {
@@ -141,6 +124,7 @@ package enum KeychainInterface {
                 try json.write(attributes, for: "attributes")
                 try json.write(certificate, for: "certificate")
                 try json.write(context, for: "context")
+                try json.write(options, for: "options")
                 json.endObject()
             }
         }
@@ -180,26 +164,31 @@ package enum KeychainInterface {
     /// that.
     ///
     /// An item whose access control wants the owner is opened only where the enclave finds that the context has proven
-    /// enough (EV-32, AC-20); "u_AuthUI" decides what happens otherwise (AC-41): allow answers AuthenticationNeeded,
-    /// fail -25308, skip leaves the item out.
+    /// enough (EV-32, AC-20); "u_AuthUI" decides what happens otherwise (AC-41): allow has the owner asked for every
+    /// access control in the way (AC-23), also where the context is not known, fail answers -25308, skip leaves the
+    /// item out. What was changed while the owner was asked is found as it is then.
     ///
     /// Errors: Failed: -25300 nothing matches, or what matches is gone for good (KC-16, AC-51), -25308 the protection
     /// class of a matching item cannot be opened now: for the whole query, not for that item (KC-20, AC-43), -50,
     /// -34018, -4 a match key that this class, or this system, does not have, -25306 a persistent reference of another
-    /// class, -108 more than 32 MiB of data, without more, or too many calls wait for such. AuthenticationNeeded: with
-    /// every access control in the way (AC-23), also where the context is not known. Rows that can never be opened
-    /// again are removed (KC-16); nothing else changes.
+    /// class, -108 more than 32 MiB of data, without more, or too many calls wait for such. Rows that can never be
+    /// opened again are removed (KC-16); nothing else changes.
     package enum CopyMatching: VarlinkMethod {
         package static let name = "io.touchstone.Keychain.CopyMatching"
         package struct Parameters: MessageCodable {
             package var query: [String: AttributeValue]
             package var issuers: [Data]?
             package var context: String?
+            package var options: AuthenticationInterface.Options?
 
-            package init(query: [String: AttributeValue], issuers: [Data]? = nil, context: String? = nil) {
+            package init(
+                query: [String: AttributeValue], issuers: [Data]? = nil, context: String? = nil,
+                options: AuthenticationInterface.Options? = nil
+            ) {
                 self.query = query
                 self.issuers = issuers
                 self.context = context
+                self.options = options
             }
 
             package init(from json: MessageDecoder) throws {
@@ -207,6 +196,7 @@ package enum KeychainInterface {
                 self.query = try json.value("query")
                 self.issuers = try json.valueIfPresent("issuers")
                 self.context = try json.valueIfPresent("context")
+                self.options = try json.valueIfPresent("options")
             }
 
             package func write(to json: inout JSONOutput) throws {
@@ -214,6 +204,7 @@ package enum KeychainInterface {
                 try json.write(query, for: "query")
                 try json.write(issuers, for: "issuers")
                 try json.write(context, for: "context")
+                try json.write(options, for: "options")
                 json.endObject()
             }
         }
@@ -243,8 +234,8 @@ package enum KeychainInterface {
     /// The constraint of a protected item has to be met (AC-20). context as in Add. A request may be 24 MiB.
     ///
     /// Errors: Failed: -25300 nothing matches (KC-35), -25299 another item has the new primary key, -50 a return key or
-    /// a malformed value, -25302, -25303, -25308, -25293, -34018. AuthenticationNeeded. After any error nothing was
-    /// changed.
+    /// a malformed value, -25302, -25303, -25308, -25293, -34018, -108 too many large requests wait for the owner.
+    /// After any error nothing was changed.
     package enum Update: VarlinkMethod {
         package static let name = "io.touchstone.Keychain.Update"
         package static var takesLargeRequests: Bool { true }
@@ -252,13 +243,16 @@ package enum KeychainInterface {
             package var query: [String: AttributeValue]
             package var attributes: [String: AttributeValue]
             package var context: String?
+            package var options: AuthenticationInterface.Options?
 
             package init(
-                query: [String: AttributeValue], attributes: [String: AttributeValue], context: String? = nil
+                query: [String: AttributeValue], attributes: [String: AttributeValue], context: String? = nil,
+                options: AuthenticationInterface.Options? = nil
             ) {
                 self.query = query
                 self.attributes = attributes
                 self.context = context
+                self.options = options
             }
 
             package init(from json: MessageDecoder) throws {
@@ -266,6 +260,7 @@ package enum KeychainInterface {
                 self.query = try json.value("query")
                 self.attributes = try json.value("attributes")
                 self.context = try json.valueIfPresent("context")
+                self.options = try json.valueIfPresent("options")
             }
 
             package func write(to json: inout JSONOutput) throws {
@@ -273,6 +268,7 @@ package enum KeychainInterface {
                 try json.write(query, for: "query")
                 try json.write(attributes, for: "attributes")
                 try json.write(context, for: "context")
+                try json.write(options, for: "options")
                 json.endObject()
             }
         }
@@ -340,16 +336,29 @@ package enum KeychainInterface {
     /// tooManyContexts. The app: foreignAccessGroup (KC-42), quotaReached. The device: deviceNotWorking.
     ///
     /// accessControl is what stands in the way, where one does.
+    ///
+    /// Where the owner's proof was wanted and not given, code is LAError.Code and message is for a developer to read,
+    /// both as Failed of io.touchstone.Authentication has them. status is then -128 where the owner cancelled, -25308
+    /// where nobody may be asked, and -25293 for everything else (AC-44). After code -10 the context is not known, and
+    /// the call may be made again with another. Options with isStrict may be answered with MissingUsageDescription of
+    /// io.touchstone.Authentication.
     package struct Failed: VarlinkError {
         package static let name = "io.touchstone.Keychain.Failed"
         package var status: Int32
         package var reason: String?
         package var accessControl: AccessControl?
+        package var code: AuthenticationFailure?
+        package var message: String?
 
-        package init(status: Int32, reason: String? = nil, accessControl: AccessControl? = nil) {
+        package init(
+            status: Int32, reason: String? = nil, accessControl: AccessControl? = nil,
+            code: AuthenticationFailure? = nil, message: String? = nil
+        ) {
             self.status = status
             self.reason = reason
             self.accessControl = accessControl
+            self.code = code
+            self.message = message
         }
 
         package init(from json: MessageDecoder) throws {
@@ -357,6 +366,8 @@ package enum KeychainInterface {
             self.status = try json.value("status")
             self.reason = try json.valueIfPresent("reason")
             self.accessControl = try json.valueIfPresent("accessControl")
+            self.code = try json.valueIfPresent("code")
+            self.message = try json.valueIfPresent("message")
         }
 
         package func write(to json: inout JSONOutput) throws {
@@ -364,30 +375,8 @@ package enum KeychainInterface {
             try json.write(status, for: "status")
             try json.write(reason, for: "reason")
             try json.write(accessControl, for: "accessControl")
-            json.endObject()
-        }
-    }
-
-    /// Nothing was done.
-    ///
-    /// Evaluate each of these with io.touchstone.Authentication.EvaluateAccessControl on one context and call again
-    /// with it; a client stops after 20 rounds with -25293 (AC-40).
-    package struct AuthenticationNeeded: VarlinkError {
-        package static let name = "io.touchstone.Keychain.AuthenticationNeeded"
-        package var operations: [KeychainInterface.ConstrainedOperation]
-
-        package init(operations: [KeychainInterface.ConstrainedOperation]) {
-            self.operations = operations
-        }
-
-        package init(from json: MessageDecoder) throws {
-            try json.checkIsObject()
-            self.operations = try json.value("operations")
-        }
-
-        package func write(to json: inout JSONOutput) throws {
-            json.beginObject()
-            try json.write(operations, for: "operations")
+            try json.write(code, for: "code")
+            try json.write(message, for: "message")
             json.endObject()
         }
     }

@@ -79,39 +79,29 @@ extension VarlinkEndpoint {
     package func call<M: VarlinkMethod>(
         _ method: M.Type, _ parameters: M.Parameters, isRepeatable: Bool = false
     ) throws -> M.Reply {
-        try attempt(isRepeatable: isRepeatable) { client in try client.call(method, parameters) }
+        try attempt(isRepeatable: isRepeatable) { client, _ in try client.call(method, parameters) }
     }
 
-    /// One call whose answer comes in parts, of each of which `body` makes elements; repeatable, as what reads is.
+    /// Runs `body` on a connection that nobody else uses; where that was an old one that broke, once more on a new one.
     ///
-    /// - Returns: The elements of all parts.
-    /// - Throws: As `call`; then nothing of what came counts.
-    package func stream<M: VarlinkMethod, Element>(
-        _ method: M.Type, _ parameters: M.Parameters, _ body: (M.Reply) -> [Element]
-    ) throws -> [Element] {
-        try attempt(isRepeatable: true) { client in
-            var elements: [Element] = []
-            try client.stream(method, parameters) { reply in
-                elements += body(reply)
-                return true
-            }
-            return elements
-        }
-    }
-
-    private func attempt<Reply>(isRepeatable: Bool, _ body: (VarlinkClient) throws -> Reply) throws -> Reply {
+    /// What may have been carried out is not made again, unless it `isRepeatable`. Then `body` is told that it is.
+    func attempt<Reply>(
+        isRepeatable: Bool, _ body: (_ client: VarlinkClient, _ isAgain: Bool) throws -> Reply
+    ) throws -> Reply {
         let connections = DeviceConnections.shared(self)
+        var isAgain = false
         if let kept = connections?.takeIdle() {
             do {
-                return try answer(of: kept, connections, body)
+                return try answer(of: kept, connections) { try body($0, false) }
             } catch TransportError.unreachable {
                 connections?.forgetIdle()
             } catch TransportError.closed where isRepeatable {
                 connections?.forgetIdle()
+                isAgain = true
             }
         }
         do {
-            return try answer(of: client(), connections, body)
+            return try answer(of: client(), connections) { [isAgain] in try body($0, isAgain) }
         } catch TransportError.unreachable {
             UnreachableDevice.report(self)
             throw TransportError.unreachable
@@ -130,5 +120,22 @@ extension VarlinkEndpoint {
             connections?.giveBack(client)
             throw error
         }
+    }
+}
+
+extension VarlinkClient {
+    /// One call whose answer comes in parts, of each of which `body` makes elements.
+    ///
+    /// - Returns: The elements of all parts.
+    /// - Throws: As `call`; then nothing of what came counts.
+    func elements<M: VarlinkMethod, Element>(
+        _ method: M.Type, _ parameters: M.Parameters, _ body: (M.Reply) -> [Element]
+    ) throws -> [Element] {
+        var elements: [Element] = []
+        try stream(method, parameters) { reply in
+            elements += body(reply)
+            return true
+        }
+        return elements
     }
 }

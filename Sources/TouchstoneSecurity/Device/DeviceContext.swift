@@ -130,15 +130,13 @@ package final class DeviceContext: Sendable {
 
     /// As above, for one operation of an access control (EV-62).
     package func evaluate(
-        _ accessControl: AccessControl, _ operation: AccessControlOperation, keyLabel: String? = nil,
+        _ accessControl: AccessControl, _ operation: AccessControlOperation,
         _ options: AuthenticationInterface.Options, explainedAs function: String? = nil
     ) throws(Failed) -> Data? {
         do {
             return try evaluate(AuthenticationInterface.EvaluateAccessControl.self, accessControl.requirement) {
                 context in
-                .init(
-                    context: context, accessControl: accessControl, operation: operation, keyLabel: keyLabel,
-                    options: options)
+                .init(context: context, accessControl: accessControl, operation: operation, options: options)
             }.domainState
         } catch {
             if let function { RefusedCall(function, error, wanted: accessControl.words).explain(on: endpoint) }
@@ -185,7 +183,8 @@ package final class DeviceContext: Sendable {
         }
     }
 
-    private func forget(_ identifier: String?) {
+    /// Of a context that the device knows no more: it is registered anew when it is next needed.
+    func forget(_ identifier: String?) {
         state.withLock { state in
             if state.registration?.identifier == identifier { state.registration = nil }
         }
@@ -233,18 +232,19 @@ package final class DeviceContext: Sendable {
         defer { state.withLock { _ = $0.evaluations.removeValue(forKey: ObjectIdentifier(client)) } }
         do {
             return try client.call(method, parameters)
-        } catch let error as RemoteError
-            where error.as(AuthenticationInterface.MissingUsageDescription.self) != nil
-        {
-            // CE-11: as on Apple's platforms, and only where TOUCHSTONE_STRICT asks for it.
-            fatalError(
-                "this app attempted to use Face ID without NSFaceIDUsageDescription, which docs/app-manifests.md describes"
-            )
-        } catch  where isInvalidated {
-            throw Failed(.appCancel, "Canceled by the app.", .cancelledByApp)
-        } catch TransportError.unreachable {
-            throw TransportError.closed
+        } catch {
+            Self.trapIfUndescribed(error)
+            if isInvalidated { throw Failed(.appCancel, "Canceled by the app.", .cancelledByApp) }
+            if case TransportError.unreachable = error { throw TransportError.closed }
+            throw error
         }
+    }
+
+    /// CE-11: as on Apple's platforms, and only where TOUCHSTONE_STRICT asks for it.
+    static func trapIfUndescribed(_ error: any Error) {
+        guard (error as? RemoteError)?.as(AuthenticationInterface.MissingUsageDescription.self) != nil else { return }
+        fatalError(
+            "this app attempted to use Face ID without NSFaceIDUsageDescription, which docs/app-manifests.md describes")
     }
 
     private func failure(_ error: any Error, _ requirement: Requirement?) -> Failed {

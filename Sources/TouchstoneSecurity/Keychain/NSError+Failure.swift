@@ -67,7 +67,7 @@ extension NSError {
 extension AuthenticationInterface.Failed {
     /// Why the owner's proof was not had, or counts for nothing; nil for any other failure.
     package init?(behind failure: any Error) {
-        if let failed = failure as? Self {
+        if let failed = failure as? Self ?? (failure as? RemoteError)?.proofNotGiven?.failed {
             self = failed
         } else if (failure as? RemoteError)?.as(KeyInterface.Failed.self)?.reason
             == RefusalCause.operationNotGranted.rawValue

@@ -22,10 +22,8 @@ public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointe
         let query = try ItemQuery(attributes)
         let shape = ItemResult(query)
         let (attributes, certificate) = try query.added()
-        let reply = try AuthenticatedCall(query.authentication).run { endpoint, context in
-            try endpoint.call(
-                KeychainInterface.Add.self,
-                .init(attributes: attributes, certificate: certificate, context: context))
+        let reply = try query.authentication.call(KeychainInterface.Add.self, as: "SecItemAdd") {
+            .init(attributes: attributes, certificate: certificate, context: $0.context, options: $0.options)
         }
         if shape.isAskedFor { unsafe result?.initialize(to: shape.addedObject(reply.item)) }
     }
@@ -48,22 +46,21 @@ public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePo
         let query = try ItemQuery(query)
         let shape = ItemResult(query)
         if shape.isAskedFor, unsafe result == nil { throw Status.param }
-        let call = AuthenticatedCall(query.authentication)
-        func parameters(_ context: String?) -> KeychainInterface.CopyMatching.Parameters {
-            .init(query: query.searched, issuers: query.issuers, context: context)
+        func parameters(_ authentication: CallAuthentication) -> KeychainInterface.CopyMatching.Parameters {
+            .init(
+                query: query.searched, issuers: query.issuers, context: authentication.context,
+                options: authentication.options)
         }
+        typealias Method = KeychainInterface.CopyMatching
         guard query.isLimitedToOne else {
-            let objects = try call.run { endpoint, context in
-                try endpoint.stream(KeychainInterface.CopyMatching.self, parameters(context)) {
-                    $0.items.compactMap(shape.object)
-                }
+            let objects = try query.authentication.stream(Method.self, as: "SecItemCopyMatching", parameters) {
+                $0.items.compactMap(shape.object)
             }
             if !query.isOfIdentity { unsafe result?.initialize(to: objects as NSArray) }
             return
         }
-        let reply = try call.run { endpoint, context in
-            try endpoint.call(KeychainInterface.CopyMatching.self, parameters(context), isRepeatable: true)
-        }
+        let reply = try query.authentication.call(
+            Method.self, as: "SecItemCopyMatching", isRepeatable: true, parameters)
         if shape.isAskedFor {
             guard let item = reply.items.first else { throw Status.itemNotFound }
             if query.isOfIdentity, !shape.isPersistentReferenceAlone { return }
@@ -89,10 +86,9 @@ public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDiction
         let changes = try ItemQuery(attributesToUpdate)
         // AC-48: a context belongs into the query, as does what forbids to ask, and a reference (section 7).
         if changes.context != nil || changes.forbidsInteraction || changes.hasReference { throw Status.noSuchAttr }
-        _ = try AuthenticatedCall(query.authentication).run { endpoint, context in
-            try endpoint.call(
-                KeychainInterface.Update.self,
-                .init(query: query.searched, attributes: changes.entries, context: context))
+        _ = try query.authentication.call(KeychainInterface.Update.self, as: "SecItemUpdate") {
+            .init(
+                query: query.searched, attributes: changes.entries, context: $0.context, options: $0.options)
         }
     }
 }
@@ -109,8 +105,8 @@ public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDiction
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
     status {
         let query = try ItemQuery(query)
-        _ = try AuthenticatedCall(query.authentication).run { endpoint, context in
-            try endpoint.call(KeychainInterface.Delete.self, .init(query: query.searched, context: context))
+        _ = try query.authentication.call(KeychainInterface.Delete.self, as: "SecItemDelete") {
+            .init(query: query.searched, context: $0.context)
         }
     }
 }

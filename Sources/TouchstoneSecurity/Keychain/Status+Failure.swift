@@ -4,18 +4,6 @@ internal import TouchstoneTransport
 
 /// Every way in which a keychain call fails, as the `OSStatus` that the caller sees: the one place where codes are translated.
 extension Status {
-    /// AC-44: a cancel stays a cancel, a forbidden prompt stays one, and everything else is a failed authentication.
-    init(_ failure: AuthenticationFailure) {
-        switch failure {
-        case .userCancel: self = .userCanceled
-        case .notInteractive: self = .interactionNotAllowed
-        case .authenticationFailed, .userFallback, .systemCancel, .passcodeNotSet, .biometryNotAvailable,
-            .biometryNotEnrolled, .biometryLockout, .appCancel, .invalidContext, .companionNotAvailable,
-            .operationNotGranted:
-            self = .authFailed
-        }
-    }
-
     init(_ failure: TransportError) {
         switch failure {
         case .unreachable, .closed: self = .notAvailable

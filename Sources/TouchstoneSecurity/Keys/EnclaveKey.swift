@@ -50,10 +50,9 @@ struct EnclaveKey: Sendable {
     init(_ query: ItemQuery, isPermanent: Bool) throws {
         let control = try Self.accessControl(query.entries)
         let group: String? = if case .string(let group)? = query.entries["agrp"] { group } else { nil }
-        let reply = try AuthenticatedCall(query.authentication, as: "SecKeyCreateRandomKey").run { endpoint, context in
-            try endpoint.call(
-                KeyInterface.Create.self,
-                .init(kind: .p256, accessControl: control, accessGroup: group, context: context))
+        let reply = try query.authentication.call(KeyInterface.Create.self, as: "SecKeyCreateRandomKey") {
+            .init(
+                kind: .p256, accessControl: control, accessGroup: group, context: $0.context, options: $0.options)
         }
         var attributes = query.entries.filter { ["labl", "atag", "agrp"].contains($0.key) }
         if let label = query.entries["klbl"] { attributes["klbl"] = try ItemClass.key.attribute("klbl")?.kept(label) }
@@ -93,13 +92,11 @@ struct EnclaveKey: Sendable {
     private func exchangeKeys(
         with other: EllipticCurvePublicKey, _ operation: AccessControlOperation
     ) throws -> SymmetricKey {
-        let parameters = KeyInterface.ExchangeKeys.Parameters(
-            key: key, publicKey: other.x963Representation, operation: operation, context: nil)
         let function = operation == .useKeyDecrypt ? "SecKeyCreateDecryptedData" : "SecKeyCopyKeyExchangeResult"
-        let reply = unsafe try AuthenticatedCall(authentication, as: function).run { endpoint, context in
-            var parameters = parameters
-            parameters.context = context
-            return try endpoint.call(KeyInterface.ExchangeKeys.self, parameters, isRepeatable: true)
+        let reply = unsafe try authentication.call(KeyInterface.ExchangeKeys.self, as: function, isRepeatable: true) {
+            .init(
+                key: key, publicKey: other.x963Representation, operation: operation, context: $0.context,
+                options: $0.options, keyLabel: $0.keyLabel)
         }
         var secret = reply.sharedSecret
         defer { secret.resetBytes(in: 0..<secret.count) }
@@ -140,10 +137,10 @@ extension EnclaveKey: KeyImplementation {
     func signature(for data: Data, _ algorithm: KeyAlgorithm) throws -> Data {
         guard case .ecdsaSignature(let encoding, let input) = algorithm else { throw Status.param }
         let digest = try input.number(of: data, byteCount: point.curve.fieldSize)
-        let reply = unsafe try AuthenticatedCall(authentication, as: "SecKeyCreateSignature").run {
-            endpoint, context in
-            try endpoint.call(
-                KeyInterface.Sign.self, .init(key: key, data: digest, context: context), isRepeatable: true)
+        let reply = unsafe try authentication.call(
+            KeyInterface.Sign.self, as: "SecKeyCreateSignature", isRepeatable: true
+        ) {
+            .init(key: key, data: digest, context: $0.context, options: $0.options, keyLabel: $0.keyLabel)
         }
         return try encoding.p256Signature(reply.signature)
     }

@@ -30,7 +30,8 @@ import TouchstoneTransport
             let enclave = LoopbackEndpoint(router: router, peer: peer)
             service = try KeychainService(
                 store: KeychainStore(file: file),
-                enclave: EnclaveClient(calls: enclave.client(), events: enclave.client()), contexts: ContextOwners())
+                enclave: EnclaveClient(calls: enclave.client(), events: enclave.client()),
+                contexts: ContextOwners(), broker: ScriptedBroker())
             queue = try DatabaseQueue(path: file.path)
         }
 
@@ -90,10 +91,10 @@ import TouchstoneTransport
             return if case .match(let match) = try search.only() { match != nil } else { false }
         }
         let item: KeychainInterface.Dictionary = ["class": .string("genp"), "svce": .string("s"), "acct": .string("a")]
-        _ = try parts.service.add(.init(attributes: item, context: nil), for: FileDevice.app)
+        _ = try parts.service.add(.init(attributes: item, context: nil), for: FileDevice.app, context: nil)
         #expect(try isHadAtOnce(item))
         let other = item.merging(["acct": .string("b")]) { $1 }
-        _ = try parts.service.add(.init(attributes: other, context: nil), for: FileDevice.app)
+        _ = try parts.service.add(.init(attributes: other, context: nil), for: FileDevice.app, context: nil)
         #expect(try isHadAtOnce(item))
         #expect(try !isHadAtOnce(["class": .string("genp"), "svce": .string("s")]))
     }

@@ -96,27 +96,25 @@ import TouchstoneSystem
         let call = RefusedCall(
             "SecItemCopyMatching(_:_:)",
             AuthenticationInterface.Failed(.authenticationFailed, "", .tooManyRounds) as any Error,
-            wanted: ScriptedDevice.State.useItem.accessControl)
+            wanted: ScriptedDevice.State.userPresence)
         #expect(
             call?.line(inTest: false)
                 == "touchstone: SecItemCopyMatching -25293: userPresence, and the owner was asked 20 times, and it was never enough. Try: touchstone log --refused"
         )
     }
 
-    @Test("AC-40: and that is the cause that the call throws") func insatiable() throws {
-        let device = ScriptedDevice()
-        device.set { state in
-            state.needed = [ScriptedDevice.State.useItem]
-            state.isInsatiable = true
+    @Test("AC-40, AC-45: a proof that was not given has its own code for a key, and a status for an item")
+    func notGiven() throws {
+        let failed = AuthenticationInterface.Failed(.biometryLockout, "Biometry is locked out.", .biometryLockedOut)
+        let control = ScriptedDevice.State.userPresence
+        func line(_ function: String, _ error: some VarlinkError) throws -> String? {
+            let remote = RemoteError(name: type(of: error).name, parameters: try JSONOutput.encode(error))
+            return RefusedCall(function, remote as any Error, wanted: nil)?.line(inTest: false)
         }
-        DeviceEndpoint.$scoped.withValue(device.endpoint) {
-            #expect {
-                _ = try AuthenticatedCall(Authentication(context: nil)).run { endpoint, context in
-                    try endpoint.call(
-                        KeychainInterface.Update.self, .init(query: [:], attributes: [:], context: context))
-                }
-            } throws: { ($0 as? AuthenticationInterface.Failed)?.reason == RefusalCause.tooManyRounds.rawValue }
-        }
+        let item = try #require(try line("SecItemCopyMatching", KeychainInterface.Failed(failed, control)))
+        #expect(item.hasPrefix("touchstone: SecItemCopyMatching -25293: userPresence, and "))
+        let key = try #require(try line("SecKeyCreateSignature", KeyInterface.Failed(failed, control)))
+        #expect(key.hasPrefix("touchstone: SecKeyCreateSignature -8: userPresence, and "))
     }
 
     @Test("A process with too many contexts is told so") func tooManyContexts() throws {

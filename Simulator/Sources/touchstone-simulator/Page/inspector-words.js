@@ -121,8 +121,8 @@ export const lookUps = new Set([
 ].map((name) => `io.touchstone.${name}`));
 
 const errors = {
-  "io.touchstone.Keychain.Failed": "no: nothing matches, or it is locked", "io.touchstone.Keychain.AuthenticationNeeded": "no: ask the owner first",
-  "io.touchstone.Key.Failed": "no: not a key of yours, or locked", "io.touchstone.Key.AuthenticationNeeded": "no: ask the owner first",
+  "io.touchstone.Keychain.Failed": "no: nothing matches, or it is locked",
+  "io.touchstone.Key.Failed": "no: not a key of yours, or locked",
   "io.touchstone.Key.Invalidated": "no: never again", "io.touchstone.Authentication.Failed": "no: the owner did not agree",
   "io.touchstone.Device.PasscodeRejected": "no: a wrong passcode", "io.touchstone.Device.Refused": "no: not now",
   "io.touchstone.Enclave.NotWrapped": "no: its class key is not there", "io.touchstone.Agent.NoSuchPrompt": "no: that prompt has ended",

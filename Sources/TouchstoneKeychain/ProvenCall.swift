@@ -1,0 +1,188 @@
+import Synchronization
+import TouchstoneCore
+import TouchstoneTransport
+
+/// What the owner has to prove before a call can go on.
+struct WantedProof: Hashable {
+    var accessControl: AccessControl
+    var operation: AccessControlOperation
+}
+
+/// Thrown by a call that cannot go on without these proofs; nothing of it was done.
+struct ProofNeeded: Error {
+    var proofs: [WantedProof]
+    /// How the call goes on once they are given; nil: from its beginning.
+    var goOn: (@Sendable () -> Void)?
+}
+
+/// The owner was asked, or nobody may ask them, and the proof was not given.
+struct ProofNotGiven: Error {
+    var failed: AuthenticationInterface.Failed
+    var accessControl: AccessControl
+}
+
+/// A call of an app's that has the owner asked as often as it takes (AC-40).
+///
+/// No thread waits for the owner. Between two attempts the call is this value and nothing else: no turn, no transaction, no row.
+struct ProvenCall<M: VarlinkMethod>: Sendable {
+    let call: VarlinkCall<M>
+    let proofs: CallProofs
+    /// Makes the call from its beginning.
+    let attempt: @Sendable (ProvenCall<M>) -> Void
+
+    /// Makes the call for the first time.
+    static func begin(
+        _ call: VarlinkCall<M>, _ proofs: CallProofs, _ attempt: @escaping @Sendable (ProvenCall<M>) -> Void
+    ) {
+        attempt(ProvenCall(call: call, proofs: proofs, attempt: attempt))
+    }
+
+    var connection: VarlinkConnection { call.connection }
+
+    /// Has the owner asked, and goes on; `fail` takes why it cannot.
+    func wait(for needed: ProofNeeded, _ fail: @escaping @Sendable (any Error) -> Void) {
+        proofs.gather(needed.proofs) { result in
+            switch result {
+            case .success: if let goOn = needed.goOn { goOn() } else { attempt(self) }
+            case .failure(let error): fail(error)
+            }
+        }
+    }
+}
+
+/// The proofs of one call: on the context that the app named, or on one of its own that ends with it.
+final class CallProofs: Sendable {
+    private let broker: any ProofBroker
+    private let connection: VarlinkConnection
+    private let options: AuthenticationInterface.Options?
+    private let keyLabel: String?
+    private let largeRequests: LargeRequests?
+    private let state: Mutex<State>
+
+    private struct State {
+        var context: String?
+        var isOwn = false
+        var rounds = 0
+        var place: LargeRequests.Place?
+    }
+
+    /// Times that the owner is asked for one call; a call that never has enough is given up then.
+    private static let maximumRounds = 20
+
+    /// - Parameters:
+    ///   - broker: Asks the owner.
+    ///   - connection: Who calls.
+    ///   - context: The context that the call names.
+    ///   - options: What the prompt says; nil: nobody may be asked.
+    ///   - keyLabel: What the app calls the key.
+    ///   - largeRequests: Bounds how many large requests wait for a person; nil where none is large.
+    init(
+        _ broker: any ProofBroker, for connection: VarlinkConnection, context: String?,
+        options: AuthenticationInterface.Options?, keyLabel: String? = nil, largeRequests: LargeRequests? = nil
+    ) {
+        self.broker = broker
+        self.connection = connection
+        self.options = options
+        self.keyLabel = keyLabel
+        self.largeRequests = largeRequests
+        state = Mutex(State(context: context))
+    }
+
+    deinit {
+        let (context, isOwn) = state.withLock { ($0.context, $0.isOwn) }
+        if isOwn, let context { broker.endContext(context) }
+    }
+
+    /// The context that the call is made on.
+    var context: String? { state.withLock { $0.context } }
+
+    /// Has the owner asked for all of these, one after the other.
+    ///
+    /// `done` is called on the connection's own thread with a success; with a failure on any thread, so that it is told at once. It is
+    /// never called where the connection has closed.
+    func gather(_ proofs: [WantedProof], _ done: @escaping @Sendable (Result<Void, any Error>) -> Void) {
+        do {
+            guard let options else {
+                throw Refusal(.interactionNotAllowed, .interactionForbidden, proofs.first?.accessControl)
+            }
+            let rounds = state.withLock { state in
+                state.rounds += 1
+                return state.rounds
+            }
+            guard rounds <= Self.maximumRounds else { throw Self.tooManyRounds(proofs) }
+            try releaseRequest()
+            try prove(proofs[...], in: contextToProve(), options, done)
+        } catch {
+            done(.failure(error))
+        }
+    }
+
+    private static func tooManyRounds(_ proofs: [WantedProof]) -> any Error {
+        let failed = AuthenticationInterface.Failed(
+            .authenticationFailed, "The device asked for the owner too often.", .tooManyRounds)
+        return proofs.first.map { ProofNotGiven(failed: failed, accessControl: $0.accessControl) } ?? Status.authFailed
+    }
+
+    /// What a large request keeps from others it gives back while a person is waited for.
+    private func releaseRequest() throws(Refusal) {
+        guard let largeRequests, connection.hasLargeTurn else { return }
+        guard let place = largeRequests.take() else { throw Refusal(.allocate, .tooManyWait) }
+        state.withLock { $0.place = place }
+        connection.endLargeTurn()
+    }
+
+    private func contextToProve() throws -> String {
+        if let context { return context }
+        let context = try broker.makeContext(for: connection)
+        state.withLock { state in
+            state.context = context
+            state.isOwn = true
+        }
+        return context
+    }
+
+    private func prove(
+        _ proofs: ArraySlice<WantedProof>, in context: String, _ options: AuthenticationInterface.Options,
+        _ done: @escaping @Sendable (Result<Void, any Error>) -> Void
+    ) {
+        guard let proof = proofs.first else {
+            return done(.success(()))
+        }
+        broker.prove(
+            proof.accessControl, for: proof.operation, keyLabel: keyLabel, in: context, options: options,
+            connection: connection
+        ) { [self] result in
+            switch result {
+            case .success:
+                // Whoever tells us brings the answers of others, too.
+                connection.perform { [self] in prove(proofs.dropFirst(), in: context, options, done) }
+            case .failure(let failed as AuthenticationInterface.Failed):
+                done(.failure(ProofNotGiven(failed: failed, accessControl: proof.accessControl)))
+            case .failure(let error): done(.failure(error))
+            }
+        }
+    }
+}
+
+/// How many large requests are kept in memory while a person is waited for.
+final class LargeRequests: Sendable {
+    private static let maximum = 4
+    private let count = Mutex(0)
+
+    /// Ends with the object.
+    final class Place: Sendable {
+        private let requests: LargeRequests
+        fileprivate init(_ requests: LargeRequests) { self.requests = requests }
+        deinit { requests.count.withLock { $0 -= 1 } }
+    }
+
+    /// nil where there are as many as there may be.
+    func take() -> Place? {
+        let isFree = count.withLock { count in
+            guard count < Self.maximum else { return false }
+            count += 1
+            return true
+        }
+        return isFree ? Place(self) : nil
+    }
+}
