@@ -293,7 +293,8 @@ let package = Package(
             "TouchstoneKeychainTests",
             [
                 "TouchstoneTesting", "TouchstoneKeychain", "TouchstoneEnclaveClient", "TouchstoneEnclaveInterface",
-                "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneCore", "TouchstoneLog", "TouchstoneMemory", "TouchstoneTransport",
+                "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneCore", "TouchstoneLog", "TouchstoneMemory",
+                "TouchstoneTransport",
                 "TouchstoneSystem", "Security", "LocalAuthentication", crypto,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ], resources: [.copy("Fixtures")]),
