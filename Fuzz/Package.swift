@@ -110,7 +110,7 @@ let package = Package(
         // Of the command: a module of another name, as two programs do not go into one.
         .target(
             name: "Command", dependencies: ["TouchstoneDevice"], path: "Parsers/touchstone",
-            sources: ["Pinentry/AssuanLine.swift", "PlainText.swift"], swiftSettings: watched),
+            sources: ["Pinentry/AssuanLine.swift", "PlainText.swift", "PlainText+Layout.swift"], swiftSettings: watched),
         .executableTarget(
             name: "fuzz",
             dependencies: [

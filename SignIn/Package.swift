@@ -53,16 +53,24 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CSodiumPassword", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+        // What the server and the client's program, which does not link the databases, have in common.
+        .target(
+            name: "SignInConnections",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+            ],
+            swiftSettings: strict),
         .target(
             name: "TouchstoneSignInServer",
             dependencies: [
-                "CPostgreSQL", "CSodiumPassword", signInProtocol, hummingbird, log, lifecycle, crypto,
+                "CPostgreSQL", "CSodiumPassword", "SignInConnections", signInProtocol, hummingbird, log, lifecycle,
+                crypto,
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             resources: [.embedInCode("Operations/openapi.json"), .embedInCode("Page")],
@@ -70,7 +78,7 @@ let package = Package(
         .executableTarget(
             name: "touchstone-signin",
             dependencies: [
-                "TouchstoneSignInServer", hummingbird, log, lifecycle, arguments, crypto,
+                "SignInConnections", "TouchstoneSignInServer", hummingbird, log, lifecycle, arguments, crypto,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
@@ -78,10 +86,10 @@ let package = Package(
         .executableTarget(
             name: "touchstone-login",
             dependencies: [
-                .product(name: "TouchstoneSignIn", package: "touchstone"), signInProtocol, hummingbird, log, arguments,
+                "SignInConnections", .product(name: "TouchstoneSignIn", package: "touchstone"), signInProtocol,
+                hummingbird, log, arguments,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
             ],
             swiftSettings: strict),
         // the client with the real server, in one process
@@ -102,7 +110,7 @@ let package = Package(
         .testTarget(
             name: "TouchstoneSignInServerTests",
             dependencies: [
-                "TouchstoneSignInServer", signInProtocol, hummingbird, log, crypto,
+                "SignInConnections", "TouchstoneSignInServer", signInProtocol, hummingbird, log, crypto,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),

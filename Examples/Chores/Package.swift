@@ -16,6 +16,9 @@ let strict: [SwiftSetting] = [
 let asUsers: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
 // End: Swift settings
 
+/// An `LAContext` stays with the actor that asks with it.
+let chores: [SwiftSetting] = asUsers + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+
 // A package of its own, so that the other examples build without a web server. `traits: []`: Hummingbird without what
 // this does not use.
 let package = Package(
@@ -42,6 +45,6 @@ let package = Package(
             resources: [
                 .embedInCode("Page/chores.html"), .embedInCode("Page/chores.css"), .embedInCode("Page/chores.js"),
             ],
-            swiftSettings: asUsers)
+            swiftSettings: chores)
     ]
 )

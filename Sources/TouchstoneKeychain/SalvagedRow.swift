@@ -4,8 +4,9 @@ import TouchstoneCore
 
 /// A row of `item` as it lies on a page of the database file, found without the pages that lead to it.
 ///
-/// Reads the leaf pages of SQLite's documented file format (https://www.sqlite.org/fileformat2.html): every length and offset is checked, the
-/// file may hold anything.
+/// Reads the leaf pages of SQLite's documented file format (https://www.sqlite.org/fileformat2.html). Every length and
+/// offset is checked, because the file may hold anything. SQLite's own recovery (`sqlite3_recover`) is an extension that the
+/// library of the system does not have.
 struct SalvagedRow {
     var rowID: Int64
     /// By the table's columns, in their order.

@@ -35,11 +35,4 @@ enum ExitStatus: Int32, CaseIterable {
         case .configuration: "a daemon refused to start: its files or settings are not safe"
         }
     }
-
-    static var table: String {
-        allCases.map { status in
-            let number = String(status.rawValue)
-            return number + String(repeating: " ", count: 5 - number.count) + status.meaning
-        }.joined(separator: "\n  ")
-    }
 }

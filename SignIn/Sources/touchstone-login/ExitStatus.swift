@@ -42,13 +42,6 @@ enum ExitStatus: Int32, CaseIterable {
         case .internalError: "a fault of Touchstone or of the system, or not a server of this protocol"
         }
     }
-
-    static var table: String {
-        allCases.map { status in
-            let number = String(status.rawValue)
-            return number + String(repeating: " ", count: 5 - number.count) + status.meaning
-        }.joined(separator: "\n  ")
-    }
 }
 
 /// A command that did not do its work: a sentence that says what to do, and the exit status.
@@ -56,4 +49,9 @@ struct Failure: Error {
     var status: ExitStatus
     /// A sentence without a full stop; printed after `touchstone-login: `.
     var message: String
+}
+
+extension StandardError {
+    /// Stands before what the command says.
+    static let program = "touchstone-login"
 }

@@ -5,6 +5,7 @@ import HummingbirdCore
 public import Logging
 import NIOCore
 import ServiceLifecycle
+import SignInConnections
 import TouchstoneSignInServer
 import UnixSignals
 

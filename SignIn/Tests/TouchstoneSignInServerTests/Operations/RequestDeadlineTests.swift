@@ -2,6 +2,7 @@ import Foundation
 import Hummingbird
 import NIOCore
 import NIOPosix
+import SignInConnections
 import Testing
 
 @testable import TouchstoneSignInServer
