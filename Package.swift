@@ -106,11 +106,12 @@ let package = Package(
         library("TouchstoneDevice", ["TouchstoneCore", "TouchstoneTransport", "TouchstoneSystem"]),
 
         // enclave and its root of trust
+        library("TouchstoneEnclave", ["TouchstoneCore", "TouchstoneMemory", "TouchstoneLog", "CSodium", crypto]),
         library(
-            "TouchstoneEnclave",
+            "TouchstoneEnclaveHost",
             [
-                "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneMemory", "TouchstoneLog",
-                "TouchstoneTransport", "CSodium", crypto,
+                "TouchstoneCore", "TouchstoneEnclave", "TouchstoneEnclaveInterface", "TouchstoneLog",
+                "TouchstoneTransport",
             ]),
         library("TouchstoneFileRoot", ["TouchstoneEnclave", "TouchstoneMemory", crypto]),
         library("TouchstoneTPMRoot", ["TouchstoneEnclave", "TouchstoneMemory", "CTSS", "CTouchstoneTCTI", crypto]),
@@ -178,7 +179,7 @@ let package = Package(
             "TouchstoneTesting",
             [
                 "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport", "TouchstoneEnclave",
-                "TouchstoneMemory",
+                "TouchstoneEnclaveHost", "TouchstoneMemory",
                 "TouchstoneKeychain", "TouchstoneAuthentication", "TouchstoneServices", "TouchstoneSystem", crypto,
             ]),
 
@@ -204,8 +205,10 @@ let package = Package(
         tool(
             "touchstone-enclave",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneSystem", "TouchstoneEnclave", "TouchstoneFileRoot",
-                "TouchstoneTPMRoot", "TouchstoneMemory", "TouchstoneSensors", "CTouchstoneSystem", "CTouchstoneWiping",
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneSystem", "TouchstoneEnclave",
+                "TouchstoneEnclaveHost",
+                "TouchstoneFileRoot", "TouchstoneTPMRoot", "TouchstoneMemory", "TouchstoneSensors", "CTouchstoneSystem",
+                "CTouchstoneWiping",
                 arguments, crypto,
             ]),
         tool("touchstone-peers", ["TouchstoneTransport", "TouchstoneSystem", "TouchstonePeers", "CTouchstoneSystem"]),
@@ -235,7 +238,8 @@ let package = Package(
             [
                 "TouchstoneCore", "TouchstoneEnclaveInterface", "TouchstoneTransport", "TouchstoneSystem",
                 "TouchstonePeers",
-                "TouchstoneSocketServer", "TouchstoneDevice", "TouchstoneEnclave", "TouchstoneTesting",
+                "TouchstoneSocketServer", "TouchstoneDevice", "TouchstoneEnclave", "TouchstoneEnclaveHost",
+                "TouchstoneTesting",
                 "CTouchstoneSystem", crypto,
             ], resources: [.copy("Fixtures")]),
 
@@ -293,7 +297,8 @@ let package = Package(
             "TouchstoneKeychainTests",
             [
                 "TouchstoneTesting", "TouchstoneKeychain", "TouchstoneEnclaveClient", "TouchstoneEnclave",
-                "TouchstoneFileRoot", "TouchstoneCore", "TouchstoneLog", "TouchstoneMemory", "TouchstoneTransport",
+                "TouchstoneEnclaveHost", "TouchstoneFileRoot", "TouchstoneCore", "TouchstoneLog", "TouchstoneMemory",
+                "TouchstoneTransport",
                 "TouchstoneSystem", "Security", "LocalAuthentication", crypto,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ], resources: [.copy("Fixtures")]),
@@ -305,8 +310,9 @@ let package = Package(
         tests(
             "TouchstoneTPMRootTests",
             [
-                "TouchstoneTPMRoot", "TouchstoneFileRoot", "TouchstoneEnclave", "TouchstoneCore",
-                "TouchstoneEnclaveInterface", "TouchstoneMemory",
+                "TouchstoneTPMRoot", "TouchstoneFileRoot", "TouchstoneEnclave", "TouchstoneEnclaveHost",
+                "TouchstoneCore",
+                "TouchstoneMemory",
                 "TouchstoneTransport", "TouchstoneSystem", crypto,
             ]),
 
@@ -322,8 +328,8 @@ let package = Package(
         tests(
             "TouchstoneEnclaveTests",
             [
-                "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneCore", "TouchstoneEnclaveInterface",
-                "TouchstoneLog", "TouchstoneMemory",
+                "TouchstoneEnclave", "TouchstoneEnclaveHost", "TouchstoneFileRoot", "TouchstoneCore",
+                "TouchstoneEnclaveInterface", "TouchstoneLog", "TouchstoneMemory",
                 "TouchstoneTransport", crypto,
             ], resources: [.copy("Fixtures")]),
     ]

@@ -137,7 +137,7 @@ final class FprintdReader {
     private static let otherReader = "io.touchstone.OtherReader"
     private static let unknownOwner = "io.touchstone.UnknownOwner"
 
-    private static func problem(of failure: MessageBus.Failure) -> DeviceInterface.SensorProblem {
+    private static func problem(of failure: MessageBus.Failure) -> SensorProblem {
         switch failure {
         case .disconnected: .noBus
         case .late, .malformed: .notAnswering
@@ -508,13 +508,13 @@ final class FprintdReader {
         return .cancelled
     }
 
-    private static let hints: [String: AgentInterface.SensorHint] = [
+    private static let hints: [String: SensorHint] = [
         "verify-retry-scan": .scanAgain, "verify-swipe-too-short": .swipeTooShort, "verify-too-fast": .swipeTooFast,
         "verify-finger-not-centered": .fingerNotCentered, "verify-remove-and-retry": .removeAndRetry,
     ]
 
     /// More of them than anybody can read are not shown.
-    private func show(_ hint: AgentInterface.SensorHint, for awaited: String) {
+    private func show(_ hint: SensorHint, for awaited: String) {
         guard MonotonicClock.now - lastHint >= Limits.betweenHints else { return }
         lastHint = MonotonicClock.now
         owner.hear(.hint(hint, for: awaited))
