@@ -116,18 +116,18 @@ let package = Package(
         library("TouchstoneDevice", ["TouchstoneCore", "TouchstoneTransport", "TouchstoneSystem"]),
 
         // enclave and its root of trust
+        library("TouchstoneEnclave", ["TouchstoneCore", "TouchstoneMemory", "TouchstoneLog", "CSodium", crypto]),
         library(
-            "TouchstoneEnclave",
+            "TouchstoneEnclaveHost",
             [
-                "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneEnclaveInterface", "TouchstoneMemory",
-                "TouchstoneLog",
-                "TouchstoneTransport", "CSodium", crypto,
+                "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneEnclave", "TouchstoneEnclaveInterface",
+                "TouchstoneLog", "TouchstoneTransport",
             ]),
         library("TouchstoneFileRoot", ["TouchstoneEnclave", "TouchstoneMemory", crypto]),
         library("TouchstoneTPMRoot", ["TouchstoneEnclave", "TouchstoneMemory", "CTSS", "CTouchstoneTCTI", crypto]),
         library(
             "TouchstoneSensors",
-            ["TouchstoneCore", "TouchstoneInterfaces", "TouchstoneEnclave", "CTouchstoneSystem", "CSystemd", crypto]),
+            ["TouchstoneCore", "TouchstoneEnclave", "CTouchstoneSystem", "CSystemd", crypto]),
 
         // services
         library(
@@ -187,8 +187,7 @@ let package = Package(
             "TouchstoneTesting",
             [
                 "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneEnclaveInterface", "TouchstoneTransport",
-                "TouchstoneEnclave",
-                "TouchstoneMemory",
+                "TouchstoneEnclave", "TouchstoneEnclaveHost", "TouchstoneMemory",
                 "TouchstoneKeychain", "TouchstoneAuthentication", "TouchstoneServices", "TouchstoneSystem", crypto,
             ]),
 
@@ -214,8 +213,10 @@ let package = Package(
         tool(
             "touchstone-enclave",
             [
-                "TouchstoneCore", "TouchstoneTransport", "TouchstoneSystem", "TouchstoneEnclave", "TouchstoneFileRoot",
-                "TouchstoneTPMRoot", "TouchstoneMemory", "TouchstoneSensors", "CTouchstoneSystem", "CTouchstoneWiping",
+                "TouchstoneCore", "TouchstoneTransport", "TouchstoneSystem", "TouchstoneEnclave",
+                "TouchstoneEnclaveHost",
+                "TouchstoneFileRoot", "TouchstoneTPMRoot", "TouchstoneMemory", "TouchstoneSensors", "CTouchstoneSystem",
+                "CTouchstoneWiping",
                 arguments, crypto,
             ]),
         tool("touchstone-peers", ["TouchstoneTransport", "TouchstoneSystem", "TouchstonePeers", "CTouchstoneSystem"]),
@@ -247,7 +248,8 @@ let package = Package(
                 "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneEnclaveInterface", "TouchstoneTransport",
                 "TouchstoneSystem",
                 "TouchstonePeers",
-                "TouchstoneSocketServer", "TouchstoneDevice", "TouchstoneEnclave", "TouchstoneTesting",
+                "TouchstoneSocketServer", "TouchstoneDevice", "TouchstoneEnclave", "TouchstoneEnclaveHost",
+                "TouchstoneTesting",
                 "CTouchstoneSystem", crypto,
             ], resources: [.copy("Fixtures")]),
 
@@ -306,9 +308,9 @@ let package = Package(
             "TouchstoneKeychainTests",
             [
                 "TouchstoneTesting", "TouchstoneKeychain", "TouchstoneEnclaveClient", "TouchstoneEnclaveInterface",
-                "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneLog",
-                "TouchstoneMemory", "TouchstoneTransport", "TouchstoneSystem", "Security", "LocalAuthentication",
-                crypto,
+                "TouchstoneEnclave", "TouchstoneEnclaveHost", "TouchstoneFileRoot", "TouchstoneCore",
+                "TouchstoneInterfaces", "TouchstoneLog", "TouchstoneMemory", "TouchstoneTransport", "TouchstoneSystem",
+                "Security", "LocalAuthentication", crypto,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ], resources: [.copy("Fixtures")]),
 
@@ -319,9 +321,8 @@ let package = Package(
         tests(
             "TouchstoneTPMRootTests",
             [
-                "TouchstoneTPMRoot", "TouchstoneFileRoot", "TouchstoneEnclave", "TouchstoneCore",
-                "TouchstoneInterfaces",
-                "TouchstoneEnclaveInterface", "TouchstoneMemory",
+                "TouchstoneTPMRoot", "TouchstoneFileRoot", "TouchstoneEnclave", "TouchstoneEnclaveHost",
+                "TouchstoneCore", "TouchstoneMemory",
                 "TouchstoneTransport", "TouchstoneSystem", crypto,
             ]),
 
@@ -338,9 +339,8 @@ let package = Package(
         tests(
             "TouchstoneEnclaveTests",
             [
-                "TouchstoneEnclave", "TouchstoneFileRoot", "TouchstoneCore", "TouchstoneInterfaces",
-                "TouchstoneEnclaveInterface",
-                "TouchstoneLog", "TouchstoneMemory",
+                "TouchstoneEnclave", "TouchstoneEnclaveHost", "TouchstoneFileRoot", "TouchstoneCore",
+                "TouchstoneInterfaces", "TouchstoneEnclaveInterface", "TouchstoneLog", "TouchstoneMemory",
                 "TouchstoneTransport", crypto,
             ], resources: [.copy("Fixtures")]),
     ]

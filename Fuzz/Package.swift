@@ -75,13 +75,7 @@ let package = Package(
         parsers(
             "TouchstoneEnclaveInterface", ["TouchstoneCore", "TouchstoneInterfaces"],
             resources: [.embedInCode("io.touchstone.Enclave.varlink")]),
-        parsers(
-            "TouchstoneEnclave",
-            [
-                "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneEnclaveInterface", "TouchstoneMemory",
-                "TouchstoneLog",
-                "TouchstoneTransport", "CSodium", crypto,
-            ]),
+        parsers("TouchstoneEnclave", ["TouchstoneCore", "TouchstoneMemory", "TouchstoneLog", "CSodium", crypto]),
         parsers("TouchstoneFileRoot", ["TouchstoneEnclave", "TouchstoneMemory", crypto]),
         parsers(
             "TouchstoneTPMRoot", ["TouchstoneEnclave", "TouchstoneMemory", "CTSS", "CTouchstoneTCTI", crypto]),

@@ -1,15 +1,13 @@
 import Crypto
 import Foundation
-import TouchstoneCore
-import TouchstoneEnclaveInterface
-import TouchstoneInterfaces
+package import TouchstoneCore
 import TouchstoneLog
 import TouchstoneMemory
 
 /// A backup that the owner agreed to, with the passcode.
 ///
 /// Its key came sealed with the passcode, from the owner's program: who carries the wrapped keys cannot open them.
-struct BackupSession: Sendable {
+package struct BackupSession: Sendable {
     let direction: BackupDirection
     let key: SecretBytes
     /// When something was asked of it last.
@@ -18,9 +16,13 @@ struct BackupSession: Sendable {
     /// Seconds in which nothing is asked of it and after which it is over: whoever walked away from it has.
     static let longestIdle: Double = 600
 
+    /// Bytes of its key.
+    package static let keyBytes = 32
+    package static let label = "io.touchstone backup session"
+
     /// Names the session; whoever knows the key knows it, and nobody else.
     var identifier: String {
-        let label = Data(BackupInterface.sessionLabel.utf8)
+        let label = Data(Self.label.utf8)
         return HMAC<SHA256>.authenticationCode(for: label, using: key.symmetricKey)
             .map { String(format: "%02x", $0) }.joined()
     }
@@ -28,16 +30,15 @@ struct BackupSession: Sendable {
 
 extension Enclave {
     /// Takes the owner's passcode for a backup, and the backup's key with it (KC-26).
-    mutating func authorizeBackup(_ request: EnclaveInterface.AuthorizeBackup.Parameters, now: Double)
-        throws(DeviceInterface.Refused) -> PasscodeJob
-    {
-        let opened = try openSetting(
-            request.passcode, for: .backup(request.direction), connection: request.caller.connection)
+    package mutating func authorizeBackup(
+        _ direction: BackupDirection, _ sealed: SealedPasscode, connection: Int = 0, now: Double
+    ) throws(Refused) -> PasscodeJob {
+        let opened = try openSetting(sealed, for: .backup(direction), connection: connection)
         let secrets = try Self.passcodes(in: opened, count: 2)
-        guard secrets[1].count == BackupInterface.keyBytes else { throw .init(.unreadablePasscode) }
+        guard secrets[1].count == BackupSession.keyBytes else { throw .init(.unreadablePasscode) }
         guard isPasscodeSet else { throw .init(.passcodeNotSet) }
         guard !isLocked else { throw .init(.locked) }
-        let session = BackupSession(direction: request.direction, key: secrets[1], lastUse: now)
+        let session = BackupSession(direction: direction, key: secrets[1], lastUse: now)
         return PasscodeJob(purpose: .backup(session), current: try begin(secrets[0], now: now))
     }
 
@@ -49,79 +50,79 @@ extension Enclave {
             return [rejected(ticket, now: now)]
         }
         // Locked while the passcode was derived.
-        guard !isLocked else { return [EnclaveEvent(ticket: ticket, outcome: .failed, refusal: .locked)] }
+        guard !isLocked else { return [.answered(ticket: ticket, .refused(.locked))] }
         backup = session
         backup?.lastUse = now
         note(LogFact(event: .backupAuthorized, asked: session.direction.rawValue, factors: [.passcode]))
-        return [EnclaveEvent(ticket: ticket, outcome: .succeeded)]
+        return [.answered(ticket: ticket, .done)]
     }
 
-    mutating func endBackup(_ identifier: String) {
+    package mutating func endBackup(_ identifier: String) {
         if backup?.identifier == identifier { backup = nil }
     }
 
     /// Wraps items' keys for the backup: KC-25, KC-26.
-    mutating func exportKeys(_ request: EnclaveInterface.ExportKeys.Parameters, now: Double)
-        throws(EnclaveInterface.NoSuchBackup) -> [EnclaveInterface.RewrappedKey]
+    package mutating func exportKeys(_ keys: [BackupKey], session identifier: String, now: Double)
+        throws(NoSuchBackup) -> [RewrappedKey]
     {
-        let session = try useBackup(request.session, .export, now: now)
-        return exportKeys(request.keys, session)
+        let session = try useBackup(identifier, .export, now: now)
+        return exportKeys(keys, session)
     }
 
-    private func exportKeys(_ keys: [EnclaveInterface.BackupKey], _ session: BackupSession)
-        -> [EnclaveInterface.RewrappedKey]
+    private func exportKeys(_ keys: [BackupKey], _ session: BackupSession)
+        -> [RewrappedKey]
     {
         keys.map { item in
             // What the blob says counts, not what the caller says of it: it is authenticated, and decides how far the key may go.
             guard let protection = Accessibility(wrappedKey: item.wrappedKey),
                 protection == item.accessControl.protection
-            else { return .init(.gone) }
-            guard protection != .whenPasscodeSetThisDeviceOnly else { return .init(.excluded) }
+            else { return .gone }
+            guard protection != .whenPasscodeSetThisDeviceOnly else { return .excluded }
             let opened = unwrap(.init(wrappedKey: item.wrappedKey, binding: item.binding), app: "", context: nil)
             switch (opened.state, opened.key) {
             case (.open, let key?):
-                guard !item.accessControl.isConstrained else { return .init(.gone) }
+                guard !item.accessControl.isConstrained else { return .gone }
                 let sealed = try? backupKey(for: protection, session).seal(
                     SecretBytes(key), context: Self.context(item))
-                return sealed.map { .init(.wrapped, wrappedKey: $0) } ?? .init(.gone)
-            case (.authenticationNeeded, _), (.altered, _): return .init(.excluded)
-            case (.locked, _): return .init(.locked)
-            default: return .init(.gone)
+                return sealed.map { .wrapped($0) } ?? .gone
+            case (.authenticationNeeded, _), (.altered, _): return .excluded
+            case (.locked, _): return .locked
+            default: return .gone
             }
         }
     }
 
     /// Wraps keys out of a backup for this device, each as it was.
-    mutating func importKeys(_ request: EnclaveInterface.ImportKeys.Parameters, now: Double)
-        throws(EnclaveInterface.NoSuchBackup) -> [EnclaveInterface.RewrappedKey]
+    package mutating func importKeys(_ keys: [BackupKey], session identifier: String, now: Double)
+        throws(NoSuchBackup) -> [RewrappedKey]
     {
-        let session = try useBackup(request.session, .import, now: now)
-        return importKeys(request.keys, session, now: now)
+        let session = try useBackup(identifier, .import, now: now)
+        return importKeys(keys, session, now: now)
     }
 
-    private func importKeys(_ items: [EnclaveInterface.BackupKey], _ session: BackupSession, now: Double)
-        -> [EnclaveInterface.RewrappedKey]
+    private func importKeys(_ items: [BackupKey], _ session: BackupSession, now: Double)
+        -> [RewrappedKey]
     {
         items.map { item in
             let control = item.accessControl
             guard !control.isConstrained, control.protection != .whenPasscodeSetThisDeviceOnly else {
-                return .init(.excluded)
+                return .excluded
             }
-            guard keys[control.protection] != nil else { return .init(.locked) }
+            guard keys[control.protection] != nil else { return .locked }
             guard
                 let key = backupKey(for: control.protection, session).open(
                     item.wrappedKey, context: Self.context(item)),
                 let wrapped = try? wrap(
                     .init(
-                        accessControl: control, binding: item.binding, key: key.publicBytes, app: "", context: nil),
+                        accessControl: control, binding: item.binding, key: key.unprotectedCopy, app: "", context: nil),
                     now: now)
-            else { return .init(.gone) }
-            return .init(.wrapped, wrappedKey: wrapped)
+            else { return .gone }
+            return .wrapped(wrapped)
         }
     }
 
     private mutating func useBackup(_ identifier: String, _ direction: BackupDirection, now: Double)
-        throws(EnclaveInterface.NoSuchBackup) -> BackupSession
+        throws(NoSuchBackup) -> BackupSession
     {
         if let lastUse = backup?.lastUse, now - lastUse > BackupSession.longestIdle { backup = nil }
         guard let backup, backup.direction == direction, backup.identifier == identifier, !isLocked else {
@@ -136,7 +137,7 @@ extension Enclave {
         protection.isThisDeviceOnly ? deviceKey.derive("backup") : session.key
     }
 
-    private static func context(_ item: EnclaveInterface.BackupKey) -> Data {
+    private static func context(_ item: BackupKey) -> Data {
         let group = Data(item.binding.accessGroup.utf8)
         let control = item.accessControl
         return Data(

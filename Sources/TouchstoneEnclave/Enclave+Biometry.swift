@@ -1,8 +1,6 @@
 import Crypto
 import Foundation
 import TouchstoneCore
-import TouchstoneEnclaveInterface
-import TouchstoneInterfaces
 import TouchstoneLog
 import TouchstoneMemory
 
@@ -66,7 +64,7 @@ extension Enclave {
 
     // MARK: enrolment
 
-    mutating func enroll(_ name: String, sample: Sample) throws(DeviceInterface.Refused) {
+    package mutating func enroll(_ name: String, sample: Sample) throws(Refused) {
         guard (1...Limits.fingerNameBytes).contains(name.utf8.count) else { throw .init(.invalidName) }
         guard let sensor, sensor.problem == nil else { throw .init(.noSensor) }
         // PC-23
@@ -84,7 +82,7 @@ extension Enclave {
         enrolmentChanged()
     }
 
-    mutating func removeFinger(_ name: String) throws(DeviceInterface.Refused) {
+    package mutating func removeFinger(_ name: String) throws(Refused) {
         guard let index = state.templates.firstIndex(where: { $0.name == name }) else { throw .init(.noSuchFinger) }
         state.templates.remove(at: index)
         note(LogFact(event: .biometryRemoved, factors: biometryFactor))
@@ -112,7 +110,7 @@ extension Enclave {
     // MARK: a touch
 
     /// Judges one simulated touch.
-    mutating func touch(_ sample: Sample, now: Double) -> (DeviceInterface.Touch, [EnclaveEvent]) {
+    package mutating func touch(_ sample: Sample, now: Double) -> (Touch, [EnclaveEvent]) {
         // Nobody sees it.
         guard sensor?.problem == nil else { return (.notWaiting, []) }
         let digest = digest(of: sample)
@@ -120,7 +118,7 @@ extension Enclave {
     }
 
     /// Judges one touch: for the evaluation that waits, else for the lock screen.
-    mutating func touch(matches: Bool, now: Double) -> (DeviceInterface.Touch, [EnclaveEvent]) {
+    mutating func touch(matches: Bool, now: Double) -> (Touch, [EnclaveEvent]) {
         evaluation?.hint = nil
         if let evaluation, awaitsTouch(evaluation, now: now) {
             // PC-20: time goes by before a prompt too, and fingers are removed.
@@ -148,12 +146,12 @@ extension Enclave {
     }
 
     /// PC-33: once only the passcode helps, nothing is held for a finger.
-    mutating func discardHeldKeysIfPasscodeRequired(now: Double) {
+    package mutating func discardHeldKeysIfPasscodeRequired(now: Double) {
         if isBiometryLockedOut(now: now) { heldForBiometry = ClassKeys() }
     }
 
     /// The time after which something about the sensor changes although nothing happens; nil: nothing does.
-    func nextLimit(now: Double) -> Double? {
+    package func nextLimit(now: Double) -> Double? {
         let touches = evaluation?.touchesFrom.flatMap { $0 > now ? $0 : nil }
         return [touches, heldLimit(now: now)].compactMap { $0 }.min()
     }
@@ -166,7 +164,7 @@ extension Enclave {
     }
 
     /// For a touch whose outcome could not be kept: without the count there is no limit to tries, so there are none.
-    mutating func suspendBiometry(now: Double) -> [EnclaveEvent] {
+    package mutating func suspendBiometry(now: Double) -> [EnclaveEvent] {
         isBiometrySuspended = true
         heldForBiometry = ClassKeys()
         guard let phase = evaluation?.phase, [.permission, .biometry, .retry].contains(phase) else { return [] }
@@ -178,9 +176,9 @@ extension Enclave {
     /// Locks because a program asks for it; one that does so again and again would lock the owner out, and is not heard for a while.
     ///
     /// Where fingers are simulated, programs can do as much in other ways: such a device has no limit.
-    mutating func lockForProgram(
+    package mutating func lockForProgram(
         requiresPasscode: Bool, by caller: String?, now: Double
-    ) -> (Result<Empty, DeviceInterface.Refused>, [EnclaveEvent]) {
+    ) -> (Result<Void, Refused>, [EnclaveEvent]) {
         let changes = isPasscodeSet && (!isLocked || requiresPasscode && lastPasscode != nil)
         if changes, !state.isSimulated || state.sensor != nil {
             guard !lockPatience.isExhausted(now: now) else {
@@ -188,18 +186,19 @@ extension Enclave {
                     LogFact(
                         event: .callRefused, app: caller, result: RefusalCause.lockedTooOften.rawValue,
                         isRepeatable: true))
-                return (.failure(DeviceInterface.Refused(.lockedTooOften)), [])
+                return (.failure(Refused(.lockedTooOften)), [])
             }
             lockPatience.note(now: now)
         }
-        return (.success(Empty()), lock(requiresPasscode: requiresPasscode, by: caller, now: now))
+        return (.success(()), lock(requiresPasscode: requiresPasscode, by: caller, now: now))
     }
 
     /// Locks; a device without a passcode stays as it is (KC-22), and for one that is locked the sensor looks again for a while.
     ///
     /// Ends the evaluation that runs with -4 (EV-52). With `requiresPasscode` no finger unlocks it again (PC-20), also where it is
     /// locked already.
-    mutating func lock(requiresPasscode: Bool = false, by caller: String? = nil, now: Double) -> [EnclaveEvent] {
+    package mutating func lock(requiresPasscode: Bool = false, by caller: String? = nil, now: Double) -> [EnclaveEvent]
+    {
         if requiresPasscode {
             lastPasscode = nil
             heldForBiometry = ClassKeys()

@@ -10,7 +10,7 @@ import TouchstoneMemory
 /// destroyed with it (KC-20, KC-23). None is dropped while its class is there: apps keep private keys' blobs where nobody can look for them.
 extension Enclave {
     /// Which class keys wrap what is wrapped now: how often they were made anew.
-    var generation: UInt32 { state.generation ?? 0 }
+    package var generation: UInt32 { state.generation ?? 0 }
 
     /// Makes class keys that take the place of `old`, which are those of every class there is to be.
     ///

@@ -1,10 +1,7 @@
 import Crypto
 import Foundation
-import TouchstoneCore
-import TouchstoneEnclaveInterface
-import TouchstoneInterfaces
-import TouchstoneMemory
-import TouchstoneTransport
+package import TouchstoneCore
+package import TouchstoneMemory
 
 /// Application passwords: a secret of the app's own that is mixed into the keys of its items (AC-04, AC-48, EV-60).
 ///
@@ -27,15 +24,15 @@ extension Enclave {
     }
 
     /// An application password on its way through the key derivation.
-    struct CredentialJob: Sendable {
-        let ticket: String
+    package struct CredentialJob: Sendable {
+        package let ticket: String
         let context: String
-        let app: [UInt8]
+        package let app: [UInt8]
         let password: SecretBytes
         let salt: Data
 
         /// Runs for as long as a guess should cost: not to be called while anything waits.
-        func run() throws -> SecretBytes {
+        package func run() throws -> SecretBytes {
             try PasscodeDerivation.argon2id(password, salt: salt, cost: Self.cost).derive("application password")
         }
 
@@ -46,41 +43,42 @@ extension Enclave {
     /// Takes a password that an app sealed for one of its contexts; nil takes it away.
     ///
     /// - Returns: The derivation to run, where there is one.
-    mutating func setCredential(_ request: EnclaveInterface.SetCredential.Parameters) throws -> CredentialJob? {
-        guard contexts[request.context]?.app.isSpelled(like: request.app) == true else {
-            throw EnclaveInterface.InvalidContext()
-        }
-        guard let sealed = request.credential else {
-            contexts[request.context]?.credential = Credential()
+    package mutating func setCredential(_ sealed: SealedPasscode?, context: String, app name: String, now: Double)
+        throws
+        -> CredentialJob?
+    {
+        guard sealed == nil || passwordRetryAfter(app: name, now: now) == nil else { throw Refused(.busy) }
+        guard contexts[context]?.app.isSpelled(like: name) == true else { throw InvalidContext() }
+        guard let sealed else {
+            contexts[context]?.credential = Credential()
             return nil
         }
-        let app = request.app.spelling
+        let app = name.spelling
         guard credentialJobs[app, default: 0] < Limits.credentialJobsPerApp,
             credentialJobs.values.reduce(0, +) < Limits.credentialJobs
-        else { throw DeviceInterface.Refused(.busy) }
+        else { throw Refused(.busy) }
         // Sealed for this context, whose name never comes again: good for no other, and needs no nonce.
-        let (payload, _) = try open(sealed, for: .credential(context: request.context), nonces: [Data()])
+        let (payload, _) = try open(sealed, for: .credential(context: context), nonces: [Data()])
         let job = CredentialJob(
-            ticket: Self.freshIdentifier(), context: request.context, app: app,
+            ticket: Self.freshIdentifier(), context: context, app: app,
             password: try Self.passcodes(in: payload, count: 1)[0],
-            salt: deviceKey.derive("application password salt").publicBytes.prefix(PasscodeDerivation.saltBytes))
-        contexts[request.context]?.credential.job = job.ticket
+            salt: deviceKey.derive("application password salt").unprotectedCopy.prefix(PasscodeDerivation.saltBytes))
+        contexts[context]?.credential.job = job.ticket
         credentialJobs[app, default: 0] += 1
         return job
     }
 
     /// Ends the derivation; `key` is nil where there was no memory for it.
-    mutating func finishCredential(_ job: CredentialJob, key: SecretBytes?) -> [EnclaveEvent] {
-        credentialJobs.countDown(job.app)
+    package mutating func finishCredential(_ job: CredentialJob, key: SecretBytes?) -> [EnclaveEvent] {
+        let left = credentialJobs[job.app, default: 0] - 1
+        credentialJobs[job.app] = left > 0 ? left : nil
         if contexts[job.context]?.credential.job == job.ticket {
             contexts[job.context]?.credential = Credential(key: key)
         }
-        return [EnclaveEvent(ticket: job.ticket, outcome: key == nil ? .failed : .succeeded)]
+        return [.answered(ticket: job.ticket, key == nil ? .failed : .done)]
     }
 
-    func isCredentialSet(_ request: EnclaveInterface.IsCredentialSet.Parameters) -> Bool {
-        credential(of: request.context, app: request.app) != nil
-    }
+    package func isCredentialSet(context: String, app: String) -> Bool { credential(of: context, app: app) != nil }
 
     /// The stretched password of this app's context.
     func credential(of identifier: String?, app: String) -> SecretBytes? {
@@ -89,13 +87,13 @@ extension Enclave {
     }
 
     /// AC-46: a password that did not open an item is not kept.
-    mutating func forgetCredential(of identifier: String) {
+    package mutating func forgetCredential(of identifier: String) {
         contexts[identifier]?.credential = Credential()
     }
 
     /// A password opened nothing that it was tried on: one guess of the app's, and from the fourth on the next has to wait as that of
     /// a passcode does (PC-01).
-    mutating func passwordFailed(app: String, now: Double) {
+    package mutating func passwordFailed(app: String, now: Double) {
         var guesses = passwordGuesses[app.spelling] ?? PasswordGuesses()
         guesses.count = min(guesses.count + 1, policy.maximumFailures - 1)
         let delay = policy.delay(afterFailures: guesses.count)
@@ -113,13 +111,15 @@ extension Enclave {
         }
     }
 
+    package func hasGuessedPasswords(app: String) -> Bool { passwordGuesses[app.spelling] != nil }
+
     /// A password was right: the app's next wrong one is the first again.
-    mutating func passwordWorked(app: String) {
+    package mutating func passwordWorked(app: String) {
         passwordGuesses[app.spelling] = nil
     }
 
     /// Seconds until the app's next application password is taken; nil: now.
-    func passwordRetryAfter(app: String, now: Double) -> Double? {
+    package func passwordRetryAfter(app: String, now: Double) -> Double? {
         guard let retryAt = passwordGuesses[app.spelling]?.retryAt, retryAt > now else { return nil }
         return retryAt - now
     }
@@ -127,61 +127,11 @@ extension Enclave {
 
 extension SecretBytes {
     /// The key that a stretched application password gives one item.
-    func itemKey(_ binding: EnclaveInterface.ItemBinding) -> SecretBytes {
+    func itemKey(_ binding: Enclave.ItemBinding) -> SecretBytes {
         // The item's own salt: its binding has 32 random bytes that are new with every write.
         SecretBytes(
             HKDF<SHA256>.deriveKey(
                 inputKeyMaterial: symmetricKey, salt: binding.item,
                 info: Data("io.touchstone item key of an application password".utf8), outputByteCount: 32))
-    }
-}
-
-extension EnclaveHost {
-    /// Takes an application password; it is stretched on a queue that no passcode waits for, one app's after the other's.
-    func setCredential(_ request: EnclaveInterface.SetCredential.Parameters) throws
-        -> EnclaveInterface.SetCredential.Reply
-    {
-        let job = try change { enclave, now in
-            guard request.credential == nil || enclave.passwordRetryAfter(app: request.app, now: now) == nil else {
-                throw DeviceInterface.Refused(.busy)
-            }
-            return (try enclave.setCredential(request), [])
-        }
-        guard let job else { return .init(ticket: nil) }
-        credentialTurns.take(for: .init(app: job.app)) { [self] turn in
-            credentials.async { [self] in
-                let key = try? job.run()
-                // Nothing of it is kept on the disk, so that nothing can fail to be.
-                try? change { enclave, _ in ((), enclave.finishCredential(job, key: key)) }
-                turn.end()
-            }
-        }
-        return .init(ticket: job.ticket)
-    }
-
-    /// Opens items' keys; drops an application password that was wrong for one of them (AC-46).
-    func unwrap(_ request: EnclaveInterface.UnwrapKeys.Parameters) throws -> EnclaveInterface.UnwrapKeys.Reply {
-        let opened = read { enclave, _ in
-            request.items.map { enclave.unwrap($0, app: request.app, context: request.context) }
-        }
-        if let context = request.context {
-            try passwordTried(
-                context, app: request.app, isRight: opened.contains { $0.isPasswordRight },
-                isWrong: opened.contains { $0.isPasswordWrong })
-        }
-        note(opened.compactMap(\.use))
-        return .init(items: opened.map { .init($0) })
-    }
-
-    /// Drops an application password that was wrong for something, and counts it where it was right for nothing.
-    func passwordTried(_ context: String, app: String, isRight: Bool, isWrong: Bool) throws {
-        guard isWrong || (isRight && read { enclave, _ in enclave.passwordGuesses[app.spelling] != nil }) else {
-            return
-        }
-        try change { enclave, now in
-            if isWrong { enclave.forgetCredential(of: context) }
-            if isRight { enclave.passwordWorked(app: app) } else { enclave.passwordFailed(app: app, now: now) }
-            return ((), [])
-        }
     }
 }

@@ -1,7 +1,5 @@
 import Foundation
-import TouchstoneCore
-import TouchstoneEnclaveInterface
-import TouchstoneInterfaces
+package import TouchstoneCore
 import TouchstoneLog
 import TouchstoneMemory
 
@@ -13,16 +11,15 @@ extension Enclave {
     /// Counted so far that the device is to be erased: at once after the verdict, and at boot where that was prevented.
     ///
     /// A last guess that was counted and never judged is as good as wrong: otherwise ending the process would give another.
-    var isErasureDue: Bool { isPasscodeDisabled }
+    package var isErasureDue: Bool { isPasscodeDisabled }
 
     /// Takes the owner's passcode for turning it on or off: never a finger (PC-22).
-    mutating func setEraseData(_ request: EnclaveInterface.SetEraseData.Parameters, now: Double)
-        throws(DeviceInterface.Refused) -> PasscodeJob
+    package mutating func setEraseData(_ isOn: Bool, _ sealed: SealedPasscode, connection: Int = 0, now: Double)
+        throws(Refused) -> PasscodeJob
     {
-        let opened = try openSetting(
-            request.passcode, for: .eraseData(request.isOn), connection: request.caller.connection)
+        let opened = try openSetting(sealed, for: .eraseData(isOn), connection: connection)
         let secret = try Self.passcodes(in: opened, count: 1)[0]
-        return PasscodeJob(purpose: .eraseData(request.isOn), current: try begin(secret, now: now))
+        return PasscodeJob(purpose: .eraseData(isOn), current: try begin(secret, now: now))
     }
 
     /// Ends the job that turns it on or off.
@@ -30,14 +27,14 @@ extension Enclave {
         guard finish(guess: key, now: now, asked: "erase-data") != nil else { return [rejected(ticket, now: now)] }
         state.passcode?.erasesData = isOn
         note(LogFact(event: .eraseDataChanged, asked: isOn ? "on" : "off", factors: [.passcode]))
-        return [EnclaveEvent(ticket: ticket, outcome: .succeeded)]
+        return [.answered(ticket: ticket, .done)]
     }
 
     /// Makes the device as new where that is due, before anybody hears of `events`.
     ///
     /// Every class key and template is gone with the write of the new state, all at once; the items follow when the keychain hears of
     /// it, and until then there is no key that opens them.
-    mutating func eraseIfDue(before events: [EnclaveEvent] = [], now: Double) throws -> [EnclaveEvent] {
+    package mutating func eraseIfDue(before events: [EnclaveEvent] = [], now: Double) throws -> [EnclaveEvent] {
         guard isErasureDue else { return events }
         let ended = endEvaluation(.refused(.deviceErased))
         var fresh = try EnclaveState.fresh(
@@ -56,11 +53,11 @@ extension Enclave {
         erased.log = log
         erased.note(LogFact(event: .erased, result: "wrong-passcodes"))
         self = erased
-        return [EnclaveEvent(outcome: .erased)] + ended + events
+        return [.erased] + ended + events
     }
 
     /// The keychain's items are gone.
-    mutating func confirmErasure() {
+    package mutating func confirmErasure() {
         guard state.erasure == .pending else { return }
         state.erasure = isPasscodeSet ? nil : .done
     }

@@ -1,7 +1,5 @@
 import Foundation
-import TouchstoneCore
-import TouchstoneEnclaveInterface
-import TouchstoneInterfaces
+package import TouchstoneCore
 import TouchstoneLog
 import TouchstoneMemory
 
@@ -13,13 +11,13 @@ extension Enclave {
         var requirement: Requirement
         var isFallbackHidden: Bool
         var isFaceIDDescribed: Bool
-        var phase: AgentInterface.Phase
+        var phase: Phase
         /// When the sensor begins to count for it; nil as long as nobody shows it.
         var touchesFrom: Double?
         /// Non-matches in this evaluation.
         var failures = 0
         /// What the sensor asks of the owner.
-        var hint: AgentInterface.SensorHint?
+        var hint: SensorHint?
         /// Whether the sensor could not be had for a time: a finger may help later, the owner need not wait for that.
         var wasSensorMissed = false
         /// No more biometry in this evaluation: its limit is reached, or the owner chose the passcode.
@@ -33,40 +31,32 @@ extension Enclave {
         var factors: [LogFactor] = []
     }
 
-    enum EvaluationEnd {
-        case succeeded
-        case failed(AuthenticationFailure, RefusalCause?)
-
-        /// For this cause, with its code.
-        static func refused(_ cause: RefusalCause) -> EvaluationEnd { .failed(cause.failure, cause) }
-    }
-
     /// Non-matches that end biometry in one evaluation (section 2.1).
     private var failureLimit: Int { state.biometryType == .touchID ? 3 : 2 }
 
     // MARK: before
 
-    func preflight(_ request: EnclaveInterface.Preflight.Parameters, now: Double) -> EnclaveInterface.Preflight.Reply {
+    package func preflight(_ request: EvaluationRequest, now: Double) -> Verdict {
         if let identifier = request.context {
             guard let context = contexts[identifier], context.app.isSpelled(like: request.app) else {
                 return .refused(.contextInvalidated)
             }
-            if isMet(request.requirement, by: context.proven) { return .init(verdict: .satisfied) }
+            if isMet(request.requirement, by: context.proven) { return .satisfied }
             if isReusable(request, now: now) {
                 var proven = context.proven
                 proven.biometry = state.database.hash
-                if isMet(request.requirement, by: proven) { return .init(verdict: .satisfied) }
+                if isMet(request.requirement, by: proven) { return .satisfied }
             }
         }
         if let cause = refusal(of: request, now: now) { return .refused(cause) }
-        if request.requirement.proofs.isEmpty { return .init(verdict: .satisfied) }
+        if request.requirement.proofs.isEmpty { return .satisfied }
         // Behind the lock screen nothing is in the foreground (EV-05); what can be evaluated is another question (CE-04).
         if request.context != nil, isLocked { return .refused(.deviceLocked) }
-        return .init(verdict: .interactive)
+        return .interactive
     }
 
     /// Gives the context the biometry of the lock screen, where the window allows (EV-40, EV-43).
-    mutating func applyReuse(_ request: EnclaveInterface.Preflight.Parameters, now: Double) {
+    package mutating func applyReuse(_ request: EvaluationRequest, now: Double) {
         guard let identifier = request.context, let context = contexts[identifier],
             context.app.isSpelled(like: request.app),
             !isMet(request.requirement, by: context.proven), isReusable(request, now: now)
@@ -80,7 +70,7 @@ extension Enclave {
     ///
     /// An enrolment since then ends the window: whoever opened it need not be of the new set (EV-33). An app that may not use Face ID
     /// has nothing of it at the lock screen either.
-    private func isReusable(_ request: EnclaveInterface.Preflight.Parameters, now: Double) -> Bool {
+    private func isReusable(_ request: EvaluationRequest, now: Double) -> Bool {
         guard request.reuseDuration > 0, !isLocked, let lastUnlock, lastUnlock.enrolment == state.database.hash,
             mayUseBiometry(request.app, isDescribed: request.isFaceIDDescribed)
         else { return false }
@@ -104,7 +94,7 @@ extension Enclave {
     }
 
     /// Why the requirement cannot be met now (CE-02…05).
-    private func refusal(of request: EnclaveInterface.Preflight.Parameters, now: Double) -> RefusalCause? {
+    private func refusal(of request: EvaluationRequest, now: Double) -> RefusalCause? {
         refusal(
             of: request.requirement,
             biometry: biometryRefusal(of: request.app, isFaceIDDescribed: request.isFaceIDDescribed, now: now))
@@ -126,8 +116,8 @@ extension Enclave {
     // MARK: during
 
     /// Begins an evaluation that `preflight` called interactive.
-    mutating func beginEvaluation(_ request: EnclaveInterface.BeginEvaluation.Parameters, now: Double)
-        throws(EnclaveInterface.InvalidContext) -> (EnclaveInterface.BeginEvaluation.Reply, [EnclaveEvent])
+    package mutating func beginEvaluation(_ request: EvaluationStart, now: Double)
+        throws(InvalidContext) -> ((evaluation: String, progress: Progress), [EnclaveEvent])
     {
         guard let context = contexts[request.context], context.app.isSpelled(like: request.app), !isLocked else {
             throw .init()
@@ -145,11 +135,11 @@ extension Enclave {
             LogFact(
                 event: .evaluationBegan, app: request.app, asked: request.requirement.logged, isRepeatable: true))
         if new.phase == .passcode, isPasscodeDisabled { events += endEvaluation(.refused(.passcodeDisabled)) }
-        return (.init(evaluation: new.identifier, progress: progress(of: new, now: now)), events)
+        return ((new.identifier, progress(of: new, now: now)), events)
     }
 
     /// What the owner should do next, or nil where nothing more can help.
-    private func nextPhase(_ evaluation: Evaluation, now: Double) -> AgentInterface.Phase? {
+    private func nextPhase(_ evaluation: Evaluation, now: Double) -> Phase? {
         let proven = proven(with: evaluation)
         let biometryHelps =
             proven.biometry == nil && evaluation.requirement.proofs.contains(where: biometryMeets)
@@ -192,7 +182,7 @@ extension Enclave {
     /// What was touched before that was meant for something else. Who says it is touchstoned; the time that follows is kept here.
     ///
     /// - Returns: Seconds until the sensor counts; nil where the evaluation is over.
-    mutating func setShown(_ isShown: Bool, _ identifier: String, now: Double) -> Double? {
+    package mutating func setShown(_ isShown: Bool, _ identifier: String, now: Double) -> Double? {
         guard evaluation?.identifier == identifier else { return nil }
         guard isShown else {
             evaluation?.touchesFrom = nil
@@ -209,10 +199,10 @@ extension Enclave {
         return now >= from
     }
 
-    func progress(of evaluation: Evaluation, now: Double) -> EnclaveInterface.Progress {
+    func progress(of evaluation: Evaluation, now: Double) -> Progress {
         // EV-15, EV-16: Touch ID offers the fallback after one non-match, Face ID after two; DEC-062: and where the sensor was missed.
         let needed = state.biometryType == .touchID ? 1 : 2
-        return EnclaveInterface.Progress(
+        return Progress(
             phase: evaluation.phase, fallbackIsPasscode: fallbackIsPasscode(evaluation),
             isFallbackOffered: evaluation.phase == .fallback
                 || (evaluation.phase == .biometry && (evaluation.failures >= needed || evaluation.wasSensorMissed)),
@@ -227,12 +217,9 @@ extension Enclave {
     }
 
     /// How far the evaluation is, if it is still the one that runs.
-    func progressEvent(of identifier: String, now: Double) -> [EnclaveEvent] {
+    package func progressEvent(of identifier: String, now: Double) -> [EnclaveEvent] {
         guard let evaluation, evaluation.identifier == identifier else { return [] }
-        return [
-            EnclaveEvent(
-                evaluation: evaluation.identifier, outcome: .progress, progress: progress(of: evaluation, now: now))
-        ]
+        return [.evaluationProgressed(identifier, progress(of: evaluation, now: now))]
     }
 
     mutating func matched(now: Double) -> [EnclaveEvent] {
@@ -294,7 +281,7 @@ extension Enclave {
     }
 
     /// Has Face ID look once more (EV-16).
-    mutating func tryAgain(now: Double) -> [EnclaveEvent] {
+    package mutating func tryAgain(now: Double) -> [EnclaveEvent] {
         guard let evaluation, evaluation.phase == .retry else { return [] }
         if let cause = biometryRefusal(of: evaluation, now: now) { return biometryRefused(cause, now: now) }
         self.evaluation?.phase = .biometry
@@ -319,8 +306,8 @@ extension Enclave {
     }
 
     /// What was entered for this evaluation was not looked at: it needs the next nonce, or is over.
-    mutating func passcodeRefused(
-        _ reason: DeviceInterface.RefusalReason, evaluation identifier: String, now: Double
+    package mutating func passcodeRefused(
+        _ reason: RefusalReason, evaluation identifier: String, now: Double
     ) -> [EnclaveEvent] {
         guard reason == .passcodeDisabled, evaluation?.identifier == identifier else {
             return progressEvent(of: identifier, now: now)
@@ -334,7 +321,7 @@ extension Enclave {
     }
 
     /// The owner chose the fallback (EV-17, EV-18).
-    mutating func chooseFallback(now: Double) -> [EnclaveEvent] {
+    package mutating func chooseFallback(now: Double) -> [EnclaveEvent] {
         guard let evaluation, progress(of: evaluation, now: now).isFallbackOffered, !evaluation.isFallbackHidden
         else { return [] }
         return fallbackIsPasscode(evaluation) ? turnToPasscode(now: now) : endEvaluation(.refused(.fallbackChosen))
@@ -354,11 +341,7 @@ extension Enclave {
         self.evaluation = nil
         noteEnd(of: evaluation, end)
         if case .succeeded = end { grant(evaluation) }
-        switch end {
-        case .succeeded: return [EnclaveEvent(evaluation: evaluation.identifier, outcome: .succeeded)]
-        case .failed(let code, let cause):
-            return [EnclaveEvent(evaluation: evaluation.identifier, outcome: .failed, code: code, cause: cause)]
-        }
+        return [.evaluationEnded(evaluation.identifier, end)]
     }
 
     /// Gives the context what the owner has proven.
@@ -375,7 +358,7 @@ extension Enclave {
     /// Ends an evaluation for somebody outside, who tells the app; one that is over here too, as the touch came first.
     ///
     /// The app hears of a failure, so that its context has nothing of it.
-    mutating func endEvaluation(_ identifier: String, _ code: AuthenticationFailure) {
+    package mutating func endEvaluation(_ identifier: String, _ code: AuthenticationFailure) {
         guard evaluation?.identifier == identifier else { return takeBack(identifier, code) }
         _ = endEvaluation(.failed(code, nil))
     }
@@ -390,11 +373,5 @@ extension Enclave {
         if grant.biometry { contexts[context]?.proven.biometry = nil }
         if grant.passcode { contexts[context]?.proven.passcode = false }
         noteEnd(of: grant.evaluation, .failed(code, nil))
-    }
-}
-
-extension EnclaveInterface.Preflight.Reply {
-    fileprivate static func refused(_ cause: RefusalCause) -> Self {
-        .init(verdict: .refused, code: cause.failure, cause: cause)
     }
 }

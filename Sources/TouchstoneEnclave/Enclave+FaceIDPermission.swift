@@ -1,6 +1,4 @@
 import TouchstoneCore
-import TouchstoneEnclaveInterface
-import TouchstoneInterfaces
 import TouchstoneLog
 
 /// Which apps may use Face ID, as the owner answered: once for each app, and kept (CE-09, CE-10).
@@ -38,8 +36,8 @@ extension Enclave {
     /// Keeps the owner's answer for an app, or forgets it.
     ///
     /// Denied, what faces proved to the app's contexts is forgotten.
-    mutating func setFaceIDPermission(_ isAllowed: Bool?, of app: String, now: Double)
-        throws(DeviceInterface.Refused) -> [EnclaveEvent]
+    package mutating func setFaceIDPermission(_ isAllowed: Bool?, of app: String, now: Double)
+        throws(Refused) -> [EnclaveEvent]
     {
         guard hasFaceID else { throw .init(.noFaceID) }
         guard Self.canBeAnsweredFor(app) else { throw .init(.invalidName) }

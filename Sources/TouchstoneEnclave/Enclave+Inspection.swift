@@ -1,16 +1,14 @@
 import Crypto
-import Foundation
-import TouchstoneCore
-import TouchstoneEnclaveInterface
-import TouchstoneInterfaces
+package import Foundation
+package import TouchstoneCore
 import TouchstoneMemory
 
 /// What a simulated device's owner may look at: where keys are, and what could be opened. Nothing of a key leaves.
 extension Enclave {
-    func inspectClassKeys() -> EnclaveInterface.InspectClassKeys.Reply {
-        var states: [String: InspectorInterface.ClassKeyState] = [:]
+    package func classKeyStates() -> [Accessibility: ClassKeyState] {
+        var states: [Accessibility: ClassKeyState] = [:]
         for protection in Accessibility.allCases {
-            states[protection.rawValue] =
+            states[protection] =
                 if keys[protection] != nil {
                     .open
                 } else if heldForBiometry[protection] != nil {
@@ -21,18 +19,10 @@ extension Enclave {
                     .absent
                 }
         }
-        return .init(keys: states, wasUnlockedSinceBoot: wasUnlockedSinceBoot)
+        return states
     }
 
-    func inspectItems(
-        _ request: EnclaveInterface.InspectItems.Parameters, now: Double
-    ) -> EnclaveInterface.InspectItems.Reply {
-        .init(
-            items: request.items.map { prospect(of: $0, now: now) },
-            privateKeys: request.privateKeys.map { prospect(ofPrivateKey: $0, now: now) })
-    }
-
-    private func prospect(of item: EnclaveInterface.WrappedItem, now: Double) -> EnclaveInterface.Prospect {
+    package func prospect(of item: WrappedItem, now: Double) -> Prospect {
         switch unwrapped(item) {
         case .closed(let protection): return closed(protection)
         case .gone: return .init(.damaged)
@@ -43,7 +33,7 @@ extension Enclave {
         }
     }
 
-    private func prospect(ofPrivateKey key: Data, now: Double) -> EnclaveInterface.Prospect {
+    package func prospect(ofPrivateKey key: Data, now: Double) -> Prospect {
         guard let blob = PrivateKeyBlob(key, key: blobKey.symmetricKey) else { return .init(.damaged) }
         guard let control = remaining(blob.control, boundTo: blob.enrolment) else { return .init(.enrolmentChanged) }
         guard keys[blob.control.protection] != nil else { return closed(blob.control.protection) }
@@ -63,13 +53,13 @@ extension Enclave {
     }
 
     /// Of what is of a class whose key is not open.
-    private func closed(_ protection: Accessibility) -> EnclaveInterface.Prospect {
+    private func closed(_ protection: Accessibility) -> Prospect {
         guard isPasscodeSet else { return .init(.passcodeRemoved) }
         return .init(wasUnlockedSinceBoot ? .locked : .notUnlockedSinceBoot)
     }
 
     /// Of what is of a class whose key is open.
-    private func prospect(of control: AccessControl, now: Double) -> EnclaveInterface.Prospect {
+    private func prospect(of control: AccessControl, now: Double) -> Prospect {
         guard control.isConstrained else { return .init(.available) }
         return .init(.authenticationNeeded, obstacle: obstacleNow(to: control.requirement, now: now))
     }

@@ -1,9 +1,8 @@
 import Crypto
-import Foundation
-import TouchstoneCore
-import TouchstoneEnclaveInterface
-import TouchstoneLog
-import TouchstoneMemory
+package import Foundation
+package import TouchstoneCore
+package import TouchstoneLog
+package import TouchstoneMemory
 
 /// A wrapped item key, as the keychain keeps it: version (1 byte), class (1 byte), generation of the class key (4 bytes, little-endian; only
 /// from version 3 on, else 0), then AES-256-GCM under the class key of key (32) ‖ flags (8, little-endian) ‖ enrolment hash (32, zero where
@@ -57,14 +56,14 @@ private struct WrappedKey {
     var placeBytes: Int { isWithPassword ? 12 + Self.keyBytes + 16 : Self.keyBytes }
 
     /// What is authenticated with what the class key seals.
-    func context(_ binding: EnclaveInterface.ItemBinding) -> Data {
+    func context(_ binding: Enclave.ItemBinding) -> Data {
         context(String(version), generation == 0 ? [] : [String(generation)], binding)
     }
 
     /// The same for what the password seals, which stays as it is when the class key is another.
-    func passwordContext(_ binding: EnclaveInterface.ItemBinding) -> Data { context("2", [], binding) }
+    func passwordContext(_ binding: Enclave.ItemBinding) -> Data { context("2", [], binding) }
 
-    private func context(_ version: String, _ more: [String], _ binding: EnclaveInterface.ItemBinding) -> Data {
+    private func context(_ version: String, _ more: [String], _ binding: Enclave.ItemBinding) -> Data {
         var context = Data(capacity: 128)
         for word in ["io.touchstone item key", version, String(protection.number)] + more
             + [String(binding.accessGroup.utf8.count)]
@@ -79,40 +78,37 @@ private struct WrappedKey {
 }
 
 extension Enclave {
-    func lookupKey() -> SecretBytes { deviceKey.derive("lookup") }
+    package func lookupKey() -> SecretBytes { deviceKey.derive("lookup") }
 
     /// The metadata keys that can be had now, and the classes that are destroyed.
-    func metadataKeys() -> EnclaveInterface.GetMetadataKeys.Reply {
-        var reply = EnclaveInterface.GetMetadataKeys.Reply(
-            keys: [:], destroyed: [], isErasurePending: state.erasure == .pending, generation: Int(generation))
+    package func metadataKeys() -> MetadataKeys {
+        var found = MetadataKeys(isErasurePending: state.erasure == .pending, generation: Int(generation))
         // Nothing is added to the items of the device that was.
-        guard !reply.isErasurePending else { return reply }
+        guard !found.isErasurePending else { return found }
         for protection in Accessibility.allCases {
             if let key = keys[protection] {
-                reply.keys[protection.rawValue] = key.derive("metadata").publicBytes
+                found.keys[protection] = key.derive("metadata").unprotectedCopy
                 let earlier = earlierMetadataKeys(of: protection)
-                if !earlier.isEmpty {
-                    reply.earlier = (reply.earlier ?? [:]).merging([protection.rawValue: earlier]) { $1 }
-                }
+                if !earlier.isEmpty { found.earlier[protection] = earlier }
             } else if !isPasscodeSet {
-                reply.destroyed.append(protection.rawValue)
+                found.destroyed.append(protection)
             }
         }
-        return reply
+        return found
     }
 
     /// Wraps an item's key and binds it to what is enrolled now; asks nobody (AC-10, AC-12, AC-15, KC-24).
-    func wrap(_ request: EnclaveInterface.WrapKey.Parameters, now: Double) throws -> Data {
+    package func wrap(_ request: ItemKey, now: Double) throws -> Data {
         let control = request.accessControl
-        guard request.key.count == WrappedKey.keyBytes else { throw EnclaveInterface.NotWrapped(.param) }
+        guard request.key.count == WrappedKey.keyBytes else { throw NotWrapped(.param) }
         // AC-20: with it there is no decrypt entry, so that what is wrapped could never be read.
-        guard !control.flags.contains(.privateKeyUsage) else { throw EnclaveInterface.NotWrapped(.param) }
+        guard !control.flags.contains(.privateKeyUsage) else { throw NotWrapped(.param) }
         let classKey: SecretBytes
         do throws(Refusal) {
             try checkCanBind(control)
             classKey = try self.classKey(of: control.protection)
         } catch {
-            throw EnclaveInterface.NotWrapped(error.status, error.cause)
+            throw NotWrapped(error.status, error.cause)
         }
         let form = WrappedKey(
             control.protection, isWithPassword: control.flags.contains(.applicationPassword), generation: generation)
@@ -121,7 +117,7 @@ extension Enclave {
         if form.isWithPassword {
             // AC-48: there is nothing to mix in, and nobody here to ask for it.
             guard let password = credential(of: request.context, app: request.app) else {
-                throw EnclaveInterface.NotWrapped(.authNeeded)
+                throw NotWrapped(.authNeeded)
             }
             let sealed = try password.itemKey(request.binding).seal(
                 SecretBytes(plain), context: form.passwordContext(request.binding))
@@ -138,7 +134,7 @@ extension Enclave {
     }
 
     /// The same key, bound to the same, under the current class key; nil if it already is.
-    private func rewrapped(_ unwrapped: Unwrapped, _ binding: EnclaveInterface.ItemBinding) -> Data? {
+    private func rewrapped(_ unwrapped: Unwrapped, _ binding: Enclave.ItemBinding) -> Data? {
         let old = unwrapped.form
         guard old.generation != generation, let key = keys[old.protection] else { return nil }
         let form = WrappedKey(old.protection, isWithPassword: old.isWithPassword, generation: generation)
@@ -213,20 +209,20 @@ extension Enclave {
     }
 
     /// What became of one wrapped key.
-    struct Opened {
-        var state: EnclaveInterface.KeyState
-        var key: Data?
+    package struct Opened: Sendable {
+        package var state: KeyState
+        package var key: Data?
         /// What the keychain is to keep in the place of the wrapped key, which is under an earlier class key; nil: that.
-        var rewrappedKey: Data?
+        package var rewrappedKey: Data?
         /// What is to be evaluated, where that is not all of the item's control.
-        var control: AccessControl?
+        package var control: AccessControl?
         /// All was proven, and the context's application password is not this item's.
-        var isPasswordWrong = false
-        var isPasswordRight = false
+        package var isPasswordWrong = false
+        package var isPasswordRight = false
         /// What the log says of it, where the item's access control wants the owner or a password.
-        var use: LogFact?
+        package var use: LogFact?
 
-        init(_ state: EnclaveInterface.KeyState, key: Data? = nil) {
+        init(_ state: KeyState, key: Data? = nil) {
             self.state = state
             self.key = key
         }
@@ -255,7 +251,7 @@ extension Enclave {
         case gone
     }
 
-    func unwrapped(_ item: EnclaveInterface.WrappedItem) -> Unwrapping {
+    func unwrapped(_ item: WrappedItem) -> Unwrapping {
         guard let (form, sealed) = WrappedKey.read(item.wrappedKey) else { return .gone }
         let (protection, place) = (form.protection, form.placeBytes)
         guard keys[protection] != nil else { return .closed(protection) }
@@ -276,7 +272,7 @@ extension Enclave {
     }
 
     /// Opens one item's key for an app, if everything that the item asks for is there.
-    func unwrap(_ item: EnclaveInterface.WrappedItem, app: String, context: String?) -> Opened {
+    package func unwrap(_ item: WrappedItem, app: String, context: String?) -> Opened {
         switch self.unwrapped(item) {
         // Without a passcode no class is merely locked: P is destroyed (KC-23).
         case .closed(let protection):
@@ -299,7 +295,7 @@ extension Enclave {
     }
 
     private func open(
-        _ unwrapped: Unwrapped, _ binding: EnclaveInterface.ItemBinding, app: String, context: String?
+        _ unwrapped: Unwrapped, _ binding: Enclave.ItemBinding, app: String, context: String?
     ) -> Opened {
         let withPassword = unwrapped.form.isWithPassword
         // AC-50, AC-51: bound to an enrolment that is no more.
@@ -336,17 +332,10 @@ extension Enclave {
                 requirement, withPassword: true, app: app, context: context, result: "wrong-application-password")
             return wrong
         }
-        var opened = Opened(.open, key: key.publicBytes)
+        var opened = Opened(.open, key: key.unprotectedCopy)
         opened.isPasswordRight = true
         opened.use = itemOpened(requirement, withPassword: true, app: app, context: context)
         return opened
-    }
-}
-
-extension EnclaveInterface.OpenedItem {
-    init(_ opened: Enclave.Opened) {
-        self.init(
-            state: opened.state, key: opened.key, accessControl: opened.control, rewrappedKey: opened.rewrappedKey)
     }
 }
 

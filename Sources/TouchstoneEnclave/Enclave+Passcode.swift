@@ -1,13 +1,11 @@
 import Crypto
-import Foundation
-import TouchstoneCore
-import TouchstoneEnclaveInterface
-import TouchstoneInterfaces
+package import Foundation
+package import TouchstoneCore
 import TouchstoneLog
-import TouchstoneMemory
+package import TouchstoneMemory
 
 /// A passcode on its way through the key derivation, which takes long and happens outside the enclave's turn.
-struct PasscodeJob: Sendable {
+package struct PasscodeJob: Sendable {
     enum Purpose: Sendable {
         case evaluation(String)
         case unlock
@@ -23,6 +21,33 @@ struct PasscodeJob: Sendable {
     var purpose: Purpose
     var current: PasscodeDerivation?
     var new: SecretBytes?
+
+    /// Whether the root of trust's hardware is asked for the current passcode.
+    package var isGated: Bool { current?.gate != nil }
+
+    /// The key of the current passcode; nil where there is none.
+    ///
+    /// `answered` is called once the hardware has said whether it is right.
+    package func currentKey(answered: () -> Void) throws -> SecretBytes? { try current?.run(answered: answered) }
+
+    /// The new passcode; nil where there is to be none.
+    package func newPasscode(
+        cost: () -> PasscodeCost, root: any RootOfTrust, recoveryKey: Data?
+    ) throws -> NewPasscode? {
+        guard let new else { return nil }
+        let (salt, cost) = (Data.random(count: PasscodeDerivation.saltBytes), cost())
+        let made = try PasscodeDerivation(passcode: new, salt: salt, cost: cost, root: root)
+            .make(recoveryKey: recoveryKey)
+        return NewPasscode(key: made.key, salt: salt, cost: cost, gate: made.gate)
+    }
+}
+
+/// A passcode that takes the place of another, as the state keeps it.
+package struct NewPasscode: Sendable {
+    var key: SecretBytes
+    var salt: Data
+    var cost: PasscodeCost
+    var gate: PasscodeGate?
 }
 
 extension Enclave {
@@ -37,15 +62,15 @@ extension Enclave {
     var passcodeKind: PasscodeKind? { state.passcode.map { $0.kind ?? .alphanumeric } }
 
     /// Seconds until the next passcode is looked at; nil: now.
-    func passcodeRetryAfter(now: Double) -> Double? {
+    package func passcodeRetryAfter(now: Double) -> Double? {
         guard let passcodeRetryAt, passcodeRetryAt > now else { return nil }
         return passcodeRetryAt - now
     }
 
-    static func nonce() -> Data { SecretBytes.random(count: 16).publicBytes }
+    static func nonce() -> Data { Data.random(count: 16) }
 
     /// A nonce for one entry of the owner's settings, good on one connection of touchstoned's.
-    mutating func freshNonce(connection: Int = 0) -> Data {
+    package mutating func freshNonce(connection: Int = 0) -> Data {
         let nonce = Self.nonce()
         nonces.add(nonce, of: connection)
         return nonce
@@ -55,7 +80,7 @@ extension Enclave {
     ///
     /// - Returns: The payload, and the nonce it was sealed with.
     func open(_ sealed: SealedPasscode, for purpose: SealedPasscode.Purpose, nonces candidates: [Data])
-        throws(DeviceInterface.Refused) -> (SecretBytes, nonce: Data)
+        throws(Refused) -> (SecretBytes, nonce: Data)
     {
         guard let key = try? passcodePrivateKey() else { throw .init(.unreadablePasscode) }
         if let named = sealed.key, named != key.publicKey.rawRepresentation { throw .init(.staleKey) }
@@ -77,7 +102,7 @@ extension Enclave {
     ///
     /// Its nonce is used up whatever comes of it: a carrier cannot play it twice.
     mutating func openSetting(_ sealed: SealedPasscode, for purpose: SealedPasscode.Purpose, connection: Int)
-        throws(DeviceInterface.Refused) -> SecretBytes
+        throws(Refused) -> SecretBytes
     {
         let (secret, nonce) = try open(sealed, for: purpose, nonces: nonces.of(connection))
         nonces.remove(nonce, of: connection)
@@ -85,8 +110,8 @@ extension Enclave {
     }
 
     /// Takes a passcode for the evaluation that waits for one: typed at this prompt, for this app.
-    mutating func submitPasscode(_ sealed: SealedPasscode, evaluation identifier: String, now: Double)
-        throws(DeviceInterface.Refused) -> PasscodeJob
+    package mutating func submitPasscode(_ sealed: SealedPasscode, evaluation identifier: String, now: Double)
+        throws(Refused) -> PasscodeJob
     {
         guard let evaluation, evaluation.identifier == identifier, evaluation.phase == .passcode,
             let app = contexts[evaluation.context]?.app
@@ -97,16 +122,16 @@ extension Enclave {
         return PasscodeJob(purpose: .evaluation(identifier), current: try begin(secret, now: now))
     }
 
-    mutating func unlock(_ sealed: SealedPasscode, connection: Int = 0, now: Double) throws(DeviceInterface.Refused)
+    package mutating func unlock(_ sealed: SealedPasscode, connection: Int = 0, now: Double) throws(Refused)
         -> PasscodeJob
     {
         let secret = try Self.passcodes(in: openSetting(sealed, for: .unlock, connection: connection), count: 1)[0]
         return PasscodeJob(purpose: .unlock, current: try begin(secret, now: now))
     }
 
-    mutating func changePasscode(
+    package mutating func changePasscode(
         _ sealed: SealedPasscode, kind: PasscodeKind = .alphanumeric, connection: Int = 0, now: Double
-    ) throws(DeviceInterface.Refused) -> PasscodeJob {
+    ) throws(Refused) -> PasscodeJob {
         let passcodes = try Self.passcodes(in: openSetting(sealed, for: .change, connection: connection), count: 2)
         let current = passcodes[0].count == 0 ? nil : passcodes[0]
         let new = passcodes[1].count == 0 ? nil : passcodes[1]
@@ -123,7 +148,7 @@ extension Enclave {
     }
 
     /// The passcodes of `SealedPasscode.payload`.
-    static func passcodes(in payload: SecretBytes, count: Int) throws(DeviceInterface.Refused) -> [SecretBytes] {
+    static func passcodes(in payload: SecretBytes, count: Int) throws(Refused) -> [SecretBytes] {
         let length = SealedPasscode.entryLength
         guard payload.count == count * length else { throw .init(.unreadablePasscode) }
         let passcodes = unsafe payload.withUnsafeBytes { bytes in
@@ -137,6 +162,38 @@ extension Enclave {
         guard fitting.count == count else { throw .init(.passcodeTooLong) }
         return fitting
     }
+
+    /// Judges what a job derived.
+    package mutating func finish(
+        _ job: PasscodeJob, ticket: String, currentKey: SecretBytes?, new: NewPasscode?, now: Double
+    ) throws -> [EnclaveEvent] {
+        if case .change(let kind) = job.purpose {
+            return try finishChange(
+                ticket: ticket, currentKey: currentKey, new: new.map { ($0.key, $0.salt, $0.cost) }, gate: new?.gate,
+                kind: kind, now: now)
+        }
+        guard let currentKey else { return [] }
+        switch job.purpose {
+        case .change: return []
+        case .evaluation(let identifier): return finishEvaluation(identifier, key: currentKey, now: now)
+        case .unlock: return finishUnlock(ticket: ticket, key: currentKey, now: now)
+        case .backup(let session): return finishBackup(session, ticket: ticket, key: currentKey, now: now)
+        case .eraseData(let isOn): return finishEraseData(isOn, ticket: ticket, key: currentKey, now: now)
+        case .forgetReader: return finishForgettingReader(ticket: ticket, key: currentKey, now: now)
+        case .acceptItems(let look): return finishAccepting(look, ticket: ticket, key: currentKey, now: now)
+        }
+    }
+
+    /// Ends a job that was never judged.
+    ///
+    /// A guess that is not given back stays counted, with its delay (PC-01).
+    package mutating func abandon(_ job: PasscodeJob, isRefunded: Bool, now: Double) {
+        isPasscodeBusy = false
+        if isRefunded { refundGuess(job) } else { delayNextPasscode(now: now) }
+    }
+
+    /// Who sent the guess that was just begun, as touchstoned says.
+    package mutating func guessed(by app: String?) { guesser = app }
 
     /// Takes back a guess whose verdict nobody has heard: the derivation had no memory, or its end could not be kept.
     mutating func refundGuess(_ job: PasscodeJob) {
@@ -153,7 +210,7 @@ extension Enclave {
     /// Begins one guess.
     ///
     /// It is counted before it is looked at: ending the process in between gives none for free.
-    mutating func begin(_ secret: SecretBytes, now: Double) throws(DeviceInterface.Refused)
+    mutating func begin(_ secret: SecretBytes, now: Double) throws(Refused)
         -> PasscodeDerivation
     {
         guard let passcode = state.passcode else { throw .init(.passcodeNotSet) }
@@ -212,7 +269,7 @@ extension Enclave {
         guard let opened = finish(guess: key, now: now, asked: "unlock") else { return [rejected(ticket, now: now)] }
         unlock(with: opened, now: now)
         note(LogFact(event: .unlocked, factors: [.passcode]))
-        return [EnclaveEvent(ticket: ticket, outcome: .succeeded)]
+        return [.answered(ticket: ticket, .done)]
     }
 
     private mutating func unlock(with opened: ClassKeys, now: Double) {
@@ -276,10 +333,10 @@ extension Enclave {
             isLocked = false
             wasUnlockedSinceBoot = true
         }
-        return events + [EnclaveEvent(ticket: ticket, outcome: .succeeded)]
+        return events + [.answered(ticket: ticket, .done)]
     }
 
     func rejected(_ ticket: String, now: Double) -> EnclaveEvent {
-        EnclaveEvent(ticket: ticket, outcome: .failed, retryAfterSeconds: passcodeRetryAfter(now: now))
+        .answered(ticket: ticket, .rejected(retryAfterSeconds: passcodeRetryAfter(now: now)))
     }
 }

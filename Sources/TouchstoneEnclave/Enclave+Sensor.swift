@@ -1,7 +1,5 @@
 import Foundation
-import TouchstoneCore
-import TouchstoneEnclaveInterface
-import TouchstoneInterfaces
+package import TouchstoneCore
 import TouchstoneLog
 import TouchstoneMemory
 
@@ -12,7 +10,7 @@ extension Enclave {
     /// A reader is had by one program at a time, and a screen is locked for hours: so the lock screen asks for a finger only for a
     /// minute after each lock, also of a device that is locked already, and then leaves the reader to sudo and to the login screen.
     /// The passcode opens it as ever.
-    func awaitedTouch(now: Double) -> String? {
+    package func awaitedTouch(now: Double) -> String? {
         guard state.sensor != nil else { return nil }
         if let evaluation { return awaitsTouch(evaluation, now: now) ? evaluation.identifier : nil }
         guard isLocked, let lockScreenEnd, now < lockScreenEnd else { return nil }
@@ -20,16 +18,22 @@ extension Enclave {
         return helps ? Self.lockScreen : nil
     }
 
+    /// Whether the sensor is to look for something else than it was told before.
+    package mutating func awaitsAnotherTouch(than before: Enclave, now: Double) -> Bool {
+        lastAwaitedTouch = awaitedTouch(now: now)
+        return lastAwaitedTouch != before.lastAwaitedTouch
+    }
+
     /// When the sensor leaves the lock screen; nil: it was not locked since boot.
     var lockScreenEnd: Double? { lastLock.map { $0 + Limits.lockScreen } }
 
     /// No evaluation has such a name.
-    static let lockScreen = "lock screen"
+    package static let lockScreen = "lock screen"
 
     /// Whether this device's biometry gives such a proof at all.
     func biometryMeets(_ proof: Proof) -> Bool { state.sensor?.meets(proof) ?? proof.isMetByBiometry }
 
-    mutating func hear(_ report: SensorReport, now: Double) -> [EnclaveEvent] {
+    package mutating func hear(_ report: SensorReport, now: Double) -> [EnclaveEvent] {
         guard state.sensor != nil else { return [] }
         switch report {
         case .enrolled(let enrolment):
@@ -41,7 +45,7 @@ extension Enclave {
         case .touched(let isMatch, let awaited):
             guard awaited == awaitedTouch(now: now), sensor?.problem == nil else { return [] }
             let (touch, events) = touch(matches: isMatch, now: now)
-            return touch == .unlocked ? [EnclaveEvent(outcome: .unlocked)] + events : events
+            return touch == .unlocked ? [.unlocked] + events : events
         case .hint(let hint, let awaited):
             guard let evaluation, awaited == awaitedTouch(now: now), evaluation.hint != hint else { return [] }
             self.evaluation?.hint = hint
@@ -88,14 +92,14 @@ extension Enclave {
     }
 
     /// The reader that the enrolled fingers are of.
-    var knownReader: SensorReader? { isEnrolled ? state.reader : nil }
+    package var knownReader: SensorReader? { isEnrolled ? state.reader : nil }
 
     /// Takes the owner's passcode for moving to another reader: never a finger (PC-22).
-    mutating func forgetReader(_ request: EnclaveInterface.ForgetReader.Parameters, now: Double)
-        throws(DeviceInterface.Refused) -> PasscodeJob
+    package mutating func forgetReader(_ sealed: SealedPasscode, connection: Int = 0, now: Double)
+        throws(Refused) -> PasscodeJob
     {
         guard state.sensor != nil else { throw .init(.noSensor) }
-        let opened = try openSetting(request.passcode, for: .forgetReader, connection: request.caller.connection)
+        let opened = try openSetting(sealed, for: .forgetReader, connection: connection)
         let secret = try Self.passcodes(in: opened, count: 1)[0]
         return PasscodeJob(purpose: .forgetReader, current: try begin(secret, now: now))
     }
@@ -103,7 +107,7 @@ extension Enclave {
     /// Ends that job: nobody is enrolled, and whichever reader is there next is the one.
     mutating func finishForgettingReader(ticket: String, key: SecretBytes, now: Double) -> [EnclaveEvent] {
         guard finish(guess: key, now: now, asked: "forget-reader") != nil else { return [rejected(ticket, now: now)] }
-        let done = EnclaveEvent(ticket: ticket, outcome: .succeeded)
+        let done = EnclaveEvent.answered(ticket: ticket, .done)
         guard isEnrolled else { return [done] }
         (state.reader, state.areTemplatesRead, state.templates) = (nil, false, [])
         // What was seen was of the reader that is forgotten, or that it is not there.

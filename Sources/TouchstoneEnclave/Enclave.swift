@@ -1,10 +1,8 @@
 import Crypto
 package import Foundation
 package import TouchstoneCore
-package import TouchstoneEnclaveInterface
-import TouchstoneInterfaces
-import TouchstoneLog
-import TouchstoneMemory
+package import TouchstoneLog
+package import TouchstoneMemory
 
 /// Everything the enclave knows and decides: who is enrolled, what was proven, which class keys are there.
 ///
@@ -71,14 +69,14 @@ package struct Enclave {
 
     // Kept across boots.
     var state: EnclaveState
-    let root: any RootOfTrust
+    package let root: any RootOfTrust
     let deviceKey: SecretBytes
     /// Of private keys' blobs; derived once, as every use of a key wants it.
     let blobKey: SecretBytes
     let itemTags: ItemTags
     let policy: PasscodePolicy
     /// Seconds; nobody sees a prompt in the moment in which it is drawn.
-    var touchDelay = Limits.touchDelay
+    package var touchDelay = Limits.touchDelay
 
     // Gone with the process.
     /// What passcodes are sealed to, made at each boot: who has the device later reads no entry that was recorded before (DEC-005).
@@ -86,7 +84,7 @@ package struct Enclave {
     var keys = ClassKeys()
     /// Class A while the lock screen is up and a finger may still open it (PC-33).
     var heldForBiometry = ClassKeys()
-    var isLocked: Bool
+    package internal(set) var isLocked: Bool
     var wasUnlockedSinceBoot: Bool
     var lastUnlock: LastUnlock?
     var lastLock: Double?
@@ -106,7 +104,7 @@ package struct Enclave {
     /// Wrong application passwords in a row, by the spelling of the app.
     var passwordGuesses: [[UInt8]: PasswordGuesses] = [:]
     /// How the sensor is, also a simulated one; nil: the device has none.
-    var sensor: DeviceInterface.Sensor?
+    var sensor: SensorStatus?
     /// What the sensor was last told to look for.
     var lastAwaitedTouch: String?
     /// One at a time; ends with the lock.
@@ -130,7 +128,7 @@ package struct Enclave {
     var guesser: String?
     /// As it was when it was last looked at.
     private var environment: Environment?
-    var log: LogChain
+    package var log: LogChain
 
     /// Boots from the kept state.
     ///
@@ -193,8 +191,8 @@ package struct Enclave {
         try EnclaveStateFile.encode(state, key: deviceKey.derive("state"))
     }
 
-    package func facts(app: String, now: Double) -> EnclaveInterface.Facts {
-        EnclaveInterface.Facts(
+    package func facts(app: String, now: Double) -> Facts {
+        Facts(
             isSimulated: state.isSimulated, rootOfTrust: root.kind, biometryType: state.biometryType,
             isEnrolled: isEnrolled, isPasscodeSet: isPasscodeSet, passcodeKind: passcodeKind, erasesData: erasesData,
             wasErased: state.erasure != nil && !isPasscodeSet, isLocked: isLocked,
@@ -221,10 +219,10 @@ package struct Enclave {
     }
 
     /// The event that tells of a change of the environment since this was last asked, if there was one.
-    mutating func environmentEvents(now: Double) -> [EnclaveEvent] {
+    package mutating func environmentEvents(now: Double) -> [EnclaveEvent] {
         let current = environment(now: now)
         defer { environment = current }
-        return current == environment ? [] : [EnclaveEvent(outcome: .progress)]
+        return current == environment ? [] : [.environmentChanged]
     }
 
     /// The enclave's public key for passcodes, of this boot: 32 bytes, X25519.
@@ -240,7 +238,7 @@ package struct Enclave {
 
     // MARK: contexts
 
-    mutating func createContext(app: String, accessGroups: [String]) -> String {
+    package mutating func createContext(app: String, accessGroups: [String]) -> String {
         let own = contexts.filter { $0.value.app.isSpelled(like: app) }.keys
         if own.count >= Limits.contextsPerApp, let spare = own.first(where: { $0 != evaluation?.context }) {
             contexts[spare] = nil
@@ -251,7 +249,7 @@ package struct Enclave {
     }
 
     /// - Returns: The evaluation that ended with it, if one ran.
-    mutating func invalidateContext(_ identifier: String) -> [EnclaveEvent] {
+    package mutating func invalidateContext(_ identifier: String) -> [EnclaveEvent] {
         contexts[identifier] = nil
         guard evaluation?.context == identifier else { return [] }
         return endEvaluation(.refused(.cancelledByApp))
@@ -264,15 +262,19 @@ package struct Enclave {
     }
 
     /// 128 random bits in hex.
-    static func freshIdentifier() -> String {
-        SecretBytes.random(count: 16).publicBytes.map { String(format: "%02x", $0) }.joined()
+    package static func freshIdentifier() -> String {
+        Data.random(count: 16).map { String(format: "%02x", $0) }.joined()
     }
 }
 
 extension SecretBytes {
-    /// For random bytes that are no secret: identifiers, salts, nonces.
-    var publicBytes: Data { unsafe withUnsafeBytes { unsafe Data($0) } }
+    /// The secret in ordinary memory, which is neither locked nor zeroed: for a blob, for a message, for another's API.
+    ///
+    /// Whoever takes it wipes it, or hands it over.
+    package var unprotectedCopy: Data { unsafe withUnsafeBytes { unsafe Data($0) } }
 }
 
-/// What happened that somebody outside waits for.
-package typealias EnclaveEvent = EnclaveInterface.WatchEvents.Reply
+extension Data {
+    /// Random bytes that are no secret: identifiers, salts, nonces.
+    static func random(count: Int) -> Data { SecretBytes.random(count: count).unprotectedCopy }
+}

@@ -93,7 +93,7 @@ struct EnclaveState: Codable, Equatable {
         return EnclaveState(
             isSimulated: isSimulated, biometryType: biometryType, sensor: sensor,
             classKeys: try keys.sealed(under: deviceKey.derive("class keys")),
-            database: .init(identifier: UUID(), changes: 0, hash: SecretBytes.random(count: 32).publicBytes))
+            database: .init(identifier: UUID(), changes: 0, hash: Data.random(count: 32)))
     }
     /// Whether P-256 keys are made in the root of trust's hardware; absent: no.
     var areKeysHeld: Bool?

@@ -1,11 +1,10 @@
 import Foundation
 import TouchstoneCore
-import TouchstoneEnclaveInterface
 
 /// Nonces given out and not yet used, each good on the connection alone that asked for it.
 ///
 /// So nobody uses up another's by asking for many.
-struct Nonces {
+package struct Nonces {
     enum Limits {
         /// Of one connection; the oldest goes.
         static let perConnection = 8
@@ -46,10 +45,5 @@ struct Nonces {
     }
 
     /// The connection has ended.
-    mutating func removeAll(of connection: Int) { byConnection[connection] = nil }
-}
-
-extension EnclaveInterface.Caller? {
-    /// 0, which touchstoned never uses, if it does not say.
-    var connection: Int { self?.connection ?? 0 }
+    package mutating func removeAll(of connection: Int) { byConnection[connection] = nil }
 }

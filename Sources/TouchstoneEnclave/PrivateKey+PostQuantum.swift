@@ -1,13 +1,16 @@
 import Crypto
 import Foundation
 import TouchstoneCore
-import TouchstoneInterfaces
 
 extension PrivateKey {
+    /// Bytes of what is signed whole, and of the context string of FIPS 204.
+    static let longestMessage = 512 << 10
+    static let longestContext = 255
+
     /// - Throws: `.param` where the key is not of ML-DSA, or the message or the context string is too long.
     func signature(forMessage message: Data, context: Data) throws(Status) -> Data {
-        guard message.count <= KeyInterface.Limits.messageBytes,
-            context.count <= KeyInterface.Limits.signatureContextBytes
+        guard message.count <= Self.longestMessage,
+            context.count <= Self.longestContext
         else { throw .param }
         do {
             switch self {

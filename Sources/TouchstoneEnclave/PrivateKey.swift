@@ -1,7 +1,6 @@
 import Crypto
 import Foundation
 import TouchstoneCore
-import TouchstoneInterfaces
 
 /// A private key outside of its blob, for the length of one operation.
 enum PrivateKey {
@@ -15,7 +14,7 @@ enum PrivateKey {
     case held(HeldKey, publicKey: Data)
 
     /// Makes a key.
-    init(_ kind: KeyInterface.Kind) throws(Status) {
+    init(_ kind: KeyKind) throws(Status) {
         do {
             switch kind {
             case .p256: self = .p256(P256.Signing.PrivateKey(compactRepresentable: false))
@@ -30,7 +29,7 @@ enum PrivateKey {
     }
 
     /// nil where the bytes are no such key.
-    init?(_ kind: KeyInterface.Kind, rawRepresentation: Data) {
+    init?(_ kind: KeyKind, rawRepresentation: Data) {
         let seed = rawRepresentation
         do {
             switch kind {
@@ -102,7 +101,7 @@ enum PrivateKey {
     }
 }
 
-extension KeyInterface.Kind {
+extension KeyKind {
     /// The kind as one byte of a blob.
     var number: UInt8 {
         switch self {

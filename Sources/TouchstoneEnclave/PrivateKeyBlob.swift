@@ -1,7 +1,6 @@
 import Crypto
 import Foundation
 import TouchstoneCore
-import TouchstoneInterfaces
 
 /// A private key as apps keep it (SE-03).
 ///
@@ -12,7 +11,7 @@ import TouchstoneInterfaces
 /// The sealed key is AES-256-GCM of the private key under its class key, with all that stands before it authenticated. So what the key is
 /// can be read while its class is locked, and a key whose class key was destroyed is told from one that is another device's.
 struct PrivateKeyBlob {
-    var kind: KeyInterface.Kind
+    var kind: KeyKind
     /// Whether the private key is in the root of trust's hardware: then what is sealed here is a ``HeldKey``.
     var isHeld = false
     var control: AccessControl
@@ -28,7 +27,7 @@ struct PrivateKeyBlob {
     private static let versions: ClosedRange<UInt8> = 1...2
     private static let fieldBytes = 32
 
-    init(kind: KeyInterface.Kind, control: AccessControl, accessGroup: String, publicKey: Data) {
+    init(kind: KeyKind, control: AccessControl, accessGroup: String, publicKey: Data) {
         self.kind = kind
         self.control = control
         self.accessGroup = accessGroup
@@ -52,7 +51,7 @@ struct PrivateKeyBlob {
             return take(Int(count[0]) | Int(count[1]) << 8)
         }
         guard let number = take(1)?[0],
-            let kind = number == Self.heldP256 ? .p256 : KeyInterface.Kind(number: number),
+            let kind = number == Self.heldP256 ? .p256 : KeyKind(number: number),
             let protection = take(1).flatMap({ Accessibility(number: $0[0]) }),
             let flags = take(8)?.reversed().reduce(UInt64(0), { $0 << 8 | UInt64($1) }),
             let control = try? AccessControl(protection: protection, flags: .init(rawValue: flags)),

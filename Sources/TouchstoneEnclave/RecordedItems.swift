@@ -1,7 +1,6 @@
 import Crypto
 import Foundation
 import TouchstoneCore
-import TouchstoneEnclaveInterface
 import TouchstoneMemory
 
 /// One version of an item as the enclave knows it: the group that it is in, and a number that nobody else can compute.
@@ -12,7 +11,11 @@ struct ItemTag: Hashable {
 }
 
 /// Computes items' tags: HMAC-SHA256 of class, identifier and version under a key of this device, of which 128 bits count.
-struct ItemTags {
+package struct ItemTags {
+    /// Bytes of an item's binding: the class, then the identifier and the version of the row, 16 each.
+    package static let itemBytes = classBytes + 32
+    package static let classBytes = 4
+
     /// Has taken the key, and nothing else yet.
     private let start: HMAC<SHA256>
 
@@ -20,16 +23,16 @@ struct ItemTags {
 
     /// nil for what is no item's binding.
     func tag(of item: Data) -> ItemTag? {
-        guard item.count == EnclaveInterface.boundItemBytes else { return nil }
+        guard item.count == Self.itemBytes else { return nil }
         var code = start
         code.update(data: item)
         let number = code.finalize().prefix(16).reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
-        return ItemTag(group: item[item.startIndex + EnclaveInterface.boundItemClassBytes], number: number)
+        return ItemTag(group: item[item.startIndex + Self.classBytes], number: number)
     }
 
     /// Of bindings, one after the other; nil where the bytes are something else.
     func tags(of items: Data) -> [ItemTag]? {
-        let length = EnclaveInterface.boundItemBytes
+        let length = Self.itemBytes
         guard items.count.isMultiple(of: length) else { return nil }
         return stride(from: items.startIndex, to: items.endIndex, by: length).compactMap {
             tag(of: items[$0..<$0 + length])
@@ -41,11 +44,11 @@ struct ItemTags {
 ///
 /// Whoever does not know the tags finds no other items with the same sum. Part of the kept state, so that an older row that is put back, or a
 /// row that is taken away, does not fit any more.
-struct RecordedItems: Codable, Equatable {
+package struct RecordedItems: Codable, Equatable {
     /// An app changes items as fast as it likes, and a TPM counts slowly: such changes raise the state's revision this seldom.
     static let secondsBetweenRevisions = 60.0
     /// Of the spare files, those that deletions on a full disk leave to guesses at the passcode.
-    static let sparesForPasscodes = 8
+    package static let sparesForPasscodes = 8
 
     /// Modulo 2^128.
     private struct Group: Equatable {
@@ -112,7 +115,7 @@ struct RecordedItems: Codable, Equatable {
     // MARK: bytes
 
     /// For each group that is not empty: its number, how many sums follow the first (a byte each), the sums (16 bytes each, big-endian).
-    init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         var rest = try container.decode(Data.self)[...]
         while let number = rest.popFirst(), let count = rest.popFirst() {
@@ -124,7 +127,7 @@ struct RecordedItems: Codable, Equatable {
         }
     }
 
-    func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var bytes = Data()
         for (number, group) in groups.sorted(by: { $0.key < $1.key }) {
             bytes.append(contentsOf: [number, UInt8(group.others.count)])

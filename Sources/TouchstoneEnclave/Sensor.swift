@@ -1,6 +1,5 @@
 package import Foundation
 import TouchstoneCore
-package import TouchstoneInterfaces
 
 /// Which sensor a device was created with: kept in its state, so that nothing later gives it another.
 package enum SensorSource: Codable, Hashable, Sendable {
@@ -24,12 +23,41 @@ package enum SensorSource: Codable, Hashable, Sendable {
         }
     }
 
-    package var kind: DeviceInterface.SensorKind {
+    package var kind: SensorKind {
         switch self {
         case .fprintd: .fprintd
         case .pam: .pam
         }
     }
+}
+
+/// What the sensor is.
+package enum SensorKind: String, CaseIterable, Sendable {
+    case simulated, fprintd, pam
+}
+
+/// Why the sensor does not work now.
+package enum SensorProblem: String, CaseIterable, Sendable {
+    case starting, noBus, noService, noReader
+    /// Who is enrolled is so with another reader (DEC-062).
+    case otherReader
+    case unknownOwner, notAllowed, notAnswering, templatesUnreadable
+}
+
+/// What the sensor says about the last touch, or about itself.
+package enum SensorHint: String, CaseIterable, Sendable {
+    case scanAgain, swipeTooShort, swipeTooFast, fingerNotCentered, removeAndRetry, readerBusy, readerFailed
+}
+
+/// How the sensor is.
+package struct SensorStatus: Hashable, Sendable {
+    package var kind: SensorKind
+    package var name: String?
+    /// nil: it works.
+    package var problem: SensorProblem?
+    /// Nobody knows how well it recognises whom.
+    package var isWeak: Bool
+    package var areTemplatesRead: Bool
 }
 
 /// A sensor that this process itself speaks to, so that nobody else can say what it saw.
@@ -59,11 +87,11 @@ package protocol SensorOwner: AnyObject, Sendable {
 package enum SensorReport: Hashable, Sendable {
     /// It works, and this is who is enrolled.
     case enrolled(SensorEnrolment)
-    case unavailable(DeviceInterface.SensorProblem)
+    case unavailable(SensorProblem)
     /// A touch, for what was awaited when the sensor began to look: it counts for nothing else.
     case touched(isMatch: Bool, for: String)
     /// nil: what was said last is over.
-    case hint(AgentInterface.SensorHint?, for: String)
+    case hint(SensorHint?, for: String)
 }
 
 /// Which reader a sensor is, as far as its service tells: two of the same model are the same.

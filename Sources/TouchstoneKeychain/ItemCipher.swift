@@ -86,9 +86,10 @@ enum ItemCipher {
 
     static func openSecret(_ blob: Data, key: SymmetricKey, binding: Binding) -> Data? {
         guard let box = try? AES.GCM.SealedBox(combined: blob),
-            let plain = try? AES.GCM.open(box, using: key, authenticating: binding.bytes(after: "secret")),
-            plain.count >= 4
+            var plain = try? AES.GCM.open(box, using: key, authenticating: binding.bytes(after: "secret"))
         else { return nil }
+        defer { plain.resetBytes(in: 0..<plain.count) }
+        guard plain.count >= 4 else { return nil }
         let count = (0..<4).reduce(0) { $0 | Int(plain[plain.startIndex + $1]) << (8 * $1) }
         guard count <= plain.count - 4 else { return nil }
         return Data(plain.dropFirst(4).prefix(count))

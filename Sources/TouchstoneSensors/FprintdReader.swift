@@ -2,7 +2,6 @@ internal import Dispatch
 internal import Foundation
 internal import TouchstoneCore
 internal import TouchstoneEnclave
-import TouchstoneInterfaces
 
 /// The conversation with fprintd, of one thread: who is enrolled, and while a finger is awaited Claim, VerifyStart, what the reader saw,
 /// VerifyStop and Release.
@@ -138,7 +137,7 @@ final class FprintdReader {
     private static let otherReader = "io.touchstone.OtherReader"
     private static let unknownOwner = "io.touchstone.UnknownOwner"
 
-    private static func problem(of failure: MessageBus.Failure) -> DeviceInterface.SensorProblem {
+    private static func problem(of failure: MessageBus.Failure) -> SensorProblem {
         switch failure {
         case .disconnected: .noBus
         case .late, .malformed: .notAnswering
@@ -509,13 +508,13 @@ final class FprintdReader {
         return .cancelled
     }
 
-    private static let hints: [String: AgentInterface.SensorHint] = [
+    private static let hints: [String: SensorHint] = [
         "verify-retry-scan": .scanAgain, "verify-swipe-too-short": .swipeTooShort, "verify-too-fast": .swipeTooFast,
         "verify-finger-not-centered": .fingerNotCentered, "verify-remove-and-retry": .removeAndRetry,
     ]
 
     /// More of them than anybody can read are not shown.
-    private func show(_ hint: AgentInterface.SensorHint, for awaited: String) {
+    private func show(_ hint: SensorHint, for awaited: String) {
         guard MonotonicClock.now - lastHint >= Limits.betweenHints else { return }
         lastHint = MonotonicClock.now
         owner.hear(.hint(hint, for: awaited))

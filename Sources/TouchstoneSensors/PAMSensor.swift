@@ -3,7 +3,6 @@ internal import Glibc
 internal import Synchronization
 internal import TouchstoneCore
 package import TouchstoneEnclave
-import TouchstoneInterfaces
 
 /// A PAM service as a sensor: whatever it recognises the user by, and however well.
 ///

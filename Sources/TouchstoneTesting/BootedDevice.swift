@@ -2,6 +2,7 @@ import Foundation
 import TouchstoneAuthentication
 import TouchstoneCore
 import TouchstoneEnclave
+import TouchstoneEnclaveHost
 import TouchstoneEnclaveInterface
 import TouchstoneInterfaces
 import TouchstoneKeychain

@@ -6,17 +6,18 @@ import TouchstoneEnclaveInterface
 import TouchstoneMemory
 
 @testable import TouchstoneEnclave
+@testable import TouchstoneEnclaveHost
 
 /// Class keys are made again with the passcode: what an old state opens ends there, and what the device opens does not.
 @Suite(.timeLimit(.minutes(10))) struct ClassKeyGenerationTests {
-    private static let binding = EnclaveInterface.ItemBinding(accessGroup: "app", item: Data("item".utf8))
+    private static let binding = Enclave.ItemBinding(accessGroup: "app", item: Data("item".utf8))
     private static let key = Data(0..<32)
 
     /// One item of each class, and one private key.
     private struct Written {
-        var items: [Accessibility: EnclaveInterface.WrappedItem] = [:]
+        var items: [Accessibility: Enclave.WrappedItem] = [:]
         var privateKey: Data
-        var metadata: [String: Data]
+        var metadata: [Accessibility: Data]
 
         init(by enclave: Enclave, _ protections: [Accessibility] = Accessibility.allCases) throws {
             for protection in protections { items[protection] = try wrap(protection, in: enclave) }
@@ -32,8 +33,8 @@ import TouchstoneMemory
         /// How many of all these an enclave opens that is unlocked.
         func opened(by enclave: Enclave) -> Int {
             let metadataKeys = enclave.metadataKeys()
-            let known = metadata.filter { code, key in
-                metadataKeys.keys[code] == key || metadataKeys.earlier?[code]?.contains(key) == true
+            let known = metadata.filter { protection, key in
+                metadataKeys.keys[protection] == key || metadataKeys.earlier[protection]?.contains(key) == true
             }
             return items.values.count { enclave.unwrap($0, app: "app", context: nil).key == key }
                 + (signs(privateKey, in: enclave) ? 1 : 0) + known.count
@@ -44,7 +45,7 @@ import TouchstoneMemory
 
     private static func wrap(
         _ protection: Accessibility, _ flags: AccessControl.Flags = [], context: String? = nil, in enclave: Enclave
-    ) throws -> EnclaveInterface.WrappedItem {
+    ) throws -> Enclave.WrappedItem {
         let wrapped = try enclave.wrap(
             .init(
                 accessControl: .init(protection: protection, flags: flags), binding: binding, key: key, app: "app",
@@ -53,9 +54,7 @@ import TouchstoneMemory
     }
 
     private static func signs(_ key: Data, in enclave: Enclave) -> Bool {
-        let request = EnclaveInterface.Sign.Parameters(
-            use: .init(key: key, app: "app", accessGroups: ["app"], context: nil), data: Self.key)
-        return (try? enclave.sign(request)) != nil
+        (try? enclave.sign(Self.key, with: .init(key: key, app: "app", accessGroups: ["app"])).get()) != nil
     }
 
     // MARK: an old state
@@ -71,7 +70,7 @@ import TouchstoneMemory
         // What was read since is wrapped again.
         let read = try before.items.mapValues { item in
             let rewrapped = enclave.unwrap(item, app: "app", context: nil).rewrappedKey
-            return EnclaveInterface.WrappedItem(wrappedKey: try #require(rewrapped), binding: item.binding)
+            return Enclave.WrappedItem(wrappedKey: try #require(rewrapped), binding: item.binding)
         }
 
         var old = try Enclave(stateFile: file, root: TestRoot(), now: 0)
@@ -102,7 +101,7 @@ import TouchstoneMemory
         #expect(removed.opened(by: withPasscode) == 0)
         // Of P's metadata key nothing is left (KC-23).
         for written in [before, set, removed] {
-            let expected = written.metadata["akpu"] == nil ? written.count : written.count - 1
+            let expected = written.metadata[.whenPasscodeSetThisDeviceOnly] == nil ? written.count : written.count - 1
             #expect(written.opened(by: enclave) == expected)
         }
     }
@@ -111,10 +110,10 @@ import TouchstoneMemory
     func notKept() throws {
         let enclave = try RunningEnclave()
         #expect(try enclave.unlock("1234") == .right)
-        let before = enclave.host.read { now, _ in (now.generation, now.keys[.whenUnlocked]?.publicBytes) }
+        let before = enclave.host.read { now, _ in (now.generation, now.keys[.whenUnlocked]?.unprotectedCopy) }
         enclave.storage.plan([.kept, .refused])
         #expect(try enclave.change(from: "1234", to: "5678") == .refused(.notKept))
-        let after = enclave.host.read { now, _ in (now.generation, now.keys[.whenUnlocked]?.publicBytes) }
+        let after = enclave.host.read { now, _ in (now.generation, now.keys[.whenUnlocked]?.unprotectedCopy) }
         #expect(before == after)
         enclave.storage.plan([])
         #expect(try enclave.change(from: "1234", to: "5678") == .right)
@@ -128,13 +127,14 @@ import TouchstoneMemory
         var enclave = try Enclave.device()
         let before = try Written(by: enclave)
         #expect(try enclave.changePasscode(from: "1234", to: "5678"))
-        func state(_ protection: Accessibility) throws -> EnclaveInterface.KeyState {
+        func state(_ protection: Accessibility) throws -> Enclave.KeyState {
             enclave.unwrap(try #require(before.items[protection]), app: "app", context: nil).state
         }
         _ = enclave.lock(now: 0)
         #expect(try state(.whenUnlocked) == .locked && state(.afterFirstUnlock) == .open && state(.always) == .open)
         #expect(!Self.signs(before.privateKey, in: enclave))
-        #expect(enclave.metadataKeys().earlier?["ak"] == nil && enclave.metadataKeys().earlier?["ck"]?.count == 2)
+        #expect(enclave.metadataKeys().earlier[.whenUnlocked] == nil)
+        #expect(enclave.metadataKeys().earlier[.afterFirstUnlock]?.count == 2)
         // PC-33: the class keys that were held for a finger are the current ones.
         #expect(enclave.touch(.finger(1), now: 0).0 == .unlocked)
         #expect(before.opened(by: enclave) == before.count)
@@ -190,10 +190,10 @@ import TouchstoneMemory
         let rewrapped = try items.map { item in
             let opened = enclave.unwrap(item, app: "app", context: nil)
             #expect(opened.state == .authenticationNeeded && opened.key == nil)
-            return EnclaveInterface.WrappedItem(
+            return Enclave.WrappedItem(
                 wrappedKey: try #require(opened.rewrappedKey), binding: item.binding)
         }
-        func states(_ items: [EnclaveInterface.WrappedItem], _ context: String?) -> [EnclaveInterface.KeyState] {
+        func states(_ items: [Enclave.WrappedItem], _ context: String?) -> [Enclave.KeyState] {
             items.map { enclave.unwrap($0, app: "app", context: context).state }
         }
         let finger = try enclave.proven(.biometrics)
@@ -216,7 +216,7 @@ import TouchstoneMemory
             let context = enclave.createContext(app: "app", accessGroups: ["app"])
             let entry = try seal(
                 password, to: enclave.passcodePublicKey(), nonce: Data(), for: .credential(context: context))
-            let job = try #require(try enclave.setCredential(.init(context: context, app: "app", credential: entry)))
+            let job = try #require(try enclave.setCredential(entry, context: context, app: "app", now: 0))
             _ = enclave.finishCredential(job, key: try job.run())
             return context
         }
@@ -224,7 +224,7 @@ import TouchstoneMemory
         let item = try Self.wrap(.whenUnlocked, .applicationPassword, context: first, in: enclave)
         #expect(try enclave.changePasscode(from: "1234", to: "5678"))
         let wrapped = try #require(enclave.unwrap(item, app: "app", context: nil).rewrappedKey)
-        let rewrapped = EnclaveInterface.WrappedItem(wrappedKey: wrapped, binding: item.binding)
+        let rewrapped = Enclave.WrappedItem(wrappedKey: wrapped, binding: item.binding)
         for item in [item, rewrapped] {
             let (right, other) = (try context("right"), try context("wrong"))
             #expect(enclave.unwrap(item, app: "app", context: right).key == Self.key)
@@ -293,7 +293,7 @@ import TouchstoneMemory
         var random = SplitMix(state: UInt64(seed))
         let enclave = try RunningEnclave()
         var passcode = "1234"
-        var items: [EnclaveInterface.WrappedItem] = []
+        var items: [Enclave.WrappedItem] = []
         var keys: [Data] = []
         #expect(try enclave.unlock(passcode) == .right)
         for step in 0..<30 {

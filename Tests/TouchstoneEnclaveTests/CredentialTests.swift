@@ -4,15 +4,14 @@ import Foundation
 import Synchronization
 import Testing
 import TouchstoneCore
-import TouchstoneEnclaveInterface
-import TouchstoneInterfaces
 import TouchstoneMemory
 
 @testable import TouchstoneEnclave
+@testable import TouchstoneEnclaveHost
 
 /// Application passwords, as the enclave holds them.
 @Suite struct CredentialTests {
-    private static let binding = EnclaveInterface.ItemBinding(accessGroup: "app", item: Data("item".utf8))
+    private static let binding = Enclave.ItemBinding(accessGroup: "app", item: Data("item".utf8))
     private static let key = Data(0..<32)
     private var enclave: Enclave
 
@@ -25,13 +24,13 @@ import TouchstoneMemory
     private mutating func context(_ password: String, app: String = "app") throws -> String {
         let context = enclave.createContext(app: app, accessGroups: [app])
         let entry = try sealed(password, for: context, in: enclave)
-        let job = try #require(try enclave.setCredential(.init(context: context, app: app, credential: entry)))
+        let job = try #require(try enclave.setCredential(entry, context: context, app: app, now: 0))
         _ = enclave.finishCredential(job, key: try job.run())
         return context
     }
 
     private func wrap(_ flags: AccessControl.Flags = .applicationPassword, context: String?) throws
-        -> EnclaveInterface.WrappedItem
+        -> Enclave.WrappedItem
     {
         let wrapped = try enclave.wrap(
             .init(
@@ -41,14 +40,14 @@ import TouchstoneMemory
     }
 
     private func expectRefusal(
-        _ reason: DeviceInterface.RefusalReason, sourceLocation: SourceLocation = #_sourceLocation,
+        _ reason: Enclave.RefusalReason, sourceLocation: SourceLocation = #_sourceLocation,
         _ body: () throws -> Void
     ) {
         do {
             try body()
             Issue.record("not refused", sourceLocation: sourceLocation)
         } catch {
-            #expect((error as? DeviceInterface.Refused)?.reason == reason, sourceLocation: sourceLocation)
+            #expect((error as? Enclave.Refused)?.reason == reason, sourceLocation: sourceLocation)
         }
     }
 
@@ -59,15 +58,15 @@ import TouchstoneMemory
         let classKey = try #require(enclave.keys[.whenUnlocked])
         let bound = Data("io.touchstone item key 2 6 3 app".utf8) + Self.binding.item
         let outer = Data("io.touchstone item key 4 6 1 3 app".utf8) + Self.binding.item
-        let plain = try #require(classKey.open(item.wrappedKey.dropFirst(6), context: outer)).publicBytes
+        let plain = try #require(classKey.open(item.wrappedKey.dropFirst(6), context: outer)).unprotectedCopy
         #expect(plain.count == 100)
         #expect(plain.range(of: Self.key) == nil)
         let opened = enclave.unwrap(item, app: "app", context: context)
         #expect((opened.state, opened.key) == (.open, Self.key))
         // The place of the key opens with what this password gives this item, and with nothing near it.
         let right = try #require(enclave.credential(of: context, app: "app"))
-        let other = EnclaveInterface.ItemBinding(accessGroup: "app", item: Data("tem".utf8))
-        #expect(right.itemKey(Self.binding).open(plain.prefix(60), context: bound)?.publicBytes == Self.key)
+        let other = Enclave.ItemBinding(accessGroup: "app", item: Data("tem".utf8))
+        #expect(right.itemKey(Self.binding).open(plain.prefix(60), context: bound)?.unprotectedCopy == Self.key)
         #expect(right.itemKey(other).open(plain.prefix(60), context: bound) == nil)
         #expect(right.open(plain.prefix(60), context: bound) == nil)
     }
@@ -121,7 +120,7 @@ import TouchstoneMemory
         let foreign = try context("right", app: "other")
         for context in [nil, "made up", foreign, enclave.createContext(app: "app", accessGroups: ["app"])] {
             #expect { try wrap(context: context) } throws: {
-                ($0 as? EnclaveInterface.NotWrapped)?.status == Status.authNeeded.rawValue
+                ($0 as? Enclave.NotWrapped)?.status == .authNeeded
             }
         }
     }
@@ -132,21 +131,21 @@ import TouchstoneMemory
         let other = enclave.createContext(app: "app", accessGroups: ["app"])
         let entry = try sealed("right", for: mine, in: enclave)
         expectRefusal(.staleNonce) {
-            _ = try enclave.setCredential(.init(context: other, app: "app", credential: entry))
+            _ = try enclave.setCredential(entry, context: other, app: "app", now: 0)
         }
-        #expect(throws: EnclaveInterface.InvalidContext.self) {
-            try enclave.setCredential(.init(context: mine, app: "other", credential: entry))
+        #expect(throws: Enclave.InvalidContext.self) {
+            try enclave.setCredential(entry, context: mine, app: "other", now: 0)
         }
         let typed = try seal("1234", to: enclave.passcodePublicKey(), nonce: enclave.freshNonce(), for: .unlock)
         expectRefusal(.staleNonce) {
-            _ = try enclave.setCredential(.init(context: mine, app: "app", credential: typed))
+            _ = try enclave.setCredential(typed, context: mine, app: "app", now: 0)
         }
         expectRefusal(.staleNonce) { _ = try enclave.unlock(entry, now: 0) }
         let long = try sealed(String(repeating: "x", count: 257), for: mine, in: enclave)
         expectRefusal(.passcodeTooLong) {
-            _ = try enclave.setCredential(.init(context: mine, app: "app", credential: long))
+            _ = try enclave.setCredential(long, context: mine, app: "app", now: 0)
         }
-        #expect(!enclave.isCredentialSet(.init(context: mine, app: "app")))
+        #expect(!enclave.isCredentialSet(context: mine, app: "app"))
     }
 
     @Test("EV-60: of several passwords the last one counts, and one taken away does not come back")
@@ -155,7 +154,7 @@ import TouchstoneMemory
         let jobs = try ["first", "second"].map {
             try #require(
                 try enclave.setCredential(
-                    .init(context: context, app: "app", credential: sealed($0, for: context, in: enclave))))
+                    sealed($0, for: context, in: enclave), context: context, app: "app", now: 0))
         }
         let second = try jobs[1].run()
         _ = enclave.finishCredential(jobs[1], key: second)
@@ -163,10 +162,10 @@ import TouchstoneMemory
         #expect(enclave.credential(of: context, app: "app")?.isEqual(to: second) == true)
         let third = try #require(
             try enclave.setCredential(
-                .init(context: context, app: "app", credential: sealed("third", for: context, in: enclave))))
-        #expect(try enclave.setCredential(.init(context: context, app: "app", credential: nil)) == nil)
+                sealed("third", for: context, in: enclave), context: context, app: "app", now: 0))
+        #expect(try enclave.setCredential(nil, context: context, app: "app", now: 0) == nil)
         _ = enclave.finishCredential(third, key: try third.run())
-        #expect(!enclave.isCredentialSet(.init(context: context, app: "app")))
+        #expect(!enclave.isCredentialSet(context: context, app: "app"))
     }
 
     @Test("Of one app so many passwords wait to be stretched, and another app's are taken")
@@ -177,17 +176,17 @@ import TouchstoneMemory
         expectRefusal(.busy) {
             for _ in 0...Enclave.Limits.credentialJobsPerApp {
                 jobs += [
-                    try #require(try enclave.setCredential(.init(context: context, app: "app", credential: entry)))
+                    try #require(try enclave.setCredential(entry, context: context, app: "app", now: 0))
                 ]
             }
         }
         #expect(jobs.count == Enclave.Limits.credentialJobsPerApp)
         let other = enclave.createContext(app: "other", accessGroups: ["other"])
         let others = try sealed("x", for: other, in: enclave)
-        #expect(try enclave.setCredential(.init(context: other, app: "other", credential: others)) != nil)
+        #expect(try enclave.setCredential(others, context: other, app: "other", now: 0) != nil)
         for job in jobs { _ = enclave.finishCredential(job, key: nil) }
         #expect(throws: Never.self) {
-            try enclave.setCredential(.init(context: context, app: "app", credential: entry))
+            try enclave.setCredential(entry, context: context, app: "app", now: 0)
         }
     }
 
@@ -199,7 +198,7 @@ import TouchstoneMemory
                 let app = "app \(number)"
                 let context = enclave.createContext(app: app, accessGroups: [app])
                 let entry = try sealed("x", for: context, in: enclave)
-                if try enclave.setCredential(.init(context: context, app: app, credential: entry)) != nil { taken += 1 }
+                if try enclave.setCredential(entry, context: context, app: app, now: 0) != nil { taken += 1 }
             }
         }
         #expect(taken == Enclave.Limits.credentialJobs)
@@ -223,7 +222,7 @@ import TouchstoneMemory
             let entry = try seal(
                 "x", to: host.passcodePublicKey(), nonce: Data(), for: .credential(context: context))
             return try #require(
-                try host.setCredential(.init(context: context, app: app, credential: entry)).ticket)
+                try host.setCredential(entry, context: context, app: app))
         }
         let first = try (0..<Enclave.Limits.credentialJobsPerApp).map { _ in try set("greedy") }
         let second = try set("other")
@@ -248,16 +247,16 @@ import TouchstoneMemory
         let context = try host.change { enclave, _ in (enclave.createContext(app: "app", accessGroups: ["app"]), []) }
         let entry = try seal(
             "x", to: host.passcodePublicKey(), nonce: Data(), for: .credential(context: context))
-        let ticket = try host.setCredential(.init(context: context, app: "app", credential: entry)).ticket
+        let ticket = try host.setCredential(entry, context: context, app: "app")
         #expect(ticket != nil)
         #expect(host.read { enclave, now in enclave.facts(app: "app", now: now) }.isSimulated)
-        #expect(host.read { enclave, _ in enclave.isCredentialSet(.init(context: context, app: "app")) } == false)
+        #expect(host.read { enclave, _ in enclave.isCredentialSet(context: context, app: "app") } == false)
         #expect(told.withLock { $0.isEmpty })
         host.credentials.resume()
         #expect(happened.wait(timeout: .now() + 30) == .success)
         #expect(told.withLock { $0.map(\.ticket) } == [ticket])
         #expect(told.withLock { $0.map(\.outcome) } == [.succeeded])
-        #expect(host.read { enclave, _ in enclave.isCredentialSet(.init(context: context, app: "app")) })
+        #expect(host.read { enclave, _ in enclave.isCredentialSet(context: context, app: "app") })
         #expect(storage.versions.count == 1, "nothing of it is on the disk")
     }
 }

@@ -2,11 +2,10 @@ import Foundation
 import Synchronization
 import Testing
 import TouchstoneCore
-import TouchstoneEnclaveInterface
-import TouchstoneInterfaces
 import TouchstoneMemory
 
 @testable import TouchstoneEnclave
+@testable import TouchstoneEnclaveHost
 
 /// What is on disk before anybody hears of it, and what happens where it cannot be written.
 @Suite(.timeLimit(.minutes(10))) struct EnclaveHostTests {
@@ -36,7 +35,7 @@ import TouchstoneMemory
 
     private func unlock(_ passcode: String, ticket: String) async throws -> EnclaveEvent {
         let entry = try host.change { enclave, _ in (try enclave.sealed(passcode), []) }
-        try host.derive(ticket: ticket) { (enclave, now) throws(DeviceInterface.Refused) in
+        try host.derive(ticket: ticket) { (enclave, now) throws(Enclave.Refused) in
             try enclave.unlock(entry, now: now)
         }
         await eventually { events.all.contains { $0.ticket == ticket } }
@@ -67,7 +66,7 @@ import TouchstoneMemory
     func depthOfTheWatcher() async throws {
         let depths = Mutex<[Int]>([])
         host.watch { _ in depths.withLock { $0.append(Thread.callStackReturnAddresses.count) } }
-        for _ in 0..<40 { try host.change { _, _ in ((), [EnclaveEvent(outcome: .progress)]) } }
+        for _ in 0..<40 { try host.change { _, _ in ((), [.environmentChanged]) } }
         await eventually { depths.withLock { $0.count } == 40 }
         let (first, last) = depths.withLock { ($0.first ?? 0, $0.last ?? 0) }
         // The queue may call from one place or another; a closure that is wrapped at each look is 80 frames deeper by now.
@@ -92,7 +91,7 @@ import TouchstoneMemory
     @Test("A non-match is on disk before anybody hears of it")
     func nonMatchIsKept() async throws {
         #expect(try host.touch(.stranger) == .passcodeRequired, "locked: the lock screen asks for the passcode")
-        #expect(throws: EnclaveInterface.InvalidContext.self, "nothing is evaluated behind the lock screen") {
+        #expect(throws: Enclave.InvalidContext.self, "nothing is evaluated behind the lock screen") {
             try host.change { enclave, _ in (try enclave.begin(.biometrics).evaluation, []) }
         }
         #expect(try await unlock("1234", ticket: "a").outcome == .succeeded)
@@ -106,8 +105,8 @@ import TouchstoneMemory
     func fullBeforeTheGuess() async throws {
         let entry = try host.change { enclave, _ in (try enclave.sealed("1234"), []) }
         storage.isFull = true
-        #expect(throws: EnclaveInterface.NotKept.self) {
-            try host.derive(ticket: "a") { (enclave, now) throws(DeviceInterface.Refused) in
+        #expect(throws: EnclaveHost.NotKept.self) {
+            try host.derive(ticket: "a") { (enclave, now) throws(Enclave.Refused) in
                 try enclave.unlock(entry, now: now)
             }
         }
@@ -117,7 +116,7 @@ import TouchstoneMemory
             #expect(enclave.isLocked)
         }
         storage.isFull = false
-        try host.derive(ticket: "b") { (enclave, now) throws(DeviceInterface.Refused) in
+        try host.derive(ticket: "b") { (enclave, now) throws(Enclave.Refused) in
             try enclave.unlock(entry, now: now)
         }
         await eventually { events.all.contains { $0.ticket == "b" && $0.outcome == .succeeded } }
@@ -127,7 +126,7 @@ import TouchstoneMemory
     func fullWhileEnrolling() async throws {
         #expect(try await unlock("1234", ticket: "a").outcome == .succeeded)
         storage.isFull = true
-        #expect(throws: EnclaveInterface.NotKept.self) {
+        #expect(throws: EnclaveHost.NotKept.self) {
             try host.change { enclave, _ in
                 try enclave.enroll("finger 2", sample: .finger(2))
                 return ((), [])
@@ -136,7 +135,7 @@ import TouchstoneMemory
         #expect(host.read { enclave, _ in enclave.state.templates.count } == 1)
         _ = try host.change { enclave, now in (try enclave.begin(.biometrics, now: now).evaluation, []) }
         // Without the count there would be no limit to tries: there are none, until the passcode.
-        #expect(throws: EnclaveInterface.NotKept.self) { try host.touch(.stranger) }
+        #expect(throws: EnclaveHost.NotKept.self) { try host.touch(.stranger) }
         #expect(host.read { enclave, _ in enclave.evaluation == nil })
         #expect(host.read { $0.isBiometryLockedOut(now: $1) })
         storage.isFull = false
@@ -151,7 +150,7 @@ import TouchstoneMemory
     @Test("Where the storage fills up during the check, nothing is proven and the next guess is taken")
     func fullDuringTheCheck() async throws {
         let entry = try host.change { enclave, _ in (try enclave.sealed("1234"), []) }
-        try host.derive(ticket: "a") { (enclave, now) throws(DeviceInterface.Refused) in
+        try host.derive(ticket: "a") { (enclave, now) throws(Enclave.Refused) in
             // This turn's write is made when the closure has returned; the next one's is not.
             let job = try enclave.unlock(entry, now: now)
             return PasscodeJob(
@@ -183,7 +182,7 @@ import TouchstoneMemory
             let nonce = enclave.freshNonce()
             return (try seal("9999", "5678", to: enclave.passcodePublicKey(), nonce: nonce, for: .change), [])
         }
-        try host.derive(ticket: "a") { (enclave, now) throws(DeviceInterface.Refused) in
+        try host.derive(ticket: "a") { (enclave, now) throws(Enclave.Refused) in
             var job = try enclave.changePasscode(entry, now: now)
             job.current = job.current.map {
                 PasscodeDerivation(
@@ -212,7 +211,7 @@ import TouchstoneMemory
                 let nonce = enclave.freshNonce()
                 return (try seal(current, new, to: enclave.passcodePublicKey(), nonce: nonce, for: .change), [])
             }
-            try host.derive(ticket: ticket) { (enclave, now) throws(DeviceInterface.Refused) in
+            try host.derive(ticket: ticket) { (enclave, now) throws(Enclave.Refused) in
                 try enclave.changePasscode(entry, now: now)
             }
             await eventually { events.all.contains { $0.ticket == ticket } }
@@ -237,7 +236,7 @@ import TouchstoneMemory
             storage: disk, root: root, clock: StandingClock(), counter: TestCounter(), newPasscodeCost: { .minimum })
         host.watch { [events] in events.add($0) }
         disk.plan([.refused])
-        #expect(throws: EnclaveInterface.NotKept.self) {
+        #expect(throws: EnclaveHost.NotKept.self) {
             try host.change { enclave, _ in
                 enclave.state.biometryFailures += 1
                 return ((), [])
@@ -247,7 +246,7 @@ import TouchstoneMemory
             let nonce = enclave.freshNonce()
             return (try seal("", "1234", to: enclave.passcodePublicKey(), nonce: nonce, for: .change), [])
         }
-        try host.derive(ticket: "a") { (enclave, now) throws(DeviceInterface.Refused) in
+        try host.derive(ticket: "a") { (enclave, now) throws(Enclave.Refused) in
             try enclave.changePasscode(entry, now: now)
         }
         await eventually { events.all.contains { $0.ticket == "a" } }
@@ -304,7 +303,7 @@ import TouchstoneMemory
             // As an agent has it: from the last event, or from the beginning.
             let nonce = events.all.last { $0.evaluation == evaluation }?.progress?.nonce ?? shown?.nonce
             let entry = try seal("1234", to: key, nonce: #require(nonce), for: .prompt(app: "app"))
-            try host.derive(ticket: evaluation) { (enclave, now) throws(DeviceInterface.Refused) in
+            try host.derive(ticket: evaluation) { (enclave, now) throws(Enclave.Refused) in
                 try enclave.submitPasscode(entry, evaluation: evaluation, now: now)
             }
         }
@@ -312,7 +311,7 @@ import TouchstoneMemory
             enclave.passcodeRetryAt = now + 60
             return ((), [])
         }
-        #expect(throws: DeviceInterface.Refused.self) { try submit() }
+        #expect(throws: Enclave.Refused.self) { try submit() }
         await eventually { events.all.last?.evaluation == evaluation }
         #expect(events.all.last?.outcome == .progress)
         #expect(events.all.last?.progress?.retryAfterSeconds == 60)

@@ -3,10 +3,10 @@ import Foundation
 import Synchronization
 import Testing
 import TouchstoneCore
-import TouchstoneEnclaveInterface
 import TouchstoneMemory
 
 @testable import TouchstoneEnclave
+@testable import TouchstoneEnclaveHost
 
 /// A root of trust whose secret the test chooses.
 struct TestRoot: RootOfTrust {
@@ -151,16 +151,98 @@ extension Sample {
     static let stranger = Sample(Data())
 }
 
+// What tests look for in what the enclave tells.
+
+extension EnclaveEvent {
+    enum Outcome { case progress, succeeded, failed, erased, unlocked, locked }
+
+    var outcome: Outcome {
+        switch self {
+        case .environmentChanged, .evaluationProgressed, .logged: .progress
+        case .evaluationEnded(_, .succeeded), .answered(_, .done), .answered(_, .keyUsed): .succeeded
+        case .evaluationEnded, .answered: .failed
+        case .erased: .erased
+        case .unlocked: .unlocked
+        case .locked: .locked
+        }
+    }
+
+    var evaluation: String? {
+        switch self {
+        case .evaluationProgressed(let evaluation, _), .evaluationEnded(let evaluation, _): evaluation
+        default: nil
+        }
+    }
+
+    var ticket: String? { if case .answered(let ticket, _) = self { ticket } else { nil } }
+    var progress: Enclave.Progress? { if case .evaluationProgressed(_, let progress) = self { progress } else { nil } }
+    var code: AuthenticationFailure? { if case .evaluationEnded(_, .failed(let code, _)) = self { code } else { nil } }
+    var refusal: Enclave.RefusalReason? { if case .answered(_, .refused(let reason)) = self { reason } else { nil } }
+    var log: [String]? { if case .logged(let lines) = self { lines } else { nil } }
+    var retryAfterSeconds: Double? {
+        if case .answered(_, .rejected(let seconds)) = self { seconds } else { nil }
+    }
+}
+
+extension Enclave.Verdict {
+    var code: AuthenticationFailure? { if case .refused(let cause) = self { cause.failure } else { nil } }
+}
+
+extension Enclave.RewrappedKey {
+    var wrappedKey: Data? { if case .wrapped(let key) = self { key } else { nil } }
+}
+
+extension KeyUse {
+    /// What came of a key that is in memory.
+    func get() throws(KeyRefusal) -> Product {
+        switch self {
+        case .done(let product): return product
+        case .refused(let refusal): throw refusal
+        case .held: fatalError("no hardware has keys here")
+        }
+    }
+}
+
+/// Whether a key is refused because of what the owner has to prove, of which this is left.
+func isNeeded(_ body: () throws -> Void) -> AccessControl? {
+    do {
+        try body()
+        return nil
+    } catch {
+        return if case .needed(let control, _) = error as? KeyRefusal { control } else { nil }
+    }
+}
+
+/// Whether a key is refused because what it was bound to is no more.
+func isInvalidated(_ body: () throws -> Void) -> Bool {
+    do {
+        try body()
+        return false
+    } catch {
+        return if case .invalidated = error as? KeyRefusal { true } else { false }
+    }
+}
+
+/// The status of a refusal; nil for another error, and for none.
+func refusal(_ body: () throws -> Void) -> Status? {
+    do {
+        try body()
+        return nil
+    } catch {
+        return if case .failed(let status, _, _) = error as? KeyRefusal { status } else { nil }
+    }
+}
+
 // Of an app that says why it wants Face ID.
 
-extension EnclaveInterface.Preflight.Parameters {
+extension Enclave.EvaluationRequest {
     init(context: String?, app: String, requirement: Requirement, reuseDuration: Double) {
         self.init(
             context: context, app: app, requirement: requirement, reuseDuration: reuseDuration, isFaceIDDescribed: true)
     }
 }
 
-extension EnclaveInterface.BeginEvaluation.Parameters {
+extension Enclave.EvaluationStart {
     init(context: String, app: String, requirement: Requirement, isFallbackHidden: Bool, replaces: String? = nil) {
         self.init(
             context: context, app: app, requirement: requirement, isFallbackHidden: isFallbackHidden,

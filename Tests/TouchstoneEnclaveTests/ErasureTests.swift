@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 import TouchstoneCore
-import TouchstoneEnclaveInterface
 
 @testable import TouchstoneEnclave
+@testable import TouchstoneEnclaveHost
 
 /// PC-02: Erase Data, whatever happens in the middle of it.
 @Suite(.timeLimit(.minutes(10))) struct ErasureTests {
@@ -15,7 +15,7 @@ import TouchstoneEnclaveInterface
         #expect(facts.domainState == nil && !facts.erasesData && facts.passcodeKind == nil)
         enclave.host.read { now, _ in
             for protection in Accessibility.withDevice + Accessibility.untilLocked {
-                #expect(now.keys[protection]?.publicBytes != before[protection]?.publicBytes)
+                #expect(now.keys[protection]?.unprotectedCopy != before[protection]?.unprotectedCopy)
             }
             #expect(now.keys[.whenPasscodeSetThisDeviceOnly] == nil)
         }

@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 import TouchstoneCore
-import TouchstoneEnclaveInterface
 import TouchstoneFileRoot
 import TouchstoneInterfaces
 
 @testable import TouchstoneEnclave
+@testable import TouchstoneEnclaveHost
 
 /// What the enclave keeps of the owner's answers (CE-09, CE-10).
 @Suite struct FaceIDPermissionTests {
@@ -77,7 +77,7 @@ import TouchstoneInterfaces
     func controlCharacters() throws {
         var enclave = try Enclave.device(.faceID)
         for app in ["a\u{1}", "a\nb", "\u{7F}", "a\u{85}"] {
-            let error = #expect(throws: DeviceInterface.Refused.self) { try answer(true, app, in: &enclave) }
+            let error = #expect(throws: Enclave.Refused.self) { try answer(true, app, in: &enclave) }
             #expect(error?.reason == .invalidName)
             #expect(enclave.biometryObstacle(of: app, isFaceIDDescribed: true, now: 0) == .biometryNotAvailable)
         }
@@ -89,12 +89,12 @@ import TouchstoneInterfaces
     func names() throws {
         var enclave = try Enclave.device(.faceID)
         for app in ["", String(repeating: "a", count: 1025)] {
-            let error = #expect(throws: DeviceInterface.Refused.self) { try answer(true, app, in: &enclave) }
+            let error = #expect(throws: Enclave.Refused.self) { try answer(true, app, in: &enclave) }
             #expect(error?.reason == .invalidName)
         }
         try answer(true, String(repeating: "a", count: 1024), in: &enclave)
         var touch = try Enclave.device(.touchID)
-        let error = #expect(throws: DeviceInterface.Refused.self) { try answer(true, "app", in: &touch) }
+        let error = #expect(throws: Enclave.Refused.self) { try answer(true, "app", in: &touch) }
         #expect(error?.reason == .noFaceID)
     }
 
@@ -130,7 +130,7 @@ import TouchstoneInterfaces
         let host = try EnclaveHost(
             storage: storage, root: TestRoot(), clock: StandingClock(), newPasscodeCost: { .minimum })
         storage.isFull = true
-        #expect(throws: EnclaveInterface.NotKept.self) {
+        #expect(throws: EnclaveHost.NotKept.self) {
             try host.change { enclave, now in ((), try enclave.setFaceIDPermission(true, of: "app", now: now)) }
         }
         #expect(host.read { enclave, _ in enclave.faceIDPermission(of: "app") } == nil)

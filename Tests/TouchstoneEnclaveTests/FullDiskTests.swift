@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 import TouchstoneCore
-import TouchstoneEnclaveInterface
 import TouchstoneFileRoot
 
 @testable import TouchstoneEnclave
+@testable import TouchstoneEnclaveHost
 
 /// PC-01, PC-02: a full disk keeps nobody from entering the passcode, and gives nobody a guess that is not counted.
 @Suite(.timeLimit(.minutes(10))) struct FullDiskTests {
@@ -46,7 +46,7 @@ import TouchstoneFileRoot
         #expect(try enclave.unlock("1234") == .right)
         enclave.storage.fill(spares: 16)
         let before = enclave.storage.versions.count
-        #expect(throws: EnclaveInterface.NotKept.self) {
+        #expect(throws: EnclaveHost.NotKept.self) {
             try enclave.host.change { now, _ in (try now.enroll("finger 2", sample: .finger(2)), []) }
         }
         #expect(enclave.storage.versions.count == before)

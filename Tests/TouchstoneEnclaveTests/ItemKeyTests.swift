@@ -1,12 +1,11 @@
 import Foundation
 import Testing
 import TouchstoneCore
-import TouchstoneEnclaveInterface
 
 @testable import TouchstoneEnclave
 
 @Suite struct ItemKeyTests {
-    private static let binding = EnclaveInterface.ItemBinding(accessGroup: "app", item: Data("item".utf8))
+    private static let binding = Enclave.ItemBinding(accessGroup: "app", item: Data("item".utf8))
     private static let key = Data(0..<32)
     private var enclave: Enclave
 
@@ -16,7 +15,7 @@ import TouchstoneEnclaveInterface
 
     private func wrap(
         _ flags: AccessControl.Flags = [], _ protection: Accessibility = .whenUnlocked, in enclave: Enclave? = nil
-    ) throws -> EnclaveInterface.WrappedItem {
+    ) throws -> Enclave.WrappedItem {
         let wrapped = try (enclave ?? self.enclave).wrap(
             .init(
                 accessControl: .init(protection: protection, flags: flags), binding: Self.binding, key: Self.key,
@@ -26,8 +25,8 @@ import TouchstoneEnclaveInterface
     }
 
     private func state(
-        _ item: EnclaveInterface.WrappedItem, app: String = "app", context: String? = nil
-    ) -> EnclaveInterface.KeyState {
+        _ item: Enclave.WrappedItem, app: String = "app", context: String? = nil
+    ) -> Enclave.KeyState {
         let opened = enclave.unwrap(item, app: app, context: context)
         #expect((opened.key == Self.key) == (opened.state == .open))
         #expect((opened.key == nil) == (opened.state != .open))
@@ -102,7 +101,7 @@ import TouchstoneEnclaveInterface
 
     @Test("Keys of other lengths are not wrapped", arguments: [0, 31, 33])
     func otherLength(count: Int) throws {
-        #expect(throws: EnclaveInterface.NotWrapped.self) {
+        #expect(throws: Enclave.NotWrapped.self) {
             try enclave.wrap(
                 .init(
                     accessControl: .init(protection: .whenUnlocked, flags: []), binding: Self.binding,
@@ -145,11 +144,11 @@ import TouchstoneEnclaveInterface
     @Test("A proof that was given to one app opens no item of another's")
     func proofForAnotherApp() throws {
         var enclave = try Enclave.device()
-        let others = EnclaveInterface.ItemBinding(accessGroup: "other", item: Data("item".utf8))
+        let others = Enclave.ItemBinding(accessGroup: "other", item: Data("item".utf8))
         let control = try AccessControl(protection: .whenUnlocked, flags: .userPresence)
         let wrapped = try enclave.wrap(
             .init(accessControl: control, binding: others, key: Data(0..<32), app: "other", context: nil), now: 0)
-        let item = EnclaveInterface.WrappedItem(wrappedKey: wrapped, binding: others)
+        let item = Enclave.WrappedItem(wrappedKey: wrapped, binding: others)
         let context = try enclave.proven(.deviceOwner)
         #expect(enclave.unwrap(item, app: "app", context: context).state == .authenticationNeeded)
         let own = try enclave.proven(.deviceOwner, app: "other")
@@ -161,10 +160,10 @@ import TouchstoneEnclaveInterface
         var enclave = try Enclave.device()
         let control = try AccessControl(protection: .whenUnlocked, flags: .userPresence)
         let items = try ["shared", "app", "foreign", ""].map { group in
-            let binding = EnclaveInterface.ItemBinding(accessGroup: group, item: Data("item".utf8))
+            let binding = Enclave.ItemBinding(accessGroup: group, item: Data("item".utf8))
             let key = try enclave.wrap(
                 .init(accessControl: control, binding: binding, key: Data(0..<32), app: "app", context: nil), now: 0)
-            return EnclaveInterface.WrappedItem(wrappedKey: key, binding: binding)
+            return Enclave.WrappedItem(wrappedKey: key, binding: binding)
         }
         let context = enclave.createContext(app: "app", accessGroups: ["shared", "app"])
         #expect(
@@ -178,7 +177,7 @@ import TouchstoneEnclaveInterface
         // One who has the group and knows the context's name has not its proof.
         #expect(enclave.unwrap(items[0], app: "shared", context: context).state == .authenticationNeeded)
         // A binding that names another group than the one that was sealed is no way around.
-        let moved = EnclaveInterface.WrappedItem(wrappedKey: items[2].wrappedKey, binding: items[0].binding)
+        let moved = Enclave.WrappedItem(wrappedKey: items[2].wrappedKey, binding: items[0].binding)
         #expect(enclave.unwrap(moved, app: "app", context: context).state == .gone)
     }
 
@@ -250,20 +249,20 @@ import TouchstoneEnclaveInterface
     func wrapping() throws {
         let noFinger = try Enclave.device(fingers: 0)
         for flags in [AccessControl.Flags.biometryAny, .biometryCurrentSet] {
-            #expect(throws: EnclaveInterface.NotWrapped.self) { try wrap(flags, in: noFinger) }
+            #expect(throws: Enclave.NotWrapped.self) { try wrap(flags, in: noFinger) }
         }
         #expect(throws: Never.self) { try wrap(.userPresence, in: noFinger) }
         let noSensor = try Enclave.device(.none, fingers: 0)
         for flags in [AccessControl.Flags.biometryAny, .biometryCurrentSet] {
             for enclave in [noFinger, noSensor] {
                 #expect(throws: Never.self) { try wrap([flags, .or, .devicePasscode], in: enclave) }
-                #expect(throws: EnclaveInterface.NotWrapped.self) { try wrap([flags, .devicePasscode], in: enclave) }
-                #expect(throws: EnclaveInterface.NotWrapped.self) { try wrap([flags, .or, .companion], in: enclave) }
+                #expect(throws: Enclave.NotWrapped.self) { try wrap([flags, .devicePasscode], in: enclave) }
+                #expect(throws: Enclave.NotWrapped.self) { try wrap([flags, .or, .companion], in: enclave) }
             }
         }
         let noPasscode = try Enclave.device(passcode: nil, fingers: 0)
         for flags in [AccessControl.Flags.userPresence, .devicePasscode] {
-            #expect(throws: EnclaveInterface.NotWrapped.self) { try wrap(flags, in: noPasscode) }
+            #expect(throws: Enclave.NotWrapped.self) { try wrap(flags, in: noPasscode) }
         }
         #expect(throws: Never.self) { try wrap([], in: noPasscode) }
     }

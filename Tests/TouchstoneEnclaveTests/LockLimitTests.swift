@@ -15,7 +15,7 @@ import TouchstoneInterfaces
         return enclave
     }
 
-    private func lock(_ enclave: inout Enclave, requiresPasscode: Bool = false, now: Double) -> DeviceInterface
+    private func lock(_ enclave: inout Enclave, requiresPasscode: Bool = false, now: Double) -> Enclave
         .RefusalReason?
     {
         let (result, _) = enclave.lockForProgram(requiresPasscode: requiresPasscode, by: "/usr/bin/app", now: now)

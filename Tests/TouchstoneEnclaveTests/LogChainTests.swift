@@ -6,6 +6,7 @@ import TouchstoneEnclaveInterface
 import TouchstoneLog
 
 @testable import TouchstoneEnclave
+@testable import TouchstoneEnclaveHost
 
 /// One boot of an enclave whose log the test holds.
 private final class Boot: Sendable {
@@ -278,10 +279,10 @@ extension LogFact {
     @Test("A count of touchstoned's that no number holds is no trap")
     func countsHaveAnEnd() async throws {
         let boot = try Boot()
-        for _ in 0..<3 { boot.host.note([LogFact(.init(.agentConnected, count: .max))]) }
+        for _ in 0..<3 { boot.host.note([LogFact(.init(.init(.agentConnected, count: .max)))]) }
         boot.clock.advance(1)
         for _ in 0..<3 { boot.host.note([LogFact(event: .backupExported, count: .max, isRepeatable: true)]) }
-        boot.host.note([LogFact(.init(.logInterrupted, count: .max))])
+        boot.host.note([LogFact(.logInterrupted(lines: .max))])
         boot.clock.advance(10)
         boot.host.note([LogFact(event: .locked)])
         let entries = await boot.entries()
@@ -375,9 +376,9 @@ extension LogFact {
 
     @Test("DEC-022: what touchstoned counted before is counted on") func countedRefusals() async throws {
         let boot = try Boot()
-        let refused = EnclaveInterface.RefusedCall(
+        let refused = Enclave.RefusedCall(
             app: "app", cause: .interactionForbidden, requirement: Requirement(proofs: [.presence]))
-        for count in [3, 4, .max] { boot.host.note(.init(.callRefused, count: count, refused: refused)) }
+        for count in [3, 4, .max] { boot.host.note(.callRefused(refused, count: count)) }
         boot.clock.advance(10)
         boot.host.note([LogFact(event: .locked)])
         let entries = await boot.entries().filter(\.isRefusal)
@@ -390,21 +391,21 @@ extension LogFact {
         let boot = try Boot()
         var refused = EnclaveInterface.RefusedCall(app: "CANARY", cause: .noAgent, requirement: nil)
         refused.reason = "CANARY\",\"result\":\"ok"
-        boot.host.note(.init(.callRefused, refused: refused))
-        boot.host.note(.init(.callRefused, count: 7))
+        boot.host.note(.init(.init(.callRefused, refused: refused)))
+        boot.host.note(.init(.init(.callRefused, count: 7)))
         let entries = await boot.entries().filter(\.isRefusal)
         #expect(entries.map(\.result) == ["others"] && entries.map(\.app) == [nil])
         #expect(!(await boot.written().joined().contains("CANARY")))
         // The twin: a word of ours is.
         refused.reason = "noAgent"
-        boot.host.note(.init(.callRefused, refused: refused))
+        boot.host.note(.init(.init(.callRefused, refused: refused)))
         #expect(await boot.entries().last?.app == "CANARY")
     }
 
     @Test("DEC-022: a refused call writes no state") func refusalWritesNoState() async throws {
         let boot = try Boot()
         let versions = boot.storage.versions.count
-        for _ in 0..<100 { boot.host.noteRefusal(of: "app", RefusalCause.deviceLocked.rawValue, nil) }
+        for _ in 0..<100 { boot.host.noteRefusal(of: "app", .deviceLocked, nil) }
         #expect(await boot.entries().contains { $0.event == "call-refused" })
         #expect(boot.storage.versions.count == versions)
     }
@@ -526,7 +527,7 @@ extension LogFact {
         storage.isFull = true
         let boot = try Boot(storage)
         boot.host.note([.used()])
-        #expect(throws: EnclaveInterface.NotKept.self) {
+        #expect(throws: EnclaveHost.NotKept.self) {
             try boot.host.change { enclave, _ in
                 enclave.state.passcodeFailures = 1
                 enclave.note(LogFact(event: .passcodeRejected))

@@ -3,6 +3,7 @@ import Testing
 import TouchstoneCore
 
 @testable import TouchstoneEnclave
+@testable import TouchstoneEnclaveHost
 
 /// PC-06: what a passcode is made of, as its owner said.
 @Suite(.timeLimit(.minutes(10))) struct PasscodeKindTests {

@@ -4,6 +4,7 @@ import TouchstoneCore
 import TouchstoneMemory
 
 @testable import TouchstoneEnclave
+@testable import TouchstoneEnclaveHost
 
 /// Guesses, restarts, clocks that are moved and disks that fail, in any order: the count goes down for the right passcode alone, and no
 /// delay is ever shortened (PC-01, PC-02, PC-03).
@@ -27,7 +28,7 @@ import TouchstoneMemory
         var random = SplitMix(state: UInt64(seed))
         let erasesData = Bool.random(using: &random)
         let enclave = try RunningEnclave(erasesData: erasesData)
-        let deviceKey = enclave.host.read { now, _ in now.keys[.always]?.publicBytes }
+        let deviceKey = enclave.host.read { now, _ in now.keys[.always]?.unprotectedCopy }
         var wrong = 0
         for _ in 0..<40 {
             let (before, deadline) = (enclave.failures, enclave.retryAfter.map { enclave.clock.now + $0 })
@@ -71,10 +72,10 @@ import TouchstoneMemory
             }
             if enclave.facts.wasErased {
                 #expect(erasesData && before >= 9, "ten in a row, and not without the option")
-                #expect(enclave.host.read { now, _ in now.keys[.always]?.publicBytes } != deviceKey)
+                #expect(enclave.host.read { now, _ in now.keys[.always]?.unprotectedCopy } != deviceKey)
                 return
             }
-            #expect(enclave.host.read { now, _ in now.keys[.always]?.publicBytes } == deviceKey)
+            #expect(enclave.host.read { now, _ in now.keys[.always]?.unprotectedCopy } == deviceKey)
             if wasRight { continue }
             #expect(enclave.failures >= before)
             let delay = PasscodePolicy().delay(afterFailures: enclave.failures)
@@ -120,8 +121,8 @@ import TouchstoneMemory
         enclave.host.read { now, _ in
             for protection in Accessibility.allCases {
                 let kept = now.classKey(of: protection, generation: generation).map { SecretBytes($0) }
-                #expect(kept?.publicBytes == keys[protection]?.publicBytes, "\(protection)")
-                #expect((now.keys[protection]?.publicBytes != keys[protection]?.publicBytes) == isNew, "KC-14")
+                #expect(kept?.unprotectedCopy == keys[protection]?.unprotectedCopy, "\(protection)")
+                #expect((now.keys[protection]?.unprotectedCopy != keys[protection]?.unprotectedCopy) == isNew, "KC-14")
             }
         }
     }

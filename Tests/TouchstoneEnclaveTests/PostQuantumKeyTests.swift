@@ -3,7 +3,6 @@ import Foundation
 import Testing
 import TouchstoneCore
 import TouchstoneEnclaveInterface
-import TouchstoneInterfaces
 import TouchstoneMemory
 
 @testable import TouchstoneEnclave
@@ -14,33 +13,23 @@ import TouchstoneMemory
 
     init() throws { enclave = try Enclave.device() }
 
-    private func create(_ kind: KeyInterface.Kind) throws -> KeyInterface.Create.Reply {
+    private func create(_ kind: KeyKind) throws -> MadeKey {
         try enclave.createKey(
             .init(
                 kind: kind, accessControl: .init(protection: .whenUnlocked, flags: .privateKeyUsage),
                 accessGroup: "app", app: "app", context: nil))
     }
 
-    private func use(_ key: Data) -> EnclaveInterface.KeyUse {
+    private func use(_ key: Data) -> Enclave.KeyRequest {
         .init(key: key, app: "app", accessGroups: ["app"], context: nil)
     }
 
     private func sign(_ key: Data, _ message: Data, context: Data = Data()) throws -> Data {
-        try enclave.signMessage(.init(use: use(key), message: message, signatureContext: context)).signature
+        try enclave.signMessage(message, context: context, with: use(key)).get()
     }
 
     private func decapsulate(_ key: Data, _ encapsulated: Data) throws -> Data {
-        try enclave.decapsulate(.init(use: use(key), encapsulated: encapsulated)).sharedSecret
-    }
-
-    /// The status of a refusal; nil for another error, and for none.
-    private func refusal(_ body: () throws -> Void) -> Status? {
-        do {
-            try body()
-            return nil
-        } catch {
-            return (error as? KeyInterface.Failed).map { Status(rawValue: $0.status) }
-        }
+        try enclave.decapsulate(encapsulated, with: use(key)).get()
     }
 
     /// What is under both layers of a blob.
@@ -54,8 +43,8 @@ import TouchstoneMemory
 
     @Test(
         "SE-03: under both layers of a blob is the seed, and outside of them it is nowhere",
-        arguments: KeyInterface.Kind.allCases)
-    func seedIsSealed(_ kind: KeyInterface.Kind) throws {
+        arguments: KeyKind.allCases)
+    func seedIsSealed(_ kind: KeyKind) throws {
         let made = try create(kind)
         let seed = try seed(made.key)
         #expect(seed.count == (kind == .mlkem768 || kind == .mlkem1024 ? 64 : 32))
@@ -71,17 +60,16 @@ import TouchstoneMemory
         #expect((Data(7...99) + seed).range(of: seed.prefix(16)) != nil)
     }
 
-    @Test("A key does what its kind does, and is refused for all else with -50", arguments: KeyInterface.Kind.allCases)
-    func operations(_ kind: KeyInterface.Kind) throws {
+    @Test("A key does what its kind does, and is refused for all else with -50", arguments: KeyKind.allCases)
+    func operations(_ kind: KeyKind) throws {
         let made = try create(kind)
-        let facts = try enclave.inspectKey(.init(key: made.key, accessGroups: ["app"]))
+        let facts = try enclave.inspectKey(made.key, accessGroups: ["app"])
         #expect(facts.kind == kind && facts.publicKey == made.publicKey)
         let point = P256.KeyAgreement.PrivateKey().publicKey.x963Representation
         let outcomes: [Status?] = [
-            refusal { _ = try enclave.sign(.init(use: use(made.key), data: Data(count: 32))) },
+            refusal { _ = try enclave.sign(Data(count: 32), with: use(made.key)).get() },
             refusal {
-                _ = try enclave.exchangeKeys(
-                    .init(use: use(made.key), publicKey: point, operation: .useKeyKeyExchange))
+                _ = try enclave.exchangeKeys(with: point, use(made.key), for: .useKeyKeyExchange).get()
             },
             refusal { _ = try sign(made.key, Data("message".utf8)) },
             refusal { _ = try decapsulate(made.key, Data(count: 1088)) },
@@ -130,9 +118,9 @@ import TouchstoneMemory
                 accessControl: .init(protection: .whenUnlocked, flags: [.privateKeyUsage, .biometryCurrentSet]),
                 accessGroup: "app", app: "app", context: nil)
         ).key
-        let request = EnclaveInterface.Decapsulate.Parameters(use: use(key), encapsulated: Data(count: 1088))
-        #expect(throws: EnclaveInterface.AuthenticationNeeded.self) { try enclave.decapsulate(request) }
+        func take() throws { _ = try enclave.decapsulate(Data(count: 1088), with: use(key)).get() }
+        #expect(isNeeded { try take() } != nil)
         try enclave.enroll("two", sample: Sample(Data("two".utf8)))
-        #expect(throws: KeyInterface.Invalidated.self) { try enclave.decapsulate(request) }
+        #expect(isInvalidated { try take() })
     }
 }

@@ -2,8 +2,6 @@ import Crypto
 import Foundation
 import Testing
 import TouchstoneCore
-import TouchstoneEnclaveInterface
-import TouchstoneInterfaces
 import TouchstoneMemory
 
 @testable import TouchstoneEnclave
@@ -19,7 +17,7 @@ import TouchstoneMemory
     private func create(
         _ flags: AccessControl.Flags = .privateKeyUsage, _ protection: Accessibility = .whenUnlocked,
         group: String = "app", context: String? = nil, in enclave: Enclave? = nil
-    ) throws -> KeyInterface.Create.Reply {
+    ) throws -> MadeKey {
         try (enclave ?? self.enclave).createKey(
             .init(
                 kind: .p256, accessControl: .init(protection: protection, flags: flags), accessGroup: group, app: "app",
@@ -30,29 +28,16 @@ import TouchstoneMemory
         _ key: Data, context: String? = nil, app: String = "app", groups: [String] = ["app"], data: Data = digest,
         in enclave: Enclave? = nil
     ) throws -> Data {
-        try (enclave ?? self.enclave).sign(
-            .init(use: .init(key: key, app: app, accessGroups: groups, context: context), data: data)
-        ).signature
+        try (enclave ?? self.enclave)
+            .sign(data, with: .init(key: key, app: app, accessGroups: groups, context: context)).get()
     }
 
     private func exchange(
         _ key: Data, _ publicKey: Data, _ operation: AccessControlOperation = .useKeyKeyExchange, context: String? = nil
     ) throws -> Data {
         try enclave.exchangeKeys(
-            .init(
-                use: .init(key: key, app: "app", accessGroups: ["app"], context: context), publicKey: publicKey,
-                operation: operation)
-        ).sharedSecret
-    }
-
-    /// The status of a refusal; nil for another error, and for none.
-    private func refusal(_ body: () throws -> Void) -> Status? {
-        do {
-            try body()
-            return nil
-        } catch {
-            return (error as? KeyInterface.Failed).map { Status(rawValue: $0.status) }
-        }
+            with: publicKey, .init(key: key, app: "app", accessGroups: ["app"], context: context), for: operation
+        ).get()
     }
 
     private func isValid(_ signature: Data, by publicKey: Data) throws -> Bool {
@@ -84,7 +69,7 @@ import TouchstoneMemory
             with: .init(x963Representation: made.publicKey))
         #expect(theirs.withUnsafeBytes { Data($0) } == mine)
         #expect(mine == (try exchange(made.key, other.publicKey.x963Representation, .useKeyDecrypt)))
-        let facts = try enclave.inspectKey(.init(key: made.key, accessGroups: ["app"]))
+        let facts = try enclave.inspectKey(made.key, accessGroups: ["app"])
         #expect(facts.kind == .p256 && facts.publicKey == made.publicKey && facts.accessGroup == "app")
         #expect(facts.accessControl == (try AccessControl(protection: .whenUnlocked, flags: .privateKeyUsage)))
         #expect(try create().key != made.key)
@@ -117,11 +102,11 @@ import TouchstoneMemory
         let made = try create()
         let other = try Enclave.device(root: TestRoot(2))
         #expect(refusal { _ = try sign(made.key, in: other) } == .decode)
-        #expect(refusal { _ = try other.inspectKey(.init(key: made.key, accessGroups: ["app"])) } == .decode)
+        #expect(refusal { _ = try other.inspectKey(made.key, accessGroups: ["app"]) } == .decode)
         for groups in [[], ["other"], ["App"], ["app "], ["app\0"]] {
             #expect(refusal { _ = try sign(made.key, groups: groups) } == .itemNotFound)
             #expect(
-                refusal { _ = try enclave.inspectKey(.init(key: made.key, accessGroups: groups)) } == .itemNotFound)
+                refusal { _ = try enclave.inspectKey(made.key, accessGroups: groups) } == .itemNotFound)
         }
         let spelled = try create(group: "caf\u{e9}")
         #expect(refusal { _ = try sign(spelled.key, groups: ["cafe\u{301}"]) } == .itemNotFound)
@@ -131,7 +116,7 @@ import TouchstoneMemory
     }
 
     @Test("AC-45: an item's wrapped key, and a backup's, are no private keys") func otherBlobs() throws {
-        let binding = EnclaveInterface.ItemBinding(accessGroup: "app", item: Data("item".utf8))
+        let binding = Enclave.ItemBinding(accessGroup: "app", item: Data("item".utf8))
         let wrapped = try enclave.wrap(
             .init(
                 accessControl: .init(protection: .whenUnlocked, flags: []), binding: binding, key: Self.digest,
@@ -169,7 +154,7 @@ import TouchstoneMemory
         var other = plain
         other[6] ^= 0x80
         let sealed = Data([2]) + (try AES.GCM.seal(other, using: key, authenticating: context).combined ?? Data())
-        #expect(throws: KeyInterface.Invalidated.self) { try sign(sealed) }
+        #expect(isInvalidated { _ = try sign(sealed) })
     }
 
     @Test("SE-02: the number is nowhere in the blob, nor in what the device key alone opens") func numberIsSealed()
@@ -195,8 +180,10 @@ import TouchstoneMemory
             let made = try create(flags)
             #expect(refusal { _ = try sign(made.key, context: context) } == .authFailed)
             #expect(refusal { _ = try exchange(made.key, made.publicKey, context: context) } == .authFailed)
-            let error = #expect(throws: KeyInterface.Failed.self) { try sign(made.key, context: context) }
-            #expect(error?.reason == RefusalCause.operationNotGranted.rawValue)
+            #expect(
+                throws: KeyRefusal.failed(
+                    .authFailed, .operationNotGranted, try AccessControl(protection: .whenUnlocked, flags: flags))
+            ) { try sign(made.key, context: context) }
         }
         for flags: AccessControl.Flags in [[], .or, .and, .privateKeyUsage] {
             let made = try create(flags)
@@ -207,11 +194,11 @@ import TouchstoneMemory
     @Test("AC-20: it opens for a context that has proven enough, of the same app and of the key's group, and no other")
     mutating func contexts() throws {
         let made = try create([.biometryAny, .privateKeyUsage])
+        let control = try AccessControl(protection: .whenUnlocked, flags: [.biometryAny, .privateKeyUsage])
         func expectNeeded(_ context: String?, app: String = "app") {
-            let error = #expect(throws: EnclaveInterface.AuthenticationNeeded.self) {
+            #expect(throws: KeyRefusal.needed(control, .useKeySign)) {
                 try sign(made.key, context: context, app: app)
             }
-            #expect(error?.operation == .useKeySign)
         }
         expectNeeded(nil)
         expectNeeded("")
@@ -226,9 +213,7 @@ import TouchstoneMemory
         #expect(try isValid(sign(made.key, context: proven), by: made.publicKey))
         let shared = try create([.biometryAny, .privateKeyUsage], group: "shared")
         // The context is of an app that has no such group, whatever touchstoned says of the call.
-        #expect(throws: EnclaveInterface.AuthenticationNeeded.self) {
-            try sign(shared.key, context: proven, groups: ["app", "shared"])
-        }
+        #expect(isNeeded { _ = try sign(shared.key, context: proven, groups: ["app", "shared"]) } != nil)
         _ = enclave.invalidateContext(proven)
         expectNeeded(proven)
     }
@@ -240,12 +225,12 @@ import TouchstoneMemory
         let any = try create([.biometryAny, .privateKeyUsage])
         try enclave.enroll("another", sample: .finger(7))
         let proven = try enclave.proven(.biometrics)
-        #expect(throws: KeyInterface.Invalidated.self) { try sign(current.key, context: proven) }
+        #expect(isInvalidated { _ = try sign(current.key, context: proven) })
         #expect(try isValid(sign(any.key, context: proven), by: any.publicKey))
         try enclave.removeFinger("another")
-        #expect(throws: KeyInterface.Invalidated.self) { try sign(current.key) }
-        #expect(throws: KeyInterface.Invalidated.self) { try exchange(current.key, current.publicKey) }
-        #expect(try enclave.inspectKey(.init(key: current.key, accessGroups: ["app"])).publicKey == current.publicKey)
+        #expect(isInvalidated { _ = try sign(current.key) })
+        #expect(isInvalidated { _ = try exchange(current.key, current.publicKey) })
+        #expect(try enclave.inspectKey(current.key, accessGroups: ["app"]).publicKey == current.publicKey)
     }
 
     @Test("AC-50, AC-52: of either-or other fingers shut the way of the set that was, and end no key")
@@ -257,13 +242,11 @@ import TouchstoneMemory
         let bound = try create([.biometryCurrentSet, .or, .devicePasscode, .privateKeyUsage])
         let finger = try enclave.proven(.biometrics)
         for made in [any, bound] { #expect(try isValid(sign(made.key, context: finger), by: made.publicKey)) }
-        let needed = #expect(throws: EnclaveInterface.AuthenticationNeeded.self) {
-            try sign(current.key, context: finger)
-        }
-        #expect(needed?.accessControl.flags == [.or, .devicePasscode, .privateKeyUsage])
+        let needed = isNeeded { _ = try sign(current.key, context: finger) }
+        #expect(needed?.flags == [.or, .devicePasscode, .privateKeyUsage])
         try enclave.enroll("finger 2", sample: .finger(2))
         let other = try enclave.proven(.biometrics)
-        #expect(throws: EnclaveInterface.AuthenticationNeeded.self) { try sign(bound.key, context: other) }
+        #expect(isNeeded { _ = try sign(bound.key, context: other) } != nil)
         let passcode = try enclave.proven(.init(proofs: [.passcode]), passcode: "1234")
         for made in [any, current, bound] {
             #expect(try isValid(sign(made.key, context: passcode), by: made.publicKey))
@@ -277,14 +260,14 @@ import TouchstoneMemory
         #expect(refusal { _ = try sign(locked.key) } == .interactionNotAllowed)
         #expect(refusal { _ = try sign(passcode.key) } == .interactionNotAllowed)
         #expect(refusal { _ = try create() } == .interactionNotAllowed)
-        #expect(try enclave.inspectKey(.init(key: locked.key, accessGroups: ["app"])).publicKey == locked.publicKey)
+        #expect(try enclave.inspectKey(locked.key, accessGroups: ["app"]).publicKey == locked.publicKey)
         try enclave.unlock("1234")
         #expect(try isValid(sign(passcode.key), by: passcode.publicKey))
         try enclave.changePasscode(from: "1234", to: nil)
-        #expect(throws: KeyInterface.Invalidated.self) { try sign(passcode.key) }
+        #expect(isInvalidated { _ = try sign(passcode.key) })
         #expect(refusal { _ = try create(.privateKeyUsage, .whenPasscodeSetThisDeviceOnly) } == .authFailed)
         try enclave.changePasscode(from: nil, to: "1234")
-        #expect(throws: KeyInterface.Invalidated.self) { try sign(passcode.key) }
+        #expect(isInvalidated { _ = try sign(passcode.key) })
         #expect(try isValid(sign(locked.key), by: locked.publicKey))
     }
 

@@ -1,7 +1,6 @@
 import Foundation
 import Testing
 import TouchstoneCore
-import TouchstoneEnclaveInterface
 
 @testable import TouchstoneEnclave
 
@@ -11,10 +10,10 @@ import TouchstoneEnclaveInterface
     ]
     private static let classC: Set<Accessibility> = [.afterFirstUnlock, .afterFirstUnlockThisDeviceOnly]
     private static let classD: Set<Accessibility> = [.always, .alwaysThisDeviceOnly]
-    private static let binding = EnclaveInterface.ItemBinding(accessGroup: "group", item: Data("item".utf8))
+    private static let binding = Enclave.ItemBinding(accessGroup: "group", item: Data("item".utf8))
 
     private var enclave: Enclave
-    private var items: [Accessibility: EnclaveInterface.WrappedItem] = [:]
+    private var items: [Accessibility: Enclave.WrappedItem] = [:]
 
     init() throws {
         enclave = try Enclave.device()
@@ -28,12 +27,12 @@ import TouchstoneEnclaveInterface
     }
 
     /// The classes whose items are in this state, and whose metadata keys are there exactly where the items are open.
-    private func classes(_ state: EnclaveInterface.KeyState) -> Set<Accessibility> {
+    private func classes(_ state: Enclave.KeyState) -> Set<Accessibility> {
         let metadata = enclave.metadataKeys()
         let opened = items.mapValues { enclave.unwrap($0, app: "app", context: nil).state }
         for (protection, state) in opened {
-            #expect((metadata.keys[protection.rawValue] != nil) == (state == .open), "KC-15: \(protection)")
-            #expect(metadata.destroyed.contains(protection.rawValue) == (state == .gone), "\(protection)")
+            #expect((metadata.keys[protection] != nil) == (state == .open), "KC-15: \(protection)")
+            #expect(metadata.destroyed.contains(protection) == (state == .gone), "\(protection)")
         }
         return Set(opened.filter { $0.value == state }.keys)
     }
@@ -152,8 +151,8 @@ import TouchstoneEnclaveInterface
         enclave = try enclave.restarted()
         #expect(!enclave.isLocked)
         let keys = Set(enclave.metadataKeys().keys.keys)
-        #expect(keys == Set(Accessibility.allCases.map(\.rawValue)).subtracting(["akpu"]))
-        #expect(enclave.metadataKeys().destroyed == ["akpu"])
+        #expect(keys == Set(Accessibility.allCases).subtracting([.whenPasscodeSetThisDeviceOnly]))
+        #expect(enclave.metadataKeys().destroyed == [.whenPasscodeSetThisDeviceOnly])
     }
 
     @Test("KC-14: a new passcode keeps every item; the old one opens nothing any more")
@@ -192,7 +191,7 @@ import TouchstoneEnclaveInterface
         #expect(try enclave.changePasscode(from: "1234", to: nil))
         #expect(classes(.open) == others)
         #expect(classes(.gone) == [.whenPasscodeSetThisDeviceOnly])
-        #expect(throws: EnclaveInterface.NotWrapped.self, "KC-24") {
+        #expect(throws: Enclave.NotWrapped.self, "KC-24") {
             try enclave.wrap(
                 .init(
                     accessControl: .init(protection: .whenPasscodeSetThisDeviceOnly, flags: []),

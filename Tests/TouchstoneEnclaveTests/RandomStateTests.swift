@@ -1,7 +1,6 @@
 import Foundation
 import Testing
 import TouchstoneCore
-import TouchstoneEnclaveInterface
 
 @testable import TouchstoneEnclave
 
@@ -115,9 +114,9 @@ import TouchstoneEnclaveInterface
             let requirement = Bool.random(using: &random) ? Requirement.biometrics : .deviceOwner
             let context =
                 Bool.random(using: &random) ? run.contexts.filter { $0.app == app }.randomElement(using: &random) : nil
-            let request = EnclaveInterface.Preflight.Parameters(
+            let request = Enclave.EvaluationRequest(
                 context: context?.identifier, app: app, requirement: requirement, reuseDuration: 0)
-            let verdict = run.enclave.preflight(request, now: run.now).verdict
+            let verdict = run.enclave.preflight(request, now: run.now)
             if verdict == .satisfied, let proven = context.flatMap({ run.enclave.contexts[$0.identifier]?.proven }) {
                 let isRecognised = proven.biometry == run.enclave.state.database.hash && run.enclave.isEnrolled
                 run.check(

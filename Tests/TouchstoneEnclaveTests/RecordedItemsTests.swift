@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 import TouchstoneCore
-import TouchstoneEnclaveInterface
 
 @testable import TouchstoneEnclave
+@testable import TouchstoneEnclaveHost
 
 /// AC-10: the items with an access control are bound to the enclave's state, over any crash.
 @Suite(.timeLimit(.minutes(10))) struct RecordedItemsTests {
@@ -34,16 +34,16 @@ import TouchstoneEnclaveInterface
     }
 
     @discardableResult
-    private static func compare(_ items: Data, by host: EnclaveHost, takes: Bool = false) throws -> [Int] {
-        try host.compareItems(.init(items: items, isFirst: true, isLast: true, takes: takes)).altered
+    private static func compare(_ items: Data, by host: EnclaveHost, takes: Bool = false) throws -> [UInt8] {
+        try host.compareItems(items, isFirst: true, isLast: true, takes: takes).altered
     }
 
     private static func record(
         removed: Data = Data(), added: Data = Data(), isDeletion: Bool = false, by host: EnclaveHost
     ) throws {
-        let reply = try host.recordItems(
+        let isRecorded = try host.recordItems(
             .init(removed: removed, added: added, isFirst: true, isLast: true, isDeletion: isDeletion))
-        #expect(reply.isRecorded)
+        #expect(isRecorded)
     }
 
     private static func isRecorded(_ item: Data, by host: EnclaveHost) -> Bool {
@@ -64,9 +64,9 @@ import TouchstoneEnclaveInterface
         let enclave = try RunningEnclave()
         let (a, b) = (Self.item(1, 1), Self.item(2, 1))
         #expect(Self.isRecorded(a, by: enclave.host))
-        let record = try enclave.host.recordItems(
+        let isRecorded = try enclave.host.recordItems(
             .init(removed: Data(), added: a, isFirst: true, isLast: true, isDeletion: false))
-        #expect(!record.isRecorded)
+        #expect(!isRecorded)
         #expect(try Self.compare(a, by: enclave.host) == [])
         #expect(enclave.host.read { now, _ in now.state.items == nil })
         #expect(try Self.compare(a, by: enclave.host, takes: true) == [])
@@ -93,7 +93,7 @@ import TouchstoneEnclaveInterface
         honest[5] = new
         var attacked = honest
         attacked[5] = items[5]
-        let attacks: [([Data], [Int])] = [
+        let attacks: [([Data], [UInt8])] = [
             (honest, []), (attacked, [5]), (honest.filter { $0 != honest[7] }, [7]), (honest + [items[5]], [5]),
             ([last], Array(0..<20)),
             (honest, []),
@@ -103,7 +103,7 @@ import TouchstoneEnclaveInterface
                 if reboots { try enclave.reboot() }
                 #expect(try Self.compare(rows.reduce(Data(), +), by: enclave.host) == groups)
                 for item in honest + [items[5]] {
-                    let isThere = rows.contains(item) && !groups.contains(Int(item[4]))
+                    let isThere = rows.contains(item) && !groups.contains(item[4])
                     #expect(Self.isRecorded(item, by: enclave.host) == isThere)
                 }
             }
@@ -156,7 +156,7 @@ import TouchstoneEnclaveInterface
         try Self.record(added: a, by: enclave.host)
         enclave.host.settleItems()
         enclave.storage.fill(spares: RecordedItems.sparesForPasscodes + 1)
-        #expect(throws: EnclaveInterface.NotKept.self) { try Self.record(added: b, by: enclave.host) }
+        #expect(throws: EnclaveHost.NotKept.self) { try Self.record(added: b, by: enclave.host) }
         #expect(try Self.compare(a, by: enclave.host) == [])
         try Self.record(removed: a, isDeletion: true, by: enclave.host)
         enclave.host.settleItems()
@@ -175,7 +175,7 @@ import TouchstoneEnclaveInterface
         enclave.storage.fill(spares: RecordedItems.sparesForPasscodes + 1)
         try Self.record(removed: a, isDeletion: true, by: enclave.host)
         enclave.host.settleItems()
-        #expect(throws: EnclaveInterface.NotKept.self) {
+        #expect(throws: EnclaveHost.NotKept.self) {
             try Self.record(removed: b, isDeletion: true, by: enclave.host)
         }
     }
@@ -312,14 +312,14 @@ import TouchstoneEnclaveInterface
         let enclave = try Self.device()
         let items = (0..<600).map { Self.item(UInt8($0 % 256), $0) }
         for (number, item) in items.enumerated() {
-            let reply = try enclave.host.recordItems(
+            let isRecorded = try enclave.host.recordItems(
                 .init(
                     removed: Data(), added: item, isFirst: number == 0, isLast: number == 599, isDeletion: false))
-            #expect(reply.isRecorded)
+            #expect(isRecorded)
         }
         enclave.host.settleItems()
         for (number, item) in items.enumerated() {
-            let reply = try enclave.host.compareItems(.init(items: item, isFirst: number == 0, isLast: number == 599))
+            let reply = try enclave.host.compareItems(item, isFirst: number == 0, isLast: number == 599)
             #expect(reply.altered == [])
         }
         #expect(items.allSatisfy { Self.isRecorded($0, by: enclave.host) })
@@ -388,7 +388,7 @@ import TouchstoneEnclaveInterface
             let added = Rows(items: next.items.subtracting(rows.items)).bytes
             do {
                 try Self.record(removed: removed, added: added, isDeletion: added.isEmpty, by: enclave.host)
-            } catch is EnclaveInterface.NotKept {
+            } catch is EnclaveHost.NotKept {
                 enclave.storage.plan([])
                 if Bool.random(using: &random) { try boot() }
                 continue

@@ -4,6 +4,7 @@ import TouchstoneCore
 import TouchstoneFileRoot
 
 @testable import TouchstoneEnclave
+@testable import TouchstoneEnclaveHost
 
 /// PC-34: an older state that is put back is refused for as long as the counter remembers.
 @Suite(.timeLimit(.minutes(10))) struct RevisionTests {

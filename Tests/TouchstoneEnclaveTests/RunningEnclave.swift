@@ -2,10 +2,10 @@ import Foundation
 import Synchronization
 import Testing
 import TouchstoneCore
-import TouchstoneEnclaveInterface
-import TouchstoneInterfaces
 
 @testable import TouchstoneEnclave
+@testable import TouchstoneEnclaveHost
+import TouchstoneInterfaces
 
 /// A disk of which the test says what becomes of the next changes.
 final class UnreliableStorage: EnclaveStorage {
@@ -90,7 +90,7 @@ final class RunningEnclave {
         case right
         case wrong(retryAfter: Double?)
         /// Not looked at, or looked at and the verdict told to nobody.
-        case refused(DeviceInterface.RefusalReason)
+        case refused(Enclave.RefusalReason)
     }
 
     private final class Events: Sendable {
@@ -176,23 +176,23 @@ final class RunningEnclave {
 
     var failures: Int { host.read { enclave, _ in enclave.state.passcodeFailures } }
     var retryAfter: Double? { host.read { $0.passcodeRetryAfter(now: $1) } }
-    var facts: EnclaveInterface.Facts { host.read { $0.facts(app: "", now: $1) } }
-    var outcomes: [EnclaveInterface.Outcome] { events.all.map(\.outcome) }
+    var facts: Enclave.Facts { host.read { $0.facts(app: "", now: $1) } }
+    var outcomes: [EnclaveEvent.Outcome] { events.all.map(\.outcome) }
 
     private func publicKey() throws -> Data { try host.passcodePublicKey() }
 
     private func nonce() throws -> Data { try host.change { enclave, _ in (enclave.freshNonce(), []) } }
 
     private func verdict(
-        _ begin: (inout Enclave, Double) throws(DeviceInterface.Refused) -> PasscodeJob
+        _ begin: (inout Enclave, Double) throws(Enclave.Refused) -> PasscodeJob
     ) throws -> Verdict {
         tickets += 1
         let ticket = "ticket \(tickets)"
         do {
             try host.derive(ticket: ticket, begin)
-        } catch let refused as DeviceInterface.Refused {
+        } catch let refused as Enclave.Refused {
             return .refused(refused.reason)
-        } catch is EnclaveInterface.NotKept {
+        } catch is EnclaveHost.NotKept {
             return .refused(.notKept)
         }
         let end = try events.end(of: ticket)
@@ -203,7 +203,7 @@ final class RunningEnclave {
     /// One guess at the lock screen.
     func unlock(_ passcode: String) throws -> Verdict {
         let entry = try seal(passcode, to: publicKey(), nonce: nonce())
-        return try verdict { (enclave, now) throws(DeviceInterface.Refused) in try enclave.unlock(entry, now: now) }
+        return try verdict { (enclave, now) throws(Enclave.Refused) in try enclave.unlock(entry, now: now) }
     }
 
     /// A guess that is begun, and never judged: the process ends in between.
@@ -220,15 +220,15 @@ final class RunningEnclave {
 
     func change(from current: String, to new: String, kind: PasscodeKind = .alphanumeric) throws -> Verdict {
         let entry = try seal(current, new, to: publicKey(), nonce: nonce(), for: .change)
-        return try verdict { (enclave, now) throws(DeviceInterface.Refused) in
+        return try verdict { (enclave, now) throws(Enclave.Refused) in
             try enclave.changePasscode(entry, kind: kind, now: now)
         }
     }
 
     func setEraseData(_ isOn: Bool, passcode: String, sealedFor: Bool? = nil) throws -> Verdict {
         let entry = try seal(passcode, to: publicKey(), nonce: nonce(), for: .eraseData(sealedFor ?? isOn))
-        return try verdict { (enclave, now) throws(DeviceInterface.Refused) in
-            try enclave.setEraseData(.init(isOn: isOn, passcode: entry), now: now)
+        return try verdict { (enclave, now) throws(Enclave.Refused) in
+            try enclave.setEraseData(isOn, entry, now: now)
         }
     }
 

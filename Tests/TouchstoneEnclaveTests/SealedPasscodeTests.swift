@@ -5,11 +5,12 @@ import TouchstoneCore
 import TouchstoneInterfaces
 
 @testable import TouchstoneEnclave
+@testable import TouchstoneEnclaveHost
 
 /// What a carrier between the person and the enclave can do to a sealed passcode: nothing but lose it.
 @Suite struct SealedPasscodeTests {
-    private func refusal(_ enclave: inout Enclave, _ entry: SealedPasscode) -> DeviceInterface.RefusalReason? {
-        do throws(DeviceInterface.Refused) {
+    private func refusal(_ enclave: inout Enclave, _ entry: SealedPasscode) -> Enclave.RefusalReason? {
+        do throws(Enclave.Refused) {
             _ = try enclave.unlock(entry, now: 0)
             return nil
         } catch {
@@ -62,7 +63,7 @@ import TouchstoneInterfaces
         for nonce in [enclave.freshNonce(), firstNonce] {
             let entry = try seal("1234", to: enclave.passcodePublicKey(), nonce: nonce, for: .prompt(app: "app"))
             for evaluation in [first.evaluation, second.evaluation] {
-                #expect(throws: DeviceInterface.Refused.self) {
+                #expect(throws: Enclave.Refused.self) {
                     try enclave.submitPasscode(entry, evaluation: evaluation, now: 0)
                 }
             }
@@ -81,7 +82,7 @@ import TouchstoneInterfaces
         let nonce = try #require(enclave.evaluation?.nonce)
         for purpose in [SealedPasscode.Purpose.unlock, .change, .prompt(app: "other")] {
             let entry = try seal("1234", to: key, nonce: nonce, for: purpose)
-            #expect(throws: DeviceInterface.Refused.self) {
+            #expect(throws: Enclave.Refused.self) {
                 try enclave.submitPasscode(entry, evaluation: begun.evaluation, now: 0)
             }
         }
@@ -90,7 +91,7 @@ import TouchstoneInterfaces
             #expect(refusal(&enclave, try seal("1234", to: key, nonce: setting, for: purpose)) == .staleNonce)
         }
         let unlock = try seal("1234", "5678", to: key, nonce: setting, for: .unlock)
-        #expect(throws: DeviceInterface.Refused.self) { try enclave.changePasscode(unlock, now: 0) }
+        #expect(throws: Enclave.Refused.self) { try enclave.changePasscode(unlock, now: 0) }
         try expectUnharmed(&enclave)
     }
 
@@ -101,7 +102,7 @@ import TouchstoneInterfaces
         let two = try seal("1234", "5678", to: key, nonce: enclave.freshNonce())
         #expect(refusal(&enclave, two) == .unreadablePasscode)
         let one = try seal("1234", to: key, nonce: enclave.freshNonce(), for: .change)
-        #expect(throws: DeviceInterface.Refused.self) { try enclave.changePasscode(one, now: 0) }
+        #expect(throws: Enclave.Refused.self) { try enclave.changePasscode(one, now: 0) }
         try expectUnharmed(&enclave)
     }
 
@@ -112,7 +113,7 @@ import TouchstoneInterfaces
         let entry = try seal(
             "1234", to: enclave.passcodePublicKey(), nonce: #require(enclave.evaluation?.nonce),
             for: .prompt(app: "app"))
-        #expect(throws: DeviceInterface.Refused.self) {
+        #expect(throws: Enclave.Refused.self) {
             try enclave.submitPasscode(entry, evaluation: begun.evaluation, now: 0)
         }
         #expect(enclave.state.passcodeFailures == 0)
@@ -196,7 +197,7 @@ import TouchstoneInterfaces
             #expect(try !opens(later.passcodePrivateKey()))
         }
         // What it was until it was made at each boot.
-        let derived = enclave.deviceKey.derive("passcode transport").publicBytes
+        let derived = enclave.deviceKey.derive("passcode transport").unprotectedCopy
         #expect(try !opens(Curve25519.KeyAgreement.PrivateKey(rawRepresentation: derived)))
     }
 
@@ -265,8 +266,8 @@ import TouchstoneInterfaces
     func otherConnection() throws {
         var enclave = try Enclave.device()
         let entry = try seal("1234", to: enclave.passcodePublicKey(), nonce: enclave.freshNonce(connection: 1))
-        func refused(_ connection: Int) -> DeviceInterface.RefusalReason? {
-            do throws(DeviceInterface.Refused) {
+        func refused(_ connection: Int) -> Enclave.RefusalReason? {
+            do throws(Enclave.Refused) {
                 _ = try enclave.unlock(entry, connection: connection, now: 0)
                 return nil
             } catch {

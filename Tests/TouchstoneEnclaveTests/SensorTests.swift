@@ -7,6 +7,7 @@ import TouchstoneInterfaces
 import TouchstoneTransport
 
 @testable import TouchstoneEnclave
+@testable import TouchstoneEnclaveHost
 
 /// A sensor that sees what the test says, and remembers what it was asked for.
 private final class ScriptedSensor: Sensor {
@@ -69,7 +70,7 @@ extension Enclave {
 
     fileprivate mutating func forgetReader(_ passcode: String) throws -> [EnclaveEvent] {
         let entry = try seal(passcode, to: passcodePublicKey(), nonce: freshNonce(), for: .forgetReader)
-        let job = try forgetReader(.init(passcode: entry), now: 0)
+        let job = try forgetReader(entry, now: 0)
         return finishForgettingReader(ticket: "t", key: try #require(job.current).run(), now: 0)
     }
 
@@ -263,14 +264,14 @@ extension Enclave {
         #expect {
             _ = try enclave.forgetReader("1234")
         } throws: {
-            ($0 as? DeviceInterface.Refused)?.reason == .noSensor
+            ($0 as? Enclave.Refused)?.reason == .noSensor
         }
     }
 
     @Test("a sensor that goes leaves the passcode, or ends what only a finger helped")
     func unavailable() throws {
         for (problem, requirement) in [
-            (DeviceInterface.SensorProblem.noReader, Requirement.biometrics), (.notAnswering, .deviceOwner),
+            (SensorProblem.noReader, Requirement.biometrics), (.notAnswering, .deviceOwner),
         ] {
             var enclave = try Enclave.withReader("a")
             let evaluation = try enclave.begin(requirement).evaluation
@@ -305,8 +306,8 @@ extension Enclave {
 
     @Test(
         "DEC-062: a reader that another program holds, or that fails, has the fallback offered, where the app does not hide it",
-        arguments: [AgentInterface.SensorHint.readerBusy, .readerFailed])
-    func missedReader(hint: AgentInterface.SensorHint) throws {
+        arguments: [SensorHint.readerBusy, .readerFailed])
+    func missedReader(hint: SensorHint) throws {
         var enclave = try Enclave.withReader("a")
         for (requirement, isHidden) in [(Requirement.deviceOwner, false), (.biometrics, false), (.deviceOwner, true)] {
             let evaluation = try enclave.begin(requirement, isFallbackHidden: isHidden).evaluation
@@ -347,7 +348,7 @@ extension Enclave {
         let awaited = try #require(enclave.awaitedTouch(now: 59))
         #expect(enclave.nextLimit(now: 0) == 60 && enclave.awaitedTouch(now: 60) == nil)
         _ = enclave.hear(.touched(isMatch: true, for: awaited), now: 60)
-        #expect(enclave.isLocked && enclave.inspectClassKeys().keys["ak"] == .heldForBiometry)
+        #expect(enclave.isLocked && enclave.classKeyStates()[.whenUnlocked] == .heldForBiometry)
         #expect(enclave.nextLimit(now: 60) == 172_800.0)
         _ = enclave.lock(now: 1000)
         #expect(enclave.awaitedTouch(now: 1059) == awaited)
@@ -425,11 +426,11 @@ extension Enclave {
         try enclave.changePasscode(from: nil, to: "1234")
         _ = enclave.hear(.enrolled(.of(["camera"])), now: 0)
         #expect(enclave.facts(app: "", now: 0).sensor?.isWeak == true)
-        func asked(_ proof: Proof) -> EnclaveInterface.Preflight.Reply {
+        func asked(_ proof: Proof) -> Enclave.Verdict {
             enclave.preflight(
                 .init(context: nil, app: "app", requirement: Requirement(proofs: [proof]), reuseDuration: 0), now: 0)
         }
-        #expect(asked(.presence).verdict == .interactive && asked(.passcode).verdict == .interactive)
+        #expect(asked(.presence) == .interactive && asked(.passcode) == .interactive)
         #expect(asked(.biometryAny).code == (opensBiometryAny ? nil : .biometryNotAvailable))
         #expect(asked(.biometryCurrentSet).code == .biometryNotAvailable)
 
@@ -488,13 +489,14 @@ extension Enclave {
         let looks = sensor.looks
         let requirement = Requirement.biometrics
         _ = try client.call(
-            EnclaveInterface.Preflight.self, .init(context: nil, app: "app", requirement: requirement, reuseDuration: 0)
-        )
+            EnclaveInterface.Preflight.self,
+            .init(context: nil, app: "app", requirement: requirement, reuseDuration: 0, isFaceIDDescribed: true))
         #expect(sensor.looks == looks + 1)
         // Nobody waits for the sensor where no finger counts.
         let passcode = Requirement(proofs: [.passcode])
         _ = try client.call(
-            EnclaveInterface.Preflight.self, .init(context: nil, app: "app", requirement: passcode, reuseDuration: 0))
+            EnclaveInterface.Preflight.self,
+            .init(context: nil, app: "app", requirement: passcode, reuseDuration: 0, isFaceIDDescribed: true))
         let context = try client.call(
             EnclaveInterface.CreateContext.self, .init(app: "app", accessGroups: ["app"])
         ).context
@@ -528,7 +530,7 @@ extension Enclave {
 
     /// What is held for a finger, as the owner's inspector has it.
     private func isHeld(_ host: EnclaveHost) -> Bool {
-        host.read { enclave, _ in enclave.inspectClassKeys().keys["ak"] == .heldForBiometry }
+        host.read { enclave, _ in enclave.classKeyStates()[.whenUnlocked] == .heldForBiometry }
     }
 
     @Test(

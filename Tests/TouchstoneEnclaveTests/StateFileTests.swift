@@ -2,7 +2,6 @@ import Crypto
 import Foundation
 import Testing
 import TouchstoneCore
-import TouchstoneEnclaveInterface
 import TouchstoneFileRoot
 import TouchstoneMemory
 
@@ -93,7 +92,7 @@ import TouchstoneMemory
         #expect(file.range(of: Data("correct horse".utf8)) == nil)
         let text = String(decoding: file, as: UTF8.self)
         for protection in Accessibility.allCases {
-            let key = try #require(enclave.keys[protection]).publicBytes
+            let key = try #require(enclave.keys[protection]).unprotectedCopy
             #expect(file.range(of: key) == nil)
             #expect(!text.contains(key.base64EncodedString()))
         }
@@ -124,7 +123,7 @@ import TouchstoneMemory
         var enclave = try Enclave(
             stateFile: Self.fixture("enclave-state-1"), root: FileRoot(rootFile), now: 0)
         #expect(enclave.state.templates.map(\.name) == ["finger 1", "finger 2"])
-        let item = EnclaveInterface.WrappedItem(
+        let item = Enclave.WrappedItem(
             wrappedKey: try Self.fixture("enclave-state-1.item"),
             binding: .init(accessGroup: "group", item: Data("item".utf8)))
         #expect(enclave.unwrap(item, app: "app", context: nil).state == .locked)
@@ -141,7 +140,7 @@ import TouchstoneMemory
         let later = try enclave.proven(.biometrics, app: "group")
         let opened = enclave.unwrap(item, app: "group", context: later)
         #expect(opened.key == Data(0..<32))
-        let rewrapped = EnclaveInterface.WrappedItem(
+        let rewrapped = Enclave.WrappedItem(
             wrappedKey: try #require(opened.rewrappedKey), binding: item.binding)
         #expect(enclave.unwrap(rewrapped, app: "group", context: later).key == Data(0..<32))
     }

@@ -10,7 +10,7 @@ import TouchstoneCore
 
     private func opens(_ enclave: Enclave, _ context: String, _ requirement: Requirement = .biometrics) -> Bool {
         enclave.preflight(.init(context: context, app: "app", requirement: requirement, reuseDuration: 0), now: 0)
-            .verdict == .satisfied
+            == .satisfied
     }
 
     @Test("EV-31, EV-55: the touch, then the end from outside: the proof that nobody heard of is taken back")

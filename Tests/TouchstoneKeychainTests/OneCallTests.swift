@@ -4,6 +4,7 @@ import Security
 import Synchronization
 import Testing
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneSystem
 import TouchstoneTransport
 

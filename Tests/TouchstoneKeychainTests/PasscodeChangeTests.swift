@@ -9,6 +9,7 @@ import TouchstoneSystem
 import TouchstoneTransport
 
 @testable import TouchstoneEnclave
+@testable import TouchstoneEnclaveHost
 @testable import TouchstoneKeychain
 @testable import TouchstoneTesting
 

@@ -3,14 +3,13 @@ import Foundation
 import Synchronization
 import Testing
 import TouchstoneCore
-import TouchstoneEnclaveInterface
 import TouchstoneFileRoot
-import TouchstoneInterfaces
 import TouchstoneMemory
 import TouchstoneSystem
 import TouchstoneTransport
 
 @testable import TouchstoneEnclave
+@testable import TouchstoneEnclaveHost
 @testable import TouchstoneTPMRoot
 
 /// A device in a directory, on a root of trust of either kind.
@@ -20,7 +19,7 @@ final class BoundDevice {
     enum Keys: CaseIterable { case keyFile, tpm, inTPM }
     enum Verdict: Equatable {
         case right, wrong
-        case refused(DeviceInterface.RefusalReason)
+        case refused(Enclave.RefusalReason)
     }
 
     struct StandingClock: TimeSource { let now = 1000.0 }
@@ -113,17 +112,17 @@ final class BoundDevice {
     /// Begins a guess that `end` waits for.
     func beginUnlock(_ passcode: String) throws -> String {
         let entry = try seal([passcode], for: .unlock)
-        return try begin { (enclave, now) throws(DeviceInterface.Refused) in try enclave.unlock(entry, now: now) }
+        return try begin { (enclave, now) throws(Enclave.Refused) in try enclave.unlock(entry, now: now) }
     }
 
     func unlock(_ passcode: String) throws -> Verdict {
         let entry = try seal([passcode], for: .unlock)
-        return try verdict { (enclave, now) throws(DeviceInterface.Refused) in try enclave.unlock(entry, now: now) }
+        return try verdict { (enclave, now) throws(Enclave.Refused) in try enclave.unlock(entry, now: now) }
     }
 
     func change(from current: String, to new: String) throws -> Verdict {
         let entry = try seal([current, new], for: .change)
-        return try verdict { (enclave, now) throws(DeviceInterface.Refused) in
+        return try verdict { (enclave, now) throws(Enclave.Refused) in
             try enclave.changePasscode(entry, now: now)
         }
     }
@@ -131,17 +130,16 @@ final class BoundDevice {
     /// A private key, which wants nobody where nothing else is said.
     func createKey(
         _ flags: AccessControl.Flags = .privateKeyUsage, _ protection: Accessibility = .afterFirstUnlock,
-        kind: KeyInterface.Kind = .p256, group: String = "group", context: String? = nil
-    ) throws -> KeyInterface.Create.Reply {
+        kind: KeyKind = .p256, group: String = "group", context: String? = nil
+    ) throws -> MadeKey {
         let host = try #require(host)
-        let result = try keyResult {
-            let reply = try host.createKey(
-                .init(
-                    kind: kind, accessControl: .init(protection: protection, flags: flags), accessGroup: group,
-                    app: "app", context: context))
-            return .init(key: reply.key, publicKey: reply.publicKey)
+        let creation = Enclave.KeyCreation(
+            kind: kind, accessControl: try .init(protection: protection, flags: flags), accessGroup: group, app: "app",
+            context: context)
+        switch try product(of: host.createKey(creation), KeyProduct.made) {
+        case .made(let made): return made
+        case let other: throw Unexpected(product: other)
         }
-        return .init(key: try #require(result.key), publicKey: try #require(result.publicKey))
     }
 
     static let digest = Data(SHA256.hash(data: Data("data".utf8)))
@@ -151,39 +149,41 @@ final class BoundDevice {
         by key: Data, of digest: Data = digest, groups: [String] = ["group"], context: String? = nil
     ) throws -> Data {
         let host = try #require(host)
-        let result = try keyResult {
-            .init(
-                signature: try host.sign(
-                    .init(use: .init(key: key, app: "app", accessGroups: groups, context: context), data: digest)
-                ).signature)
+        let request = Enclave.KeyRequest(key: key, app: "app", accessGroups: groups, context: context)
+        switch try product(of: host.sign(digest, with: request), KeyProduct.signature) {
+        case .signature(let signature): return signature
+        case let other: throw Unexpected(product: other)
         }
-        return try #require(result.signature)
     }
 
     func sharedSecret(of key: Data, and point: Data) throws -> Data {
         let host = try #require(host)
-        let result = try keyResult {
-            .init(
-                sharedSecret: try host.exchangeKeys(
-                    .init(
-                        use: .init(key: key, app: "app", accessGroups: ["group"], context: nil), publicKey: point,
-                        operation: .useKeyKeyExchange)
-                ).sharedSecret)
+        let request = Enclave.KeyRequest(key: key, app: "app", accessGroups: ["group"])
+        let answer = try host.exchangeKeys(with: point, request, for: .useKeyKeyExchange)
+        switch try product(of: answer, KeyProduct.sharedSecret) {
+        case .sharedSecret(let secret): return secret
+        case let other: throw Unexpected(product: other)
         }
-        return try #require(result.sharedSecret)
     }
 
-    /// What is answered at once, or later, as touchstoned tells it.
-    private func keyResult(_ ask: () throws -> EnclaveInterface.KeyResult) throws -> EnclaveInterface.KeyResult {
-        do {
-            return try ask()
-        } catch let deferred as EnclaveInterface.Deferred {
-            let result = try #require(event(of: deferred.ticket).key)
-            if result.isInvalidated == true { throw KeyInterface.Invalidated() }
-            if let status = result.status { throw KeyInterface.Failed(Status(rawValue: status)) }
-            return result
+    private struct Unexpected: Error { let product: KeyProduct }
+
+    /// What is answered at once, or later.
+    private func product<Product>(
+        of answer: KeyAnswer<Product>, _ product: (Product) -> KeyProduct
+    ) throws -> KeyProduct {
+        switch answer {
+        case .done(let done): return product(done)
+        case .later(let ticket):
+            switch try event(of: ticket) {
+            case .keyUsed(let product): return product
+            case .keyRefused(let refusal): throw refusal
+            case let other: throw Failed(answer: other)
+            }
         }
     }
+
+    private struct Failed: Error { let answer: EnclaveEvent.Answer }
 
     private func seal(_ passcodes: [String], for purpose: SealedPasscode.Purpose) throws -> SealedPasscode {
         let host = try #require(host)
@@ -197,17 +197,17 @@ final class BoundDevice {
         return SealedPasscode(encapsulatedKey: Data(sender.encapsulatedKey), ciphertext: Data(ciphertext))
     }
 
-    private func verdict(_ begin: (inout Enclave, Double) throws(DeviceInterface.Refused) -> PasscodeJob) throws
+    private func verdict(_ begin: (inout Enclave, Double) throws(Enclave.Refused) -> PasscodeJob) throws
         -> Verdict
     {
         do {
             return try end(of: self.begin(begin))
-        } catch let refused as DeviceInterface.Refused {
+        } catch let refused as Enclave.Refused {
             return .refused(refused.reason)
         }
     }
 
-    private func begin(_ job: (inout Enclave, Double) throws(DeviceInterface.Refused) -> PasscodeJob) throws -> String {
+    private func begin(_ job: (inout Enclave, Double) throws(Enclave.Refused) -> PasscodeJob) throws -> String {
         tickets += 1
         let ticket = "ticket \(tickets)"
         try #require(host).derive(ticket: ticket, job)
@@ -215,17 +215,19 @@ final class BoundDevice {
     }
 
     func end(of ticket: String) throws -> Verdict {
-        let end = try event(of: ticket)
-        if let refusal = end.refusal { return .refused(refusal) }
-        return end.outcome == .succeeded ? .right : .wrong
+        switch try event(of: ticket) {
+        case .done, .keyUsed: .right
+        case .refused(let reason): .refused(reason)
+        case .rejected, .failed, .keyRefused: .wrong
+        }
     }
 
-    private func event(of ticket: String) throws -> EnclaveEvent {
+    private func event(of ticket: String) throws -> EnclaveEvent.Answer {
         let limit = Date(timeIntervalSinceNow: 60)
         events.condition.lock()
         defer { events.condition.unlock() }
         while true {
-            if let end = events.all.withLock({ $0.first { $0.ticket == ticket } }) { return end }
+            for case .answered(ticket, let answer) in events.all.withLock(\.self) { return answer }
             try #require(events.condition.wait(until: limit), "no answer came")
         }
     }

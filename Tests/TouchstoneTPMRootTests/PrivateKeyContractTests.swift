@@ -2,13 +2,12 @@ import Crypto
 import Foundation
 import Testing
 import TouchstoneCore
-import TouchstoneEnclaveInterface
 import TouchstoneFileRoot
-import TouchstoneInterfaces
 import TouchstoneMemory
 import TouchstoneSystem
 
 @testable import TouchstoneEnclave
+@testable import TouchstoneEnclaveHost
 @testable import TouchstoneTPMRoot
 
 /// What every P-256 key of the enclave does, wherever it is: in memory while it is used, or in the TPM (DEC-059).
@@ -45,7 +44,7 @@ import TouchstoneSystem
             try body()
             return nil
         } catch {
-            return (error as? KeyInterface.Failed).map { Status(rawValue: $0.status) }
+            return if case .failed(let status, _, _) = error as? KeyRefusal { status } else { nil }
         }
     }
 
@@ -109,7 +108,8 @@ import TouchstoneSystem
         let host = try #require(device.host)
         let context = try host.change { enclave, _ in (enclave.createContext(app: "app", accessGroups: ["group"]), []) }
         let made = try device.createKey(passcode, .whenUnlocked)
-        #expect(throws: EnclaveInterface.AuthenticationNeeded.self) {
+        let control = try AccessControl(protection: .whenUnlocked, flags: passcode)
+        #expect(throws: KeyRefusal.needed(control, .useKeySign)) {
             try device.signature(by: made.key, context: context)
         }
         try host.change { enclave, _ in
@@ -117,7 +117,7 @@ import TouchstoneSystem
             return ((), [])
         }
         #expect(try Self.isValid(device.signature(by: made.key, context: context), by: made.publicKey))
-        #expect(throws: EnclaveInterface.AuthenticationNeeded.self) { try device.signature(by: made.key) }
+        #expect(throws: KeyRefusal.needed(control, .useKeySign)) { try device.signature(by: made.key) }
         try host.change { ((), $0.lock(now: $1)) }
         #expect(refusal { _ = try device.signature(by: made.key, context: context) } == .interactionNotAllowed)
         #expect(refusal { _ = try device.createKey(.privateKeyUsage, .whenUnlocked) } == .interactionNotAllowed)
@@ -129,11 +129,10 @@ import TouchstoneSystem
     func otherKinds(keys: BoundDevice.Keys) throws {
         let device = try Ground(keys).device()
         let made = try device.createKey(kind: .mldsa65)
-        let signature = try #require(device.host).signMessage(
-            .init(
-                use: .init(key: made.key, app: "app", accessGroups: ["group"], context: nil), message: Data("m".utf8),
-                signatureContext: Data())
-        ).signature
+        let host = try #require(device.host)
+        let request = Enclave.KeyRequest(key: made.key, app: "app", accessGroups: ["group"])
+        let answer = try host.signMessage(Data("m".utf8), context: Data(), with: request)
+        guard case .done(let signature) = answer else { return #expect(Bool(false), "the TPM was asked") }
         let key = try MLDSA65.PublicKey(rawRepresentation: made.publicKey)
         #expect(key.isValidSignature(signature, for: Data("m".utf8)))
     }
@@ -157,7 +156,7 @@ import TouchstoneSystem
             try body()
             return nil
         } catch {
-            return (error as? KeyInterface.Failed).map { Status(rawValue: $0.status) }
+            return if case .failed(let status, _, _) = error as? KeyRefusal { status } else { nil }
         }
     }
 
@@ -223,7 +222,7 @@ import TouchstoneSystem
         }
         try device.boot()
         #expect(try device.unlock("1234") == .right)
-        #expect(throws: KeyInterface.Invalidated.self) { try device.signature(by: made.key) }
+        #expect(throws: KeyRefusal.invalidated(.keyLost)) { try device.signature(by: made.key) }
         #expect(device.reports.contains { $0.contains("lost with it") })
         #expect(try device.signature(by: device.createKey().key).count == 64)
     }
@@ -267,14 +266,10 @@ import TouchstoneSystem
         let speaks = DispatchSemaphore(value: 0)
         relay.treat { command, number in command.code == Self.sign ? .held(speaks) : .passed }
         let host = try #require(device.host)
-        let use = EnclaveInterface.KeyUse(key: made.key, app: "app", accessGroups: ["group"], context: nil)
+        let use = Enclave.KeyRequest(key: made.key, app: "app", accessGroups: ["group"], context: nil)
         var ticket: String?
         let took = ContinuousClock().measure {
-            do {
-                _ = try host.sign(.init(use: use, data: BoundDevice.digest))
-            } catch {
-                ticket = (error as? EnclaveInterface.Deferred)?.ticket
-            }
+            if case .later(let later) = try? host.sign(BoundDevice.digest, with: use) { ticket = later }
             #expect(host.answers)
         }
         #expect(took < .seconds(2) && ticket != nil)

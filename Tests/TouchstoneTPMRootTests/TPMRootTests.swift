@@ -8,6 +8,7 @@ import TouchstoneMemory
 import TouchstoneSystem
 
 @testable import TouchstoneEnclave
+@testable import TouchstoneEnclaveHost
 @testable import TouchstoneTPMRoot
 
 /// What a TPM, or somebody on the way to it, may do to a device.

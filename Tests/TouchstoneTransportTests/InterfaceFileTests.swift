@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 import TouchstoneCore
 import TouchstoneEnclave
+import TouchstoneEnclaveHost
 
 @testable import TouchstoneTesting
 @testable import TouchstoneTransport

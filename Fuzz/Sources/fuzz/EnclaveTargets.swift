@@ -81,7 +81,7 @@ private func sealed(_ bytes: Data) {
     case 2:
         let payload = SecretBytes(rest)
         for count in 1...2 {
-            let refused: [any Error.Type] = [DeviceInterface.Refused.self]
+            let refused: [any Error.Type] = [Enclave.Refused.self]
             guard let passcodes = unlessRefused(refused, { try Enclave.passcodes(in: payload, count: count) }) else {
                 continue
             }

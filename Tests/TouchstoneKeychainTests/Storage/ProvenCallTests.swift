@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneTransport
 
 @testable import TouchstoneKeychain

@@ -4,6 +4,7 @@ import Testing
 import TouchstoneCore
 import TouchstoneEnclave
 import TouchstoneEnclaveClient
+import TouchstoneEnclaveHost
 import TouchstoneInterfaces
 import TouchstoneTransport
 

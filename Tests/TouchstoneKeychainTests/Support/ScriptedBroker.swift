@@ -1,5 +1,6 @@
 import Synchronization
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneKeychain
 import TouchstoneTransport
 

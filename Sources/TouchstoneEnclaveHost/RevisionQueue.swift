@@ -1,4 +1,5 @@
 import Foundation
+import TouchstoneEnclave
 
 /// Has a ``RevisionCounter`` count after the state's revisions, one attempt at a time, while nobody holds the enclave's turn.
 ///

@@ -1,10 +1,8 @@
 package import Foundation
 import Synchronization
 import TouchstoneCore
-internal import TouchstoneEnclaveInterface
-package import TouchstoneInterfaces
+package import TouchstoneEnclave
 import TouchstoneLog
-import TouchstoneMemory
 import TouchstoneTransport
 
 /// Runs one ``Enclave``: gives it the time, keeps its state, carries out the slow derivations, and tells who waits what happened.
@@ -59,7 +57,7 @@ package final class EnclaveHost: Sendable {
         self.report = report
         var booted = try Enclave(stateFile: storage.load(), root: root, now: clock.now)
         booted.touchDelay = touchDelay
-        let revision = booted.state.revision ?? 0
+        let revision = booted.revision
         if let counter {
             // PC-34. A state that is newer than what is remembered was written, and the process ended before it was remembered.
             if let seen = try counter.read(), seen > revision { throw EnclaveStateError.rolledBack }
@@ -71,6 +69,11 @@ package final class EnclaveHost: Sendable {
         // An erasure that was prevented. Where the disk still does not take it no passcode is looked at, and the next boot tries again.
         try? change(usesReserve: true) { ((), try $0.eraseIfDue(now: $1)) }
     }
+
+    /// The enclave's state could not be written to the disk.
+    ///
+    /// Nothing changed, and nobody was told anything else.
+    package struct NotKept: Error {}
 
     /// Returns once the counter has tried to remember all that is kept: before the process ends.
     package func settle() { counter?.settle() }
@@ -86,10 +89,10 @@ package final class EnclaveHost: Sendable {
     /// Returns once the enclave has a turn for whoever asks.
     package var answers: Bool { read { _, _ in true } }
 
-    package var isSimulated: Bool { read { enclave, _ in enclave.state.isSimulated } }
+    package var isSimulated: Bool { read { enclave, _ in enclave.isSimulated } }
 
     /// The sensor that the device was created with; nil: its fingers are simulated.
-    package var sensorSource: SensorSource? { read { enclave, _ in enclave.state.sensor } }
+    package var sensorSource: SensorSource? { read { enclave, _ in enclave.sensorSource } }
 
     /// Begins to use a device's own sensor: until then it has none that works.
     package func start(_ sensor: any Sensor) {
@@ -107,7 +110,7 @@ package final class EnclaveHost: Sendable {
 
     /// The same before what was proven to a context counts: without a finger's proof it is the same whoever is enrolled.
     func lookAtSensor(for context: String?) {
-        guard let context, read({ enclave, _ in enclave.contexts[context]?.proven.biometry != nil }) else { return }
+        guard let context, read({ enclave, _ in enclave.hasProvenBiometry(context) }) else { return }
         lookAtSensor()
     }
 
@@ -117,8 +120,8 @@ package final class EnclaveHost: Sendable {
     }
 
     /// Looks without changing anything.
-    func read<R: Sendable>(_ body: (Enclave, Double) throws -> R) rethrows -> R {
-        try enclave.withLock { try body($0, clock.now) }
+    func read<R: Sendable, E>(_ body: (Enclave, Double) throws(E) -> R) throws(E) -> R {
+        try enclave.withLock { enclave throws(E) in try body(enclave, clock.now) }
     }
 
     /// Changes what needs no write: what is lost of it with the process is found again.
@@ -133,7 +136,7 @@ package final class EnclaveHost: Sendable {
     /// state too: for guesses at the passcode, and what follows from them; others leave them so many `spares`. What is not `counted` keeps
     /// the state's revision.
     ///
-    /// - Throws: `EnclaveInterface.NotKept` where the state could not be written, after which nothing has changed; what `body` throws.
+    /// - Throws: `NotKept` where the state could not be written, after which nothing has changed; what `body` throws.
     @discardableResult
     func change<R: Sendable>(
         isRemembered: Bool = false, usesReserve: Bool = false, leaving spares: Int = 0,
@@ -141,18 +144,17 @@ package final class EnclaveHost: Sendable {
         _ body: (inout Enclave, Double) throws -> (R, [EnclaveEvent])
     ) throws -> R {
         let (result, happened, isCounting, isOtherAwaited, revision) = try enclave.withLock {
-            enclave -> (R, [EnclaveEvent], Bool, Bool, UInt64?) in
+            enclave -> (R, [EnclaveEvent], Bool, Bool, UInt64) in
             var next = enclave
             let isCounted = counted(enclave, clock.now)
             var (result, happened) = try body(&next, clock.now)
             next.discardHeldKeysIfPasscodeRequired(now: clock.now)
             let changed = next.environmentEvents(now: clock.now)
             let lines = next.log.lines(now: clock.now, date: clock.date)
-            if !lines.isEmpty { happened.insert(EnclaveEvent(outcome: .progress, log: lines), at: 0) }
-            if next.state != enclave.state {
-                next.state.log = next.log.toKeep
-                let revision = (enclave.state.revision ?? 0) + (isCounted ? 1 : 0)
-                next.state.revision = revision
+            if !lines.isEmpty { happened.insert(.logged(lines), at: 0) }
+            if !next.isKept(as: enclave) {
+                let revision = enclave.revision + (isCounted ? 1 : 0)
+                next.prepare(revision: revision)
                 do {
                     let file = try next.stateFile()
                     if usesReserve {
@@ -163,26 +165,23 @@ package final class EnclaveHost: Sendable {
                     isOnDisk.withLock { $0 = true }
                 } catch {
                     isOnDisk.withLock { $0 = false }
-                    // The file may be the new one all the same: the next has another number.
-                    enclave.state.revision = (enclave.state.revision ?? 0) + 1
-                    throw EnclaveInterface.NotKept()
+                    enclave.skipRevision()
+                    throw NotKept()
                 }
                 // After the state: the other way round, ending the process in between would make the newest state look old.
                 counter?.advance(to: revision)
             }
             // By time alone it may be another than at the last look.
-            let awaited = next.awaitedTouch(now: clock.now)
-            let isOtherAwaited = awaited != enclave.lastAwaitedTouch
-            next.lastAwaitedTouch = awaited
+            let isOtherAwaited = next.awaitsAnotherTouch(than: enclave, now: clock.now)
             enclave = next
             wakeLater(at: next.nextLimit(now: clock.now))
-            return (result, happened + changed, enclave.log.isCounting, isOtherAwaited, next.state.revision)
+            return (result, happened + changed, enclave.log.isCounting, isOtherAwaited, next.revision)
         }
-        if isRemembered, let counter, let revision {
-            tell(happened.filter { $0.log != nil })
+        if isRemembered, let counter {
+            tell(happened.filter { $0.isOfLog })
             counter.settle(revision)
             keepGate()
-            tell(happened.filter { $0.log == nil })
+            tell(happened.filter { !$0.isOfLog })
         } else {
             tell(happened)
         }
@@ -210,7 +209,7 @@ package final class EnclaveHost: Sendable {
 
     /// Moves the clock forward; what apps may know of the device can be another by then.
     ///
-    /// - Throws: `InvalidParameter` for an invalid duration, or one that is too long; `EnclaveInterface.NotKept`.
+    /// - Throws: `AdvancedClock.InvalidDuration`; `NotKept`.
     func advanceClock(by seconds: Double) throws {
         try clock.advance(by: seconds)
         nextLimit.withLock { $0 = nil }
@@ -222,7 +221,7 @@ package final class EnclaveHost: Sendable {
         let (lines, isCounting) = enclave.withLock { enclave in
             (body(&enclave.log, clock.now, clock.date), enclave.log.isCounting)
         }
-        if !lines.isEmpty { tell([EnclaveEvent(outcome: .progress, log: lines)]) }
+        if !lines.isEmpty { tell([.logged(lines)]) }
         if isCounting { tellCountsLater() }
     }
 
@@ -231,11 +230,11 @@ package final class EnclaveHost: Sendable {
         let lines = enclave.withLock { enclave in
             let lines = body(&enclave.log, clock.now, clock.date)
             var next = enclave
-            next.state.log = next.log.toKeep
+            next.prepare(revision: next.revision)
             if let file = try? next.stateFile(), (try? storage.replace(file)) != nil { enclave = next }
             return lines
         }
-        if !lines.isEmpty { tell([EnclaveEvent(outcome: .progress, log: lines)]) }
+        if !lines.isEmpty { tell([.logged(lines)]) }
     }
 
     /// Counts are told when their time is over, also where nothing else happens.
@@ -272,14 +271,14 @@ package final class EnclaveHost: Sendable {
     }
 
     @discardableResult
-    package func touch(_ sample: Sample) throws -> DeviceInterface.Touch {
+    package func touch(_ sample: Sample) throws -> Enclave.Touch {
         try judgeTouch { $0.touch(sample, now: $1) }
     }
 
     private func judgeTouch<R: Sendable>(_ verdict: (inout Enclave, Double) -> (R, [EnclaveEvent])) throws -> R {
         do {
             return try change(verdict)
-        } catch let error as EnclaveInterface.NotKept {
+        } catch let error as NotKept {
             // In memory only: nothing of it is kept, and none of it needs to be.
             tell(
                 enclave.withLock { enclave in
@@ -296,14 +295,14 @@ package final class EnclaveHost: Sendable {
     ///
     /// `caller` is who sent what was typed, for the log.
     func derive(
-        ticket: String, by caller: EnclaveInterface.Caller? = nil,
-        _ begin: (inout Enclave, Double) throws(DeviceInterface.Refused) -> PasscodeJob
+        ticket: String, by caller: Enclave.Caller? = nil,
+        _ begin: (inout Enclave, Double) throws(Enclave.Refused) -> PasscodeJob
     ) throws {
         // A refusal is a result here, not an error that would undo the turn: the nonce is used up all the same.
-        let begun: Result<PasscodeJob, DeviceInterface.Refused> = try change(usesReserve: true) { enclave, now in
-            do throws(DeviceInterface.Refused) {
+        let begun: Result<PasscodeJob, Enclave.Refused> = try change(usesReserve: true) { enclave, now in
+            do throws(Enclave.Refused) {
                 let job = try begin(&enclave, now)
-                enclave.guesser = caller?.app
+                enclave.guessed(by: caller?.app)
                 return (.success(job), [])
             } catch {
                 enclave.note(
@@ -326,7 +325,7 @@ package final class EnclaveHost: Sendable {
                 abandon(
                     job, ticket: ticket, error.isLockedOut ? .tpmLockedOut : .tpmUnavailable,
                     isRefunded: !error.wasAsked && !isAnswered)
-            } catch is EnclaveInterface.NotKept {
+            } catch is NotKept {
                 // A wrong one leaves nothing more to keep: this was the right one, or the same wrong one again.
                 abandon(job, ticket: ticket, .notKept, isRefunded: true)
             } catch {
@@ -339,7 +338,7 @@ package final class EnclaveHost: Sendable {
     ///
     /// Passcodes' own queue and the boot alone come here: no gate is being closed meanwhile.
     private func keepGate() {
-        let (guardian, closed) = read { enclave, _ in (enclave.root.passcodeGuard, enclave.state.passcode?.gate?.closed)
+        let (guardian, closed) = read { enclave, _ in (enclave.root.passcodeGuard, enclave.closedGate)
         }
         guard let guardian, keptGate.withLock({ $0 != .some(closed) }), isOnDisk.withLock({ $0 }) else { return }
         do {
@@ -354,22 +353,20 @@ package final class EnclaveHost: Sendable {
     ///
     /// The guess is given back where that can be kept; otherwise it stays counted, with its delay (PC-01).
     private func abandon(
-        _ job: PasscodeJob, ticket: String, _ reason: DeviceInterface.RefusalReason, isRefunded: Bool
+        _ job: PasscodeJob, ticket: String, _ reason: Enclave.RefusalReason, isRefunded: Bool
     ) {
         // One that was closed for a new passcode came to nothing.
         keepGate()
-        let refused = EnclaveEvent(ticket: ticket, outcome: .failed, refusal: reason)
+        let refused = EnclaveEvent.answered(ticket: ticket, .refused(reason))
         do {
             try change(usesReserve: true) { enclave, now in
-                enclave.isPasscodeBusy = false
-                if isRefunded { enclave.refundGuess(job) } else { enclave.delayNextPasscode(now: now) }
+                enclave.abandon(job, isRefunded: isRefunded, now: now)
                 return ((), [refused] + enclave.progressEvent(of: ticket, now: now))
             }
         } catch {
             tell(
                 enclave.withLock { enclave in
-                    enclave.isPasscodeBusy = false
-                    if job.current != nil { enclave.delayNextPasscode(now: clock.now) }
+                    enclave.abandon(job, isRefunded: false, now: clock.now)
                     return [refused] + enclave.progressEvent(of: ticket, now: clock.now)
                 })
         }
@@ -377,47 +374,14 @@ package final class EnclaveHost: Sendable {
 
     private func finish(_ job: PasscodeJob, ticket: String, answered: () -> Void) throws {
         // The guess is on the disk, and an older disk would not be told: whoever keeps the counter from counting gets no guess for it.
-        let counted = read { enclave, _ in enclave.state.revision }
-        if let counter, let counted, !counter.settle(counted), job.current?.gate != nil {
+        let (counted, root, recoveryKey) = read { enclave, _ in (enclave.revision, enclave.root, enclave.recoveryKey) }
+        if let counter, !counter.settle(counted), job.isGated {
             throw PasscodeGuardError("the count of wrong ones would not be remembered", wasAsked: false)
         }
-        let currentKey = try job.current?.run(answered: answered)
-        switch job.purpose {
-        case .evaluation(let identifier):
-            guard let currentKey else { return }
-            try judge { $0.finishEvaluation(identifier, key: currentKey, now: $1) }
-        case .unlock:
-            guard let currentKey else { return }
-            try judge { $0.finishUnlock(ticket: ticket, key: currentKey, now: $1) }
-        case .backup(let session):
-            guard let currentKey else { return }
-            try judge { $0.finishBackup(session, ticket: ticket, key: currentKey, now: $1) }
-        case .eraseData(let isOn):
-            guard let currentKey else { return }
-            try judge { $0.finishEraseData(isOn, ticket: ticket, key: currentKey, now: $1) }
-        case .forgetReader:
-            guard let currentKey else { return }
-            try judge { $0.finishForgettingReader(ticket: ticket, key: currentKey, now: $1) }
-        case .acceptItems(let look):
-            guard let currentKey else { return }
-            try judge { $0.finishAccepting(look, ticket: ticket, key: currentKey, now: $1) }
-        case .change(let kind):
-            var new: (key: SecretBytes, salt: Data, cost: PasscodeCost)?
-            var gate: PasscodeGate?
-            if let passcode = job.new {
-                let salt = SecretBytes.random(count: PasscodeDerivation.saltBytes).publicBytes
-                let cost = newPasscodeCost()
-                let (root, recoveryKey) = read { enclave, _ in (enclave.root, enclave.state.recoveryKey) }
-                let made = try PasscodeDerivation(passcode: passcode, salt: salt, cost: cost, root: root)
-                    .make(recoveryKey: recoveryKey)
-                keptGate.withLock { $0 = nil }
-                new = (made.key, salt, cost)
-                gate = made.gate
-            }
-            try judge {
-                try $0.finishChange(ticket: ticket, currentKey: currentKey, new: new, gate: gate, kind: kind, now: $1)
-            }
-        }
+        let currentKey = try job.currentKey(answered: answered)
+        let new = try job.newPasscode(cost: newPasscodeCost, root: root, recoveryKey: recoveryKey)
+        if new != nil { keptGate.withLock { $0 = nil } }
+        try judge { try $0.finish(job, ticket: ticket, currentKey: currentKey, new: new, now: $1) }
     }
 
     /// The last guess was wrong, and the disk does not take what follows: it stays counted, or such a disk would give another.
@@ -432,7 +396,7 @@ package final class EnclaveHost: Sendable {
                 isErasure = enclave.isErasureDue
                 return ((), try enclave.eraseIfDue(before: events, now: now))
             }
-        } catch is EnclaveInterface.NotKept where isErasure {
+        } catch is NotKept where isErasure {
             throw ErasureNotKept()
         }
     }
@@ -447,7 +411,7 @@ extension EnclaveHost {
         let lock = { @Sendable (enclave: inout Enclave, now: Double) -> [EnclaveEvent] in
             let wasLocked = enclave.isLocked
             let events = enclave.lock(now: now)
-            return enclave.isLocked == wasLocked ? events : [EnclaveEvent(outcome: .locked)] + events
+            return enclave.isLocked == wasLocked ? events : [.locked] + events
         }
         do {
             try change { ((), lock(&$0, $1)) }
@@ -472,4 +436,8 @@ extension EnclaveHost: SensorOwner {
     package func hear(_ report: SensorReport) -> Bool {
         (try? judgeTouch { enclave, now in (true, enclave.hear(report, now: now)) }) ?? false
     }
+}
+
+extension EnclaveEvent {
+    fileprivate var isOfLog: Bool { if case .logged = self { true } else { false } }
 }
