@@ -81,7 +81,7 @@ let package = Package(
             "TouchstoneTPMRoot", ["TouchstoneEnclave", "TouchstoneMemory", "CTSS", "CTouchstoneTCTI", crypto]),
         parsers(
             "TouchstoneSensors",
-            ["TouchstoneCore", "TouchstoneInterfaces", "TouchstoneEnclave", "CTouchstoneSystem", "CSystemd", crypto]),
+            ["TouchstoneCore", "TouchstoneEnclave", "CTouchstoneSystem", "CSystemd", crypto]),
         parsers(
             "TouchstoneKeychain",
             [

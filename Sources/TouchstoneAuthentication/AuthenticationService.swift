@@ -1,6 +1,6 @@
 import Foundation
 import Synchronization
-import TouchstoneCore
+package import TouchstoneCore
 package import TouchstoneEnclaveClient
 package import TouchstoneEnclaveInterface
 package import TouchstoneInterfaces

@@ -2,7 +2,7 @@ import Foundation
 import TouchstoneCore
 import TouchstoneEnclave
 import TouchstoneEnclaveInterface
-package import TouchstoneInterfaces
+import TouchstoneInterfaces
 import TouchstoneTransport
 
 // The enclave's values, as the messages of io.touchstone.Enclave.

@@ -2,7 +2,7 @@ import Foundation
 import TouchstoneCore
 import TouchstoneEnclave
 import TouchstoneEnclaveInterface
-package import TouchstoneInterfaces
+import TouchstoneInterfaces
 import TouchstoneLog
 package import TouchstoneTransport
 
@@ -368,7 +368,7 @@ package struct EnclaveService: Sendable {
             },
             method(EnclaveInterface.GetLogHead.self) { _ in .init(head: host.logHead()) },
             method(EnclaveInterface.CheckLog.self) { request in
-                .init(genuine: host.checkLog(Array(request.lines.prefix(DeviceInterface.logLinesPerMessage))))
+                .init(genuine: host.checkLog(Array(request.lines.prefix(LogBatches<[String]>.maximumLines))))
             },
             method(EnclaveInterface.NoteObservation.self) { request in
                 host.note(.init(request))

@@ -1,4 +1,5 @@
 package import TouchstoneCore
+package import TouchstoneInterfaces
 package import TouchstoneTransport
 
 /// Whoever has the owner asked: all that the keychain knows of prompts.

@@ -1,5 +1,6 @@
 import Synchronization
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneTransport
 
 /// What the owner has to prove before a call can go on.

@@ -2,10 +2,10 @@ import Foundation
 import Testing
 import TouchstoneCore
 import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
 
 @testable import TouchstoneEnclave
 @testable import TouchstoneEnclaveHost
-import TouchstoneInterfaces
 
 /// The enclave's values, as messages: the two have no type in common that the compiler could compare.
 @Suite struct EnclaveMessagesTests {

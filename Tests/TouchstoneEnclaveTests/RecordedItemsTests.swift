@@ -225,14 +225,17 @@ import TouchstoneCore
     @Test("AC-10: a look at a part of the rows settles nothing, and cannot be accepted") func partial() throws {
         let enclave = try Self.device()
         let items = (1...3).map { Self.item(UInt8($0), 1) }
-        func look(_ rows: Data) throws -> EnclaveInterface.CompareItems.Reply {
-            try enclave.host.compareItems(.init(items: rows, isFirst: true, isLast: true, isPartial: true))
+        func look(_ rows: Data) throws -> Enclave.ItemsLook {
+            try enclave.host.compareItems(rows, isFirst: true, isLast: true, isPartial: true)
         }
+        let expected: [(rows: Data, altered: [UInt8])] = [
+            (items[0], []), (Data(), [1]), (items[0] + items[1], []), (Data(), [1]),
+        ]
         try Self.record(added: items[0], by: enclave.host)
         enclave.host.settleItems()
         try Self.record(added: items[1], by: enclave.host)
         try enclave.reboot()
-        for (rows, altered) in [(items[0], []), (Data(), [1]), (items[0] + items[1], []), (Data(), [1])] {
+        for (rows, altered) in expected {
             let reply = try look(rows)
             #expect(reply.isRecorded && reply.altered == altered && reply.look == nil)
             enclave.host.settleItems()
@@ -258,7 +261,7 @@ import TouchstoneCore
         let (old, new, added) = (Self.item(5, 1), Self.item(5, 2), Self.item(5, 3))
         try Self.record(added: new, by: enclave.host)
         enclave.host.settleItems()
-        let reply = try enclave.host.compareItems(.init(items: old, isFirst: true, isLast: true))
+        let reply = try enclave.host.compareItems(old, isFirst: true, isLast: true)
         #expect(reply.altered == [5])
         try Self.record(added: added, by: enclave.host)
         #expect(try enclave.acceptItems(#require(reply.look), passcode: "1234") == .right)
@@ -280,8 +283,8 @@ import TouchstoneCore
         func items(_ numbers: Range<Int>) -> Data { numbers.reduce(Data()) { $0 + Self.item(UInt8($1), 1) } }
         #expect(throws: MalformedItems.self) {
             for page in 0..<10 {
-                _ = try enclave.host.compareItems(
-                    .init(items: items(page * 20..<(page + 1) * 20), isFirst: page == 0, isLast: false))
+                let rows = items(page * 20..<(page + 1) * 20)
+                _ = try enclave.host.compareItems(rows, isFirst: page == 0, isLast: false)
             }
         }
         #expect(enclave.host.read { now, _ in now.comparedItems == nil })
@@ -298,9 +301,9 @@ import TouchstoneCore
         }
         try Self.record(added: items(0..<100), by: enclave.host)
         enclave.host.settleItems()
-        #expect(throws: EnclaveInterface.NotKept.self) { try Self.record(added: Self.item(1, 2), by: enclave.host) }
+        #expect(throws: TooManyItems.self) { try Self.record(added: Self.item(1, 2), by: enclave.host) }
         // What is said to go has to be there.
-        #expect(throws: EnclaveInterface.NotKept.self) {
+        #expect(throws: TooManyItems.self) {
             try Self.record(removed: Self.item(9, 9), added: Self.item(1, 2), by: enclave.host)
         }
         try Self.record(removed: items(0..<1), added: Self.item(1, 2), by: enclave.host)

@@ -2,10 +2,10 @@ import Foundation
 import Synchronization
 import Testing
 import TouchstoneCore
+import TouchstoneInterfaces
 
 @testable import TouchstoneEnclave
 @testable import TouchstoneEnclaveHost
-import TouchstoneInterfaces
 
 /// A disk of which the test says what becomes of the next changes.
 final class UnreliableStorage: EnclaveStorage {
@@ -235,8 +235,8 @@ final class RunningEnclave {
     /// Takes the keychain's items as this look found them.
     func acceptItems(_ look: String, passcode: String) throws -> Verdict {
         let entry = try seal(passcode, to: publicKey(), nonce: nonce(), for: .acceptItems(look: look))
-        return try verdict { (enclave, now) throws(DeviceInterface.Refused) in
-            try enclave.acceptItems(.init(look: look, passcode: entry), now: now)
+        return try verdict { (enclave, now) throws(Enclave.Refused) in
+            try enclave.acceptItems(look, entry, now: now)
         }
     }
 

@@ -8,6 +8,7 @@ import TouchstoneMemory
 import TouchstoneSystem
 
 @testable import TouchstoneEnclave
+@testable import TouchstoneEnclaveHost
 @testable import TouchstoneTPMRoot
 
 /// The counter that shows an older state, and what an earlier passcode opens.

@@ -8,6 +8,7 @@ import TouchstoneMemory
 import TouchstoneSystem
 
 @testable import TouchstoneEnclave
+@testable import TouchstoneEnclaveHost
 @testable import TouchstoneTPMRoot
 
 /// Guesses, and power that is cut amid a change.

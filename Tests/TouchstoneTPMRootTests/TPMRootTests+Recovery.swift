@@ -8,6 +8,7 @@ import TouchstoneMemory
 import TouchstoneSystem
 
 @testable import TouchstoneEnclave
+@testable import TouchstoneEnclaveHost
 @testable import TouchstoneTPMRoot
 
 /// How a device gets to another TPM, and what may be left behind in one.

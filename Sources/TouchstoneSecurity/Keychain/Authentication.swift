@@ -1,4 +1,5 @@
 package import TouchstoneCore
+package import TouchstoneInterfaces
 import TouchstoneSystem
 internal import TouchstoneTransport
 

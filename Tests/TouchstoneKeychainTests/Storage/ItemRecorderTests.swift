@@ -8,6 +8,7 @@ import TouchstoneEnclaveInterface
 import TouchstoneTransport
 
 @testable import TouchstoneEnclave
+@testable import TouchstoneEnclaveHost
 @testable import TouchstoneKeychain
 @testable import TouchstoneTesting
 
@@ -39,7 +40,10 @@ import TouchstoneTransport
         let whole = EnclaveService(host: host).interface
         let compare = VarlinkHandler.method(EnclaveInterface.CompareItems.self) { [looks] request, _ in
             if looks.fail.withLock({ $0 }) { throw EnclaveInterface.NotKept() }
-            return try host.compareItems(request)
+            return .init(
+                try host.compareItems(
+                    request.items, isFirst: request.isFirst, isLast: request.isLast, takes: request.takes ?? false,
+                    isPartial: request.isPartial ?? false))
         }
         let interface = VarlinkInterface(
             name: whole.name, description: Array(whole.description.utf8),
@@ -50,7 +54,7 @@ import TouchstoneTransport
         store = try KeychainStore()
         service = try KeychainService(
             store: store, enclave: EnclaveClient(calls: endpoint.client(), events: endpoint.client()),
-            contexts: ContextOwners())
+            contexts: ContextOwners(), broker: ScriptedBroker())
     }
 
     /// A row with an access control, as far as the recorder looks at it.
