@@ -133,9 +133,9 @@ extension EnclaveInterface.RewrappedKey {
     init(_ key: Enclave.RewrappedKey) {
         switch key {
         case .wrapped(let wrappedKey): self.init(.wrapped, wrappedKey: wrappedKey)
-        case .locked: self.init(.locked)
-        case .excluded: self.init(.excluded)
-        case .gone: self.init(.gone)
+        case .locked: self.init(verdict: .locked, wrappedKey: nil)
+        case .excluded: self.init(verdict: .excluded, wrappedKey: nil)
+        case .gone: self.init(verdict: .gone, wrappedKey: nil)
         }
     }
 }
