@@ -145,7 +145,6 @@ package final class InspectorService: Sendable {
 
     private func watchMessages(_ call: VarlinkCall<InspectorInterface.WatchMessages>, _ owner: IsOwner) throws {
         let lost = Mutex(0)
-        call.continue(.init(messages: [], lost: 0))
         let number = trace.watch { messages, lostBefore in
             let isReading = call.connection.isReading
             let lostNow = lost.withLock { lost in
@@ -158,6 +157,8 @@ package final class InspectorService: Sendable {
         }
         guard let number else { throw DeviceInterface.Refused(.busy) }
         call.connection.onClose { [trace] in trace.unwatch(number) }
+        // Whoever has this answer misses nothing that comes after it.
+        call.continue(.init(messages: [], lost: 0))
     }
 
     // MARK: items
