@@ -90,11 +90,11 @@ extension AuthenticationService {
         // Ended while it was called.
         if asking.isAbandoned { return callNext() }
         do {
-            guard let password = try passwordToAsk(asking) else {
+            guard let needed = try needed(by: asking) else {
                 asking.end(.success(()))
                 return callNext()
             }
-            guard case .later(let yielding, let replaced) = try begin(asking, password, isCalled: isCalled) else {
+            guard case .later(let yielding, let replaced) = try begin(asking, needed, isCalled: isCalled) else {
                 return
             }
             if let replaced { refuse(replaced, Self.cancelledByAnother) }
@@ -153,6 +153,12 @@ extension AuthenticationService {
         asking.end(.failure(failed))
     }
 
+    /// What a prompt has to begin with.
+    private struct Needed {
+        var password: PasswordEntry
+        var biometryType: BiometryType
+    }
+
     /// What the enclave refused before anybody was asked.
     private struct Refused: Error {
         var failed: Failed
@@ -160,8 +166,8 @@ extension AuthenticationService {
 
     /// Looks at whether anybody has to be asked, and may be.
     ///
-    /// - Returns: What to ask of an application password; nil where everything is proven.
-    private func passwordToAsk(_ asking: Asking) throws -> PasswordEntry? {
+    /// - Returns: What a prompt is needed for; nil if everything is proven.
+    private func needed(by asking: Asking) throws -> Needed? {
         let (context, app, options, requirement) = (
             asking.context, asking.app, asking.options, asking.requirement
         )
@@ -175,7 +181,9 @@ extension AuthenticationService {
             .init(
                 context: context, app: app.identifier, requirement: requirement,
                 reuseDuration: options.reuseDuration, isFaceIDDescribed: app.faceIDUsageDescription != nil))
-        if preflight.verdict != .satisfied { try checkUsageDescription(app, requirement, options) }
+        // The device's, without a question of its own: both daemons are of one version.
+        let biometryType: BiometryType = preflight.biometryType ?? .none
+        if preflight.verdict != .satisfied { try checkUsageDescription(app, requirement, options, biometryType) }
         switch preflight.verdict {
         case .satisfied where !asksPassword: return nil
         case .refused:
@@ -191,7 +199,9 @@ extension AuthenticationService {
             throw Self.failed(.cancelledTooOften)
         }
         // Nothing is left to prove, or all of that comes first (AC-04).
-        return !asksPassword ? PasswordEntry.none : preflight.verdict == .satisfied ? .waiting : .afterProofs
+        let password: PasswordEntry =
+            !asksPassword ? .none : preflight.verdict == .satisfied ? .waiting : .afterProofs
+        return Needed(password: password, biometryType: biometryType)
     }
 
     /// The client is gone, and takes its evaluation with it.
@@ -212,9 +222,8 @@ extension AuthenticationService {
     }
 
     /// Takes the one place for prompts, or a place among those that wait.
-    private func begin(_ asking: Asking, _ password: PasswordEntry, isCalled: Bool) throws -> Turn {
-        let app = asking.app
-        let biometryType = try facts(app).biometryType
+    private func begin(_ asking: Asking, _ needed: Needed, isCalled: Bool) throws -> Turn {
+        let (app, password, biometryType) = (asking.app, needed.password, needed.biometryType)
         var abandoned: String?
         let (taken, new, old): (Turn, RunningEvaluation?, RunningEvaluation?)
         do {

@@ -389,10 +389,11 @@ package final class AuthenticationService: Sendable {
 
     /// CE-11: without a usage description there is no Face ID, and the log says why; a client that asked for it traps.
     func checkUsageDescription(
-        _ app: AppIdentity, _ requirement: Requirement, _ options: AuthenticationInterface.Options
+        _ app: AppIdentity, _ requirement: Requirement, _ options: AuthenticationInterface.Options,
+        _ biometryType: BiometryType
     ) throws {
         guard app.faceIDUsageDescription == nil, requirement.proofs.contains(where: \.isMetByBiometry),
-            try facts(app).biometryType == .faceID
+            biometryType == .faceID
         else { return }
         let isNews = state.withLock { state in
             state.undescribedApps.count < Limits.undescribedApps

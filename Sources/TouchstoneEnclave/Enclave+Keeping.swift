@@ -1,9 +1,11 @@
 package import Foundation
+package import TouchstoneCore
 import TouchstoneLog
 
 /// What the host needs to keep the state, and to answer what is no decision.
 extension Enclave {
     package var isSimulated: Bool { state.isSimulated }
+    package var biometryType: BiometryType { state.biometryType }
     /// The sensor that the device was created with; nil: its fingers are simulated.
     package var sensorSource: SensorSource? { state.sensor }
     /// Whether P-256 keys are made in the root of trust's hardware.

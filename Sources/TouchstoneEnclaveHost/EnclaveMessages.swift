@@ -94,11 +94,12 @@ extension EnclaveInterface.Facts {
 }
 
 extension EnclaveInterface.Preflight.Reply {
-    init(_ verdict: Enclave.Verdict) {
+    init(_ verdict: Enclave.Verdict, _ biometryType: BiometryType) {
         switch verdict {
-        case .satisfied: self.init(verdict: .satisfied)
-        case .interactive: self.init(verdict: .interactive)
-        case .refused(let cause): self.init(verdict: .refused, code: cause.failure, cause: cause)
+        case .satisfied: self.init(verdict: .satisfied, biometryType: biometryType)
+        case .interactive: self.init(verdict: .interactive, biometryType: biometryType)
+        case .refused(let cause):
+            self.init(verdict: .refused, code: cause.failure, cause: cause, biometryType: biometryType)
         }
     }
 }

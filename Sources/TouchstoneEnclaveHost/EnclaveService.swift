@@ -104,13 +104,13 @@ package struct EnclaveService: Sendable {
             method(EnclaveInterface.Preflight.self) { request in
                 host.lookAtSensor(for: request.requirement)
                 let request = Enclave.EvaluationRequest(request)
-                return .init(
-                    try host.change { enclave, now in
-                        enclave.applyReuse(request, now: now)
-                        let verdict = enclave.preflight(request, now: now)
-                        enclave.note(request, verdict)
-                        return (verdict, [])
-                    })
+                let (verdict, biometryType) = try host.change { enclave, now in
+                    enclave.applyReuse(request, now: now)
+                    let verdict = enclave.preflight(request, now: now)
+                    enclave.note(request, verdict)
+                    return ((verdict, enclave.biometryType), [])
+                }
+                return .init(verdict, biometryType)
             },
             method(EnclaveInterface.BeginEvaluation.self) { request in
                 let begun = try host.change { try $0.beginEvaluation(.init(request), now: $1) }

@@ -28,9 +28,10 @@ extension EnclaveInterface.NoteObservation.Parameters {
 
 extension EnclaveInterface.Preflight.Reply {
     package init(
-        verdict: EnclaveInterface.Verdict, code: AuthenticationFailure? = nil, cause: RefusalCause?
+        verdict: EnclaveInterface.Verdict, code: AuthenticationFailure? = nil, cause: RefusalCause?,
+        biometryType: BiometryType?
     ) {
-        self.init(verdict: verdict, code: code, reason: cause?.rawValue)
+        self.init(verdict: verdict, code: code, reason: cause?.rawValue, biometryType: biometryType)
     }
 }
 

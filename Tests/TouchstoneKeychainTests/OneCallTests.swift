@@ -88,7 +88,27 @@ import TouchstoneTransport
         let enclave = calls(messages, .touchstoned, .enclave).filter { $0 != "SubmitFinger" && $0 != "PresentFinger" }
         #expect(enclave.filter { $0 == "UnwrapKeys" }.count == 2)
         #expect(enclave.filter { $0 == "CreateContext" || $0 == "InvalidateContext" }.count == 2)
-        #expect(enclave.count <= 8, "\(enclave)")
+        #expect(!enclave.contains("GetFacts"))
+        #expect(enclave.count <= 7, "\(enclave)")
+    }
+
+    @Test("EV-10, DS-09: a prompt of a policy asks the enclave once how it stands, for what the app hears of a success")
+    func onePolicy() throws {
+        device.present(.finger(1))
+        let messages = try messages {
+            device.run {
+                let context = LAContext()
+                let hasEnded = DispatchSemaphore(value: 0)
+                context.evaluatePolicy(.deviceOwnerAuthenticationWithBiometrics, localizedReason: "read") {
+                    isRight, _ in
+                    #expect(isRight)
+                    hasEnded.signal()
+                }
+                hasEnded.wait()
+                context.invalidate()
+            }
+        }
+        #expect(calls(messages, .touchstoned, .enclave).filter { $0 == "GetFacts" }.count == 1)
     }
 
     @Test("AC-40, AC-25: with a context of the app's own it is two calls, and one when it is known") func twoCalls()

@@ -610,6 +610,7 @@ package enum EnclaveInterface {
     /// and that is enough, the context has proven biometry from now on (EV-40, EV-43).
     ///
     /// isFaceIDDescribed: whether the app says why it wants Face ID; without that it may not use it (CE-11).
+    /// biometryType: the device's, for the prompt that follows.
     package enum Preflight: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.Preflight"
         package struct Parameters: MessageCodable {
@@ -654,13 +655,16 @@ package enum EnclaveInterface {
             package var verdict: EnclaveInterface.Verdict
             package var code: AuthenticationFailure?
             package var reason: String?
+            package var biometryType: BiometryType?
 
             package init(
-                verdict: EnclaveInterface.Verdict, code: AuthenticationFailure? = nil, reason: String? = nil
+                verdict: EnclaveInterface.Verdict, code: AuthenticationFailure? = nil, reason: String? = nil,
+                biometryType: BiometryType? = nil
             ) {
                 self.verdict = verdict
                 self.code = code
                 self.reason = reason
+                self.biometryType = biometryType
             }
 
             package init(from json: MessageDecoder) throws {
@@ -668,6 +672,7 @@ package enum EnclaveInterface {
                 self.verdict = try json.value("verdict")
                 self.code = try json.valueIfPresent("code")
                 self.reason = try json.valueIfPresent("reason")
+                self.biometryType = try json.valueIfPresent("biometryType")
             }
 
             package func write(to json: inout JSONOutput) throws {
@@ -675,6 +680,7 @@ package enum EnclaveInterface {
                 try json.write(verdict, for: "verdict")
                 try json.write(code, for: "code")
                 try json.write(reason, for: "reason")
+                try json.write(biometryType, for: "biometryType")
                 json.endObject()
             }
         }
