@@ -1,4 +1,5 @@
 import CTouchstoneSystem
+import Dispatch
 import Foundation
 import Glibc
 import TouchstoneCore
@@ -30,6 +31,8 @@ final class ConnectionAcceptor: Sendable {
     private let accepted: Accepted
     /// Closed by `stop`: the thread hears of it.
     private let ending: (read: Int32, write: Int32)
+    /// Empty once the thread has ended.
+    private let threads = DispatchGroup()
 
     /// Takes ownership of `listener`.
     ///
@@ -59,13 +62,21 @@ final class ConnectionAcceptor: Sendable {
         ending = (ends[0], ends[1])
         let code = touchstone_pass_credentials(listener)
         guard code == 0 else { throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO) }
-        let thread = Thread { [self] in run() }
+        threads.enter()
+        let thread = Thread { [self] in
+            run()
+            threads.leave()
+        }
         thread.name = "connections"
         thread.start()
     }
 
-    /// Accepts no more; what was not passed on is closed.
-    func stop() { close(ending.write) }
+    /// Accepts no more; what was not passed on is closed. Then it passes nothing on any more.
+    func stop() {
+        close(ending.write)
+        // It may be asking who somebody is. Whoever answers that has a limit of its own, and this one is for a fault.
+        _ = threads.wait(timeout: .now() + 10)
+    }
 
     /// A connection that waits, with its place.
     private struct Waiting {

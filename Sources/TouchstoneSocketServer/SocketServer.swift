@@ -84,6 +84,8 @@ package final class SocketServer: Sendable {
     /// Ends every connection once what was written to it is on its way.
     package func stop() {
         stopListening()
+        // A connection that was accepted last is on its way to its loop, which takes a few turns of two loops.
+        for loop in Array(repeating: Array(group.makeIterator()), count: 4).joined() { try? loop.submit {}.wait() }
         try? group.syncShutdownGracefully()
     }
 

@@ -42,6 +42,33 @@ import TouchstoneCore
         #expect(try server.peers.wait()[0]?.processID == getpid())
     }
 
+    @Test("A server that ends while programs connect ends whole", arguments: [false, true])
+    func endsAmidConnections(listensBefore: Bool) throws {
+        for _ in 0..<20 {
+            let clients = DispatchGroup()
+            let (answered, over) = (Events<Void>(), Events<Void>())
+            do {
+                let server = try listensBefore ? ProbeServer(beforeItLooks: { _ in }) : ProbeServer()
+                let path = server.path
+                try withExtendedLifetime(server) {
+                    for _ in 0..<4 {
+                        clients.enter()
+                        Thread.detachNewThread {
+                            while over.all.isEmpty, let client = try? RawClient(path: path) {
+                                client.send(Array("\(Self.echo("here"))\0".utf8))
+                                if (try? client.receive()) != nil { answered.append(()) }
+                            }
+                            clients.leave()
+                        }
+                    }
+                    _ = try answered.wait()
+                }
+            }
+            over.append(())
+            clients.wait()
+        }
+    }
+
     @Test("AT: a message that began before the server looked is early to its end", arguments: [1, 20, 57])
     func halfAnEarlyMessage(_ early: Int) throws {
         var ends: [Int32] = [0, 0]

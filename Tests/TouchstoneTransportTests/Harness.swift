@@ -282,9 +282,8 @@ final class RawClient: @unchecked Sendable {
         descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard var address = UnixAddress(path: path) else { throw Failure.cannotConnect(0) }
         guard address.withSockaddr({ Glibc.connect(descriptor, $0, $1) }) == 0 else {
-            let code = errno
-            Glibc.close(descriptor)
-            throw Failure.cannotConnect(code)
+            // Closed by `deinit`, which runs here too.
+            throw Failure.cannotConnect(errno)
         }
         var limit = timeval(tv_sec: Int(longestWaitSeconds), tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
