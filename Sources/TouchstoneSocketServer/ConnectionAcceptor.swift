@@ -71,7 +71,7 @@ final class ConnectionAcceptor: Sendable {
         thread.start()
     }
 
-    /// Accepts no more; what was not passed on is closed. Then it passes nothing on any more.
+    /// Accepts no more, closes what was not passed on, and returns once nothing is passed on any more.
     func stop() {
         close(ending.write)
         // It may be asking who somebody is. Whoever answers that has a limit of its own, and this one is for a fault.
