@@ -216,10 +216,10 @@ import TouchstoneTransport
                 KeychainInterface.CopyMatching.self, .init(query: query, options: .init(reason: "r")))
             isOver.withLock { $0 = true }
         }
-        #expect(eventually { device.prompts.count == 1 })
+        eventually { device.prompts.count == 1 }
         client.close()
-        #expect(eventually { isOver.withLock { $0 } })
-        #expect(eventually { device.booted.withLock { $0.prompt } == nil })
+        eventually { isOver.withLock { $0 } }
+        eventually { device.booted.withLock { $0.prompt } == nil }
         device.run {
             device.present(.finger(1))
             #expect(secret(guarded) == "secret")
@@ -232,7 +232,7 @@ import TouchstoneTransport
         let reading = reading(account("a", [kSecUseAuthenticationContext: context]))
         context.invalidate()
         #expect(reading.status() == errSecAuthFailed)
-        #expect(eventually { device.booted.withLock { $0.prompt } == nil })
+        eventually { device.booted.withLock { $0.prompt } == nil }
     }
 
     enum Ending: CaseIterable, Sendable { case lock, reboot, crash, background }
@@ -268,13 +268,13 @@ import TouchstoneTransport
             reading.withLock { $0 = found }
             isOver.withLock { $0 = true }
         }
-        #expect(eventually { device.prompts.count == 1 })
+        eventually { device.prompts.count == 1 }
         device.run {
             #expect(delete(account("a")) == errSecSuccess)
             #expect(add(account("a", [kSecAttrAccessControl: control]).value("newer")) == errSecSuccess)
         }
         device.present(.finger(1))
-        #expect(eventually { isOver.withLock { $0 } })
+        eventually { isOver.withLock { $0 } }
         #expect(reading.withLock { $0 } == "newer")
         #expect(device.prompts.count == 1)
     }
@@ -300,7 +300,7 @@ import TouchstoneTransport
 
     @Test("Section 7: an update that waits holds no transaction: others read and write") func updateWaits() {
         let updating = Reading(device) { update(account("a"), [kSecValueData: Data("new".utf8)]) }
-        #expect(eventually { device.prompts.count == 1 })
+        eventually { device.prompts.count == 1 }
         device.run {
             #expect(add(account("other").value("o")) == errSecSuccess)
             #expect(secret(account("other")) == "o")
@@ -319,8 +319,7 @@ import TouchstoneTransport
         nonisolated(unsafe) let all = generic().data.all
         let readings = (0..<count).map { _ in Reading(device) { find(all).status } }
         // One after the other ends with -25293, until one is left.
-        #expect(
-            eventually { readings.filter { $0.result.withLock { $0 == errSecAuthFailed } }.count == count - 1 })
+        eventually { readings.filter { $0.result.withLock { $0 == errSecAuthFailed } }.count == count - 1 }
         device.run {
             for number in 0..<5 { #expect(add(account("open \(number)").value("o")) == errSecSuccess) }
             let skipping = generic().data.all.with(kSecUseAuthenticationUI, kSecUseAuthenticationUISkip)
@@ -331,7 +330,7 @@ import TouchstoneTransport
             #expect((find(generic().data.all).result as? [Data])?.count == 1)
         }
         device.present(.finger(1))
-        #expect(eventually { readings.allSatisfy { $0.result.withLock { $0 != nil } } })
+        eventually { readings.allSatisfy { $0.result.withLock { $0 != nil } } }
         #expect(readings.filter { $0.result.withLock { $0 } == errSecSuccess }.count == 1)
     }
 
@@ -342,21 +341,13 @@ import TouchstoneTransport
         }
         let mine = reading()
         let theirs = Reading(device, as: "org.example.other") { read(account("a")) }
-        #expect(eventually { device.booted.withLock { $0.waitingEvaluations } == 1 })
+        eventually { device.booted.withLock { $0.waitingEvaluations } == 1 }
         device.present(.finger(1))
         #expect(mine.status() == errSecSuccess)
-        #expect(eventually { device.prompts.count == 2 })
+        eventually { device.prompts.count == 2 }
         #expect(theirs.result.withLock { $0 } == nil)
         device.present(.finger(1))
         #expect(theirs.status() == errSecSuccess)
         #expect(device.prompts.map(\.app).last == "org.example.other")
     }
-}
-
-/// Waits for what another thread does; false where it never comes.
-@discardableResult
-private func eventually(_ condition: () -> Bool) -> Bool {
-    let limit = Date(timeIntervalSinceNow: 120)
-    while !condition(), Date() < limit { usleep(1000) }
-    return condition()
 }

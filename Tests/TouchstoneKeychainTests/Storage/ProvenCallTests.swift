@@ -56,12 +56,6 @@ import TouchstoneTransport
         (error as? RemoteError)?.as(KeychainInterface.Failed.self)
     }
 
-    private func eventually(_ condition: () -> Bool) {
-        let limit = Date(timeIntervalSinceNow: 120)
-        while !condition(), Date() < limit { usleep(1000) }
-        #expect(condition())
-    }
-
     @Test("AC-40, AC-23: all that is wanted is asked for, one after the other, and the call goes on") func goesOn()
         throws
     {

@@ -127,6 +127,13 @@ func elsewhere(_ body: @escaping @Sendable () -> OSStatus) -> Task<OSStatus, Nev
     }
 }
 
+/// Waits for what another thread does, where no task may wait; at most five minutes.
+func eventually(sourceLocation: SourceLocation = #_sourceLocation, _ condition: () -> Bool) {
+    let limit = Date(timeIntervalSinceNow: 300)
+    while !condition(), Date() < limit { usleep(1000) }
+    #expect(condition(), sourceLocation: sourceLocation)
+}
+
 /// Waits for what other tasks bring about, which queue behind those of all other tests; at most five minutes.
 func eventually(_ condition: () -> Bool) async {
     let clock = ContinuousClock()
