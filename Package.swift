@@ -112,8 +112,9 @@ let package = Package(
             "TouchstoneEnclaveInterface", ["TouchstoneCore", "TouchstoneInterfaces"],
             resources: [.embedInCode("io.touchstone.Enclave.varlink")]),
 
-        // what programs of the owner's stand on: agents, the command, the simulator's page
-        library("TouchstoneDevice", ["TouchstoneCore", "TouchstoneTransport", "TouchstoneSystem"]),
+        // what programs of the owner's stand on: agents, bridges, the command, the simulator's page
+        library(
+            "TouchstoneDevice", ["TouchstoneCore", "TouchstoneMemory", "TouchstoneTransport", "TouchstoneSystem"]),
 
         // enclave and its root of trust
         library("TouchstoneEnclave", ["TouchstoneCore", "TouchstoneMemory", "TouchstoneLog", "CSodium", crypto]),

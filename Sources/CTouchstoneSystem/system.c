@@ -26,6 +26,8 @@
 #define MCL_ONFAULT 4
 #endif
 
+int touchstone_pidfd_of(pid_t process) { return (int)syscall(SYS_pidfd_open, process, 0); }
+
 int touchstone_peer_of(int socket, struct touchstone_peer *peer) {
     struct ucred credentials;
     socklen_t length = sizeof credentials;
@@ -36,7 +38,7 @@ int touchstone_peer_of(int socket, struct touchstone_peer *peer) {
     int pidfd = -1;
     length = sizeof pidfd;
     if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &length) != 0) {
-        pidfd = (int)syscall(SYS_pidfd_open, credentials.pid, 0);
+        pidfd = touchstone_pidfd_of(credentials.pid);
     }
     peer->pidfd = pidfd;
     return 0;

@@ -13,10 +13,12 @@ extension AuthenticationService {
                 subscribe(request.version, call, owner)
             },
             .method(AgentInterface.ConfirmShown.self) { [self] request, _, owner in
+                if confirmUnlockShown(request.prompt, owner) { return Empty() }
                 try checkPrompt(request.prompt, owner)
                 return Empty()
             },
             .method(AgentInterface.Cancel.self) { [self] request, _, owner in
+                if cancelUnlock(request.prompt, owner) { return Empty() }
                 try checkPrompt(request.prompt, owner, isEnding: true)
                 cancelByOwner(request.prompt)
                 return Empty()
@@ -60,10 +62,10 @@ extension AuthenticationService {
 
     /// The owner took the prompt down; an app to which that happens again and again waits before it may ask (DEC-073).
     private func cancelByOwner(_ identifier: String) {
-        let app = state.withLock { $0.evaluation?.app.identifier }
-        guard let app, claimEnd(of: identifier) else { return }
+        let key = state.withLock { $0.evaluation?.asking.patienceKey }
+        guard let key, claimEnd(of: identifier) else { return }
         // Before the app hears of it, and can ask anew.
-        state.withLock { [now = now()] in $0.patience?.cancelled(app, now: now) }
+        state.withLock { [now = now()] in $0.patience?.cancelled(key, now: now) }
         endClaimed(identifier, Self.failed(.ownerCancelled))
     }
 
@@ -82,6 +84,7 @@ extension AuthenticationService {
         }
         guard let agent else { return call.fail(DeviceInterface.Refused(.busy)) }
         observe(.agentConnected)
+        agentsChanged()
         call.connection.onClose { [weak self] in self?.agentLost(agent.identifier) }
     }
 
@@ -103,7 +106,9 @@ extension AuthenticationService {
             _ = try? enclave.call(EnclaveInterface.SetShown.self, .init(evaluation: hidden, isShown: false))
         }
         if let orphan { cancel(orphan, Self.failed(.agentLost)) }
+        moveUnlock(from: identifier)
         observe(.agentLost)
+        agentsChanged()
     }
 
     /// An agent from which nothing comes about a prompt is stuck, and none any more.

@@ -138,7 +138,7 @@ extension AuthenticationService {
                 nonce: Data(), retryAfterSeconds: nil, wrongPasscode: false, passcodeKind: nil))
     }
 
-    private static func freshIdentifier() -> String {
+    static func freshIdentifier() -> String {
         var generator = SystemRandomNumberGenerator()
         return (0..<2).map { _ in
             let digits = String(generator.next(), radix: 16)

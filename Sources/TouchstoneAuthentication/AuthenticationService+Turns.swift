@@ -8,7 +8,7 @@ import TouchstoneTransport
 
 /// Whose prompt is up: one app's at a time, in the order in which they asked (DEC-073).
 ///
-/// Within one app the newer evaluation ends the older one (EV-53). Another app's waits: otherwise a program in the background
+/// Within one app the newer evaluation ends the older one (EV-53), but where it said that it waits for its turn (ND-3). Another app's waits: otherwise a program in the background
 /// could take the touch that is meant for the app in front.
 extension AuthenticationService {
     /// An evaluation that has the owner asked, from its request to its answer.
@@ -17,6 +17,9 @@ extension AuthenticationService {
         let subject: Subject
         let context: String
         let app: AppIdentity
+        /// For whom the app asks; nil: for itself.
+        let client: AppIdentity?
+        /// Of the client, where there is one.
         let origin: ProcessOrigin?
         let options: AuthenticationInterface.Options
         private let state: Mutex<State>
@@ -29,18 +32,25 @@ extension AuthenticationService {
         }
 
         init(
-            _ requirement: Requirement, _ subject: Subject, context: String, app: AppIdentity, origin: ProcessOrigin?,
-            options: AuthenticationInterface.Options,
+            _ requirement: Requirement, _ subject: Subject, context: String, app: AppIdentity, client: AppIdentity?,
+            origin: ProcessOrigin?, options: AuthenticationInterface.Options,
             answer: @escaping @Sendable (Result<Void, any Error>) -> Void
         ) {
             self.requirement = requirement
             self.subject = subject
             self.context = context
             self.app = app
+            self.client = client
             self.origin = origin
             self.options = options
             state = Mutex(State(answer: answer))
         }
+
+        /// Whether it waits behind every other, and ends none (ND-3).
+        var waitsForTurn: Bool { options.waitsForTurn == true }
+
+        /// Whose patience it tries: a bridge's clients are told apart.
+        var patienceKey: String { PromptPatience.key(of: app, client) }
 
         /// Gives the answer, once: what comes later is nobody's.
         func end(_ result: Result<Void, any Error>) {
@@ -180,7 +190,8 @@ extension AuthenticationService {
             EnclaveInterface.Preflight.self,
             .init(
                 context: context, app: app.identifier, requirement: requirement,
-                reuseDuration: options.reuseDuration, isFaceIDDescribed: app.faceIDUsageDescription != nil))
+                reuseDuration: options.reuseDuration, isFaceIDDescribed: app.faceIDUsageDescription != nil,
+                validFor: options.validFor))
         // The device's, without a question of its own: both daemons are of one version.
         let biometryType: BiometryType = preflight.biometryType ?? .none
         if preflight.verdict != .satisfied { try checkUsageDescription(app, requirement, options, biometryType) }
@@ -195,7 +206,7 @@ extension AuthenticationService {
         }
         // EV-54
         guard !options.interactionNotAllowed else { throw Self.failed(.interactionForbidden) }
-        guard state.withLock({ [now = now()] in $0.patience?.mayAsk(app.identifier, now: now) ?? true }) else {
+        guard state.withLock({ [now = now()] in $0.patience?.mayAsk(asking.patienceKey, now: now) ?? true }) else {
             throw Self.failed(.cancelledTooOften)
         }
         // Nothing is left to prove, or all of that comes first (AC-04).
@@ -253,13 +264,13 @@ extension AuthenticationService {
                         // The app or the agent may have gone since.
                         var new = RunningEvaluation(
                             identifier: begun.evaluation, context: asking.context, app: app, subject: asking.subject,
-                            origin: asking.origin, password: password, options: asking.options,
+                            password: password, options: asking.options,
                             biometryType: biometryType, agent: try state.agent(for: app), asking: asking,
                             prompt: AgentInterface.Prompt(
                                 begun.evaluation, app: app, subject: asking.subject, options: asking.options,
                                 biometryType: biometryType, progress: begun.progress),
                             since: now())
-                        new.prompt.origin = asking.origin
+                        new.prompt.name(asking)
                         if password == .waiting {
                             new.prompt.context = asking.context
                             new.prompt.wrongPasscode = state.isPasswordWrong(
@@ -297,7 +308,8 @@ extension AuthenticationService {
                 .init(
                     context: asking.context, app: asking.app.identifier, requirement: asking.requirement,
                     isFallbackHidden: asking.options.fallbackTitle == "",
-                    isFaceIDDescribed: asking.app.faceIDUsageDescription != nil, replaces: replaced))
+                    isFaceIDDescribed: asking.app.faceIDUsageDescription != nil, replaces: replaced,
+                    validFor: asking.options.validFor))
         } catch let error as RemoteError where error.as(EnclaveInterface.InvalidContext.self) != nil {
             // The preflight knew the context: the device has locked since (EV-05).
             throw Self.failed(.deviceLocked)
@@ -314,8 +326,9 @@ extension AuthenticationService.State {
     ) throws(AuthenticationInterface.Failed) -> AuthenticationService.Turn {
         let isSameApp = { (app: AppIdentity) in app.identifier.isSpelled(like: asking.app.identifier) }
         let isOwn = evaluation.map { isSameApp($0.app) } ?? true
+        let mayEnd = evaluation == nil || isOwn && !asking.waitsForTurn
         // One whose end somebody is just telling leaves the place in a moment: that end counts.
-        if isOwn, evaluation?.isEnding != true, isCalled || (waiting.isEmpty && !isCalling) {
+        if mayEnd, evaluation?.isEnding != true, isCalled || (waiting.isEmpty && !isCalling) {
             evaluation?.isEnding = true
             return .now(replaced: evaluation?.identifier)
         }
@@ -323,15 +336,22 @@ extension AuthenticationService.State {
             waiting.insert(asking, at: 0)
             return .later(yielding: nil, replaced: nil)
         }
-        if let place = waiting.firstIndex(where: { isSameApp($0.app) }) {
+        let own = waiting.filter { isSameApp($0.app) }
+        if asking.waitsForTurn {
+            guard own.count < AuthenticationService.Limits.waitingEvaluations else {
+                throw AuthenticationService.failed(.tooManyWait)
+            }
+        } else if let place = waiting.firstIndex(where: { isSameApp($0.app) && !$0.waitsForTurn }) {
             let older = waiting[place]
             waiting[place] = asking
             return .later(yielding: nil, replaced: older)
         }
-        guard waiting.count < AuthenticationService.Limits.waitingEvaluations else {
+        // So many apps, whatever one of them has waiting.
+        let apps = Set(waiting.map(\.app.identifier.spelling))
+        guard !own.isEmpty || apps.count < AuthenticationService.Limits.waitingEvaluations else {
             throw AuthenticationService.failed(.tooManyWait)
         }
         waiting.append(asking)
-        return .later(yielding: isOwn ? evaluation?.identifier : nil, replaced: nil)
+        return .later(yielding: isOwn && !asking.waitsForTurn ? evaluation?.identifier : nil, replaced: nil)
     }
 }

@@ -29,8 +29,16 @@ package final class AuthenticationService: Sendable {
     struct State {
         /// The contexts of each connection that made some: they end with it.
         var contextsByConnection: [ObjectIdentifier: Set<String>] = [:]
+        /// Of the contexts that are for a client.
+        var clients: [String: ContextClient] = [:]
         var evaluation: RunningEvaluation?
-        /// Those of other apps, in the order in which they asked; one of each app.
+        /// The prompt that asks for the device to be unlocked; nil: nobody wants that.
+        var unlock: RunningUnlock?
+        /// Number of the last request for that.
+        var unlockRequests: UInt64 = 0
+        /// Is told when the first agent came, or the last one went.
+        var whenAgentsChange: @Sendable () -> Void = {}
+        /// Those that wait for the place, in the order in which they asked; one of each app, and those that said that they wait.
         var waiting: [Asking] = []
         /// Whether one of them is just beginning, because its turn has come: nobody overtakes it.
         var isCalling = false
@@ -78,11 +86,16 @@ package final class AuthenticationService: Sendable {
         static let showing = 10.0
         /// Longest wait for other apps' prompts, in seconds.
         static let waiting = 120.0
+        /// Apps that wait, and of one app the evaluations that said that they wait for their turn.
         static let waitingEvaluations = 32
         /// Application passwords of one app that are being stretched: one fewer than the enclave takes, so that what its owner types is taken.
         static let passwordsPerApp = 3
         static let waitingPasswordsPerProcess = 128
         static let earlyTouches = 64
+        /// What a bridge says beside the reason.
+        static let facts = 8
+        /// That wait for one unlocking of the device.
+        static let unlockRequests = 256
     }
 
     /// Of application passwords that apps set.
@@ -103,7 +116,6 @@ package final class AuthenticationService: Sendable {
         var context: String
         var app: AppIdentity
         var subject: Subject
-        var origin: ProcessOrigin?
         /// What is left to ask for once the enclave is content (EV-61).
         var password = PasswordEntry.none
         /// Whether the agent has let us know that the prompt is before the owner.
@@ -173,7 +185,7 @@ package final class AuthenticationService: Sendable {
             VarlinkInterface(
                 name: AuthenticationInterface.name,
                 description: AuthenticationInterface.file,
-                handlers: handlers + environmentHandlers),
+                handlers: handlers + clientHandlers + environmentHandlers),
             VarlinkInterface(
                 name: AgentInterface.name, description: AgentInterface.file, ownerID: ownerID,
                 handlers: agentHandlers),
@@ -184,15 +196,19 @@ package final class AuthenticationService: Sendable {
     package var waitingEvaluations: Int { state.withLock { $0.waiting.count } }
     /// Simulated fingers that wait for their prompt to count.
     package var earlyTouches: Int { state.withLock { $0.evaluation?.earlyTouches.count ?? 0 } }
+    /// Has `body` called when an agent came or went, on any thread.
+    package func whenAgentsChange(_ body: @escaping @Sendable () -> Void) {
+        state.withLock { $0.whenAgentsChange = body }
+    }
+
+    func agentsChanged() { state.withLock { $0.whenAgentsChange }() }
+
     package var hasAgent: Bool { state.withLock { !$0.agents.isEmpty } }
     /// The prompt that is up.
-    package var prompt: AgentInterface.Prompt? { state.withLock { $0.evaluation?.prompt } }
+    package var prompt: AgentInterface.Prompt? { state.withLock { $0.evaluation?.prompt ?? $0.unlock?.prompt } }
 
     private var handlers: [VarlinkHandler] {
         [
-            .method(AuthenticationInterface.CreateContext.self) { [self] _, connection in
-                try createContext(connection)
-            },
             .method(AuthenticationInterface.InvalidateContext.self) { [self] request, connection in
                 try invalidateContext(request.context, connection)
                 return Empty()
@@ -228,9 +244,9 @@ package final class AuthenticationService: Sendable {
 
     // MARK: contexts
 
-    private func createContext(_ connection: VarlinkConnection) throws
-        -> AuthenticationInterface.CreateContext.Reply
-    {
+    func createContext(
+        _ connection: VarlinkConnection, for client: ContextClient?
+    ) throws -> AuthenticationInterface.CreateContext.Reply {
         let app = try connection.identity()
         let key = ObjectIdentifier(connection)
         let count = state.withLock { $0.contextsByConnection[key]?.count }
@@ -239,7 +255,7 @@ package final class AuthenticationService: Sendable {
             throw AuthenticationInterface.Failed(
                 .invalidContext, "Too many contexts: let go of some.", .tooManyContexts)
         }
-        let context = try makeContext(for: connection)
+        let context = try makeContext(for: connection, client: client)
         state.withLock { _ = $0.contextsByConnection[key, default: []].insert(context) }
         // One handler for all of them, however many come and go.
         if count == nil { connection.onClose { [weak self] in self?.forgetContexts(of: key) } }
@@ -266,6 +282,7 @@ package final class AuthenticationService: Sendable {
         waitForTurn()
         let running = state.withLock { state -> RunningEvaluation? in
             state.passwords[context] = nil
+            state.clients[context] = nil
             return state.evaluation?.context == context ? state.evaluation : nil
         }
         _ = try enclave.call(EnclaveInterface.InvalidateContext.self, .init(context: context))
@@ -281,10 +298,16 @@ package final class AuthenticationService: Sendable {
     ///
     /// - Throws: What the enclave throws; `PermissionDenied` where nobody knows the app.
     package func makeContext(for connection: VarlinkConnection) throws -> String {
+        try makeContext(for: connection, client: nil)
+    }
+
+    private func makeContext(for connection: VarlinkConnection, client: ContextClient?) throws -> String {
         let app = try connection.identity()
         let context = try enclave.call(
-            EnclaveInterface.CreateContext.self, .init(app: app.identifier, accessGroups: app.accessGroups)
+            EnclaveInterface.CreateContext.self,
+            .init(app: app.identifier, accessGroups: app.accessGroups, client: client?.identity.identifier)
         ).context
+        if let client { state.withLock { $0.clients[context] = client } }
         contexts.add(context, of: app)
         return context
     }
@@ -346,11 +369,13 @@ package final class AuthenticationService: Sendable {
         tellsDomainState: Bool, connection: VarlinkConnection,
         answer: @escaping @Sendable (Result<Data?, any Error>) -> Void
     ) {
-        connection.performLook { [self] in
+        let look = { @Sendable [self] in
             evaluateNow(
                 requirement, subject, context: context, options: options, tellsDomainState: tellsDomainState,
                 connection: connection, answer: answer)
         }
+        // A client is looked at anew, which may take its time.
+        state.withLock { $0.clients[context] != nil } ? connection.perform(look) : connection.performLook(look)
     }
 
     private func evaluateNow(
@@ -361,13 +386,16 @@ package final class AuthenticationService: Sendable {
         do {
             let app = try connection.identity()
             guard try isOwner(connection, of: context) else { throw Self.failed(.contextInvalidated) }
+            try checkFacts(options, of: app)
+            let client = state.withLock { $0.clients[context] }
+            try client?.check()
             let succeed = { @Sendable [self] in
                 answer(Result { tellsDomainState ? try facts(app).domainState : nil })
             }
             let closing = Mutex<UInt64?>(nil)
             let asking = Asking(
-                requirement, subject, context: context, app: app, origin: connection.peer.origin()?.shownToThePerson,
-                options: options
+                requirement, subject, context: context, app: app, client: client?.identity,
+                origin: client == nil ? connection.peer.origin()?.shownToThePerson : client?.origin, options: options
             ) { result in
                 if let number = closing.withLock({ $0 }) { connection.removeCloseHandler(number) }
                 switch result {
@@ -435,8 +463,12 @@ package final class AuthenticationService: Sendable {
         prompt.retryAfterSeconds = prompt.retryAfterSeconds.map { $0 - (now() - evaluation.since) }.flatMap {
             $0 > 0 ? $0 : nil
         }
-        screen.async { [prompt] in
-            let call = evaluation.agent.call
+        show(event, prompt, to: evaluation.agent)
+    }
+
+    func show(_ event: AgentInterface.Event, _ prompt: AgentInterface.Prompt, to agent: ConnectedAgent) {
+        screen.async {
+            let call = agent.call
             // What waits for one that does not read has an end.
             guard call.connection.isReading else { return call.drop() }
             call.continue(.init(event: event, prompt: prompt))
@@ -477,6 +509,7 @@ package final class AuthenticationService: Sendable {
         waitForTurn()
         if event.outcome == .erased { endPasswordEntry(.deviceErased) }
         if event.outcome == .locked { endPasswordEntry(.lockedMeanwhile) }
+        if [.unlocked, .erased].contains(event.outcome) { endUnlockIfDone() }
         if event.ticket == nil, event.evaluation == nil, event.log == nil { environmentChanged() }
         guard let identifier = event.evaluation else { return }
         switch event.outcome {
@@ -497,7 +530,7 @@ package final class AuthenticationService: Sendable {
                     identifier, app: running.app, subject: running.subject, options: running.options,
                     biometryType: running.biometryType,
                     progress: progress)
-                running.prompt.origin = running.origin
+                running.prompt.name(running.asking)
                 running.since = now()
                 state.evaluation = running
                 show(.show, running)
@@ -508,6 +541,7 @@ package final class AuthenticationService: Sendable {
     /// The enclave is gone: whoever waits hears of it now.
     package func enclaveLost() {
         waitForTurn()
+        endUnlock(.failure(Self.failed(.deviceStopped)))
         let running = state.withLock { $0.evaluation?.identifier }
         endWaiting(Self.failed(.deviceStopped)) { _ in true }
         guard let identifier = running else { return }

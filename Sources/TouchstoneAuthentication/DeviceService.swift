@@ -9,19 +9,22 @@ package import TouchstoneTransport
 
 /// `io.touchstone.Device`: the owner's settings, the lock screen, and the hands that drive a simulated device.
 package final class DeviceService: Sendable {
-    private let name: String
+    let name: String
     let enclave: EnclaveClient
     let log: DeviceLog
-    private let authentication: AuthenticationService
+    let authentication: AuthenticationService
     private let clock: DeviceClock
     private let ownerID: UInt32
-    private let keysChanged: @Sendable () throws -> Void
+    private let classKeysChanged: @Sendable () throws -> Void
     private let environmentChanged: @Sendable () -> Void
     private let reboot: @Sendable () -> Void
     /// Numbers of the connections that the enclave gave nonces to.
     private let withNonces = Mutex<Set<Int>>([])
     /// Connections end where others' requests are read: nobody waits there for the enclave.
     private let endings = DispatchQueue(label: "io.touchstone.device.endings")
+    let statusWatchers = Mutex<[ObjectIdentifier: StatusWatcher]>([:])
+    /// Carries what they are told, in the order in which it happened.
+    let statuses = DispatchQueue(label: "io.touchstone.device.statuses")
 
     /// `clock` is the one by which all of touchstoned goes.
     ///
@@ -38,15 +41,25 @@ package final class DeviceService: Sendable {
         self.log = log
         self.clock = clock
         self.ownerID = ownerID
-        self.keysChanged = keysChanged
+        classKeysChanged = keysChanged
         self.environmentChanged = environmentChanged
         self.reboot = reboot
+        authentication.whenAgentsChange { [weak self] in self?.statusChanged() }
     }
 
     package var interface: VarlinkInterface {
         VarlinkInterface(
             name: DeviceInterface.name, description: DeviceInterface.file, ownerID: ownerID,
-            handlers: settings + driving + logging)
+            handlers: watching + settings + driving + logging)
+    }
+
+    /// The device locked or unlocked, or has another passcode: whoever goes by that hears of it after our own keys are the new ones.
+    private func keysChanged() throws {
+        defer {
+            authentication.endUnlockIfDone()
+            statusChanged()
+        }
+        try classKeysChanged()
     }
 
     /// Takes one event of the enclave's.
@@ -58,21 +71,6 @@ package final class DeviceService: Sendable {
 
     private var settings: [OwnerHandler] {
         [
-            owner(DeviceInterface.GetStatus.self) { [self] _ in
-                let facts = try facts()
-                return .init(
-                    status: .init(
-                        name: name, isSimulated: facts.isSimulated, rootOfTrust: facts.rootOfTrust,
-                        biometryType: facts.biometryType, isEnrolled: facts.isEnrolled,
-                        isPasscodeSet: facts.isPasscodeSet, passcodeKind: facts.passcodeKind,
-                        erasesData: facts.erasesData, wasErased: facts.wasErased, isLocked: facts.isLocked,
-                        wasUnlockedSinceBoot: facts.wasUnlockedSinceBoot,
-                        isBiometryLockedOut: facts.isBiometryLockedOut, passcodeFailures: facts.passcodeFailures,
-                        passcodeRetryAfterSeconds: facts.passcodeRetryAfterSeconds,
-                        isPasscodeDisabled: facts.isPasscodeDisabled, hasAgent: authentication.hasAgent,
-                        hasPrompt: authentication.prompt != nil, sensor: facts.sensor,
-                        areKeysInTPM: facts.areKeysInTPM))
-            },
             .method(DeviceInterface.GetNonce.self) { [self] _, connection, owner in
                 try passingOn { try nonce(connection, owner) }
             },
@@ -85,7 +83,7 @@ package final class DeviceService: Sendable {
                 }
             },
             .deferred(DeviceInterface.Unlock.self, onOwnThread: true) { [self] request, call, owner in
-                redeem(call, owner) { caller in
+                redeem(call, owner, whenRefused: { [authentication] in authentication.unlockRefused($0) }) { caller in
                     try enclave.call(
                         EnclaveInterface.Unlock.self, .init(passcode: request.passcode, caller: caller))
                 }
@@ -221,6 +219,7 @@ package final class DeviceService: Sendable {
     /// Answers a call once the enclave has judged its passcode; where it was right, after `done`.
     private func redeem<M: VarlinkMethod>(
         _ call: VarlinkCall<M>, _ owner: IsOwner, then done: @escaping @Sendable () -> Void = {},
+        whenRefused: @escaping @Sendable (DeviceInterface.PasscodeRejected?) -> Void = { _ in },
         _ begin: (EnclaveInterface.Caller) throws -> EnclaveInterface.Ticket
     ) where M.Reply == Empty {
         do {
@@ -233,13 +232,14 @@ package final class DeviceService: Sendable {
                     done()
                     call.reply(Empty())
                 } else if let refusal = event.refusal {
+                    whenRefused(nil)
                     call.fail(DeviceInterface.Refused(refusal))
                 } else {
                     // It was looked at, so there was a passcode: where there is none now, this one erased the device.
-                    call.fail(
-                        DeviceInterface.PasscodeRejected(
-                            retryAfterSeconds: event.retryAfterSeconds,
-                            isErased: (try? facts())?.wasErased ?? false))
+                    let rejected = DeviceInterface.PasscodeRejected(
+                        retryAfterSeconds: event.retryAfterSeconds, isErased: (try? facts())?.wasErased ?? false)
+                    whenRefused(rejected)
+                    call.fail(rejected)
                 }
             }
         } catch let error as RemoteError {
@@ -248,15 +248,18 @@ package final class DeviceService: Sendable {
             if let refused = passedOn as? DeviceInterface.Refused, refused.reason == .busy,
                 let seconds = try? facts().passcodeRetryAfterSeconds
             {
-                return call.fail(DeviceInterface.PasscodeRejected(retryAfterSeconds: seconds, isErased: false))
+                let rejected = DeviceInterface.PasscodeRejected(retryAfterSeconds: seconds, isErased: false)
+                whenRefused(rejected)
+                return call.fail(rejected)
             }
+            whenRefused(nil)
             call.answer(.failure(passedOn))
         } catch {
             call.answer(.failure(error))
         }
     }
 
-    private func facts() throws -> EnclaveInterface.Facts {
+    func facts() throws -> EnclaveInterface.Facts {
         try enclave.call(EnclaveInterface.GetFacts.self, .init(app: "")).facts
     }
 

@@ -37,6 +37,7 @@ package final class Journal: Sendable {
         ]
         if let event = LogEvent(rawValue: entry.event) { fields.insert(("MESSAGE_ID", event.messageID), at: 0) }
         if let app = entry.app { fields.append(("TOUCHSTONE_APP", app)) }
+        if let client = entry.client { fields.append(("TOUCHSTONE_CLIENT", client)) }
         if let by = entry.by { fields.append(("TOUCHSTONE_BY", by)) }
         if let asked = entry.asked { fields.append(("TOUCHSTONE_ASKED", asked)) }
         if let factors = entry.factors {

@@ -19,7 +19,7 @@ extension AgentInterface.Prompt {
         // CE-11, EV-11: Face ID looks without a word; in the dialogs after it failed the reason is only beside a title of the app's own.
         let isReasonShown =
             switch progress.phase {
-            case .permission, .passcode, .applicationPassword: true
+            case .permission, .passcode, .applicationPassword, .unlock: true
             case .biometry: biometryType != .faceID
             case .retry, .fallback: fallbackTitle != nil && fallbackTitle != defaultFallbackTitle
             }

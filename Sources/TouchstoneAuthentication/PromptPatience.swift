@@ -12,6 +12,11 @@ struct PromptPatience {
     /// By the spelling of the app.
     private var apps: [[UInt8]: Patience] = [:]
 
+    /// What is counted together: an app, or a bridge and one of its clients, so that a client cannot silence the others.
+    static func key(of app: AppIdentity, _ client: AppIdentity?) -> String {
+        client.map { "\(app.identifier)\n\($0.identifier)" } ?? app.identifier
+    }
+
     /// Counts a prompt of this app's that the owner cancelled; what the app cancels itself is not for here.
     mutating func cancelled(_ app: String, now: Double) {
         if apps[app.spelling] == nil, apps.count >= Limits.apps,

@@ -45,11 +45,16 @@ package struct AppIdentity: Hashable, Sendable {
     /// Stays in the daemon: an agent is shown it in the prompt that asks.
     package private(set) var faceIDUsageDescription: String?
 
+    /// Whether the manifest lets the app name whom it asks for (ND-2).
+    ///
+    /// Stays in the daemon as well.
+    package private(set) var actsForClients = false
+
     /// `keychainAccessGroups` stand before the app's own group, so that the first is then the default; `applicationGroups` stand behind it.
     package init(
         identifier: String, evidence: Evidence, name: String, processID: Int32, userID: UInt32,
         executableDigest: String? = nil, hasPinnedDigest: Bool? = nil, keychainAccessGroups: [String] = [],
-        applicationGroups: [String] = [], faceIDUsageDescription: String? = nil
+        applicationGroups: [String] = [], faceIDUsageDescription: String? = nil, actsForClients: Bool = false
     ) {
         self.identifier = identifier
         self.evidence = evidence
@@ -59,6 +64,7 @@ package struct AppIdentity: Hashable, Sendable {
         self.executableDigest = executableDigest
         self.faceIDUsageDescription = faceIDUsageDescription?.isEmpty == true ? nil : faceIDUsageDescription
         self.hasPinnedDigest = hasPinnedDigest
+        self.actsForClients = actsForClients
         self.keychainAccessGroups = keychainAccessGroups
         self.applicationGroups = applicationGroups
         accessGroups = keychainAccessGroups + [identifier] + applicationGroups

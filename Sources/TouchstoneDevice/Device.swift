@@ -5,7 +5,7 @@ internal import TouchstoneTransport
 
 /// A device of this user, booted or not: its calls, its streams, and what only its enclave can read.
 ///
-/// For programs that are not apps: agents, pages that drive a simulated device, tests in a package of their own. Messages are JSON as the
+/// For programs that are not apps: agents, bridges, pages that drive a simulated device, tests in a package of their own. Messages are JSON as the
 /// device's interfaces describe it (`docs/interfaces`), and go through as they are.
 ///
 /// ```swift
@@ -48,16 +48,16 @@ public struct Device: Sendable {
     /// - Returns: The text of a JSON object.
     /// - Throws: `DeviceError`. After `.closed` it is unknown whether the call was carried out.
     public func call(_ method: String, _ parameters: Data = Data("{}".utf8)) throws(DeviceError) -> Data {
-        let session = try session()
-        defer { session.close() }
-        return try session.call(method, parameters)
+        let connection = try connect()
+        defer { connection.close() }
+        return try connection.call(method, parameters)
     }
 
     /// Connects, for calls that belong together.
     ///
     /// - Returns: The connection.
     /// - Throws: `DeviceError.notBooted`.
-    public func session() throws(DeviceError) -> DeviceSession { try DeviceSession(paths) }
+    public func connect() throws(DeviceError) -> DeviceConnection { try DeviceConnection(paths) }
 
     /// Calls a method that answers more than once, over a connection of its own.
     ///
@@ -73,7 +73,7 @@ public struct Device: Sendable {
     ///   - passcodes: As many as the purpose takes: two for a change, the current one, then the new one, empty for none; else one.
     ///   - purpose: What they are good for.
     ///   - nonce: The bytes that the enclave gave out for them; empty for a password of an app. One of `GetNonce` is good in the
-    ///     ``DeviceSession`` alone that asked for it.
+    ///     ``DeviceConnection`` alone that asked for it.
     /// - Returns: A `SealedPasscode`, the text of a JSON object.
     /// - Throws: `DeviceError`: `.passcodeTooLong`, `.passcodeKey`.
     public func seal(_ passcodes: [PasscodeBuffer], for purpose: PasscodePurpose, nonce: Data) throws(DeviceError)

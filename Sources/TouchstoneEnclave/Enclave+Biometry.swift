@@ -96,7 +96,7 @@ extension Enclave {
         hash.update(data: Data("\(state.database.changes)".utf8))
         for template in state.templates { hash.update(data: template.digest) }
         state.database.hash = Data(hash.finalize())
-        for identifier in contexts.keys { contexts[identifier]?.proven.biometry = nil }
+        for identifier in contexts.keys { contexts[identifier]?.proven.forgetBiometry() }
         evaluation?.proven.biometry = nil
         // PC-22, PC-33: whoever enrolled a finger behind the lock screen did not give the passcode for it.
         heldForBiometry = ClassKeys()

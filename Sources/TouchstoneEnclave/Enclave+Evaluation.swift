@@ -26,8 +26,11 @@ extension Enclave {
         var wrongPasscode = false
         /// What the owner has proven in it: the context's once all of it is there, and nobody's if it ends otherwise.
         var proven = Proven()
-        /// For the log: who asked, and what the owner proved.
+        /// Seconds for which what is proven in it is good; nil: as long as the context (ND-4).
+        var validFor: Double?
+        /// For the log: who asked, for whom, and what the owner proved.
         var app: String
+        var client: String?
         var factors: [LogFactor] = []
     }
 
@@ -62,8 +65,11 @@ extension Enclave {
             !isMet(request.requirement, by: context.proven), isReusable(request, now: now)
         else { return }
         var proven = context.proven
-        proven.biometry = state.database.hash
-        if isMet(request.requirement, by: proven) { contexts[identifier]?.proven = proven }
+        proven.add(
+            Proven(biometry: state.database.hash, biometryUntil: Self.lapse(now: now, after: request.validFor)))
+        guard isMet(request.requirement, by: proven) else { return }
+        contexts[identifier]?.proven = proven
+        noteLapse(of: proven)
     }
 
     /// EV-40…42: the lock screen was opened by biometry at most so many seconds ago; 300 at the most.
@@ -127,13 +133,14 @@ extension Enclave {
         var new = Evaluation(
             identifier: Self.freshIdentifier(), context: request.context, requirement: request.requirement,
             isFallbackHidden: request.isFallbackHidden, isFaceIDDescribed: request.isFaceIDDescribed, phase: .biometry,
-            nonce: Self.nonce(), app: request.app)
+            nonce: Self.nonce(), validFor: request.validFor, app: request.app, client: context.client)
         // `preflight` found a way; where the state has changed since, the passcode phase refuses what it must.
         new.phase = nextPhase(new, now: now) ?? .passcode
         evaluation = new
         note(
             LogFact(
-                event: .evaluationBegan, app: request.app, asked: request.requirement.logged, isRepeatable: true))
+                event: .evaluationBegan, app: request.app, client: context.client, asked: request.requirement.logged,
+                isRepeatable: true))
         if new.phase == .passcode, isPasscodeDisabled { events += endEvaluation(.refused(.passcodeDisabled)) }
         return ((new.identifier, progress(of: new, now: now)), events)
     }
@@ -160,8 +167,7 @@ extension Enclave {
     /// What the context would have if the evaluation succeeded now.
     private func proven(with evaluation: Evaluation) -> Proven {
         var proven = contexts[evaluation.context]?.proven ?? Proven()
-        if let biometry = evaluation.proven.biometry { proven.biometry = biometry }
-        proven.passcode = proven.passcode || evaluation.proven.passcode
+        proven.add(evaluation.proven)
         return proven
     }
 
@@ -242,6 +248,10 @@ extension Enclave {
     private mutating func goOn(now: Double) -> [EnclaveEvent] {
         guard let evaluation else { return [] }
         if isMet(evaluation.requirement, by: proven(with: evaluation)) {
+            // From now on, and not from the first of several proofs.
+            let lapse = Self.lapse(now: now, after: evaluation.validFor)
+            self.evaluation?.proven.biometryUntil = lapse
+            self.evaluation?.proven.passcodeUntil = lapse
             return endEvaluation(.succeeded)
         }
         guard let phase = nextPhase(evaluation, now: now) else {
@@ -345,14 +355,22 @@ extension Enclave {
     }
 
     /// Gives the context what the owner has proven.
+    ///
+    /// With its end, where it has one (ND-4).
     private mutating func grant(_ evaluation: Evaluation) {
         guard let before = contexts[evaluation.context]?.proven else { return }
         let proven = proven(with: evaluation)
         contexts[evaluation.context]?.proven = proven
+        noteLapse(of: proven)
         contexts[evaluation.context]?.granted = Grant(
             evaluation: evaluation,
             biometry: evaluation.proven.biometry != nil && before.biometry != state.database.hash,
-            passcode: evaluation.proven.passcode && !before.passcode)
+            passcode: evaluation.proven.passcode && !before.passcode, before: before)
+    }
+
+    /// When what is proven now lapses (ND-4); nil: never. What is no number of seconds is no time at all.
+    private static func lapse(now: Double, after seconds: Double?) -> Double? {
+        seconds.map { now + ($0 > 0 ? min($0, Limits.validFor.upperBound) : Limits.validFor.lowerBound) }
     }
 
     /// Ends an evaluation for somebody outside, who tells the app; one that is over here too, as the touch came first.
@@ -370,8 +388,16 @@ extension Enclave {
             }).first
         else { return }
         contexts[context]?.granted = nil
-        if grant.biometry { contexts[context]?.proven.biometry = nil }
-        if grant.passcode { contexts[context]?.proven.passcode = false }
+        if grant.biometry {
+            contexts[context]?.proven.forgetBiometry()
+        } else {
+            contexts[context]?.proven.biometryUntil = grant.before.biometryUntil
+        }
+        if grant.passcode {
+            contexts[context]?.proven.forgetPasscode()
+        } else {
+            contexts[context]?.proven.passcodeUntil = grant.before.passcodeUntil
+        }
         noteEnd(of: grant.evaluation, .failed(code, nil))
     }
 }

@@ -48,7 +48,7 @@ extension Enclave {
         state.faceIDPermissions = permissions.suffix(Limits.faceIDPermissions)
         if isAllowed == false {
             for (identifier, context) in contexts where context.app.isSpelled(like: app) {
-                contexts[identifier]?.proven.biometry = nil
+                contexts[identifier]?.proven.forgetBiometry()
                 if evaluation?.context == identifier { evaluation?.proven.biometry = nil }
             }
         }

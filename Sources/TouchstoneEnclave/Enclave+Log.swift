@@ -29,13 +29,15 @@ extension Enclave {
         }
         note(
             LogFact(
-                event: .evaluationEnded, app: request.app, asked: request.requirement.logged,
+                event: .evaluationEnded, app: request.app, client: contexts[request.context ?? ""]?.client,
+                asked: request.requirement.logged,
                 factors: factors, result: result, isRepeatable: true))
     }
 
     mutating func noteEnd(of evaluation: Evaluation, _ end: EvaluationEnd) {
         var fact = LogFact(
-            event: .evaluationEnded, app: evaluation.app, asked: evaluation.requirement.logged,
+            event: .evaluationEnded, app: evaluation.app, client: evaluation.client,
+            asked: evaluation.requirement.logged,
             factors: evaluation.factors)
         // Each success took a finger, a face or a passcode. An app can cancel as often as it likes.
         if case .failed(let code, _) = end {
@@ -65,8 +67,8 @@ extension Enclave {
             if withPassword { factors.append(.applicationPassword) }
         }
         return LogFact(
-            event: .keyUsed, app: use.app, asked: operation.logged, factors: factors, result: result, isRepeatable: true
-        )
+            event: .keyUsed, app: use.app, client: contexts[use.context ?? ""]?.client, asked: operation.logged,
+            factors: factors, result: result, isRepeatable: true)
     }
 
     /// The line of an item that was opened, or was not, because of its access control.
@@ -74,7 +76,7 @@ extension Enclave {
         _ requirement: Requirement, withPassword: Bool, app: String, context: Context?, result: String = "ok"
     ) -> LogFact {
         LogFact(
-            event: .itemOpened, app: app,
+            event: .itemOpened, app: app, client: context?.client,
             asked: [requirement.logged, withPassword ? "applicationPassword" : nil].compactMap { $0 }
                 .joined(separator: " and "),
             factors: result == "ok"

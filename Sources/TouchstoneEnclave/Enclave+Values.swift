@@ -69,15 +69,19 @@ extension Enclave {
         package var reuseDuration: Double
         /// Whether the app says why it wants Face ID (CE-11).
         package var isFaceIDDescribed: Bool
+        /// Seconds for which what such an unlock proves is good; nil: as long as the context (ND-4).
+        package var validFor: Double?
 
         package init(
-            context: String?, app: String, requirement: Requirement, reuseDuration: Double, isFaceIDDescribed: Bool
+            context: String?, app: String, requirement: Requirement, reuseDuration: Double, isFaceIDDescribed: Bool,
+            validFor: Double? = nil
         ) {
             self.context = context
             self.app = app
             self.requirement = requirement
             self.reuseDuration = reuseDuration
             self.isFaceIDDescribed = isFaceIDDescribed
+            self.validFor = validFor
         }
     }
 
@@ -101,10 +105,12 @@ extension Enclave {
         package var isFaceIDDescribed: Bool
         /// An evaluation whose app hears of a failure, because this one takes its place.
         package var replaces: String?
+        /// Seconds for which what is proven is good; nil: as long as the context (ND-4).
+        package var validFor: Double?
 
         package init(
             context: String, app: String, requirement: Requirement, isFallbackHidden: Bool, isFaceIDDescribed: Bool,
-            replaces: String? = nil
+            replaces: String? = nil, validFor: Double? = nil
         ) {
             self.context = context
             self.app = app
@@ -112,6 +118,7 @@ extension Enclave {
             self.isFallbackHidden = isFallbackHidden
             self.isFaceIDDescribed = isFaceIDDescribed
             self.replaces = replaces
+            self.validFor = validFor
         }
     }
 

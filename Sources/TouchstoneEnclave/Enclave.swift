@@ -13,6 +13,8 @@ package struct Enclave {
     /// One app's context (A.3).
     struct Context {
         var app: String
+        /// Whom the app asks for, for the log; nil: for itself.
+        var client: String?
         /// A proof opens what is of these, and of no other.
         var accessGroups: Set<[UInt8]>
         var proven = Proven()
@@ -26,6 +28,8 @@ package struct Enclave {
         var evaluation: Evaluation
         var biometry: Bool
         var passcode: Bool
+        /// What the context had before.
+        var before: Proven
     }
 
     /// What the owner proved to a context (EV-31).
@@ -33,6 +37,28 @@ package struct Enclave {
         /// The hash of the enrolment database at the match: worth nothing once it has changed (EV-33).
         var biometry: Data?
         var passcode = false
+        /// When each of them lapses (ND-4); nil: with the context.
+        var biometryUntil: Double?
+        var passcodeUntil: Double?
+
+        /// What was proven now, too; what is proven already is good for as long as the longer of the two.
+        mutating func add(_ new: Proven) {
+            func longer(_ one: Double?, _ other: Double?) -> Double? {
+                guard let one, let other else { return nil }
+                return max(one, other)
+            }
+            if let match = new.biometry {
+                biometryUntil = biometry == match ? longer(biometryUntil, new.biometryUntil) : new.biometryUntil
+                biometry = match
+            }
+            if new.passcode {
+                passcodeUntil = passcode ? longer(passcodeUntil, new.passcodeUntil) : new.passcodeUntil
+                passcode = true
+            }
+        }
+
+        mutating func forgetBiometry() { (biometry, biometryUntil) = (nil, nil) }
+        mutating func forgetPasscode() { (passcode, passcodeUntil) = (false, nil) }
     }
 
     struct LastUnlock {
@@ -54,6 +80,8 @@ package struct Enclave {
         static let lockScreen = 60.0
         /// Seconds from the moment in which a prompt is before the owner until the sensor counts for it.
         static let touchDelay = 0.5
+        /// Seconds for which a proof may be asked to be good (ND-4).
+        static let validFor = 0.0...300.0
         /// Apps for which the owner's answer about Face ID is kept.
         static let faceIDPermissions = 128
         /// Of an application identifier.
@@ -98,6 +126,8 @@ package struct Enclave {
     /// A non-match could not be counted on the disk: until the passcode, no finger counts either.
     var isBiometrySuspended = false
     var contexts: [String: Context] = [:]
+    /// When the first of their proofs lapses; nil: none does.
+    var nextLapse: Double?
     var evaluation: Evaluation?
     /// Application passwords that wait to be stretched, or are, by the spelling of the app.
     var credentialJobs: [[UInt8]: Int] = [:]
@@ -238,13 +268,14 @@ package struct Enclave {
 
     // MARK: contexts
 
-    package mutating func createContext(app: String, accessGroups: [String]) -> String {
+    package mutating func createContext(app: String, accessGroups: [String], client: String? = nil) -> String {
         let own = contexts.filter { $0.value.app.isSpelled(like: app) }.keys
         if own.count >= Limits.contextsPerApp, let spare = own.first(where: { $0 != evaluation?.context }) {
             contexts[spare] = nil
         }
         let identifier = Self.freshIdentifier()
-        contexts[identifier] = Context(app: app, accessGroups: Set(accessGroups.map(\.spelling)))
+        contexts[identifier] = Context(
+            app: app, client: client, accessGroups: Set(accessGroups.map(\.spelling)))
         return identifier
     }
 
@@ -259,6 +290,24 @@ package struct Enclave {
     mutating func forgetProofs() {
         for identifier in contexts.keys { contexts[identifier]?.proven = Proven() }
         evaluation?.proven = Proven()
+    }
+
+    /// Forgets what was proven for a time that is over (ND-4): to be called before anything is decided by it.
+    package mutating func forgetLapsedProofs(now: Double) {
+        guard let nextLapse, now >= nextLapse else { return }
+        self.nextLapse = nil
+        for (identifier, context) in contexts {
+            var proven = context.proven
+            if proven.biometryUntil.map({ now >= $0 }) == true { proven.forgetBiometry() }
+            if proven.passcodeUntil.map({ now >= $0 }) == true { proven.forgetPasscode() }
+            contexts[identifier]?.proven = proven
+            noteLapse(of: proven)
+        }
+    }
+
+    /// Remembers when it has to be looked at.
+    mutating func noteLapse(of proven: Proven) {
+        self.nextLapse = [nextLapse, proven.biometryUntil, proven.passcodeUntil].compactMap(\.self).min()
     }
 
     /// 128 random bits in hex.

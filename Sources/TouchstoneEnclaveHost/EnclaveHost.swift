@@ -121,12 +121,18 @@ package final class EnclaveHost: Sendable {
 
     /// Looks without changing anything.
     func read<R: Sendable, E>(_ body: (Enclave, Double) throws(E) -> R) throws(E) -> R {
-        try enclave.withLock { enclave throws(E) in try body(enclave, clock.now) }
+        try enclave.withLock { enclave throws(E) in
+            enclave.forgetLapsedProofs(now: clock.now)
+            return try body(enclave, clock.now)
+        }
     }
 
     /// Changes what needs no write: what is lost of it with the process is found again.
     func changeInMemory<R: Sendable>(_ body: (inout Enclave) throws -> R) rethrows -> R {
-        try enclave.withLock { try body(&$0) }
+        try enclave.withLock { enclave in
+            enclave.forgetLapsedProofs(now: clock.now)
+            return try body(&enclave)
+        }
     }
 
     /// Changes the enclave; keeps what must be kept; then tells the events.
@@ -145,6 +151,7 @@ package final class EnclaveHost: Sendable {
     ) throws -> R {
         let (result, happened, isCounting, isOtherAwaited, revision) = try enclave.withLock {
             enclave -> (R, [EnclaveEvent], Bool, Bool, UInt64) in
+            enclave.forgetLapsedProofs(now: clock.now)
             var next = enclave
             let isCounted = counted(enclave, clock.now)
             var (result, happened) = try body(&next, clock.now)

@@ -158,7 +158,8 @@ extension Enclave.EvaluationRequest {
     init(_ request: EnclaveInterface.Preflight.Parameters) {
         self.init(
             context: request.context, app: request.app, requirement: request.requirement,
-            reuseDuration: request.reuseDuration, isFaceIDDescribed: request.isFaceIDDescribed)
+            reuseDuration: request.reuseDuration, isFaceIDDescribed: request.isFaceIDDescribed,
+            validFor: request.validFor)
     }
 }
 
@@ -167,7 +168,7 @@ extension Enclave.EvaluationStart {
         self.init(
             context: request.context, app: request.app, requirement: request.requirement,
             isFallbackHidden: request.isFallbackHidden, isFaceIDDescribed: request.isFaceIDDescribed,
-            replaces: request.replaces)
+            replaces: request.replaces, validFor: request.validFor)
     }
 }
 

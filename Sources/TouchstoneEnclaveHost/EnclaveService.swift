@@ -83,7 +83,10 @@ package struct EnclaveService: Sendable {
             method(EnclaveInterface.CreateContext.self) { request in
                 .init(
                     context: try host.change { enclave, _ in
-                        (enclave.createContext(app: request.app, accessGroups: request.accessGroups), [])
+                        (
+                            enclave.createContext(
+                                app: request.app, accessGroups: request.accessGroups, client: request.client), []
+                        )
                     })
             },
             method(EnclaveInterface.InvalidateContext.self) { request in

@@ -7,6 +7,8 @@ package struct LogFact: Hashable, Sendable {
     package var event: LogEvent
     package var author: LogEntry.Author
     package var app: String?
+    /// Whom the app asks for, if it is a bridge (ND-1).
+    package var client: String?
     /// The program that sent what was typed, as touchstoned says.
     package var by: String?
     /// A word of ours, as `result`.
@@ -22,13 +24,15 @@ package struct LogFact: Hashable, Sendable {
     package var isRepeatable: Bool
 
     package init(
-        event: LogEvent, author: LogEntry.Author = .enclave, app: String? = nil, by: String? = nil,
+        event: LogEvent, author: LogEntry.Author = .enclave, app: String? = nil, client: String? = nil,
+        by: String? = nil,
         asked: String? = nil, factors: [LogFactor] = [], result: String = "ok", count: Int? = nil,
         isRepeatable: Bool = false
     ) {
         self.event = event
         self.author = author
         self.app = app
+        self.client = client
         self.by = by
         self.asked = asked
         self.factors = factors
@@ -51,6 +55,8 @@ package struct LogChain: Sendable {
         package static let refusalsPerSecond = 10
         /// Characters of an application identifier.
         package static let appCharacters = 200
+        /// The same of whom an app asks for: both are in one line.
+        package static let clientCharacters = 100
         /// Facts that wait for the log to be resumed; more are not made an entry of.
         package static let waiting = 1024
     }
@@ -103,8 +109,9 @@ package struct LogChain: Sendable {
         guard !isClosed, waiting.count < Limits.waiting else { return }
         var fact = fact
         // At once, so that two apps are told apart by their bytes also where they are counted.
-        fact.app = fact.app.map(Self.escaped)
-        fact.by = fact.by.map(Self.escaped)
+        fact.app = fact.app.map { Self.escaped($0) }
+        fact.client = fact.client.map { Self.escaped($0, at: Limits.clientCharacters) }
+        fact.by = fact.by.map { Self.escaped($0) }
         waiting.append((fact, times))
     }
 
@@ -231,6 +238,7 @@ package struct LogChain: Sendable {
         var text = "{\"sequence\":\(head.sequence + 1),\"time\":\"\(Self.time(date))\",\"boot\":\"\(boot)\""
         text += ",\"author\":\"\(fact.author.rawValue)\",\"event\":\"\(fact.event.rawValue)\""
         if let app = fact.app { text += ",\"app\":\"\(app)\"" }
+        if let client = fact.client { text += ",\"client\":\"\(client)\"" }
         if let by = fact.by { text += ",\"by\":\"\(by)\"" }
         if let asked = fact.asked { text += ",\"asked\":\"\(asked)\"" }
         if !fact.factors.isEmpty {
@@ -271,10 +279,10 @@ package struct LogChain: Sendable {
     /// Plain ASCII for inside a JSON string, cut where it is long: any other character is escaped.
     ///
     /// A line of ASCII has one spelling only, and none that a program shows as something else.
-    private static func escaped(_ text: String) -> String {
+    private static func escaped(_ text: String, at maximum: Int = Limits.appCharacters) -> String {
         var escaped = ""
         for (index, scalar) in text.unicodeScalars.enumerated() {
-            if index == Limits.appCharacters { return escaped + "\\u2026" }
+            if index == maximum { return escaped + "\\u2026" }
             switch scalar {
             case "\"", "\\": escaped += "\\\(scalar)"
             case " "..."~": escaped.unicodeScalars.append(scalar)

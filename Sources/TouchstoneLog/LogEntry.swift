@@ -44,6 +44,8 @@ package struct LogEntry: Codable, Hashable, Sendable {
     package var event: String
     /// The application identifier as touchstoned told it, without characters that do not print, cut at 200.
     package var app: String?
+    /// The program for which the app asked, a bridge, as touchstoned verified it; cut at 100 characters.
+    package var client: String?
     /// The program that sent what was typed, as touchstoned told it; as `app` otherwise.
     package var by: String?
     /// The requirement or operation.
@@ -74,7 +76,7 @@ package struct LogEntry: Codable, Hashable, Sendable {
     /// For people, in one line.
     package var sentence: String {
         var sentence = event.replacingOccurrences(of: "-", with: " ")
-        if let app { sentence = "\(app): \(sentence)" }
+        if let app { sentence = "\(app)\(client.map { " for \($0)" } ?? ""): \(sentence)" }
         if let asked { sentence += " (\(asked))" }
         if let factors { sentence += " by \(factors.map(\.rawValue).joined(separator: " and "))" }
         if let by { sentence += ", from \(by)" }

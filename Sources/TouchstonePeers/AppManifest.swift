@@ -31,10 +31,12 @@ package struct AppManifest: Hashable, Sendable {
     package let applicationGroups: [String]
     /// `NSFaceIDUsageDescription`: why the app wants to use Face ID.
     package let faceIDUsageDescription: String?
+    /// Whether the app is a bridge: it may say whom it asks for (ND-2).
+    package let actsForClients: Bool
 
     private static let keys: Set<String> = [
         "Identity", "SHA256", "Name", "Family", "keychain-access-groups", "application-groups",
-        "NSFaceIDUsageDescription",
+        "NSFaceIDUsageDescription", "ActsForClients",
     ]
 
     /// - Throws: `Refused`, with the reason.
@@ -70,6 +72,11 @@ package struct AppManifest: Hashable, Sendable {
         }
         if let group = Set(keychainAccessGroups).intersection(applicationGroups).min() {
             throw Refused(description: "\(group) is named twice")
+        }
+        switch application["ActsForClients"] {
+        case nil, "false"?: actsForClients = false
+        case "true"?: actsForClients = true
+        default: throw Refused(description: "ActsForClients is neither true nor false")
         }
         faceIDUsageDescription = application["NSFaceIDUsageDescription"]
         if let faceIDUsageDescription, faceIDUsageDescription.utf8.count > Limits.descriptionBytes {
@@ -121,6 +128,15 @@ package struct AppManifest: Hashable, Sendable {
         var values = value.split(separator: ";", omittingEmptySubsequences: false).map(String.init)
         if values.last == "" { values.removeLast() }
         return values
+    }
+
+    /// The identity of the template of which a unit is an instance: `unit:NAME@.service` of `unit:NAME@1000.service`; nil: of none (ND-9).
+    static func template(of identity: String) -> String? {
+        guard identity.hasPrefix("unit:"), identity.hasSuffix(".service"), let at = identity.firstIndex(of: "@") else {
+            return nil
+        }
+        let template = "\(identity[...at]).service"
+        return template == identity ? nil : template
     }
 
     private static func isIdentity(_ identity: String) -> Bool {

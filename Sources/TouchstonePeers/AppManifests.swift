@@ -70,7 +70,9 @@ package final class AppManifests: Sendable {
                 state.manifests = load(found)
                 state.versions = versions
             }
+            // One for the instance itself wins.
             return state.manifests[identity.spelling]
+                ?? AppManifest.template(of: identity).flatMap { state.manifests[$0.spelling] }
         }
     }
 

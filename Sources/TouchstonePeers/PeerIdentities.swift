@@ -45,6 +45,16 @@ package final class PeerIdentities: PeerSource {
         return peer(process, processID: credentials.pid, userID: credentials.uid)
     }
 
+    /// A process that a peer asks for (ND-1): one of this device's user, or of root, as peers are.
+    func client(_ client: ClientProcess) -> Peer? {
+        guard
+            let process = PeerProcess(
+                processID: client.processID, descriptor: touchstone_pidfd_of(client.processID)),
+            let userID = process.userID(startedAt: client.startTicks), userID == ownerID || userID == 0
+        else { return nil }
+        return peer(process, processID: client.processID, userID: userID)
+    }
+
     /// A process; nil where it is gone.
     func peer(_ process: PeerProcess?, processID: Int32, userID: UInt32) -> Peer {
         let executable = ReadExecutable()
@@ -88,7 +98,8 @@ package final class PeerIdentities: PeerSource {
                 // Looked at through what is only its own, but perhaps before and after it began to run another program.
                 return process.isUnchanged ? identity : nil
             },
-            origin: { process.flatMap { ProcessOrigin(process: $0.path, user: userID) } })
+            origin: { process.flatMap { ProcessOrigin(process: $0.path, user: userID) } },
+            client: { [self] in client($0) })
     }
 
     private static let isChanging = "its executable is being changed"
@@ -142,7 +153,8 @@ package final class PeerIdentities: PeerSource {
             userID: userID, executableDigest: digest, hasPinnedDigest: manifest?.digests.isEmpty == false ? true : nil,
             keychainAccessGroups: manifest?.keychainAccessGroups ?? [],
             applicationGroups: manifest?.applicationGroups ?? [],
-            faceIDUsageDescription: manifest?.faceIDUsageDescription ?? faceIDUsage)
+            faceIDUsageDescription: manifest?.faceIDUsageDescription ?? faceIDUsage,
+            actsForClients: manifest?.actsForClients ?? false)
     }
 
     private static func name(ofExecutable path: String) -> String { URL(fileURLWithPath: path).lastPathComponent }
@@ -381,6 +393,12 @@ final class PeerProcess: Sendable {
     deinit { close(directory) }
 
     var path: String { "/proc/self/fd/\(directory)" }
+
+    /// Whose it is by what it may do, as `SO_PEERCRED` would say; nil where it began at another time, or is gone.
+    func userID(startedAt ticks: Int64) -> UInt32? {
+        guard let status = ProcessStatus(directory: path), Int64(exactly: status.started) == ticks else { return nil }
+        return ProcessStatus.effectiveUserID(directory: path)
+    }
 
     /// Whether it lives and runs what it ran: one look, which finds nothing once the process is gone.
     var isUnchanged: Bool {

@@ -23,6 +23,8 @@ struct PeerQuestion: Codable {
     ///
     /// Its memory alone does not tell: a process that shares it (CLONE_VM) keeps it while this one executes another program.
     var executable: PeerExecutable?
+    /// With `watch`: the process is no peer but one that a peer asks for, and has to have begun then.
+    var startTicks: Int64?
 }
 
 struct PeerAnswer: Codable {
@@ -42,6 +44,7 @@ struct PeerAnswer: Codable {
         var applicationGroups: [String]
         var hasPinnedDigest: Bool?
         var faceIDUsageDescription: String?
+        var actsForClients: Bool?
 
         init(_ identity: AppIdentity) {
             self.identity = Shown(
@@ -51,6 +54,7 @@ struct PeerAnswer: Codable {
             applicationGroups = identity.applicationGroups
             hasPinnedDigest = identity.hasPinnedDigest
             faceIDUsageDescription = identity.faceIDUsageDescription
+            actsForClients = identity.actsForClients ? true : nil
         }
 
         var value: AppIdentity {
@@ -59,11 +63,13 @@ struct PeerAnswer: Codable {
                 processID: identity.processID, userID: identity.userID, executableDigest: identity.executableDigest,
                 hasPinnedDigest: hasPinnedDigest, keychainAccessGroups: keychainAccessGroups,
                 applicationGroups: applicationGroups,
-                faceIDUsageDescription: faceIDUsageDescription)
+                faceIDUsageDescription: faceIDUsageDescription, actsForClients: actsForClients ?? false)
         }
     }
 
     var executable: PeerExecutable?
+    /// Of a process that a peer asks for: whose it is.
+    var userID: UInt32?
     var identity: Identity?
     var origin: ProcessOrigin?
 }
@@ -108,6 +114,12 @@ func answerPeerQuestions(on socket: Int32, turns: PeerTurns, report: @escaping @
         switch question.kind {
         case .watch:
             guard let process, let executable = process.executable else { break }
+            if let startTicks = question.startTicks {
+                guard let userID = process.userID(startedAt: startTicks), [question.ownerID, 0].contains(userID) else {
+                    break
+                }
+                answer.userID = userID
+            }
             // Read only for whether it can be: it ends with the memory of the program that is executed before and after.
             watch = unsafe open("\(process.path)/pagemap", O_RDONLY | O_CLOEXEC)
             if watch >= 0, !process.isUnchanged {

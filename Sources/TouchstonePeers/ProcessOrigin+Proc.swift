@@ -121,6 +121,15 @@ struct ProcessStatus: Equatable {
         static let started = 19
     }
 
+    /// The second number behind `Uid:` of `/proc/PID/status`; the owner of the directory is root's where a process is not dumpable.
+    static func effectiveUserID(directory: String) -> UInt32? {
+        ProcessOrigin.text("\(directory)/status")?.split(separator: "\n").first { $0.hasPrefix("Uid:") }.flatMap {
+            line in
+            let fields = line.split(whereSeparator: \.isWhitespace)
+            return fields.count == 5 ? UInt32(fields[2]) : nil
+        }
+    }
+
     /// The name in `/dev` of a terminal's device number.
     static func terminal(_ device: UInt32) -> String? {
         let major = device >> 8 & 0xFFF

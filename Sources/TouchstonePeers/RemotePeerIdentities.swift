@@ -42,8 +42,20 @@ package final class RemotePeerIdentities: PeerSource {
             report("process \(processID) of user \(userID) is refused: touchstone-peers does not say what it runs")
             return Peer(processID: processID, userID: userID, isUnchanged: { false }, identify: { nil })
         }
-        return Peer(
-            processID: processID, userID: userID, isAskedElsewhere: true, ownerPrograms: programs,
+        return peer(process)
+    }
+
+    /// A process that a peer asks for (ND-1).
+    private func client(_ client: ClientProcess) -> Peer? {
+        WatchedProcess(
+            client.processID, ownerID, ownerID, touchstone_pidfd_of(client.processID), watches,
+            startTicks: client.startTicks
+        ).map(peer)
+    }
+
+    private func peer(_ process: WatchedProcess) -> Peer {
+        Peer(
+            processID: process.processID, userID: process.userID, isAskedElsewhere: true, ownerPrograms: programs,
             isUnchanged: { process.isUnchanged },
             identify: { [identities] in
                 // Of the program that connected, where that runs before and after.
@@ -53,7 +65,8 @@ package final class RemotePeerIdentities: PeerSource {
                 else { return nil }
                 return answer.identity?.value
             },
-            origin: { [identities] in identities.ask(process.question(.origin), process.descriptor)?.answer.origin })
+            origin: { [identities] in identities.ask(process.question(.origin), process.descriptor)?.answer.origin },
+            client: { [self] in client($0) })
     }
 }
 
@@ -63,16 +76,22 @@ private final class WatchedProcess: Sendable {
     let descriptor: Int32
     private let watch: Int32
     private let executable: PeerExecutable
-    private let processID: Int32
-    private let userID: UInt32
+    let processID: Int32
+    let userID: UInt32
     private let ownerID: UInt32
 
-    /// Takes ownership of `descriptor`.
-    init?(_ processID: Int32, _ userID: UInt32, _ ownerID: UInt32, _ descriptor: Int32, _ questions: PeerQuestions) {
+    /// Takes ownership of `descriptor`. With `startTicks` it is no peer, and touchstone-peers says whose it is.
+    init?(
+        _ processID: Int32, _ userID: UInt32, _ ownerID: UInt32, _ descriptor: Int32, _ questions: PeerQuestions,
+        startTicks: Int64? = nil
+    ) {
         guard descriptor >= 0 else { return nil }
-        let question = PeerQuestion(kind: .watch, processID: processID, userID: userID, ownerID: ownerID)
+        var question = PeerQuestion(kind: .watch, processID: processID, userID: userID, ownerID: ownerID)
+        question.startTicks = startTicks
         let reply = questions.ask(question, descriptor)
-        guard let reply, reply.descriptor >= 0, let executable = reply.answer.executable else {
+        guard let reply, reply.descriptor >= 0, let executable = reply.answer.executable,
+            startTicks == nil || reply.answer.userID != nil
+        else {
             if let reply, reply.descriptor >= 0 { close(reply.descriptor) }
             close(descriptor)
             return nil
@@ -80,7 +99,7 @@ private final class WatchedProcess: Sendable {
         self.descriptor = descriptor
         watch = reply.descriptor
         self.executable = executable
-        (self.processID, self.userID, self.ownerID) = (processID, userID, ownerID)
+        (self.processID, self.userID, self.ownerID) = (processID, reply.answer.userID ?? userID, ownerID)
     }
 
     deinit {

@@ -28,6 +28,7 @@ extension AgentInterface.Prompt {
         case .fallback: "has no more use for a \(biometryType.sample)"
         case .passcode: "asks for the passcode"
         case .applicationPassword: "asks for a password of its own"
+        case .unlock: "asks for the device to be unlocked"
         }
     }
 
@@ -39,6 +40,7 @@ extension AgentInterface.Prompt {
         case .fallback: fallbackTitle == nil ? ".cancel" : ".fallback"
         case .passcode: ".passcode(\"…\")"
         case .applicationPassword: ".applicationPassword(\"…\")"
+        case .unlock: ".passcode(\"…\")"
         }
     }
 }

@@ -300,6 +300,17 @@ final class Person: Sendable {
         case .nonMatch:
             guard prompt.phase == .biometry else { return false }
             return try hand.call(DeviceInterface.PresentFinger.self, .init(finger: nil)).touch != .notWaiting
+        case .passcode(let passcode) where prompt.phase == .unlock:
+            let nonce = try hand.call(DeviceInterface.GetNonce.self, Empty()).nonce
+            let sealed = try device.seal([passcode], for: .unlock, nonce: nonce)
+            do {
+                _ = try hand.call(DeviceInterface.Unlock.self, .init(passcode: sealed))
+            } catch let error as RemoteError
+                where error.as(DeviceInterface.Refused.self) != nil
+                || error.as(DeviceInterface.PasscodeRejected.self) != nil
+            {
+                // The prompt is shown again, for the next.
+            }
         case .passcode(let passcode):
             guard prompt.phase == .passcode else { return false }
             let sealed = try device.seal(

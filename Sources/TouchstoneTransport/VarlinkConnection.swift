@@ -16,6 +16,10 @@ package struct Peer: Sendable {
     package let isAskedElsewhere: Bool
     /// Whether `identify` can answer now; where it cannot, the closure is called once it can.
     package let isReady: @Sendable (_ later: @escaping @Sendable () -> Void) -> Bool
+    /// Looks at a process that it asks for as at a peer; nil where it is gone, began at another time, or is not of the device's user.
+    ///
+    /// It may wait for another process: not to be called where others' requests are read.
+    package let client: @Sendable (ClientProcess) -> Peer?
     /// The programs to which root gave the owner's interface; nil: all of the owner's have it.
     package let ownerPrograms: OwnerPrograms?
 
@@ -23,7 +27,8 @@ package struct Peer: Sendable {
         processID: Int32, userID: UInt32, isAskedElsewhere: Bool = false,
         ownerPrograms: OwnerPrograms? = nil, isUnchanged: @escaping @Sendable () -> Bool = { true },
         isReady: @escaping @Sendable (_ later: @escaping @Sendable () -> Void) -> Bool = { _ in true },
-        identify: @escaping @Sendable () -> AppIdentity?, origin: @escaping @Sendable () -> ProcessOrigin? = { nil }
+        identify: @escaping @Sendable () -> AppIdentity?, origin: @escaping @Sendable () -> ProcessOrigin? = { nil },
+        client: @escaping @Sendable (ClientProcess) -> Peer? = { _ in nil }
     ) {
         self.ownerPrograms = ownerPrograms
         self.processID = processID
@@ -33,6 +38,7 @@ package struct Peer: Sendable {
         self.isReady = isReady
         self.identify = identify
         self.origin = origin
+        self.client = client
     }
 
     /// The same peer, which is nobody whom we know where `isWelcome` says no to its app.
@@ -40,7 +46,8 @@ package struct Peer: Sendable {
         Peer(
             processID: processID, userID: userID, isAskedElsewhere: isAskedElsewhere, ownerPrograms: ownerPrograms,
             isUnchanged: isUnchanged, isReady: isReady,
-            identify: { [identify] in identify().flatMap { isWelcome($0) ? $0 : nil } }, origin: origin)
+            identify: { [identify] in identify().flatMap { isWelcome($0) ? $0 : nil } }, origin: origin,
+            client: client)
     }
 }
 

@@ -213,7 +213,7 @@ import TouchstoneTransport
     func clientVanishes() async throws {
         let endpoint = device.run { DeviceEndpoint.current() }
         let lifeline = try endpoint.client()
-        let context = try lifeline.call(AuthenticationInterface.CreateContext.self, Empty()).context
+        let context = try lifeline.call(AuthenticationInterface.CreateContext.self, .init()).context
         let evaluating = try endpoint.client()
         let waiting = Task.detached {
             try evaluating.call(
@@ -236,7 +236,7 @@ import TouchstoneTransport
         let endpoint = device.run { DeviceEndpoint.current() }
         let other = device.run(as: "org.example.other") { DeviceEndpoint.current() }
         let lifeline = try endpoint.client()
-        let context = try lifeline.call(AuthenticationInterface.CreateContext.self, Empty()).context
+        let context = try lifeline.call(AuthenticationInterface.CreateContext.self, .init()).context
         let error = #expect(throws: RemoteError.self) {
             try other.client().call(
                 AuthenticationInterface.EvaluatePolicy.self,

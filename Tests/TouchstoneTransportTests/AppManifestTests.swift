@@ -83,6 +83,37 @@ final class ManifestDirectory: Sendable {
         #expect(manifest.faceIDUsageDescription == "Opens the safe = quickly; really")
     }
 
+    @Test("ND-2: a bridge's manifest says that it acts for clients, in one word of two")
+    func actsForClients() throws {
+        #expect(try Self.manifest(Self.header + "ActsForClients=true\n").actsForClients)
+        #expect(try !Self.manifest(Self.header + "ActsForClients=false\n").actsForClients)
+        #expect(try !Self.manifest(Self.header).actsForClients)
+        for value in ["yes", "True", "1", ""] {
+            #expect(throws: AppManifest.Refused.self) {
+                try Self.manifest(Self.header + "ActsForClients=\(value)\n")
+            }
+        }
+    }
+
+    @Test(
+        "ND-9: a template's manifest speaks for its instances, one for the instance itself wins, and no other unit is one"
+    )
+    func templates() throws {
+        let directory = try ManifestDirectory()
+        try directory.write("a.app", "[Application]\nIdentity=unit:bridge@.service\nName=Bridge\nActsForClients=true\n")
+        try directory.write("b.app", "[Application]\nIdentity=unit:bridge@7.service\nName=Seven\n")
+        let manifests = directory.manifests()
+        #expect(manifests.manifest(for: "unit:bridge@1000.service")?.actsForClients == true)
+        #expect(manifests.manifest(for: "unit:bridge@a@b.service")?.name == "Bridge")
+        #expect(manifests.manifest(for: "unit:bridge@7.service")?.name == "Seven")
+        for other in [
+            "unit:bridge.service", "unit:xbridge@1.service", "unit:bridge@1.socket", "snap:bridge@1.service",
+            "/usr/bin/bridge@1.service",
+        ] {
+            #expect(manifests.manifest(for: other) == nil)
+        }
+    }
+
     @Test func onlyAnIdentityAndANameAreNeeded() throws {
         let manifest = try Self.manifest(Self.header)
         #expect(manifest.identity == "flatpak:org.example.App")

@@ -95,11 +95,11 @@ import TouchstoneDevice
         #expect(error == .malformedRequest)
     }
 
-    @Test("a session's calls share a connection, also after an error and a request that is not sent") func sessions()
+    @Test("ND-7: calls share a connection, also after an error and a request that is not sent") func connections()
         throws
     {
         let probed = try Probed()
-        let session = try probed.device.session()
+        let session = try probed.device.connect()
         for text in ["one", "two"] {
             let reply = try session.call("test.Probe.Echo", Data(#"{"text":"\#(text)"}"#.utf8))
             #expect(try decode(Echoed.self, reply).text == text)
@@ -109,6 +109,68 @@ import TouchstoneDevice
         }
         session.close()
         #expect(failure { () throws(DeviceError) in try session.call("test.Probe.Echo") } == .closed)
+    }
+
+    @Test("ND-7: a stream takes its turn among the calls of its connection, which goes on after it")
+    func streamBetweenCalls()
+        throws
+    {
+        let probed = try Probed()
+        let connection = try probed.device.connect()
+        for last in 1...3 {
+            var numbers: [Int] = []
+            try connection.stream("test.Probe.Count", Data(#"{"to": \#(last)}"#.utf8)) { reply in
+                numbers.append((try? decode(Counted.self, reply).number) ?? 0)
+                return true
+            }
+            #expect(numbers == Array(1...last))
+            let reply = try connection.call("test.Probe.Echo", Data(#"{"text":"after"}"#.utf8))
+            #expect(try decode(Echoed.self, reply).text == "after")
+        }
+    }
+
+    @Test("ND-7: who wants no more answers has no connection any more, so that none is taken for another call's")
+    func streamCutShort() throws {
+        let probed = try Probed()
+        let connection = try probed.device.connect()
+        var count = 0
+        try connection.stream("test.Probe.Count", Data(#"{"to": 3}"#.utf8)) { _ in
+            count += 1
+            return false
+        }
+        #expect(count == 1)
+        #expect(failure { () throws(DeviceError) in try connection.call("test.Probe.Echo") } == .closed)
+    }
+
+    @Test("ND-7: closing a connection ends a call that waits, and tells the other end, which ends its contexts")
+    func closingConnection() throws {
+        let probed = try Probed()
+        let connection = try probed.device.connect()
+        let closed = DispatchSemaphore(value: 0)
+        let calls = probed.server.calls
+        Thread.detachNewThread {
+            guard let call = try? calls.wait().first else { return }
+            call.connection.onClose { closed.signal() }
+            connection.close()
+        }
+        #expect(failure { () throws(DeviceError) in try connection.call("test.Probe.Wait") } == .closed)
+        #expect(closed.wait(timeout: .now() + longestWaitSeconds) == .success)
+    }
+
+    @Test("ND-7: a secret stays what it was written as, says nothing of itself, and equals its like alone")
+    func secrets()
+        throws
+    {
+        let secret = SecretBuffer(Array("hunter2".utf8))
+        let written = unsafe SecretBuffer(count: 7) { unsafe $0.copyBytes(from: Array("hunter2".utf8)) }
+        #expect(secret.count == 7)
+        #expect(unsafe secret.withUnsafeBytes { unsafe Array($0) } == Array("hunter2".utf8))
+        #expect(secret.equals(written))
+        for other in ["hunter3", "hunter", "", "hunter22"] {
+            #expect(!secret.equals(SecretBuffer(Array(other.utf8))))
+        }
+        #expect("\(secret)" == "secret of 7 bytes")
+        #expect(SecretBuffer([]).count == 0)
     }
 
     @Test("a stream gives each reply, and then nothing") func streams() throws {

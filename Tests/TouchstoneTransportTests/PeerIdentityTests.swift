@@ -1,8 +1,10 @@
+import CTouchstoneSystem
 import Crypto
 import Foundation
 import Glibc
 import Testing
 import TouchstoneCore
+import TouchstoneTransport
 
 @testable import TouchstonePeers
 
@@ -474,6 +476,81 @@ import TouchstoneCore
         let server = try ProbeServer(ownerID: getuid() + 1)
         #expect(try server.connect().echo("who") == "who")
         #expect(try server.peers.wait()[0] == nil)
+    }
+
+    // MARK: whom bridges ask for
+
+    private static func identities(owner: UInt32 = getuid()) -> PeerIdentities {
+        PeerIdentities(ownerID: owner, manifests: AppManifests([], report: { _ in }), report: { _ in })
+    }
+
+    private static func start(of process: Int32) throws -> Int64 {
+        Int64(try #require(ProcessStatus(directory: "/proc/\(process)")).started)
+    }
+
+    @Test("ND-1: a process is known by its number and its start as a peer is; with another start, or gone, it is none")
+    func clients() throws {
+        let program = try CopiedProgram("")
+        try program.start()
+        let (identities, process) = (Self.identities(), program.processID)
+        let start = try Self.start(of: process)
+        let client = try #require(identities.client(.init(processID: process, startTicks: start)))
+        #expect(client.processID == process)
+        #expect(client.identify()?.executableDigest == (try Self.digest(program.path)))
+        for other in [start - 1, start + 1, 0, -1, .max] {
+            #expect(identities.client(.init(processID: process, startTicks: other)) == nil)
+        }
+        for number in [0, -1, Int32.min] {
+            #expect(identities.client(.init(processID: number, startTicks: start)) == nil)
+        }
+        kill(process, SIGKILL)
+        let limit = Date(timeIntervalSinceNow: longestWaitSeconds)
+        while client.isUnchanged(), Date() < limit { sched_yield() }
+        #expect(!client.isUnchanged())
+        #expect(identities.client(.init(processID: process, startTicks: start)) == nil)
+    }
+
+    @Test("ND-1: a process of another user is no client, whoever asks") func anothersClient() throws {
+        let process = Process()
+        // As root another user's is begun; else this one is another's to somebody else's device.
+        process.executableURL = URL(fileURLWithPath: getuid() == 0 ? "/usr/bin/setpriv" : "/bin/sleep")
+        process.arguments =
+            getuid() == 0 ? ["--reuid=4242", "--clear-groups", "/bin/sleep", "60"] : ["60"]
+        try process.run()
+        defer { process.terminate() }
+        let number = process.processIdentifier
+        let user = getuid() == 0 ? UInt32(4242) : getuid()
+        let limit = Date(timeIntervalSinceNow: longestWaitSeconds)
+        while ProcessStatus.effectiveUserID(directory: "/proc/\(number)") != user, Date() < limit { sched_yield() }
+        let client = ClientProcess(processID: number, startTicks: try Self.start(of: number))
+        #expect(Self.identities(owner: user + 1).client(client) == nil)
+        #expect(Self.identities(owner: user).client(client) != nil)
+    }
+
+    @Test("ND-1: touchstone-peers watches a client that is who it is said to be, and no other") func remoteClients()
+        throws
+    {
+        var ends: [Int32] = [-1, -1]
+        try #require(unsafe socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &ends) == 0)
+        let (near, far) = (ends[0], ends[1])
+        defer { close(near) }
+        let turns = PeerTurns(manifests: AppManifests([], report: { _ in }), report: { _ in })
+        Thread.detachNewThread { answerPeerQuestions(on: far, turns: turns, report: { _ in }) }
+        func watch(_ start: Int64, owner: UInt32 = getuid()) throws -> Bool {
+            var question = PeerQuestion(kind: .watch, processID: getpid(), userID: owner, ownerID: owner)
+            question.startTicks = start
+            let descriptor = touchstone_pidfd_of(getpid())
+            defer { close(descriptor) }
+            #expect(PeerMessage.send(question, descriptor, to: near))
+            let answer = try #require(PeerMessage.receive(PeerAnswer.self, from: near))
+            if answer.descriptor >= 0 { close(answer.descriptor) }
+            if answer.descriptor >= 0 { #expect(answer.value.userID == getuid()) }
+            return answer.descriptor >= 0
+        }
+        let start = try Self.start(of: getpid())
+        #expect(try watch(start))
+        #expect(try !watch(start + 1))
+        if getuid() != 0 { #expect(try !watch(start, owner: getuid() + 1)) }
     }
 
     private static func digest(_ path: String) throws -> String {

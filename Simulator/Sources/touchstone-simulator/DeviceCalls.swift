@@ -53,7 +53,7 @@ struct DeviceCalls: Sendable {
         defer { watch.look() }
         return try await perform { device in
             // A nonce is good on its own connection alone.
-            let session = try device.session()
+            let session = try device.connect()
             defer { session.close() }
             switch use {
             case .unlock:
@@ -98,7 +98,7 @@ struct DeviceCalls: Sendable {
         }
     }
 
-    private static func nonce(_ session: DeviceSession) throws -> Data {
+    private static func nonce(_ session: DeviceConnection) throws -> Data {
         struct Reply: Decodable { var nonce: Data }
         let reply = try session.call("io.touchstone.Device.GetNonce")
         guard let nonce = try? JSONDecoder().decode(Reply.self, from: reply).nonce else {

@@ -32,6 +32,9 @@ int touchstone_pass_credentials(int socket);
 /// Returns its length, 0 at the end, or -1 with errno; `sender` is 0 where the kernel does not say.
 ssize_t touchstone_receive_from(int socket, void *bytes, size_t room, pid_t *sender);
 
+/// A descriptor of the process that has this number now, -1 with errno where there is none; the caller closes it.
+int touchstone_pidfd_of(pid_t process);
+
 /// Whether the process behind `pidfd` still runs.
 bool touchstone_pidfd_alive(int pidfd);
 

@@ -420,28 +420,33 @@ package enum EnclaveInterface {
     ///
     /// It lives until it is invalidated or the enclave ends. An app has at most 256 contexts; one more replaces another
     /// of the app's. accessGroups: the app's groups; what is proven to the context opens only items of these groups
-    /// (KC-42).
+    /// (KC-42). client: the application identifier of the program that the app asks for, for the log; absent: it asks
+    /// for itself.
     package enum CreateContext: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.CreateContext"
         package struct Parameters: MessageCodable {
             package var app: String
             package var accessGroups: [String]
+            package var client: String?
 
-            package init(app: String, accessGroups: [String]) {
+            package init(app: String, accessGroups: [String], client: String? = nil) {
                 self.app = app
                 self.accessGroups = accessGroups
+                self.client = client
             }
 
             package init(from json: MessageDecoder) throws {
                 try json.checkIsObject()
                 self.app = try json.value("app")
                 self.accessGroups = try json.value("accessGroups")
+                self.client = try json.valueIfPresent("client")
             }
 
             package func write(to json: inout JSONOutput) throws {
                 json.beginObject()
                 try json.write(app, for: "app")
                 try json.write(accessGroups, for: "accessGroups")
+                try json.write(client, for: "client")
                 json.endObject()
             }
         }
@@ -609,6 +614,8 @@ package enum EnclaveInterface {
     /// reuseDuration: seconds, clamped to 0...300 (EV-42). If the device was unlocked biometrically within that time
     /// and that is enough, the context has proven biometry from now on (EV-40, EV-43).
     ///
+    /// validFor: as of BeginEvaluation, for what the context has proven by that.
+    ///
     /// isFaceIDDescribed: whether the app says why it wants Face ID; without that it may not use it (CE-11).
     /// biometryType: the device's, for the prompt that follows.
     package enum Preflight: VarlinkMethod {
@@ -619,16 +626,18 @@ package enum EnclaveInterface {
             package var requirement: Requirement
             package var reuseDuration: Double
             package var isFaceIDDescribed: Bool
+            package var validFor: Double?
 
             package init(
                 context: String? = nil, app: String, requirement: Requirement, reuseDuration: Double,
-                isFaceIDDescribed: Bool
+                isFaceIDDescribed: Bool, validFor: Double? = nil
             ) {
                 self.context = context
                 self.app = app
                 self.requirement = requirement
                 self.reuseDuration = reuseDuration
                 self.isFaceIDDescribed = isFaceIDDescribed
+                self.validFor = validFor
             }
 
             package init(from json: MessageDecoder) throws {
@@ -638,6 +647,7 @@ package enum EnclaveInterface {
                 self.requirement = try json.value("requirement")
                 self.reuseDuration = try json.value("reuseDuration")
                 self.isFaceIDDescribed = try json.value("isFaceIDDescribed")
+                self.validFor = try json.valueIfPresent("validFor")
             }
 
             package func write(to json: inout JSONOutput) throws {
@@ -647,6 +657,7 @@ package enum EnclaveInterface {
                 try json.write(requirement, for: "requirement")
                 try json.write(reuseDuration, for: "reuseDuration")
                 try json.write(isFaceIDDescribed, for: "isFaceIDDescribed")
+                try json.write(validFor, for: "validFor")
                 json.endObject()
             }
         }
@@ -690,7 +701,9 @@ package enum EnclaveInterface {
     ///
     /// The one before it, if any, ends with -4 (EV-53), told by an event. isFallbackHidden: the app hid the fallback
     /// button (EV-14, EV-22). isFaceIDDescribed: as for Preflight. replaces: an evaluation whose app hears of a
-    /// failure, because this one takes its place. If it has just succeeded, its context loses that again.
+    /// failure, because this one takes its place. If it has just succeeded, its context loses that again. validFor:
+    /// seconds, clamped to 0...300, after which the context loses what was proven in this evaluation, by the enclave's
+    /// monotonic clock (ND-4); absent: it keeps it.
     ///
     /// Errors: InvalidContext; the evaluation before goes on then.
     package enum BeginEvaluation: VarlinkMethod {
@@ -702,10 +715,11 @@ package enum EnclaveInterface {
             package var isFallbackHidden: Bool
             package var isFaceIDDescribed: Bool
             package var replaces: String?
+            package var validFor: Double?
 
             package init(
                 context: String, app: String, requirement: Requirement, isFallbackHidden: Bool,
-                isFaceIDDescribed: Bool, replaces: String? = nil
+                isFaceIDDescribed: Bool, replaces: String? = nil, validFor: Double? = nil
             ) {
                 self.context = context
                 self.app = app
@@ -713,6 +727,7 @@ package enum EnclaveInterface {
                 self.isFallbackHidden = isFallbackHidden
                 self.isFaceIDDescribed = isFaceIDDescribed
                 self.replaces = replaces
+                self.validFor = validFor
             }
 
             package init(from json: MessageDecoder) throws {
@@ -723,6 +738,7 @@ package enum EnclaveInterface {
                 self.isFallbackHidden = try json.value("isFallbackHidden")
                 self.isFaceIDDescribed = try json.value("isFaceIDDescribed")
                 self.replaces = try json.valueIfPresent("replaces")
+                self.validFor = try json.valueIfPresent("validFor")
             }
 
             package func write(to json: inout JSONOutput) throws {
@@ -733,6 +749,7 @@ package enum EnclaveInterface {
                 try json.write(isFallbackHidden, for: "isFallbackHidden")
                 try json.write(isFaceIDDescribed, for: "isFaceIDDescribed")
                 try json.write(replaces, for: "replaces")
+                try json.write(validFor, for: "validFor")
                 json.endObject()
             }
         }

@@ -14,6 +14,7 @@ package import TouchstoneCore
 package enum AgentInterface {
     package static let name = "io.touchstone.Agent"
 
+    /// An agent that meets a phase which it does not know shows nothing and answers nothing.
     package enum Phase: String, CaseIterable, MessageCodable {
         /// The owner is asked whether the app may use Face ID; this happens once, the first time that the app would use
         /// it (CE-10).
@@ -28,6 +29,12 @@ package enum AgentInterface {
         case passcode
         /// Everything else is proven, and the app's own password is asked for, which is not the passcode (EV-61).
         case applicationPassword
+        /// The device is locked, and the app wants it unlocked (ND-6): by the passcode, sealed for "unlock" with a
+        /// nonce of io.touchstone.Device.GetNonce and sent by its Unlock, or by a finger where the lock screen takes
+        /// one.
+        ///
+        /// The prompt ends by itself when the device is unlocked.
+        case unlock
     }
 
     /// What the device's sensor says about the last touch, or about itself.
@@ -45,20 +52,61 @@ package enum AgentInterface {
         case readerFailed
     }
 
-    /// One prompt, as it is now. identifier, app, origin, phase and the numbers come from touchstoned. reason, keyLabel
-    /// and the two titles come from the app, without control characters and direction overrides, at most 256 characters
-    /// each.
+    /// What a fact of a bridge's is: a host and the key that it has, a user there, a namespace of signatures, an item,
+    /// a site and an account there, a command, a file, the names of secrets, a recipient.
+    package enum FactKind: String, CaseIterable, MessageCodable {
+        case host, hostKey, user, namespace, item, site, account, command, file, secrets, recipient
+    }
+
+    /// What a bridge checked or recorded itself (ND-5): its word, neither verified by touchstoned nor an app's free
+    /// text.
+    package struct Fact: MessageCodable, Hashable {
+        package var kind: AgentInterface.FactKind
+        package var text: String
+
+        package init(kind: AgentInterface.FactKind, text: String) {
+            self.kind = kind
+            self.text = text
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.kind = try json.value("kind")
+            self.text = try json.value("text")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(kind, for: "kind")
+            try json.write(text, for: "text")
+            json.endObject()
+        }
+    }
+
+    /// One prompt, as it is now. identifier, app, client, origin, phase and the numbers come from touchstoned. reason,
+    /// keyLabel and the two titles come from the app, without control characters and direction overrides, at most 256
+    /// characters each.
     ///
     /// Letters that look like others stay as they are, so an agent should never show a claim in the place of verified
     /// words.
     package struct Prompt: MessageCodable, Hashable {
         package var identifier: String
         /// Verified, as far as its evidence goes.
+        ///
+        /// If there is a client, the bridge by which it asks.
         package var app: AppIdentity
-        /// Verified.
+        /// Who asks by way of the bridge (ND-1): verified as app is, and to be shown in its place.
+        ///
+        /// Absent: the app itself asks.
+        package var client: AppIdentity?
+        /// Verified: of the client, if there is one, otherwise of the app.
         ///
         /// Absent where the kernel does not say.
         package var origin: ProcessOrigin?
+        /// The bridge's word (ND-5), stripped and cut as the reason is.
+        ///
+        /// Absent: it says nothing.
+        package var facts: [AgentInterface.Fact]?
         /// The app's claim, stripped of control characters and direction overrides: in the phase permission what it
         /// wants Face ID for (CE-11), otherwise its reason.
         ///
@@ -85,8 +133,8 @@ package enum AgentInterface {
         package var hint: AgentInterface.SensorHint?
         /// Bytes, base64: binds a sealed passcode to this prompt.
         ///
-        /// It is good for one passcode; when the prompt is shown again, it has a new one. Empty in the phase
-        /// applicationPassword.
+        /// It is good for one passcode; when the prompt is shown again, it has a new one. Empty in the phases
+        /// applicationPassword and unlock.
         package var nonce: Data
         /// In the phase applicationPassword, the context for which the password is sealed; absent in every other phase.
         package var context: String?
@@ -99,15 +147,18 @@ package enum AgentInterface {
         package var passcodeKind: PasscodeKind?
 
         package init(
-            identifier: String, app: AppIdentity, origin: ProcessOrigin? = nil, reason: String,
-            operation: AccessControlOperation? = nil, keyLabel: String? = nil, biometryType: BiometryType,
-            phase: AgentInterface.Phase, cancelTitle: String, fallbackTitle: String? = nil, failures: Int,
-            hint: AgentInterface.SensorHint? = nil, nonce: Data, context: String? = nil,
-            retryAfterSeconds: Double? = nil, wrongPasscode: Bool, passcodeKind: PasscodeKind? = nil
+            identifier: String, app: AppIdentity, client: AppIdentity? = nil, origin: ProcessOrigin? = nil,
+            facts: [AgentInterface.Fact]? = nil, reason: String, operation: AccessControlOperation? = nil,
+            keyLabel: String? = nil, biometryType: BiometryType, phase: AgentInterface.Phase, cancelTitle: String,
+            fallbackTitle: String? = nil, failures: Int, hint: AgentInterface.SensorHint? = nil, nonce: Data,
+            context: String? = nil, retryAfterSeconds: Double? = nil, wrongPasscode: Bool,
+            passcodeKind: PasscodeKind? = nil
         ) {
             self.identifier = identifier
             self.app = app
+            self.client = client
             self.origin = origin
+            self.facts = facts
             self.reason = reason
             self.operation = operation
             self.keyLabel = keyLabel
@@ -128,7 +179,9 @@ package enum AgentInterface {
             try json.checkIsObject()
             self.identifier = try json.value("identifier")
             self.app = try json.value("app")
+            self.client = try json.valueIfPresent("client")
             self.origin = try json.valueIfPresent("origin")
+            self.facts = try json.valueIfPresent("facts")
             self.reason = try json.value("reason")
             self.operation = try json.valueIfPresent("operation")
             self.keyLabel = try json.valueIfPresent("keyLabel")
@@ -149,7 +202,9 @@ package enum AgentInterface {
             json.beginObject()
             try json.write(identifier, for: "identifier")
             try json.write(app, for: "app")
+            try json.write(client, for: "client")
             try json.write(origin, for: "origin")
+            try json.write(facts, for: "facts")
             try json.write(reason, for: "reason")
             try json.write(operation, for: "operation")
             try json.write(keyLabel, for: "keyLabel")

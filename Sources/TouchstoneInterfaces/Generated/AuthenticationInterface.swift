@@ -17,6 +17,34 @@ package import TouchstoneCore
 package enum AuthenticationInterface {
     package static let name = "io.touchstone.Authentication"
 
+    /// A process for which a bridge asks.
+    ///
+    /// The number and the start together name one process and never another.
+    package struct Client: MessageCodable, Hashable {
+        /// 32 bits.
+        package var processID: Int32
+        /// When it began, in ticks since the system was booted: field 22 of /proc/PID/stat; 64 bits.
+        package var startTicks: Int64
+
+        package init(processID: Int32, startTicks: Int64) {
+            self.processID = processID
+            self.startTicks = startTicks
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.processID = try json.value("processID")
+            self.startTicks = try json.value("startTicks")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(processID, for: "processID")
+            try json.write(startTicks, for: "startTicks")
+            json.endObject()
+        }
+    }
+
     /// What a client asks of one evaluation.
     package struct Options: MessageCodable, Hashable {
         /// Why: shown to the owner beside the app's verified name (EV-10).
@@ -36,10 +64,26 @@ package enum AuthenticationInterface {
         ///
         /// Absent: no.
         package var isStrict: Bool?
+        /// Wait until no other prompt is up, and end none (ND-3): first come, first served, for at most 120 seconds;
+        /// then -1004, also if 32 evaluations of the app wait already.
+        ///
+        /// Absent: the app's newer evaluation ends its older one (EV-53).
+        package var waitsForTurn: Bool?
+        /// Seconds after which the enclave forgets what this evaluation proved to the context (ND-4); clamped to
+        /// 0...300 on use.
+        ///
+        /// Absent: the context keeps it. A proof of an earlier evaluation is not made longer or shorter, and counts.
+        package var validFor: Double?
+        /// What the prompt shows as the bridge's word (ND-5): at most 8, shown as a reason is, without control
+        /// characters and cut after 256 characters.
+        ///
+        /// Only from an app whose manifest says ActsForClients.
+        package var facts: [AgentInterface.Fact]?
 
         package init(
             reason: String, fallbackTitle: String? = nil, cancelTitle: String? = nil, reuseDuration: Double,
-            interactionNotAllowed: Bool, isStrict: Bool? = nil
+            interactionNotAllowed: Bool, isStrict: Bool? = nil, waitsForTurn: Bool? = nil, validFor: Double? = nil,
+            facts: [AgentInterface.Fact]? = nil
         ) {
             self.reason = reason
             self.fallbackTitle = fallbackTitle
@@ -47,6 +91,9 @@ package enum AuthenticationInterface {
             self.reuseDuration = reuseDuration
             self.interactionNotAllowed = interactionNotAllowed
             self.isStrict = isStrict
+            self.waitsForTurn = waitsForTurn
+            self.validFor = validFor
+            self.facts = facts
         }
 
         package init(from json: MessageDecoder) throws {
@@ -57,6 +104,9 @@ package enum AuthenticationInterface {
             self.reuseDuration = try json.value("reuseDuration")
             self.interactionNotAllowed = try json.value("interactionNotAllowed")
             self.isStrict = try json.valueIfPresent("isStrict")
+            self.waitsForTurn = try json.valueIfPresent("waitsForTurn")
+            self.validFor = try json.valueIfPresent("validFor")
+            self.facts = try json.valueIfPresent("facts")
         }
 
         package func write(to json: inout JSONOutput) throws {
@@ -67,6 +117,9 @@ package enum AuthenticationInterface {
             try json.write(reuseDuration, for: "reuseDuration")
             try json.write(interactionNotAllowed, for: "interactionNotAllowed")
             try json.write(isStrict, for: "isStrict")
+            try json.write(waitsForTurn, for: "waitsForTurn")
+            try json.write(validFor, for: "validFor")
+            try json.write(facts, for: "facts")
             json.endObject()
         }
     }
@@ -75,9 +128,34 @@ package enum AuthenticationInterface {
     ///
     /// It lives until it is invalidated or the connection that made it closes; nothing is proven in it yet. Another app
     /// cannot use its name, because the enclave refuses it.
+    ///
+    /// client: the process for which a bridge asks (ND-1); only from an app whose manifest says ActsForClients (ND-2).
+    /// Prompts then show that process as who asks, with its origin, and the bridge as the way it came. Items and keys
+    /// stay the bridge's. Once the process is gone, or executes another program, an evaluation ends with NoSuchClient.
+    ///
+    /// Errors: NoSuchClient. org.varlink.service.PermissionDenied: a client from an app that is no bridge. No context
+    /// is made.
     package enum CreateContext: VarlinkMethod {
         package static let name = "io.touchstone.Authentication.CreateContext"
-        package typealias Parameters = Empty
+        package struct Parameters: MessageCodable {
+            package var client: AuthenticationInterface.Client?
+
+            package init(client: AuthenticationInterface.Client? = nil) {
+                self.client = client
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.client = try json.valueIfPresent("client")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(client, for: "client")
+                json.endObject()
+            }
+        }
+
         package struct Reply: MessageCodable {
             package var context: String
 
@@ -96,6 +174,85 @@ package enum AuthenticationInterface {
                 json.endObject()
             }
         }
+    }
+
+    /// Who a process is, in the words that a prompt of it would have: for what a bridge keeps of whom it served (ND-1).
+    ///
+    /// Errors: NoSuchClient. org.varlink.service.PermissionDenied: the caller's manifest does not say ActsForClients.
+    package enum DescribeClient: VarlinkMethod {
+        package static let name = "io.touchstone.Authentication.DescribeClient"
+        package struct Parameters: MessageCodable {
+            package var client: AuthenticationInterface.Client
+
+            package init(client: AuthenticationInterface.Client) {
+                self.client = client
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.client = try json.value("client")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(client, for: "client")
+                json.endObject()
+            }
+        }
+
+        package struct Reply: MessageCodable {
+            package var app: AppIdentity
+            package var origin: ProcessOrigin?
+
+            package init(app: AppIdentity, origin: ProcessOrigin? = nil) {
+                self.app = app
+                self.origin = origin
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.app = try json.value("app")
+                self.origin = try json.valueIfPresent("origin")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(app, for: "app")
+                try json.write(origin, for: "origin")
+                json.endObject()
+            }
+        }
+    }
+
+    /// Asks the owner to unlock the device (ND-6), for a client as of CreateContext, or for the caller itself.
+    ///
+    /// Answers once the device is unlocked, however that came, at once if it is not locked. Several requests are one
+    /// prompt. Closing the connection takes the request back.
+    ///
+    /// Errors: Failed: -2 the owner cancelled; -1004 no agent, or the app was cancelled too often. NoSuchClient,
+    /// org.varlink.service.PermissionDenied: as of CreateContext.
+    package enum RequestUnlock: VarlinkMethod {
+        package static let name = "io.touchstone.Authentication.RequestUnlock"
+        package struct Parameters: MessageCodable {
+            package var client: AuthenticationInterface.Client?
+
+            package init(client: AuthenticationInterface.Client? = nil) {
+                self.client = client
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.client = try json.valueIfPresent("client")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(client, for: "client")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = Empty
     }
 
     /// Ends a context: its evaluation, if there is one, fails with -9 (EV-50), and every later use of it fails with
@@ -278,8 +435,9 @@ package enum AuthenticationInterface {
     ///
     /// domainState (bytes, base64) is there after a biometric policy only (DS-01).
     ///
-    /// Errors: Failed, MissingUsageDescription. After a failed evaluation the context keeps what it had proven before;
-    /// after -10 the context is unusable.
+    /// Errors: Failed, MissingUsageDescription. NoSuchClient: the context is for a client, and that is gone.
+    /// org.varlink.service.PermissionDenied: facts from an app that is no bridge. After a failed evaluation the context
+    /// keeps what it had proven before; after -10 the context is unusable.
     package enum EvaluatePolicy: VarlinkMethod {
         package static let name = "io.touchstone.Authentication.EvaluatePolicy"
         package struct Parameters: MessageCodable {
@@ -514,6 +672,16 @@ package enum AuthenticationInterface {
                 json.endObject()
             }
         }
+    }
+
+    /// The process that a bridge names is gone, began at another time, executes another program than it did, or is of
+    /// another user.
+    ///
+    /// Nothing was done.
+    package struct NoSuchClient: VarlinkError, EmptyMessage {
+        package static let name = "io.touchstone.Authentication.NoSuchClient"
+
+        package init() {}
     }
 
     /// The app would use Face ID and has no usage description.

@@ -283,6 +283,36 @@ package enum DeviceInterface {
         }
     }
 
+    /// The status as it is now, and again after each change of isLocked, wasUnlockedSinceBoot, hasAgent or
+    /// isPasscodeSet (ND-8).
+    ///
+    /// Call it with "more"; the stream ends with the connection. Several quick changes may come as one reply. A client
+    /// that does not read what it is sent is disconnected.
+    ///
+    /// Errors: Refused: notOwner, notListed, busy (64 watch already).
+    package enum WatchStatus: VarlinkMethod {
+        package static let name = "io.touchstone.Device.WatchStatus"
+        package typealias Parameters = Empty
+        package struct Reply: MessageCodable {
+            package var status: DeviceInterface.Status
+
+            package init(status: DeviceInterface.Status) {
+                self.status = status
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.status = try json.value("status")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(status, for: "status")
+                json.endObject()
+            }
+        }
+    }
+
     /// A nonce (bytes, base64) for one ChangePasscode, Unlock, SetEraseData, ForgetReader, AcceptItems or
     /// AuthorizeBackup, from the enclave.
     ///

@@ -166,7 +166,7 @@ package final class DeviceContext: Sendable {
         let connections = DeviceConnections.shared(endpoint)
         if let lifeline = connections?.lifeline {
             do {
-                let reply = try lifeline.call(Method.self, Empty())
+                let reply = try lifeline.call(Method.self, .init())
                 return Registration(identifier: reply.context, lifeline: lifeline, process: getpid())
             } catch is TransportError {
                 // Closed, and every context it made with it. One that may have been made just now went the same way.
@@ -174,7 +174,7 @@ package final class DeviceContext: Sendable {
         }
         do {
             let lifeline = try endpoint.client()
-            let reply = try lifeline.call(Method.self, Empty())
+            let reply = try lifeline.call(Method.self, .init())
             connections?.setLifeline(lifeline)
             return Registration(identifier: reply.context, lifeline: lifeline, process: getpid())
         } catch TransportError.unreachable {

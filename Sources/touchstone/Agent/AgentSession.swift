@@ -184,6 +184,14 @@ final class AgentSession {
                 guard retryAt == nil else { return }
                 choice = nil
                 defer { passcode.wipe() }
+                if prompt.phase == .unlock {
+                    // How the prompt stands then, an event says, as of every passcode.
+                    isJudged = true
+                    _ = try calls.enter(DeviceInterface.Unlock.self, typed: passcode, for: .unlock) {
+                        .init(passcode: $0)
+                    }
+                    return
+                }
                 _ = try calls.enter(
                     AgentInterface.EnterPasscode.self, typed: passcode, for: prompt.purpose, nonce: prompt.nonce
                 ) { sealed in

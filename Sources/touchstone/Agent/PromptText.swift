@@ -12,13 +12,16 @@ struct PromptText {
     /// Seconds until a passcode is looked at.
     var secondsLeft = 0
 
-    var name: String { PlainText.quotable(prompt.app.name, bytes: Limits.name) }
+    /// Who asks: a bridge's client in the place of the bridge (ND-1).
+    private var asker: AppIdentity { prompt.client ?? prompt.app }
+    var name: String { PlainText.quotable(asker.name, bytes: Limits.name) }
 
     /// Nothing in here is the app's word.
     var kind: String {
         switch prompt.phase {
         case .passcode: return "Passcode"
         case .applicationPassword: return "App password"
+        case .unlock: return "Unlock"
         case .permission, .biometry, .retry, .fallback: break
         }
         return switch prompt.biometryType {
@@ -34,20 +37,26 @@ struct PromptText {
     // MARK: verified
 
     /// Who asks, from where, and who started it: each a line.
-    var verified: [String] { [app, place, startedBy].compactMap { $0 } }
+    var verified: [String] { [described(asker), place, startedBy, bridge].compactMap { $0 } }
 
-    private var app: String {
+    /// The way by which a client asks.
+    private var bridge: String? {
+        guard prompt.client != nil else { return nil }
+        return "through \(quoted(prompt.app.name, Limits.name)), \(quoted(prompt.app.identifier, Limits.bridge))"
+    }
+
+    private func described(_ app: AppIdentity) -> String {
         let evidence =
-            switch prompt.app.evidence {
+            switch app.evidence {
             case .flatpak: "Flatpak sandbox"
             case .snap: "Snap sandbox"
             case .systemdUnit: "systemd unit"
             case .executable: "executable"
             case .process: "this process"
             }
-        let user = prompt.app.userID == 0 && geteuid() != 0 ? ", as root" : ""
-        return "asked by \(quoted(prompt.app.identifier, Limits.identifier)) (verified: \(evidence)), process "
-            + "\(prompt.app.processID)\(user)"
+        let user = app.userID == 0 && geteuid() != 0 ? ", as root" : ""
+        return "asked by \(quoted(app.identifier, Limits.identifier)) (verified: \(evidence)), process "
+            + "\(app.processID)\(user)"
     }
 
     private var startedBy: String? {
@@ -76,9 +85,11 @@ struct PromptText {
 
     // MARK: claimed
 
-    /// The app's words: each a line that says so.
+    /// The bridge's word, then the app's words: each a line that says so.
     var claims: [String] {
-        var claims: [String] = []
+        // ND-5: neither verified nor an app's free text.
+        var claims = (prompt.facts ?? []).map { "the bridge says: \($0.kind.words) \(quoted($0.text, Limits.claim))" }
+        if prompt.phase == .unlock { claims.append("wants the device to be unlocked") }
         if let wish {
             let label = prompt.keyLabel.map { " that it calls \(quoted($0, Limits.claim))" } ?? ""
             claims.append("wants to \(wish)\(label)")
@@ -105,6 +116,7 @@ struct PromptText {
         switch prompt.phase {
         case .passcode: prompt.wrongPasscode ? "Wrong passcode." : nil
         case .applicationPassword: prompt.wrongPasscode ? "Wrong password." : nil
+        case .unlock: prompt.wrongPasscode ? "Wrong passcode." : nil
         case .permission: nil
         case .biometry: hint ?? (prompt.failures > 0 ? "Not recognised. Try again." : nil)
         case .retry, .fallback: "Not recognised."
@@ -130,7 +142,7 @@ struct PromptText {
         case .permission: "Do you want to allow \u{201C}\(name)\u{201D} to use \(kind)?"
         case .biometry: prompt.biometryType == .touchID ? "Touch the fingerprint sensor." : "Look at the camera."
         case .retry, .fallback: "Choose how to continue."
-        case .passcode:
+        case .passcode, .unlock:
             secondsLeft > 0 ? "Try again in \(secondsLeft) s." : "Enter the \(passcodeKind)passcode of this device."
         case .applicationPassword:
             "Enter the password that you use for this in \u{201C}\(name)\u{201D}. It is not your passcode."
@@ -153,7 +165,7 @@ struct PromptText {
         case .permission: "Allow"
         case .retry: "Try \(kind) Again"
         case .biometry, .fallback: prompt.fallbackTitle.map { PlainText.quotable($0, bytes: Limits.button) }
-        case .passcode, .applicationPassword: nil
+        case .passcode, .applicationPassword, .unlock: nil
         }
     }
 
@@ -168,6 +180,7 @@ struct PromptText {
     private enum Limits {
         static let name = 40
         static let identifier = 100
+        static let bridge = 60
         static let ancestors = 5
         static let executable = 75
         static let processName = 45
@@ -179,16 +192,37 @@ struct PromptText {
     }
 }
 
+extension AgentInterface.FactKind {
+    /// What it is, for a person.
+    fileprivate var words: String {
+        switch self {
+        case .host: "host"
+        case .hostKey: "host key"
+        case .user: "user"
+        case .namespace: "namespace"
+        case .item: "item"
+        case .site: "site"
+        case .account: "account"
+        case .command: "command"
+        case .file: "file"
+        case .secrets: "secrets"
+        case .recipient: "recipient"
+        }
+    }
+}
+
 extension AgentInterface.Prompt {
     /// Whether a passcode, or an app's password, is to be typed.
-    var isTyped: Bool { phase == .passcode || phase == .applicationPassword }
+    var isTyped: Bool { [.passcode, .applicationPassword, .unlock].contains(phase) }
     /// Whether a passcode would be looked at now.
-    var takesPasscode: Bool { phase == .passcode && (retryAfterSeconds ?? 0) <= 0 }
+    var takesPasscode: Bool { [.passcode, .unlock].contains(phase) && (retryAfterSeconds ?? 0) <= 0 }
     /// EV-11: Face ID looks with an indicator, not with an alert.
     var isIndicator: Bool { phase == .biometry && biometryType == .faceID }
     /// What is typed at the prompt is sealed for.
     var purpose: SealedPasscode.Purpose {
-        if phase == .applicationPassword, let context {
+        if phase == .unlock {
+            .unlock
+        } else if phase == .applicationPassword, let context {
             .credential(context: context)
         } else {
             .prompt(app: app.identifier)

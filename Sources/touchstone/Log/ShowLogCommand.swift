@@ -96,6 +96,7 @@ struct LogTable {
     private static func cells(_ entry: LogEntry) -> [String] {
         var what = entry.event.replacingOccurrences(of: "-", with: " ")
         if let asked = entry.asked { what += ": \(asked)" }
+        if let client = entry.client { what += ", for \(short(client))" }
         if let by = entry.by { what += ", from \(short(by))" }
         if let count = entry.count { what += " (\(count) more)" }
         return [

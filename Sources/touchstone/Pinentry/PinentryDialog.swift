@@ -32,7 +32,8 @@ struct PinentryDialog {
             commands.append(AssuanLine.command(command, title.replacingOccurrences(of: "_", with: "__")))
         }
         if isEntry {
-            commands.append(AssuanLine.command("SETPROMPT", prompt.phase == .passcode ? "Passcode:" : "App password:"))
+            commands.append(
+                AssuanLine.command("SETPROMPT", prompt.phase == .applicationPassword ? "App password:" : "Passcode:"))
             if let failure = text.failure { commands.append(AssuanLine.command("SETERROR", failure)) }
             button("SETOK", "OK")
             button("SETCANCEL", text.cancelButton)

@@ -120,9 +120,9 @@ import TouchstoneSystem
     @Test("A process with too many contexts is told so") func tooManyContexts() throws {
         let device = try Refused.withFinger()
         let client = try device.booted.withLock { try $0.client() }
-        for _ in 0..<256 { _ = try client.call(AuthenticationInterface.CreateContext.self, Empty()) }
+        for _ in 0..<256 { _ = try client.call(AuthenticationInterface.CreateContext.self, .init()) }
         #expect {
-            _ = try client.call(AuthenticationInterface.CreateContext.self, Empty())
+            _ = try client.call(AuthenticationInterface.CreateContext.self, .init())
         } throws: { error in
             let failed = (error as? RemoteError)?.as(AuthenticationInterface.Failed.self)
             return failed?.code == .invalidContext && failed?.reason == RefusalCause.tooManyContexts.rawValue

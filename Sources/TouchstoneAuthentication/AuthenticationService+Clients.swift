@@ -1,0 +1,95 @@
+import Synchronization
+import TouchstoneCore
+import TouchstoneInterfaces
+import TouchstoneTransport
+
+/// Those for whom bridges ask (ND-1, ND-2).
+///
+/// A bridge names a process; who that is touchstoned finds out as it does of a peer. The name of a bridge's client is in prompts and in the
+/// log. What belongs to whom it does not change: contexts, items and keys are the bridge's.
+extension AuthenticationService {
+    /// Who asks by way of a bridge, and the process by which it can be told whether it still is.
+    struct ContextClient: Sendable {
+        var identity: AppIdentity
+        var peer: Peer
+
+        /// How it came to run, as it is now.
+        var origin: ProcessOrigin? { peer.origin()?.shownToThePerson }
+
+        /// - Throws: `NoSuchClient` where it is gone, or another program by now.
+        func check() throws(AuthenticationInterface.NoSuchClient) {
+            guard peer.isUnchanged() else { throw .init() }
+        }
+    }
+
+    var clientHandlers: [VarlinkHandler] {
+        [
+            .deferred(AuthenticationInterface.CreateContext.self) { [self] request, call in
+                // Whoever looks at a process may wait for a file system: that holds up nobody else.
+                aside(call, request.client) { [self] in
+                    try createContext(call.connection, for: try client(request.client, of: call.connection))
+                }
+            },
+            .deferred(AuthenticationInterface.DescribeClient.self) { [self] request, call in
+                aside(call, request.client) { [self] in
+                    let client = try client(request.client, of: call.connection)
+                    return .init(app: client.identity, origin: client.origin)
+                }
+            },
+            .deferred(AuthenticationInterface.RequestUnlock.self) { [self] request, call in
+                call.connection.perform { [self] in
+                    do {
+                        requestUnlock(try request.client.map { try client($0, of: call.connection) }, call)
+                    } catch {
+                        call.answer(.failure(error))
+                    }
+                }
+            },
+        ]
+    }
+
+    /// Answers a call, on the connection's own thread where a client has to be looked at.
+    private func aside<M: VarlinkMethod>(
+        _ call: VarlinkCall<M>, _ client: AuthenticationInterface.Client?,
+        _ body: @escaping @Sendable () throws -> M.Reply
+    ) {
+        guard client != nil else { return call.answer(Result { try body() }) }
+        call.connection.perform { call.answer(Result { try body() }) }
+    }
+
+    private func client(
+        _ client: AuthenticationInterface.Client?, of connection: VarlinkConnection
+    ) throws -> ContextClient? {
+        try client.map { try self.client($0, of: connection) }
+    }
+
+    /// Looks at the process that a bridge names.
+    ///
+    /// - Throws: `PermissionDenied` where the app at the other end is no bridge; `NoSuchClient`.
+    private func client(
+        _ client: AuthenticationInterface.Client, of connection: VarlinkConnection
+    ) throws -> ContextClient {
+        guard try connection.identity().actsForClients else { throw VarlinkServiceError.PermissionDenied() }
+        let process = ClientProcess(processID: client.processID, startTicks: client.startTicks)
+        guard let peer = connection.peer.client(process), let identity = peer.identify() else {
+            throw AuthenticationInterface.NoSuchClient()
+        }
+        return ContextClient(identity: identity, peer: peer)
+    }
+
+    /// ND-5: facts are a bridge's, and few.
+    func checkFacts(_ options: AuthenticationInterface.Options, of app: AppIdentity) throws {
+        guard let facts = options.facts else { return }
+        guard app.actsForClients else { throw VarlinkServiceError.PermissionDenied() }
+        guard facts.count <= Limits.facts else { throw VarlinkServiceError.InvalidParameter(parameter: "facts") }
+    }
+}
+
+extension AgentInterface.Prompt {
+    /// Says who asks by way of the app, and what the app says of it.
+    mutating func name(_ asking: AuthenticationService.Asking) {
+        origin = asking.origin
+        client = asking.client
+        facts = asking.options.facts?.map { .init(kind: $0.kind, text: $0.text.shownToThePerson) }
+    }
+}
