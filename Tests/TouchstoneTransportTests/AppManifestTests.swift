@@ -100,8 +100,8 @@ final class ManifestDirectory: Sendable {
     )
     func templates() throws {
         let directory = try ManifestDirectory()
-        try directory.write("a.app", "[Application]\nIdentity=unit:bridge@.service\nName=Bridge\nActsForClients=true\n")
-        try directory.write("b.app", "[Application]\nIdentity=unit:bridge@7.service\nName=Seven\n")
+        try directory.write("a.conf", "[Application]\nIdentity=unit:bridge@.service\nName=Bridge\nActsForClients=true\n")
+        try directory.write("b.conf", "[Application]\nIdentity=unit:bridge@7.service\nName=Seven\n")
         let manifests = directory.manifests()
         #expect(manifests.manifest(for: "unit:bridge@1000.service")?.actsForClients == true)
         #expect(manifests.manifest(for: "unit:bridge@a@b.service")?.name == "Bridge")
