@@ -19,6 +19,11 @@ package struct Enclave {
         var credential = Credential()
         /// What the last evaluation added to that, which goes again if the app hears of a failure after all.
         var granted: Grant?
+
+        init(app: String, accessGroups: [String]) {
+            self.app = app
+            self.accessGroups = Set(accessGroups.map(\.spelling))
+        }
     }
 
     /// What an evaluation that succeeded gave to its context.
@@ -239,13 +244,17 @@ package struct Enclave {
     // MARK: contexts
 
     package mutating func createContext(app: String, accessGroups: [String]) -> String {
-        let own = contexts.filter { $0.value.app.isSpelled(like: app) }.keys
+        let identifier = Self.freshIdentifier()
+        add(Context(app: app, accessGroups: accessGroups), as: identifier)
+        return identifier
+    }
+
+    mutating func add(_ context: Context, as identifier: String) {
+        let own = contexts.filter { $0.value.app.isSpelled(like: context.app) }.keys
         if own.count >= Limits.contextsPerApp, let spare = own.first(where: { $0 != evaluation?.context }) {
             contexts[spare] = nil
         }
-        let identifier = Self.freshIdentifier()
-        contexts[identifier] = Context(app: app, accessGroups: Set(accessGroups.map(\.spelling)))
-        return identifier
+        contexts[identifier] = context
     }
 
     /// - Returns: The evaluation that ended with it, if one ran.

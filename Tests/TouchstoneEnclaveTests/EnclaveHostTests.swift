@@ -91,8 +91,9 @@ import TouchstoneMemory
     @Test("A non-match is on disk before anybody hears of it")
     func nonMatchIsKept() async throws {
         #expect(try host.touch(.stranger) == .passcodeRequired, "locked: the lock screen asks for the passcode")
-        #expect(throws: Enclave.InvalidContext.self, "nothing is evaluated behind the lock screen") {
-            try host.change { enclave, _ in (try enclave.begin(.biometrics).evaluation, []) }
+        let refused = Enclave.NotBegun(beginning: .refused(.deviceLocked))
+        #expect(throws: refused, "EV-05: nothing is evaluated behind the lock screen") {
+            try host.change { enclave, _ in (try enclave.begin(.deviceOwner).evaluation, []) }
         }
         #expect(try await unlock("1234", ticket: "a").outcome == .succeeded)
         _ = try host.change { enclave, _ in (try enclave.begin(.biometrics).evaluation, []) }
