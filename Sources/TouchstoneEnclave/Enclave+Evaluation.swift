@@ -76,7 +76,8 @@ extension Enclave {
     /// An enrolment since then ends the window: whoever opened it need not be of the new set (EV-33). An app that may not use Face ID
     /// has nothing of it at the lock screen either.
     private func isReusable(_ request: EvaluationRequest, now: Double) -> Bool {
-        guard request.reuseDuration > 0, !isLocked, let lastUnlock, lastUnlock.enrolment == state.database.hash,
+        guard request.reuseDuration > 0, !isLocked, let lastUnlock = screenLock.lastUnlock,
+            lastUnlock.enrolment == state.database.hash,
             mayUseBiometry(request.app, isDescribed: request.isFaceIDDescribed)
         else { return false }
         return now - lastUnlock.time <= min(request.reuseDuration, 300)

@@ -113,7 +113,7 @@ import TouchstoneMemory
         }
         host.read { enclave, _ in
             #expect(enclave.state.passcodeFailures == 0)
-            #expect(!enclave.isPasscodeBusy)
+            #expect(!enclave.passcodeGuesses.isBusy)
             #expect(enclave.isLocked)
         }
         storage.isFull = false
@@ -195,7 +195,7 @@ import TouchstoneMemory
         await eventually { events.all.contains { $0.ticket == "a" } }
         #expect(events.all.last { $0.ticket == "a" }?.refusal == .busy)
         #expect(host.read { enclave, _ in enclave.state.passcodeFailures } == (isGated ? 1 : 0))
-        #expect(host.read { enclave, _ in !enclave.isPasscodeBusy })
+        #expect(host.read { enclave, _ in !enclave.passcodeGuesses.isBusy })
     }
 
     @Test(
@@ -309,15 +309,15 @@ import TouchstoneMemory
             }
         }
         try host.change { enclave, now in
-            enclave.passcodeRetryAt = now + 60
+            enclave.passcodeGuesses.delayNext(by: 60, now: now)
             return ((), [])
         }
         #expect(throws: Enclave.Refused.self) { try submit() }
         await eventually { events.all.last?.evaluation == evaluation }
         #expect(events.all.last?.outcome == .progress)
         #expect(events.all.last?.progress?.retryAfterSeconds == 60)
-        try host.change { enclave, _ in
-            enclave.passcodeRetryAt = nil
+        try host.change { enclave, now in
+            enclave.passcodeGuesses.delayNext(by: 0, now: now)
             return ((), [])
         }
         try submit()
