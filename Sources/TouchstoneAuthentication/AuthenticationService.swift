@@ -215,12 +215,13 @@ package final class AuthenticationService: Sendable {
                 }
                 evaluate(
                     requirement, Subject(), context: request.context, options: request.options,
-                    tellsDomainState: request.policy.isBiometric, connection: call.connection, answer: answer)
+                    tellsDomainState: request.policy.isBiometric, connection: call.connection, made: { _ in },
+                    answer: answer)
             },
             .deferred(AuthenticationInterface.EvaluateAccessControl.self) { [self] request, call in
                 prove(
                     request.accessControl, for: request.operation, keyLabel: request.keyLabel, in: request.context,
-                    options: request.options, connection: call.connection
+                    options: request.options, connection: call.connection, made: { _ in }
                 ) { result in call.answer(result.map { .init(domainState: nil) }) }
             },
         ]
@@ -239,7 +240,7 @@ package final class AuthenticationService: Sendable {
             throw AuthenticationInterface.Failed(
                 .invalidContext, "Too many contexts: let go of some.", .tooManyContexts)
         }
-        let context = try makeContext(for: connection)
+        let context = try makeContext(of: app)
         state.withLock { _ = $0.contextsByConnection[key, default: []].insert(context) }
         // One handler for all of them, however many come and go.
         if count == nil { connection.onClose { [weak self] in self?.forgetContexts(of: key) } }
@@ -277,11 +278,8 @@ package final class AuthenticationService: Sendable {
         contexts.isOwner(try connection.identity(), of: context)
     }
 
-    /// Makes a context for one call of the keychain's, which ends it.
-    ///
-    /// - Throws: What the enclave throws; `PermissionDenied` where nobody knows the app.
-    package func makeContext(for connection: VarlinkConnection) throws -> String {
-        let app = try connection.identity()
+    /// - Throws: What the enclave throws.
+    func makeContext(of app: AppIdentity) throws -> String {
         let context = try enclave.call(
             EnclaveInterface.CreateContext.self, .init(app: app.identifier, accessGroups: app.accessGroups)
         ).context
@@ -289,7 +287,7 @@ package final class AuthenticationService: Sendable {
         return context
     }
 
-    /// Ends such a context; returns at once, and may be called on any thread.
+    /// Ends a context that was made for one call of the keychain's; returns at once, and may be called on any thread.
     package func endContext(_ context: String) {
         endings.async { [self] in _ = try? forget(context) }
     }
@@ -319,11 +317,12 @@ package final class AuthenticationService: Sendable {
 
     /// Has the owner prove what an access control wants for an operation (EV-62); returns at once.
     ///
-    /// `answer` is called on any thread, at most once: never where the connection has closed meanwhile.
+    /// `made` is told the context that was made where `context` is nil, before the answer: whoever asks ends it. `answer` is called on
+    /// any thread, at most once: never where the connection has closed meanwhile.
     package func prove(
-        _ accessControl: AccessControl, for operation: AccessControlOperation, keyLabel: String?, in context: String,
+        _ accessControl: AccessControl, for operation: AccessControlOperation, keyLabel: String?, in context: String?,
         options: AuthenticationInterface.Options, connection: VarlinkConnection,
-        answer: @escaping @Sendable (Result<Void, any Error>) -> Void
+        made: @escaping @Sendable (String) -> Void, answer: @escaping @Sendable (Result<Void, any Error>) -> Void
     ) {
         guard accessControl.grants(operation) else {
             return answer(.failure(refused(.operationNotGranted, accessControl.requirement, connection)))
@@ -336,38 +335,38 @@ package final class AuthenticationService: Sendable {
                 operation: operation, keyLabel: keyLabel,
                 // AC-04: wanted in addition, to create as well as to use.
                 passwordControl: accessControl.flags.contains(.applicationPassword) ? accessControl : nil),
-            context: context, options: options, tellsDomainState: false, connection: connection
+            context: context, options: options, tellsDomainState: false, connection: connection, made: made
         ) { result in answer(result.map { _ in () }) }
     }
 
     /// `answer` is called exactly once, with the domain state where the policy tells it.
     private func evaluate(
-        _ requirement: Requirement, _ subject: Subject, context: String, options: AuthenticationInterface.Options,
-        tellsDomainState: Bool, connection: VarlinkConnection,
+        _ requirement: Requirement, _ subject: Subject, context: String?, options: AuthenticationInterface.Options,
+        tellsDomainState: Bool, connection: VarlinkConnection, made: @escaping @Sendable (String) -> Void,
         answer: @escaping @Sendable (Result<Data?, any Error>) -> Void
     ) {
         connection.performLook { [self] in
             evaluateNow(
                 requirement, subject, context: context, options: options, tellsDomainState: tellsDomainState,
-                connection: connection, answer: answer)
+                connection: connection, made: made, answer: answer)
         }
     }
 
     private func evaluateNow(
-        _ requirement: Requirement, _ subject: Subject, context: String, options: AuthenticationInterface.Options,
-        tellsDomainState: Bool, connection: VarlinkConnection,
+        _ requirement: Requirement, _ subject: Subject, context: String?, options: AuthenticationInterface.Options,
+        tellsDomainState: Bool, connection: VarlinkConnection, made: @escaping @Sendable (String) -> Void,
         answer: @escaping @Sendable (Result<Data?, any Error>) -> Void
     ) {
         do {
             let app = try connection.identity()
-            guard try isOwner(connection, of: context) else { throw Self.failed(.contextInvalidated) }
+            if let context, try !isOwner(connection, of: context) { throw Self.failed(.contextInvalidated) }
             let succeed = { @Sendable [self] in
                 answer(Result { tellsDomainState ? try facts(app).domainState : nil })
             }
             let closing = Mutex<UInt64?>(nil)
             let asking = Asking(
                 requirement, subject, context: context, app: app, origin: connection.peer.origin()?.shownToThePerson,
-                options: options
+                options: options, made: made
             ) { result in
                 if let number = closing.withLock({ $0 }) { connection.removeCloseHandler(number) }
                 switch result {
@@ -457,7 +456,11 @@ package final class AuthenticationService: Sendable {
     }
 
     /// Says whether the caller is the one to tell how an evaluation ended: the first who asks is.
-    func claimEnd(of identifier: String) -> Bool { state.withLock { $0.claimEnd(of: identifier) } }
+    ///
+    /// Waits where another is just beginning in its place: until that has begun it may go on.
+    func claimEnd(of identifier: String) -> Bool {
+        turn.withLock { _ in state.withLock { $0.claimEnd(of: identifier) } }
+    }
 
     func finish(_ identifier: String, _ result: Result<Void, AuthenticationInterface.Failed>) {
         let isSuccess = if case .success = result { true } else { false }

@@ -91,9 +91,11 @@ extension Enclave {
         case refused(RefusalCause)
     }
 
-    /// The evaluation that an app begins.
+    /// The evaluation that an app would begin.
     package struct EvaluationStart: Sendable {
-        package var context: String
+        /// nil: one is made for it, of `accessGroups`.
+        package var context: String?
+        package var accessGroups: [String]
         package var app: String
         package var requirement: Requirement
         /// The app hid the fallback button (EV-14, EV-22).
@@ -101,18 +103,34 @@ extension Enclave {
         package var isFaceIDDescribed: Bool
         /// An evaluation whose app hears of a failure, because this one takes its place.
         package var replaces: String?
+        /// Seconds since an unlock with biometry that still count (EV-40).
+        package var reuseDuration: Double
 
         package init(
-            context: String, app: String, requirement: Requirement, isFallbackHidden: Bool, isFaceIDDescribed: Bool,
-            replaces: String? = nil
+            context: String?, accessGroups: [String] = [], app: String, requirement: Requirement,
+            isFallbackHidden: Bool, isFaceIDDescribed: Bool, replaces: String? = nil, reuseDuration: Double = 0
         ) {
             self.context = context
+            self.accessGroups = accessGroups
             self.app = app
             self.requirement = requirement
             self.isFallbackHidden = isFallbackHidden
             self.isFaceIDDescribed = isFaceIDDescribed
             self.replaces = replaces
+            self.reuseDuration = reuseDuration
         }
+    }
+
+    /// What became of it.
+    ///
+    /// The context is the one that was named, or was made for it.
+    package enum Beginning: Hashable, Sendable {
+        /// The owner is asked.
+        case begun(evaluation: String, context: String, Progress)
+        /// Nobody has to be asked.
+        case satisfied(context: String)
+        /// It cannot be met, and no context was made.
+        case refused(RefusalCause)
     }
 
     /// How an evaluation is over.

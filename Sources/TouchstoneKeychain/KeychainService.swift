@@ -67,7 +67,7 @@ package final class KeychainService: Sendable {
                 },
                 .deferred(KeychainInterface.CopyMatching.self) { [self] request, call in
                     ProvenCall.begin(call, proofs(of: call, request.context, request.options)) { [self] call in
-                        copyMatching(request, call)
+                        call.connection.perform { [self] in copyMatching(request, call) }
                     }
                 },
                 .deferred(KeychainInterface.Update.self) { [self] request, call in

@@ -112,7 +112,7 @@ final class CallProofs: Sendable {
             }
             guard rounds <= Self.maximumRounds else { throw Self.tooManyRounds(proofs) }
             try releaseRequest()
-            try prove(proofs[...], in: contextToProve(), options, done)
+            prove(proofs[...], options, done)
         } catch {
             done(.failure(error))
         }
@@ -132,18 +132,8 @@ final class CallProofs: Sendable {
         connection.endLargeTurn()
     }
 
-    private func contextToProve() throws -> String {
-        if let context { return context }
-        let context = try broker.makeContext(for: connection)
-        state.withLock { state in
-            state.context = context
-            state.isOwn = true
-        }
-        return context
-    }
-
     private func prove(
-        _ proofs: ArraySlice<WantedProof>, in context: String, _ options: AuthenticationInterface.Options,
+        _ proofs: ArraySlice<WantedProof>, _ options: AuthenticationInterface.Options,
         _ done: @escaping @Sendable (Result<Void, any Error>) -> Void
     ) {
         guard let proof = proofs.first else {
@@ -152,11 +142,16 @@ final class CallProofs: Sendable {
         broker.prove(
             proof.accessControl, for: proof.operation, keyLabel: keyLabel, in: context, options: options,
             connection: connection
-        ) { [self] result in
+        ) { [self] context in
+            state.withLock { state in
+                state.context = context
+                state.isOwn = true
+            }
+        } answer: { [self] result in
             switch result {
             case .success:
                 // Whoever tells us brings the answers of others, too.
-                connection.perform { [self] in prove(proofs.dropFirst(), in: context, options, done) }
+                connection.perform { [self] in prove(proofs.dropFirst(), options, done) }
             case .failure(let failed as AuthenticationInterface.Failed):
                 done(.failure(ProofNotGiven(failed: failed, accessControl: proof.accessControl)))
             case .failure(let error): done(.failure(error))

@@ -686,13 +686,17 @@ package enum EnclaveInterface {
         }
     }
 
-    /// Begins an evaluation.
+    /// Looks as Preflight does, and begins an evaluation if the owner has to act.
     ///
     /// The one before it, if any, ends with -4 (EV-53), told by an event. isFallbackHidden: the app hid the fallback
-    /// button (EV-14, EV-22). isFaceIDDescribed: as for Preflight. replaces: an evaluation whose app hears of a
-    /// failure, because this one takes its place. If it has just succeeded, its context loses that again.
+    /// button (EV-14, EV-22). isFaceIDDescribed and reuseDuration: as for Preflight; absent: 0. replaces: an evaluation
+    /// whose app hears of a failure, because this one takes its place. If it has just succeeded, its context loses that
+    /// again.
     ///
-    /// Errors: InvalidContext; the evaluation before goes on then.
+    /// accessGroups: present if the app named no context. Then context is empty, and one is made as by CreateContext,
+    /// unless the verdict is refused. The answer names it. biometryType: as for Preflight.
+    ///
+    /// Errors: NotBegun; the evaluation before goes on then.
     package enum BeginEvaluation: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.BeginEvaluation"
         package struct Parameters: MessageCodable {
@@ -702,10 +706,13 @@ package enum EnclaveInterface {
             package var isFallbackHidden: Bool
             package var isFaceIDDescribed: Bool
             package var replaces: String?
+            package var reuseDuration: Double?
+            package var accessGroups: [String]?
 
             package init(
                 context: String, app: String, requirement: Requirement, isFallbackHidden: Bool,
-                isFaceIDDescribed: Bool, replaces: String? = nil
+                isFaceIDDescribed: Bool, replaces: String? = nil, reuseDuration: Double? = nil,
+                accessGroups: [String]? = nil
             ) {
                 self.context = context
                 self.app = app
@@ -713,6 +720,8 @@ package enum EnclaveInterface {
                 self.isFallbackHidden = isFallbackHidden
                 self.isFaceIDDescribed = isFaceIDDescribed
                 self.replaces = replaces
+                self.reuseDuration = reuseDuration
+                self.accessGroups = accessGroups
             }
 
             package init(from json: MessageDecoder) throws {
@@ -723,6 +732,8 @@ package enum EnclaveInterface {
                 self.isFallbackHidden = try json.value("isFallbackHidden")
                 self.isFaceIDDescribed = try json.value("isFaceIDDescribed")
                 self.replaces = try json.valueIfPresent("replaces")
+                self.reuseDuration = try json.valueIfPresent("reuseDuration")
+                self.accessGroups = try json.valueIfPresent("accessGroups")
             }
 
             package func write(to json: inout JSONOutput) throws {
@@ -733,6 +744,8 @@ package enum EnclaveInterface {
                 try json.write(isFallbackHidden, for: "isFallbackHidden")
                 try json.write(isFaceIDDescribed, for: "isFaceIDDescribed")
                 try json.write(replaces, for: "replaces")
+                try json.write(reuseDuration, for: "reuseDuration")
+                try json.write(accessGroups, for: "accessGroups")
                 json.endObject()
             }
         }
@@ -740,22 +753,33 @@ package enum EnclaveInterface {
         package struct Reply: MessageCodable {
             package var evaluation: String
             package var progress: EnclaveInterface.Progress
+            package var biometryType: BiometryType?
+            package var context: String?
 
-            package init(evaluation: String, progress: EnclaveInterface.Progress) {
+            package init(
+                evaluation: String, progress: EnclaveInterface.Progress, biometryType: BiometryType? = nil,
+                context: String? = nil
+            ) {
                 self.evaluation = evaluation
                 self.progress = progress
+                self.biometryType = biometryType
+                self.context = context
             }
 
             package init(from json: MessageDecoder) throws {
                 try json.checkIsObject()
                 self.evaluation = try json.value("evaluation")
                 self.progress = try json.value("progress")
+                self.biometryType = try json.valueIfPresent("biometryType")
+                self.context = try json.valueIfPresent("context")
             }
 
             package func write(to json: inout JSONOutput) throws {
                 json.beginObject()
                 try json.write(evaluation, for: "evaluation")
                 try json.write(progress, for: "progress")
+                try json.write(biometryType, for: "biometryType")
+                try json.write(context, for: "context")
                 json.endObject()
             }
         }
@@ -2514,6 +2538,47 @@ package enum EnclaveInterface {
         package static let name = "io.touchstone.Enclave.CloseLog"
         package typealias Parameters = Empty
         package typealias Reply = EnclaveInterface.GetLogHead.Reply
+    }
+
+    /// Nobody has to be asked, or the requirement cannot be met. verdict is satisfied or refused; it, code, reason and
+    /// biometryType are as in the answer of Preflight. context: the one that was made; absent: none was.
+    package struct NotBegun: VarlinkError {
+        package static let name = "io.touchstone.Enclave.NotBegun"
+        package var verdict: EnclaveInterface.Verdict
+        package var code: AuthenticationFailure?
+        package var reason: String?
+        package var biometryType: BiometryType?
+        package var context: String?
+
+        package init(
+            verdict: EnclaveInterface.Verdict, code: AuthenticationFailure? = nil, reason: String? = nil,
+            biometryType: BiometryType? = nil, context: String? = nil
+        ) {
+            self.verdict = verdict
+            self.code = code
+            self.reason = reason
+            self.biometryType = biometryType
+            self.context = context
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.verdict = try json.value("verdict")
+            self.code = try json.valueIfPresent("code")
+            self.reason = try json.valueIfPresent("reason")
+            self.biometryType = try json.valueIfPresent("biometryType")
+            self.context = try json.valueIfPresent("context")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(verdict, for: "verdict")
+            try json.write(code, for: "code")
+            try json.write(reason, for: "reason")
+            try json.write(biometryType, for: "biometryType")
+            try json.write(context, for: "context")
+            json.endObject()
+        }
     }
 
     /// There is no such session for this direction, or it has ended.
