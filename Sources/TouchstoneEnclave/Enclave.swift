@@ -81,7 +81,10 @@ package struct Enclave {
     // Gone with the process.
     /// What passcodes are sealed to, made at each boot: who has the device later reads no entry that was recorded before (DEC-005).
     var passcodeKey = SecretBytes.random(count: 32)
-    var keys = ClassKeys()
+    var keys = ClassKeys() { didSet { keysEpoch = openedPrivateKeys.removeAll() } }
+    /// Which class keys there are: another whenever one came or went.
+    private(set) var keysEpoch: UInt64 = 0
+    let openedPrivateKeys = OpenedPrivateKeys()
     /// Class A while the lock screen is up and a finger may still open it (PC-33).
     var heldForBiometry = ClassKeys()
     package internal(set) var isLocked: Bool
