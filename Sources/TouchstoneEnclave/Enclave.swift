@@ -77,7 +77,10 @@ package struct Enclave {
     // Gone with the process.
     /// What passcodes are sealed to, made at each boot: who has the device later reads no entry that was recorded before (DEC-005).
     var passcodeKey = SecretBytes.random(count: 32)
-    var keys = ClassKeys()
+    var keys = ClassKeys() { didSet { keysEpoch = openedPrivateKeys.removeAll() } }
+    /// Which class keys there are: another whenever one came or went.
+    private(set) var keysEpoch: UInt64 = 0
+    let openedPrivateKeys = OpenedPrivateKeys()
     var screenLock: ScreenLock
     var passcodeGuesses = PasscodeGuesses()
     /// A non-match could not be counted on the disk: until the passcode, no finger counts either.

@@ -52,13 +52,22 @@ extension KeychainService {
 
     /// Opens items in one turn of the enclave.
     ///
-    /// An unconstrained item of which only attributes are wanted needs none.
-    func open(_ items: [OpenItem], withData: Bool, for app: AppIdentity, context: String?) throws
-        -> [OpenedSecret]
-    {
-        let asked = items.indices.filter { withData || items[$0].control.isConstrained }
+    /// An unconstrained item needs none where only attributes are wanted, or its key is kept. `moment` is from before the rows were read; nil:
+    /// no key is kept.
+    func open(
+        _ items: [OpenItem], withData: Bool, for app: AppIdentity, context: String?, since moment: OpenedKeys.Moment?
+    ) throws -> [OpenedSecret] {
         var opened = [OpenedSecret](repeating: .open(nil), count: items.count)
+        var asked: [Int] = []
+        for index in items.indices where withData || items[index].control.isConstrained {
+            if let key = openedKeys.key(of: items[index]) {
+                opened[index] = Self.opened(items[index].row, with: key)
+            } else {
+                asked.append(index)
+            }
+        }
         guard !asked.isEmpty else { return opened }
+        let context = contexts.own(context, of: app)
         let reply = try enclave.call(
             EnclaveInterface.UnwrapKeys.self,
             .init(
@@ -67,7 +76,7 @@ extension KeychainService {
                         wrappedKey: items[index].row.wrappedKey,
                         binding: .init(
                             accessGroup: items[index].attributes.accessGroup, item: items[index].row.binding.bytes))
-                }, app: app.identifier, context: contexts.own(context, of: app)))
+                }, app: app.identifier, context: context))
         guard reply.items.count == asked.count else { throw Status.internalError }
         rewrapping.add(
             zip(asked, reply.items).compactMap { index, answer in
@@ -77,14 +86,10 @@ extension KeychainService {
             let row = items[index].row
             switch (answer.state, answer.key) {
             case (.open, let key?):
-                if !withData || row.secret == nil {
-                    opened[index] = .open(nil)
-                } else if let secret = row.secret,
-                    let data = ItemCipher.openSecret(secret, key: SymmetricKey(data: key), binding: row.binding)
-                {
-                    opened[index] = .open(data)
-                } else {
-                    opened[index] = .gone
+                opened[index] = withData ? Self.opened(row, with: SymmetricKey(data: key)) : .open(nil)
+                // One that is wrapped anew is another in a moment.
+                if let moment, context == nil, answer.rewrappedKey == nil {
+                    openedKeys.keep(key, of: items[index], since: moment)
                 }
             case (.locked, _): opened[index] = .locked
             case (.authenticationNeeded, _):
@@ -94,6 +99,12 @@ extension KeychainService {
             }
         }
         return opened
+    }
+
+    private static func opened(_ row: ItemRow, with key: SymmetricKey) -> OpenedSecret {
+        guard let secret = row.secret else { return .open(nil) }
+        guard let data = ItemCipher.openSecret(secret, key: key, binding: row.binding) else { return .gone }
+        return .open(data)
     }
 
     /// The row's keys under the current class key, of which the enclave has made one; nil if it was locked meanwhile.

@@ -21,6 +21,7 @@ package final class KeychainService: Sendable {
     private let refusals: RefusalNotes
     let lookupKey: LookupKey
     let metadataKeys = Mutex(MetadataKeys())
+    let openedKeys = OpenedKeys()
     let rewrapping: Rewrapping
     private let recorder: ItemRecorder
     private let refreshing = NSLock()
@@ -50,6 +51,7 @@ package final class KeychainService: Sendable {
         recorder = ItemRecorder(enclave)
         lookupKey = LookupKey(try enclave.call(EnclaveInterface.GetLookupKey.self, Empty()).key)
         try store.record(with: recorder)
+        store.observe(openedKeys)
         try refreshKeys()
     }
 
@@ -132,8 +134,18 @@ package final class KeychainService: Sendable {
         // One after the other, so that an older answer never stands over a newer one.
         refreshing.lock()
         defer { refreshing.unlock() }
-        let reply = try enclave.call(EnclaveInterface.GetMetadataKeys.self, Empty())
-        metadataKeys.withLock { $0 = MetadataKeys(reply) }
+        let keys: MetadataKeys
+        let reply: EnclaveInterface.GetMetadataKeys.Reply
+        do {
+            reply = try enclave.call(EnclaveInterface.GetMetadataKeys.self, Empty())
+            keys = MetadataKeys(reply)
+        } catch {
+            // Which classes are open is not known.
+            openedKeys.forgetAll()
+            throw error
+        }
+        metadataKeys.withLock { $0 = keys }
+        openedKeys.forgetAll(but: Set(keys.open.keys), generation: keys.generation)
         return reply.isErasurePending
     }
 

@@ -103,6 +103,7 @@ extension KeychainStore.KeychainWriter {
     ///
     /// Not one that another call has put in its place since it was read as this version; nil: whatever is there.
     func putAside(rowID: Int64, version: Data?, at date: Date) throws {
+        changed.add(rowID)
         let columns = "class, identifier, version, pdmn, identity, metadata, wrappedKey, secret"
         try database.execute(
             sql: """

@@ -25,6 +25,8 @@ final class Search<Source: RowSource>: @unchecked Sendable {
     private var located: [(rowID: Int64, secret: Int, attributes: Int)] = []
     /// So many of them were handed out.
     private var delivered = 0
+    /// From before the rows were read that are opened now; nil within a transaction, whose rows may never come to be.
+    private var moment: OpenedKeys.Moment?
     private var blocked = 0
     private var needed: [WantedProof] = []
     private var gone: [ItemRow] = []
@@ -76,6 +78,7 @@ final class Search<Source: RowSource>: @unchecked Sendable {
 
     /// The only match, opened at once: the shortest way for what is asked most.
     func only() throws -> Only {
+        beginReading()
         var rows: [ItemRow] = []
         try source.scan(filter) { row in
             rows.append(row)
@@ -156,6 +159,7 @@ final class Search<Source: RowSource>: @unchecked Sendable {
     /// - Throws: As `decide`, where a device was locked or a context ended in the meantime. Then the next call begins with the same rows.
     func next() throws -> [Match] {
         try checkWanted()
+        beginReading()
         let slice = nextSlice
         let rows = try source.rows(slice.map(\.rowID)[...], withSecrets: readsSecrets)
         let matches = try opened(rows.compactMap(match), withData: query.opensSecret)
@@ -163,6 +167,10 @@ final class Search<Source: RowSource>: @unchecked Sendable {
         try conclude(isFound: false)
         delivered = slice.endIndex
         return matches
+    }
+
+    private func beginReading() {
+        if source is KeychainStore { moment = service.openedKeys.moment }
     }
 
     private func checkWanted() throws {
@@ -230,7 +238,7 @@ final class Search<Source: RowSource>: @unchecked Sendable {
         guard item.row.itemClass == .certificate else { return true }
         if let issuers = query.certificates.issuers, try !comes(item, from: issuers) { return false }
         guard query.certificates.readCertificates else { return true }
-        switch try service.open([item], withData: true, for: app, context: context).first {
+        switch try service.open([item], withData: true, for: app, context: context, since: nil).first {
         case .open(let data?):
             let now = service.now().timeIntervalSinceReferenceDate
             return Certificate(der: data).map { query.certificates.accept($0, now: now) } ?? false
@@ -283,7 +291,7 @@ final class Search<Source: RowSource>: @unchecked Sendable {
     /// Those that open; notes what is in the way of the others.
     private func opened(_ matches: [Match], withData: Bool, attempt: Int = 1) throws -> [Match] {
         let items = matches.flatMap(\.items)
-        let states = try service.open(items, withData: withData, for: app, context: context)
+        let states = try service.open(items, withData: withData, for: app, context: context, since: moment)
         if let item = zip(items, states).first(where: { $0.1.isAltered })?.0 {
             // Whoever changes a row while it is read is no attacker: only what lies there still was altered.
             let rows = try source.rows(

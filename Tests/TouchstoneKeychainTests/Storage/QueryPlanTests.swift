@@ -39,8 +39,8 @@ import TouchstoneTransport
         /// SQLite's plan of a search, and of the same one with two access groups.
         func plan(_ query: KeychainInterface.Dictionary) throws -> String {
             let filter = try service.filter(KeychainQuery(query).checkedForSearch(), for: FileDevice.app)
-            let (sql, arguments) = KeychainStore.selection(filter, columns: "rowid, secret")
-            return try plan(sql, arguments)
+            let shape = SearchShape(filter, .rows)
+            return try plan(shape.sql, shape.arguments(filter))
         }
 
         func plan(_ sql: String, _ arguments: StatementArguments) throws -> String {
