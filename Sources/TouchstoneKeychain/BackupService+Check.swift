@@ -112,8 +112,8 @@ extension BackupService {
                 report.problem = .attributes
                 findings.append(.damaged(report))
             case .open(var attributes, let control):
-                attributes["accc"] = nil
-                if case .date(let created)? = attributes["cdat"] { report.created = created }
+                attributes[.accessControl] = nil
+                if case .date(let created)? = attributes[.creationDate] { report.created = created }
                 report.problem = .secret
                 secrets.append((findings.count, item, control, attributes.accessGroup, report))
                 findings.append(tagFinding(item, attributes, control, report))
@@ -150,7 +150,7 @@ extension BackupService {
     }
 
     private func tagFinding(
-        _ item: ItemRow, _ attributes: [String: AttributeValue], _ control: AccessControl, _ report: Damaged
+        _ item: ItemRow, _ attributes: [AttributeKey: AttributeValue], _ control: AccessControl, _ report: Damaged
     ) -> Finding {
         var right = item
         right.tags = tags(of: attributes, in: item.itemClass)

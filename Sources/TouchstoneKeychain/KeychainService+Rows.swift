@@ -23,7 +23,7 @@ extension KeychainService {
             throw Refusal(.interactionNotAllowed, RefusalCause(locked: row.accessibility))
         }
         guard var attributes = ItemCipher.openMetadata(row.metadata, classKey: key, binding: row.binding),
-            case .accessControl(let control)? = attributes.removeValue(forKey: "accc"),
+            case .accessControl(let control)? = attributes.removeValue(forKey: .accessControl),
             control.protection == row.accessibility
         else { return .gone }
         return .open(OpenItem(row: row, attributes: attributes, control: control, data: nil))
@@ -114,7 +114,7 @@ extension KeychainService {
 
     /// Makes a row of attributes and data, under fresh keys.
     func seal(
-        _ attributes: [String: AttributeValue], control: AccessControl, data: Data?, itemClass: ItemClass,
+        _ attributes: [AttributeKey: AttributeValue], control: AccessControl, data: Data?, itemClass: ItemClass,
         identifier: ItemIdentifier, rowID: Int64?, for app: AppIdentity, context: String?
     ) throws -> ItemRow {
         let binding = ItemCipher.Binding(
@@ -148,8 +148,8 @@ extension KeychainService {
             throw Refusal(.interactionNotAllowed, RefusalCause(locked: control.protection), control)
         }
         var metadata = attributes
-        metadata["accc"] = .accessControl(control)
-        var tags: [String: Data] = [:]
+        metadata[.accessControl] = .accessControl(control)
+        var tags: [AttributeKey: Data] = [:]
         for (key, value) in attributes { tags[key] = tag(key, value, in: itemClass) }
         return ItemRow(
             rowID: rowID, itemClass: itemClass, identifier: identifier, version: binding.version,
@@ -162,8 +162,8 @@ extension KeychainService {
     }
 }
 
-extension [String: AttributeValue] {
+extension [AttributeKey: AttributeValue] {
     var accessGroup: String {
-        if case .string(let group)? = self["agrp"] { group } else { "" }
+        if case .string(let group)? = self[.accessGroup] { group } else { "" }
     }
 }

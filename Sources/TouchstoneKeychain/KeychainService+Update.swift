@@ -37,8 +37,8 @@ extension KeychainService {
                 !EnclaveKeyAttributes.isFixed($0.key) || item.attributes[$0.key] == $0.value
             }
             guard isSame, control == item.control, data == item.data else { throw Status.param }
-        } else if item.row.itemClass == .key, attributes["tkid"] == .string(EnclaveKeyAttributes.token),
-            item.attributes["tkid"] != attributes["tkid"]
+        } else if item.row.itemClass == .key, attributes[.tokenID] == .secureEnclave,
+            item.attributes[.tokenID] != attributes[.tokenID]
         {
             throw Status.param
         }

@@ -21,7 +21,7 @@ import TouchstoneTransport
     }
 
     private static let all: KeychainInterface.Dictionary = [
-        "class": .string("genp"), "m_Limit": .string("m_LimitAll"), "r_Data": .boolean(true),
+        .class: .string("genp"), .matchLimit: .string("m_LimitAll"), .returnData: .boolean(true),
     ]
 
     private func fill(_ device: SimulatedDevice, _ count: Int, bytes: Int) {
@@ -102,7 +102,7 @@ import TouchstoneTransport
             #expect(add(account("guarded", item).value("s")) == errSecSuccess)
         }
         // By an attribute that all of them share they are found in the order in which they were added: it comes last.
-        let query = Self.all.merging(["labl": .string("filled")]) { $1 }
+        let query = Self.all.merging([.label: .string("filled")]) { $1 }
         let client = try client(device)
         var replies = 0
         let error = #expect(throws: RemoteError.self) {
@@ -137,7 +137,7 @@ import TouchstoneTransport
         #expect(error?.as(KeychainInterface.Failed.self)?.status == errSecInteractionNotAllowed)
         // The connection is as good as before.
         #expect(throws: RemoteError.self) {
-            try client.call(CopyMatching.self, .init(query: ["class": .string("inet")], context: nil))
+            try client.call(CopyMatching.self, .init(query: [.class: .string("inet")], context: nil))
         }
     }
 
