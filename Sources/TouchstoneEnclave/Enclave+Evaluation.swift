@@ -27,7 +27,7 @@ extension Enclave {
         /// What the owner has proven in it: the context's once all of it is there, and nobody's if it ends otherwise.
         var proven = Proven()
         /// For the log: who asked, and what the owner proved.
-        var app: String
+        var app: AppIdentifier
         var factors: [LogFactor] = []
     }
 
@@ -38,7 +38,7 @@ extension Enclave {
 
     package func preflight(_ request: EvaluationRequest, now: Double) -> Verdict {
         if let identifier = request.context {
-            guard let context = contexts[identifier], context.app.isSpelled(like: request.app) else {
+            guard let context = contexts[identifier], context.app == request.app else {
                 return .refused(.contextInvalidated)
             }
             if isMet(request.requirement, by: context.proven) { return .satisfied }
@@ -58,7 +58,7 @@ extension Enclave {
     /// Gives the context the biometry of the lock screen, where the window allows (EV-40, EV-43).
     package mutating func applyReuse(_ request: EvaluationRequest, now: Double) {
         guard let identifier = request.context, let context = contexts[identifier],
-            context.app.isSpelled(like: request.app),
+            context.app == request.app,
             !isMet(request.requirement, by: context.proven), isReusable(request, now: now)
         else { return }
         var proven = context.proven
@@ -119,7 +119,7 @@ extension Enclave {
     package mutating func beginEvaluation(_ request: EvaluationStart, now: Double)
         throws(InvalidContext) -> ((evaluation: String, progress: Progress), [EnclaveEvent])
     {
-        guard let context = contexts[request.context], context.app.isSpelled(like: request.app), !isLocked else {
+        guard let context = contexts[request.context], context.app == request.app, !isLocked else {
             throw .init()
         }
         if let replaced = request.replaces, replaced != evaluation?.identifier { takeBack(replaced, .systemCancel) }
@@ -289,9 +289,9 @@ extension Enclave {
     }
 
     /// The owner answered whether the app may use Face ID, in this evaluation or elsewhere: goes on with what that leaves.
-    mutating func faceIDPermissionChanged(of app: String, now: Double) -> [EnclaveEvent] {
+    mutating func faceIDPermissionChanged(of app: AppIdentifier, now: Double) -> [EnclaveEvent] {
         guard let evaluation, [.permission, .biometry, .retry].contains(evaluation.phase),
-            contexts[evaluation.context]?.app.isSpelled(like: app) == true
+            contexts[evaluation.context]?.app == app
         else { return [] }
         if let cause = biometryRefusal(of: evaluation, now: now) { return biometryRefused(cause, now: now) }
         guard evaluation.phase == .permission, faceIDPermission(of: app) != nil else { return [] }

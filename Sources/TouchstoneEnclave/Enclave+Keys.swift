@@ -90,16 +90,16 @@ extension Enclave {
     }
 
     /// What a key is.
-    package func inspectKey(_ key: Data, accessGroups: [String]) throws(KeyRefusal) -> KeyDescription {
+    package func inspectKey(_ key: Data, accessGroups: [AccessGroup]) throws(KeyRefusal) -> KeyDescription {
         let blob = try blob(key, accessGroups: accessGroups)
         return KeyDescription(
             kind: blob.kind, publicKey: blob.publicKey, accessControl: blob.control, accessGroup: blob.accessGroup)
     }
 
     /// - Throws: AC-45: `.decode` for what this enclave did not make; `.itemNotFound` for a key of another's group, which is not there for the app.
-    private func blob(_ key: Data, accessGroups: [String]) throws(KeyRefusal) -> PrivateKeyBlob {
+    private func blob(_ key: Data, accessGroups: [AccessGroup]) throws(KeyRefusal) -> PrivateKeyBlob {
         guard let blob = PrivateKeyBlob(key, key: blobKey.symmetricKey) else { throw .failed(.decode) }
-        guard accessGroups.contains(where: blob.accessGroup.isSpelled) else { throw .failed(.itemNotFound) }
+        guard accessGroups.contains(blob.accessGroup) else { throw .failed(.itemNotFound) }
         return blob
     }
 

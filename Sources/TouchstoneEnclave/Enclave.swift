@@ -12,9 +12,9 @@ package import TouchstoneMemory
 package struct Enclave {
     /// One app's context (A.3).
     struct Context {
-        var app: String
+        var app: AppIdentifier
         /// A proof opens what is of these, and of no other.
-        var accessGroups: Set<[UInt8]>
+        var accessGroups: Set<AccessGroup>
         var proven = Proven()
         var credential = Credential()
         /// What the last evaluation added to that, which goes again if the app hears of a failure after all.
@@ -99,10 +99,10 @@ package struct Enclave {
     var isBiometrySuspended = false
     var contexts: [String: Context] = [:]
     var evaluation: Evaluation?
-    /// Application passwords that wait to be stretched, or are, by the spelling of the app.
-    var credentialJobs: [[UInt8]: Int] = [:]
-    /// Wrong application passwords in a row, by the spelling of the app.
-    var passwordGuesses: [[UInt8]: PasswordGuesses] = [:]
+    /// Application passwords that wait to be stretched, or are, by app.
+    var credentialJobs: [AppIdentifier: Int] = [:]
+    /// Wrong application passwords in a row, by app.
+    var passwordGuesses: [AppIdentifier: PasswordGuesses] = [:]
     /// How the sensor is, also a simulated one; nil: the device has none.
     var sensor: SensorStatus?
     /// What the sensor was last told to look for.
@@ -125,7 +125,7 @@ package struct Enclave {
     /// Those given out and not yet used.
     var nonces = Nonces()
     /// Who sent the guess that is being looked at, as touchstoned says; for the log.
-    var guesser: String?
+    var guesser: AppIdentifier?
     /// As it was when it was last looked at.
     private var environment: Environment?
     package var log: LogChain
@@ -191,7 +191,7 @@ package struct Enclave {
         try EnclaveStateFile.encode(state, key: deviceKey.derive("state"))
     }
 
-    package func facts(app: String, now: Double) -> Facts {
+    package func facts(app: AppIdentifier, now: Double) -> Facts {
         Facts(
             isSimulated: state.isSimulated, rootOfTrust: root.kind, biometryType: state.biometryType,
             isEnrolled: isEnrolled, isPasscodeSet: isPasscodeSet, passcodeKind: passcodeKind, erasesData: erasesData,
@@ -238,13 +238,13 @@ package struct Enclave {
 
     // MARK: contexts
 
-    package mutating func createContext(app: String, accessGroups: [String]) -> String {
-        let own = contexts.filter { $0.value.app.isSpelled(like: app) }.keys
+    package mutating func createContext(app: AppIdentifier, accessGroups: [AccessGroup]) -> String {
+        let own = contexts.filter { $0.value.app == app }.keys
         if own.count >= Limits.contextsPerApp, let spare = own.first(where: { $0 != evaluation?.context }) {
             contexts[spare] = nil
         }
         let identifier = Self.freshIdentifier()
-        contexts[identifier] = Context(app: app, accessGroups: Set(accessGroups.map(\.spelling)))
+        contexts[identifier] = Context(app: app, accessGroups: Set(accessGroups))
         return identifier
     }
 

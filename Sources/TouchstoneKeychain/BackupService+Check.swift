@@ -97,7 +97,7 @@ extension BackupService {
 
     private func findings(_ page: [KeychainStore.PageRow], _ metadataKeys: MetadataKeys) throws -> [Finding] {
         var findings: [Finding] = []
-        var secrets: [(index: Int, item: ItemRow, control: AccessControl, group: String, report: Damaged)] = []
+        var secrets: [(index: Int, item: ItemRow, control: AccessControl, group: AccessGroup, report: Damaged)] = []
         for row in page {
             var report = Damaged(
                 row: row.rowID, itemClass: row.itemClass, protection: row.protection, problem: .malformed)

@@ -308,7 +308,7 @@ package final class BackupService: Sendable {
 
     /// Whether an item can have these: a key of the class each, with a value of its kind.
     private func isWhole(_ attributes: [AttributeKey: AttributeValue], of itemClass: ItemClass) -> Bool {
-        !attributes.accessGroup.isEmpty
+        !attributes.accessGroup.utf8.isEmpty
             && attributes.allSatisfy { key, value in
                 key == .accessControl || (try? itemClass.attribute(key)?.kept(value)) == value
             }

@@ -11,13 +11,13 @@ struct Changes {
     private let data: Data?
 
     /// - Throws: `.param`, `.noSuchAttr`; `.missingEntitlement` for a group that is not the app's (KC-42).
-    init(_ dictionary: KeychainInterface.Dictionary, of query: KeychainQuery, groups: [String]) throws(Status) {
+    init(_ dictionary: KeychainInterface.Dictionary, of query: KeychainQuery, groups: [AccessGroup]) throws(Status) {
         for key in dictionary.keys where key.rawValue.utf8.count != 4 && key != .valueData { throw .noSuchAttr }
         var dictionary = dictionary
         dictionary[.class] = .string(query.itemClass.rawValue)
         let changes = try KeychainQuery(dictionary)
         guard !changes.saysSynchronizable || changes.synchronizable != nil else { throw .param }
-        if case .string(let group)? = changes.attributes[.accessGroup], !groups.contains(where: group.isSpelled) {
+        if case .string(let group)? = changes.attributes[.accessGroup], !groups.contains(AccessGroup(group)) {
             throw .missingEntitlement
         }
         // An identity has two values.

@@ -28,7 +28,7 @@ extension KeychainService {
     ) throws -> OpenItem {
         let itemClass = query.itemClass
         var attributes = query.attributes
-        attributes[.accessGroup] = .string(try accessGroup(query.attributes, of: app))
+        attributes[.accessGroup] = .string(try accessGroup(query.attributes, of: app).rawValue)
         attributes[.synchronizable] = .number(query.synchronizable == true ? 1 : 0)
         for attribute in itemClass.attributes where attributes[attribute.key] == nil {
             if let absent = attribute.absent { attributes[attribute.key] = absent }

@@ -53,7 +53,7 @@ enum EnclaveKeyAttributes {
     static func attributes(_ facts: KeyInterface.Inspect.Reply) -> [AttributeKey: AttributeValue] {
         var attributes: [AttributeKey: AttributeValue] = [
             .keyClass: .number(1), .applicationLabel: .data(Data(Insecure.SHA1.hash(data: facts.publicKey))),
-            .accessGroup: .string(facts.accessGroup), accessControl: .accessControl(facts.accessControl),
+            .accessGroup: .string(facts.accessGroup.rawValue), accessControl: .accessControl(facts.accessControl),
             publicKey: .data(facts.publicKey), .keyType: .number(73),
         ]
         for size in [AttributeKey.keySizeInBits, .effectiveKeySize] { attributes[size] = .number(256) }

@@ -30,8 +30,8 @@ extension KeychainService {
     }
 
     /// Holds the attributes themselves against the query: a tag may have been tampered with, a date has none.
-    func matches(_ item: OpenItem, _ query: KeychainQuery, _ groups: [String]) -> Bool {
-        guard groups.contains(where: item.attributes.accessGroup.isSpelled) else { return false }
+    func matches(_ item: OpenItem, _ query: KeychainQuery, _ groups: [AccessGroup]) -> Bool {
+        guard groups.contains(item.attributes.accessGroup) else { return false }
         return query.attributes.allSatisfy { key, value in
             guard let attribute = item.row.itemClass.attribute(key) else { return false }
             guard let kept = item.attributes[key] else { return attribute.comparable(value).isEmpty }
@@ -163,7 +163,7 @@ extension KeychainService {
 }
 
 extension [AttributeKey: AttributeValue] {
-    var accessGroup: String {
-        if case .string(let group)? = self[.accessGroup] { group } else { "" }
+    var accessGroup: AccessGroup {
+        if case .string(let group)? = self[.accessGroup] { AccessGroup(group) } else { "" }
     }
 }

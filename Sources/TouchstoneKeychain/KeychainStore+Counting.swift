@@ -169,10 +169,10 @@ struct GroupTags {
     /// The one that stands for the group where no class is meant.
     var name: Data { byClass.first?.tag ?? Data() }
 
-    init(_ group: String, key: LookupKey) {
+    init(_ group: AccessGroup, key: LookupKey) {
         byClass = ItemClass.stored.compactMap { itemClass in
             itemClass.attribute(.accessGroup).map {
-                (itemClass, ItemCipher.tag($0, .string(group), in: itemClass, key: key))
+                (itemClass, ItemCipher.tag($0, .string(group.rawValue), in: itemClass, key: key))
             }
         }
     }

@@ -18,8 +18,8 @@ final class Search<Source: RowSource>: @unchecked Sendable {
     private let source: Source
     /// Whether nobody waits for it any more.
     private let isAbandoned: @Sendable () -> Bool
-    private let groups: [String]
-    private let allGroups: [String]
+    private let groups: [AccessGroup]
+    private let allGroups: [AccessGroup]
     private let filter: RowFilter
 
     private var located: [(rowID: Int64, secret: Int, attributes: Int)] = []

@@ -13,7 +13,8 @@ import TouchstoneTransport
     private typealias CopyMatching = KeychainInterface.CopyMatching
 
     private static let app = AppIdentity(
-        identifier: SimulatedDevice.applicationIdentifier, evidence: .process, name: "App", processID: getpid(),
+        identifier: AppIdentifier(SimulatedDevice.applicationIdentifier), evidence: .process, name: "App",
+        processID: getpid(),
         userID: getuid())
 
     private func client(_ device: SimulatedDevice) throws -> VarlinkClient {

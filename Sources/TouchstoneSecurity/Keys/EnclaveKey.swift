@@ -46,7 +46,8 @@ struct EnclaveKey: Sendable {
     /// - Throws: `.param` if the access control and the accessibility disagree; what the call throws.
     init(_ query: ItemQuery, isPermanent: Bool) throws {
         let control = try Self.accessControl(query.entries)
-        let group: String? = if case .string(let group)? = query.entries[.accessGroup] { group } else { nil }
+        let group: AccessGroup? =
+            if case .string(let group)? = query.entries[.accessGroup] { AccessGroup(group) } else { nil }
         let reply = try query.authentication.call(KeyInterface.Create.self, as: "SecKeyCreateRandomKey") {
             .init(
                 kind: .p256, accessControl: control, accessGroup: group, context: $0.context, options: $0.options)
