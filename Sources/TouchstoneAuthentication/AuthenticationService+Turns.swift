@@ -385,7 +385,7 @@ extension AuthenticationService.State {
     fileprivate mutating func turn(
         of asking: AuthenticationService.Asking, isCalled: Bool
     ) throws(AuthenticationInterface.Failed) -> AuthenticationService.Turn {
-        let isSameApp = { (app: AppIdentity) in app.identifier.isSpelled(like: asking.app.identifier) }
+        let isSameApp = { (app: AppIdentity) in app.identifier == asking.app.identifier }
         let isOwn = evaluation.map { isSameApp($0.app) } ?? true
         // One whose end somebody is just telling leaves the place in a moment: that end counts.
         if isOwn, evaluation?.isEnding != true, isCalled || (waiting.isEmpty && !isCalling) {

@@ -38,11 +38,11 @@ package final class AuthenticationService: Sendable {
         ///
         /// A program that comes later cannot take the screen.
         var agents: [ConnectedAgent] = []
-        var backgroundApps: Set<[UInt8]> = []
+        var backgroundApps: Set<AppIdentifier> = []
         /// nil: the owner may cancel an app as often as it asks.
         var patience: PromptPatience?
         /// Apps without a usage description of which the log knows.
-        var undescribedApps: Set<[UInt8]> = []
+        var undescribedApps: Set<AppIdentifier> = []
         var environmentWatchers: [ObjectIdentifier: EnvironmentWatcher] = [:]
         /// Where the application password that a context has, or had, came from.
         var passwords: [String: PasswordSource] = [:]
@@ -56,7 +56,7 @@ package final class AuthenticationService: Sendable {
         /// Who would show a prompt of this app's now.
         func agent(for app: AppIdentity) throws -> ConnectedAgent {
             // EV-05
-            guard !backgroundApps.contains(app.identifier.spelling) else {
+            guard !backgroundApps.contains(app.identifier) else {
                 throw Failed(.notInteractive, "Caller is not running foreground.", .appInBackground)
             }
             guard let agent = agents.first else {
@@ -396,7 +396,7 @@ package final class AuthenticationService: Sendable {
         else { return }
         let isNews = state.withLock { state in
             state.undescribedApps.count < Limits.undescribedApps
-                && state.undescribedApps.insert(app.identifier.spelling).inserted
+                && state.undescribedApps.insert(app.identifier).inserted
         }
         if isNews {
             report(
@@ -518,19 +518,19 @@ package final class AuthenticationService: Sendable {
     }
 
     /// EV-52: an app that leaves the foreground loses its prompt.
-    package func setApplicationState(_ app: String, _ newState: DeviceInterface.ApplicationState) {
+    package func setApplicationState(_ app: AppIdentifier, _ newState: DeviceInterface.ApplicationState) {
         let running = state.withLock { state -> String? in
             switch newState {
-            case .foreground: state.backgroundApps.remove(app.spelling)
-            case .background: state.backgroundApps.insert(app.spelling)
+            case .foreground: state.backgroundApps.remove(app)
+            case .background: state.backgroundApps.insert(app)
             }
-            guard newState == .background, state.evaluation?.app.identifier.isSpelled(like: app) == true else {
+            guard newState == .background, state.evaluation?.app.identifier == app else {
                 return nil
             }
             return state.evaluation?.identifier
         }
         let toBackground = Failed(.systemCancel, "Caller moved to background.", .appLeftForeground)
-        if newState == .background { endWaiting(toBackground) { $0.app.identifier.isSpelled(like: app) } }
+        if newState == .background { endWaiting(toBackground) { $0.app.identifier == app } }
         if let running { cancel(running, toBackground) }
     }
 

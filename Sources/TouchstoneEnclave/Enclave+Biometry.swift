@@ -1,6 +1,6 @@
 import Crypto
 import Foundation
-import TouchstoneCore
+package import TouchstoneCore
 import TouchstoneLog
 import TouchstoneMemory
 
@@ -40,7 +40,7 @@ extension Enclave {
     /// DS-01…05.
     ///
     /// differs by app, changes with every enrolment, never comes back. 32 bytes.
-    func domainState(app: String) -> Data? {
+    func domainState(app: AppIdentifier) -> Data? {
         guard isEnrolled else { return nil }
         var code = HMAC<SHA256>(key: deviceKey.derive("domain state").symmetricKey)
         let name = Data(app.utf8)
@@ -163,7 +163,7 @@ extension Enclave {
     ///
     /// Where fingers are simulated, programs can do as much in other ways: such a device has no limit.
     package mutating func lockForProgram(
-        requiresPasscode: Bool, by caller: String?, now: Double
+        requiresPasscode: Bool, by caller: AppIdentifier?, now: Double
     ) -> (Result<Void, Refused>, [EnclaveEvent]) {
         let changes = isPasscodeSet && (!isLocked || requiresPasscode && !screenLock.isPasscodeAsked)
         if changes, !state.isSimulated || state.sensor != nil {
@@ -182,7 +182,8 @@ extension Enclave {
     ///
     /// Ends the evaluation that runs with -4 (EV-52). With `requiresPasscode` no finger unlocks it again (PC-20), also where it is
     /// locked already.
-    package mutating func lock(requiresPasscode: Bool = false, by caller: String? = nil, now: Double) -> [EnclaveEvent]
+    package mutating func lock(requiresPasscode: Bool = false, by caller: AppIdentifier? = nil, now: Double)
+        -> [EnclaveEvent]
     {
         if requiresPasscode { screenLock.askForPasscode() }
         guard isPasscodeSet, screenLock.lock(now: now) else { return [] }

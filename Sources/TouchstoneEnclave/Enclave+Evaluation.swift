@@ -27,7 +27,7 @@ extension Enclave {
         /// What the owner has proven in it: the context's once all of it is there, and nobody's if it ends otherwise.
         var proven = Proven()
         /// For the log: who asked, and what the owner proved.
-        var app: String
+        var app: AppIdentifier
         var factors: [LogFactor] = []
     }
 
@@ -42,7 +42,7 @@ extension Enclave {
     }
 
     private func verdict(of request: EvaluationRequest, in context: Context?, now: Double) -> Verdict {
-        guard let context, context.app.isSpelled(like: request.app) else { return .refused(.contextInvalidated) }
+        guard let context, context.app == request.app else { return .refused(.contextInvalidated) }
         if isMet(request.requirement, by: context.proven) { return .satisfied }
         if isReusable(request, now: now) {
             var proven = context.proven
@@ -63,7 +63,7 @@ extension Enclave {
     /// Gives the context the biometry of the lock screen, where the window allows (EV-40, EV-43).
     package mutating func applyReuse(_ request: EvaluationRequest, now: Double) {
         guard let identifier = request.context, let context = contexts[identifier],
-            context.app.isSpelled(like: request.app),
+            context.app == request.app,
             !isMet(request.requirement, by: context.proven), isReusable(request, now: now)
         else { return }
         var proven = context.proven
@@ -305,9 +305,9 @@ extension Enclave {
     }
 
     /// The owner answered whether the app may use Face ID, in this evaluation or elsewhere: goes on with what that leaves.
-    mutating func faceIDPermissionChanged(of app: String, now: Double) -> [EnclaveEvent] {
+    mutating func faceIDPermissionChanged(of app: AppIdentifier, now: Double) -> [EnclaveEvent] {
         guard let evaluation, [.permission, .biometry, .retry].contains(evaluation.phase),
-            contexts[evaluation.context]?.app.isSpelled(like: app) == true
+            contexts[evaluation.context]?.app == app
         else { return [] }
         if let cause = biometryRefusal(of: evaluation, now: now) { return biometryRefused(cause, now: now) }
         guard evaluation.phase == .permission, faceIDPermission(of: app) != nil else { return [] }

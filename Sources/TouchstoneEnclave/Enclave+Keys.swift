@@ -90,7 +90,7 @@ extension Enclave {
     }
 
     /// What a key is.
-    package func inspectKey(_ key: Data, accessGroups: [String]) throws(KeyRefusal) -> KeyDescription {
+    package func inspectKey(_ key: Data, accessGroups: [AccessGroup]) throws(KeyRefusal) -> KeyDescription {
         let blob = try openedBlob(key)
         try check(blob, accessGroups: accessGroups)
         return KeyDescription(
@@ -104,8 +104,8 @@ extension Enclave {
     }
 
     /// - Throws: AC-45: `.itemNotFound` for a key of another's group, which is not there for the app.
-    private func check(_ blob: PrivateKeyBlob, accessGroups: [String]) throws(KeyRefusal) {
-        guard accessGroups.contains(where: blob.accessGroup.isSpelled) else { throw .failed(.itemNotFound) }
+    private func check(_ blob: PrivateKeyBlob, accessGroups: [AccessGroup]) throws(KeyRefusal) {
+        guard accessGroups.contains(blob.accessGroup) else { throw .failed(.itemNotFound) }
     }
 
     /// Opens a key for one operation, if everything that it asks for is there.

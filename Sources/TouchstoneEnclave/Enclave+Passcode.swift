@@ -189,7 +189,7 @@ extension Enclave {
     }
 
     /// Who sent the guess that was just begun, as touchstoned says.
-    package mutating func guessed(by app: String?) { passcodeGuesses.begun(by: app) }
+    package mutating func guessed(by app: AppIdentifier?) { passcodeGuesses.begun(by: app) }
 
     /// Takes back a guess whose verdict nobody has heard: the derivation had no memory, or its end could not be kept.
     mutating func refundGuess(_ job: PasscodeJob) {
@@ -222,7 +222,7 @@ extension Enclave {
     /// - Returns: The class keys that the passcode opens, or nil for a wrong one.
     ///
     /// `asked` and `app` are for the log: what the passcode was for.
-    mutating func finish(guess key: SecretBytes, now: Double, asked: String, app: String? = nil) -> ClassKeys? {
+    mutating func finish(guess key: SecretBytes, now: Double, asked: String, app: AppIdentifier? = nil) -> ClassKeys? {
         passcodeGuesses.end()
         guard let passcode = state.passcode else { return nil }
         guard let opened = ClassKeys(passcode.classKeys, under: key) else {

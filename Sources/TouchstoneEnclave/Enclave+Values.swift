@@ -49,9 +49,9 @@ extension Enclave {
     /// Who sends what was typed, as far as is known: the connection by its number, and the program's name, for the log.
     package struct Caller: Sendable {
         package var connection: Int
-        package var app: String?
+        package var app: AppIdentifier?
 
-        package init(connection: Int, app: String? = nil) {
+        package init(connection: Int, app: AppIdentifier? = nil) {
             self.connection = connection
             self.app = app
         }
@@ -63,7 +63,7 @@ extension Enclave {
     package struct EvaluationRequest: Sendable {
         /// nil asks only whether it can be proven on this device.
         package var context: String?
-        package var app: String
+        package var app: AppIdentifier
         package var requirement: Requirement
         /// Seconds since an unlock with biometry that still count (EV-40).
         package var reuseDuration: Double
@@ -71,7 +71,8 @@ extension Enclave {
         package var isFaceIDDescribed: Bool
 
         package init(
-            context: String?, app: String, requirement: Requirement, reuseDuration: Double, isFaceIDDescribed: Bool
+            context: String?, app: AppIdentifier, requirement: Requirement, reuseDuration: Double,
+            isFaceIDDescribed: Bool
         ) {
             self.context = context
             self.app = app
@@ -95,8 +96,8 @@ extension Enclave {
     package struct EvaluationStart: Sendable {
         /// nil: one is made for it, of `accessGroups`.
         package var context: String?
-        package var accessGroups: [String]
-        package var app: String
+        package var accessGroups: [AccessGroup]
+        package var app: AppIdentifier
         package var requirement: Requirement
         /// The app hid the fallback button (EV-14, EV-22).
         package var isFallbackHidden: Bool
@@ -107,7 +108,7 @@ extension Enclave {
         package var reuseDuration: Double
 
         package init(
-            context: String?, accessGroups: [String] = [], app: String, requirement: Requirement,
+            context: String?, accessGroups: [AccessGroup] = [], app: AppIdentifier, requirement: Requirement,
             isFallbackHidden: Bool, isFaceIDDescribed: Bool, replaces: String? = nil, reuseDuration: Double = 0
         ) {
             self.context = context
@@ -184,11 +185,11 @@ extension Enclave {
 
     /// What a wrapped key is inseparable from: change it and the key no longer opens.
     package struct ItemBinding: Hashable, Sendable {
-        package var accessGroup: String
+        package var accessGroup: AccessGroup
         /// Class, identifier and version of the row.
         package var item: Data
 
-        package init(accessGroup: String, item: Data) {
+        package init(accessGroup: AccessGroup, item: Data) {
             self.accessGroup = accessGroup
             self.item = item
         }
@@ -211,10 +212,12 @@ extension Enclave {
         package var binding: ItemBinding
         /// 32 bytes.
         package var key: Data
-        package var app: String
+        package var app: AppIdentifier
         package var context: String?
 
-        package init(accessControl: AccessControl, binding: ItemBinding, key: Data, app: String, context: String?) {
+        package init(
+            accessControl: AccessControl, binding: ItemBinding, key: Data, app: AppIdentifier, context: String?
+        ) {
             self.accessControl = accessControl
             self.binding = binding
             self.key = key
@@ -356,11 +359,11 @@ extension Enclave {
 
     /// Which call of which app was refused, and what it wanted of the owner.
     package struct RefusedCall: Hashable, Sendable {
-        package var app: String
+        package var app: AppIdentifier
         package var cause: RefusalCause
         package var requirement: Requirement?
 
-        package init(app: String, cause: RefusalCause, requirement: Requirement?) {
+        package init(app: AppIdentifier, cause: RefusalCause, requirement: Requirement?) {
             self.app = app
             self.cause = cause
             self.requirement = requirement

@@ -12,17 +12,17 @@ package import TouchstoneMemory
 package struct Enclave {
     /// One app's context (A.3).
     struct Context {
-        var app: String
+        var app: AppIdentifier
         /// A proof opens what is of these, and of no other.
-        var accessGroups: Set<[UInt8]>
+        var accessGroups: Set<AccessGroup>
         var proven = Proven()
         var credential = Credential()
         /// What the last evaluation added to that, which goes again if the app hears of a failure after all.
         var granted: Grant?
 
-        init(app: String, accessGroups: [String]) {
+        init(app: AppIdentifier, accessGroups: [AccessGroup]) {
             self.app = app
-            self.accessGroups = Set(accessGroups.map(\.spelling))
+            self.accessGroups = Set(accessGroups)
         }
     }
 
@@ -87,10 +87,10 @@ package struct Enclave {
     var isBiometrySuspended = false
     var contexts: [String: Context] = [:]
     var evaluation: Evaluation?
-    /// Application passwords that wait to be stretched, or are, by the spelling of the app.
-    var credentialJobs: [[UInt8]: Int] = [:]
-    /// Wrong application passwords in a row, by the spelling of the app.
-    var passwordGuesses: [[UInt8]: PasswordGuesses] = [:]
+    /// Application passwords that wait to be stretched, or are, by app.
+    var credentialJobs: [AppIdentifier: Int] = [:]
+    /// Wrong application passwords in a row, by app.
+    var passwordGuesses: [AppIdentifier: PasswordGuesses] = [:]
     /// How the sensor is, also a simulated one; nil: the device has none.
     var sensor: SensorStatus?
     /// What the sensor was last told to look for.
@@ -166,7 +166,7 @@ package struct Enclave {
 
     package var isLocked: Bool { screenLock.isLocked }
 
-    package func facts(app: String, now: Double) -> Facts {
+    package func facts(app: AppIdentifier, now: Double) -> Facts {
         Facts(
             isSimulated: state.isSimulated, rootOfTrust: root.kind, biometryType: state.biometryType,
             isEnrolled: isEnrolled, isPasscodeSet: isPasscodeSet, passcodeKind: passcodeKind, erasesData: erasesData,
@@ -213,14 +213,14 @@ package struct Enclave {
 
     // MARK: contexts
 
-    package mutating func createContext(app: String, accessGroups: [String]) -> String {
+    package mutating func createContext(app: AppIdentifier, accessGroups: [AccessGroup]) -> String {
         let identifier = Self.freshIdentifier()
         add(Context(app: app, accessGroups: accessGroups), as: identifier)
         return identifier
     }
 
     mutating func add(_ context: Context, as identifier: String) {
-        let own = contexts.filter { $0.value.app.isSpelled(like: context.app) }.keys
+        let own = contexts.filter { $0.value.app == context.app }.keys
         if own.count >= Limits.contextsPerApp, let spare = own.first(where: { $0 != evaluation?.context }) {
             contexts[spare] = nil
         }

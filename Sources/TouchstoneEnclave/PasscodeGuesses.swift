@@ -1,3 +1,4 @@
+import TouchstoneCore
 import TouchstoneMemory
 
 /// The guess at the passcode that is being looked at, and what the last wrong one leaves (PC-01, PC-02).
@@ -9,7 +10,7 @@ struct PasscodeGuesses {
     /// The last wrong passcode: the same one again is not counted again.
     private(set) var lastWrong: SecretBytes?
     /// Who sent the one that is being looked at, as touchstoned says; for the log.
-    private(set) var guesser: String?
+    private(set) var guesser: AppIdentifier?
     private var retryAt: Double?
 
     /// Seconds until the next is looked at; nil: now.
@@ -24,7 +25,7 @@ struct PasscodeGuesses {
         return !isBusy
     }
 
-    mutating func begun(by guesser: String?) { self.guesser = guesser }
+    mutating func begun(by guesser: AppIdentifier?) { self.guesser = guesser }
 
     /// It is looked at no longer, whatever came of it.
     mutating func end() { isBusy = false }

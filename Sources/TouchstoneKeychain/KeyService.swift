@@ -111,9 +111,9 @@ package final class KeyService: Sendable {
     }
 
     /// The app's first, or the one it names (KC-40, KC-42).
-    private func accessGroup(_ asked: String?, of app: AppIdentity) throws -> String {
+    private func accessGroup(_ asked: AccessGroup?, of app: AppIdentity) throws -> AccessGroup {
         guard let asked else { return app.accessGroups[0] }
-        guard app.accessGroups.contains(where: asked.isSpelled) else {
+        guard app.accessGroups.contains(asked) else {
             refusals.note(.foreignAccessGroup, of: app)
             throw KeyInterface.Failed(.missingEntitlement, .foreignAccessGroup)
         }

@@ -23,15 +23,15 @@ extension KeychainService {
             throw Refusal(.interactionNotAllowed, RefusalCause(locked: row.accessibility))
         }
         guard var attributes = ItemCipher.openMetadata(row.metadata, classKey: key, binding: row.binding),
-            case .accessControl(let control)? = attributes.removeValue(forKey: "accc"),
+            case .accessControl(let control)? = attributes.removeValue(forKey: .accessControl),
             control.protection == row.accessibility
         else { return .gone }
         return .open(OpenItem(row: row, attributes: attributes, control: control, data: nil))
     }
 
     /// Holds the attributes themselves against the query: a tag may have been tampered with, a date has none.
-    func matches(_ item: OpenItem, _ query: KeychainQuery, _ groups: [String]) -> Bool {
-        guard groups.contains(where: item.attributes.accessGroup.isSpelled) else { return false }
+    func matches(_ item: OpenItem, _ query: KeychainQuery, _ groups: [AccessGroup]) -> Bool {
+        guard groups.contains(item.attributes.accessGroup) else { return false }
         return query.attributes.allSatisfy { key, value in
             guard let attribute = item.row.itemClass.attribute(key) else { return false }
             guard let kept = item.attributes[key] else { return attribute.comparable(value).isEmpty }
@@ -125,7 +125,7 @@ extension KeychainService {
 
     /// Makes a row of attributes and data, under fresh keys.
     func seal(
-        _ attributes: [String: AttributeValue], control: AccessControl, data: Data?, itemClass: ItemClass,
+        _ attributes: [AttributeKey: AttributeValue], control: AccessControl, data: Data?, itemClass: ItemClass,
         identifier: ItemIdentifier, rowID: Int64?, for app: AppIdentity, context: String?
     ) throws -> ItemRow {
         let binding = ItemCipher.Binding(
@@ -159,8 +159,8 @@ extension KeychainService {
             throw Refusal(.interactionNotAllowed, RefusalCause(locked: control.protection), control)
         }
         var metadata = attributes
-        metadata["accc"] = .accessControl(control)
-        var tags: [String: Data] = [:]
+        metadata[.accessControl] = .accessControl(control)
+        var tags: [AttributeKey: Data] = [:]
         for (key, value) in attributes { tags[key] = tag(key, value, in: itemClass) }
         return ItemRow(
             rowID: rowID, itemClass: itemClass, identifier: identifier, version: binding.version,
@@ -173,8 +173,8 @@ extension KeychainService {
     }
 }
 
-extension [String: AttributeValue] {
-    var accessGroup: String {
-        if case .string(let group)? = self["agrp"] { group } else { "" }
+extension [AttributeKey: AttributeValue] {
+    var accessGroup: AccessGroup {
+        if case .string(let group)? = self[.accessGroup] { AccessGroup(group) } else { "" }
     }
 }

@@ -37,8 +37,8 @@ extension KeychainService {
                 !EnclaveKeyAttributes.isFixed($0.key) || item.attributes[$0.key] == $0.value
             }
             guard isSame, control == item.control, data == item.data else { throw Status.param }
-        } else if item.row.itemClass == .key, attributes["tkid"] == .string(EnclaveKeyAttributes.token),
-            item.attributes["tkid"] != attributes["tkid"]
+        } else if item.row.itemClass == .key, attributes[.tokenID] == .secureEnclave,
+            item.attributes[.tokenID] != attributes[.tokenID]
         {
             throw Status.param
         }
@@ -54,7 +54,7 @@ extension KeychainService {
     }
 
     /// Whether the row that is written over the item has the same tags: they are of what is compared.
-    private func keepsTags(_ row: ItemRow, _ attributes: [String: AttributeValue], _ item: OpenItem) -> Bool {
+    private func keepsTags(_ row: ItemRow, _ attributes: [AttributeKey: AttributeValue], _ item: OpenItem) -> Bool {
         row.identityTag == item.row.identityTag && row.accessibility == item.row.accessibility
             && row.itemClass.attributes.allSatisfy { attribute in
                 !attribute.hasTag

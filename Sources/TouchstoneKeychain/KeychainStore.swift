@@ -16,7 +16,7 @@ struct ItemRow: Sendable {
     var metadata: Data
     var wrappedKey: Data
     var secret: Data?
-    var tags: [String: Data]
+    var tags: [AttributeKey: Data]
     /// The length of the secret, also where it was not read.
     var secretBytes = 0
     /// Whether it has an access control that asks for a proof: in a row that is to be saved, or was read as one of a page.
@@ -70,7 +70,7 @@ struct RowFilter {
     var identifier: ItemIdentifier?
     var accessGroupTags: [Data]
     var accessibility: Accessibility?
-    var tags: [String: Data]
+    var tags: [AttributeKey: Data]
 }
 
 /// Where a search finds its rows: the store as it is from one statement to the next, or within one transaction.
@@ -181,10 +181,13 @@ package final class KeychainStore: RowSource, Sendable {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { database in
             // As it was when this was written: what came later is added below.
-            let tags = [
-                "acct", "agrp", "alis", "atyp", "crtr", "cusi", "desc", "gena", "icmt", "invi", "labl", "nega", "path",
-                "port", "prot", "ptcl", "scrp", "sdmn", "srvr", "svce", "sync", "tkid", "type", "vwht",
-            ].map { "\"\($0)\" BLOB" }.joined(separator: ", ")
+            let searched: [AttributeKey] = [
+                .account, .accessGroup, .alias, .authenticationType, .creator, .hasCustomIcon, .description, .generic,
+                .comment, .isInvisible, .label, .isNegative, .path,
+                .port, .protectedData, .protocol, .scriptCode, .securityDomain, .server, .service, .synchronizable,
+                .tokenID, .type, .syncViewHint,
+            ]
+            let tags = searched.map { "\"\($0.rawValue)\" BLOB" }.joined(separator: ", ")
             try database.execute(
                 sql: """
                     CREATE TABLE item (
@@ -207,8 +210,11 @@ package final class KeychainStore: RowSource, Sendable {
         }
         // Certificates and keys.
         migrator.registerMigration("2") { database in
-            for column in ["atag", "bsiz", "ctyp", "esiz", "issr", "kcls", "klbl", "pkhh", "skid", "slnr", "subj"] {
-                try database.execute(sql: "ALTER TABLE item ADD COLUMN \"\(column)\" BLOB")
+            for column in [
+                AttributeKey.applicationTag, .keySizeInBits, .certificateType, .effectiveKeySize, .issuer, .keyClass,
+                .applicationLabel, .publicKeyHash, .subjectKeyID, .serialNumber, .subject,
+            ] {
+                try database.execute(sql: "ALTER TABLE item ADD COLUMN \"\(column.rawValue)\" BLOB")
             }
             try database.execute(
                 sql: """
@@ -245,7 +251,7 @@ package final class KeychainStore: RowSource, Sendable {
     }
 
     /// Every attribute that can be looked for by equality.
-    static let tagColumns: [String] = {
+    static let tagColumns: [AttributeKey] = {
         let keys = ItemClass.allCases.flatMap { $0.attributes }.filter(\.hasTag).map(\.key)
         return Set(keys).sorted()
     }()
@@ -492,9 +498,9 @@ package final class KeychainStore: RowSource, Sendable {
     private static let insertion: String = {
         let names =
             [
-                "rowid", "class", "identifier", "version", "pdmn", "identity", "metadata", "wrappedKey", "secret",
+                "rowid", "class", "identifier", "version", AttributeKey.accessible.rawValue, "identity", "metadata", "wrappedKey", "secret",
                 "guarded",
-            ] + tagColumns.map { "\"\($0)\"" }
+            ] + tagColumns.map { "\"\($0.rawValue)\"" }
         let places = Array(repeating: "?", count: names.count).joined(separator: ", ")
         return "INSERT INTO item (\(names.joined(separator: ", "))) VALUES (\(places))"
     }()

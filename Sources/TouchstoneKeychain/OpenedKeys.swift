@@ -19,13 +19,13 @@ final class OpenedKeys: Sendable {
         var slot: Int
         var wrappedKey: Data
         var binding: Data
-        var accessGroup: String
+        var accessGroup: AccessGroup
         var accessibility: Accessibility
 
         func isKey(of item: OpenItem) -> Bool {
             wrappedKey == item.row.wrappedKey && binding == item.row.binding.bytes
                 && accessibility == item.row.accessibility
-                && accessGroup.isSpelled(like: item.attributes.accessGroup)
+                && accessGroup == item.attributes.accessGroup
         }
     }
 

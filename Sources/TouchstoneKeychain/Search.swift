@@ -18,8 +18,8 @@ final class Search<Source: RowSource>: @unchecked Sendable {
     private let source: Source
     /// Whether nobody waits for it any more.
     private let isAbandoned: @Sendable () -> Bool
-    private let groups: [String]
-    private let allGroups: [String]
+    private let groups: [AccessGroup]
+    private let allGroups: [AccessGroup]
     private let filter: RowFilter
 
     private var located: [(rowID: Int64, secret: Int, attributes: Int)] = []
@@ -228,7 +228,7 @@ final class Search<Source: RowSource>: @unchecked Sendable {
     private func accepts(_ item: OpenItem) throws -> Bool {
         if let host = query.hostOrParent {
             // Text, or data of the same bytes.
-            guard let attribute = item.row.itemClass.attribute("srvr"), let server = item.attributes["srvr"] else {
+            guard let attribute = item.row.itemClass.attribute(.server), let server = item.attributes[.server] else {
                 return false
             }
             let name = String(decoding: attribute.comparable(server), as: UTF8.self).lowercased()
@@ -256,8 +256,8 @@ final class Search<Source: RowSource>: @unchecked Sendable {
         case .on(let asked): date = asked
         case nil: return true
         }
-        if case .date(let start)? = key.attributes["sdat"], start != 0, date < start { return false }
-        if case .date(let end)? = key.attributes["edat"], end != 0, date > end { return false }
+        if case .date(let start)? = key.attributes[.startDate], start != 0, date < start { return false }
+        if case .date(let end)? = key.attributes[.endDate], end != 0, date > end { return false }
         return true
     }
 
@@ -269,7 +269,8 @@ final class Search<Source: RowSource>: @unchecked Sendable {
             if issuers.contains(issuer) { return true }
             guard climbed.insert(issuer).inserted else { continue }
             let above = try KeychainQuery([
-                "class": .string(ItemClass.certificate.rawValue), "subj": .data(issuer), "sync": .string("syna"),
+                .class: .string(ItemClass.certificate.rawValue), .subject: .data(issuer),
+                .synchronizable: .synchronizableAny,
             ])
             try scan(service.filter(above, for: app), withSecrets: false) { row in
                 if let item = try readable(row), service.matches(item, above, allGroups), let issuer = item.issuer {
@@ -372,19 +373,19 @@ struct Abandoned: Error {}
 
 extension OpenItem {
     fileprivate var issuer: Data? {
-        if case .data(let name)? = attributes["issr"] { name } else { nil }
+        if case .data(let name)? = attributes[.issuer] { name } else { nil }
     }
 }
 
 extension KeychainQuery {
     /// Of a search for keys: only the private key of this certificate; nil where it has no public-key hash.
     func keys(of certificate: OpenItem) -> KeychainQuery? {
-        guard case .data(let hash)? = certificate.attributes["pkhh"], !hash.isEmpty else { return nil }
+        guard case .data(let hash)? = certificate.attributes[.publicKeyHash], !hash.isEmpty else { return nil }
         var keys = self
-        if let label = keys.attributes["klbl"], label != .data(hash) { return nil }
-        if let kind = keys.attributes["kcls"], kind != .number(Self.privateKey) { return nil }
-        keys.attributes["klbl"] = .data(hash)
-        keys.attributes["kcls"] = .number(Self.privateKey)
+        if let label = keys.attributes[.applicationLabel], label != .data(hash) { return nil }
+        if let kind = keys.attributes[.keyClass], kind != .number(Self.privateKey) { return nil }
+        keys.attributes[.applicationLabel] = .data(hash)
+        keys.attributes[.keyClass] = .number(Self.privateKey)
         return keys
     }
 

@@ -30,7 +30,7 @@ struct SearchShape: Hashable {
     private static let places = Dictionary(
         uniqueKeysWithValues: KeychainStore.tagColumns.enumerated().map { ($0.element, $0.offset) })
 
-    private var tags: some Sequence<String> {
+    private var tags: some Sequence<AttributeKey> {
         KeychainStore.tagColumns.indices.lazy.filter { columns & 1 << UInt64($0) != 0 }
             .map { KeychainStore.tagColumns[$0] }
     }
@@ -41,7 +41,7 @@ struct SearchShape: Hashable {
         if hasIdentifier { conditions.append("identifier = ?") }
         conditions.append("agrp IN (\(Array(repeating: "?", count: groups).joined(separator: ", ")))")
         if hasAccessibility { conditions.append("pdmn = ?") }
-        conditions += tags.map { "\"\($0)\" = ?" }
+        conditions += tags.map { "\"\($0.rawValue)\" = ?" }
         return """
             SELECT \(result == .rows ? ItemRow.columnsWithSmallSecret : "rowid") FROM item
             WHERE \(conditions.joined(separator: " AND "))

@@ -15,7 +15,8 @@ extension AgentInterface.Prompt {
     ) -> Self {
         AgentInterface.Prompt(
             identifier: "1",
-            app: AppIdentity(identifier: identifier, evidence: evidence, name: name, processID: 42, userID: 1000),
+            app: AppIdentity(
+                identifier: AppIdentifier(identifier), evidence: evidence, name: name, processID: 42, userID: 1000),
             origin: origin, reason: reason, operation: operation, keyLabel: keyLabel, biometryType: biometry,
             phase: phase,
             cancelTitle: cancel, fallbackTitle: fallback, failures: failures, nonce: Data(), retryAfterSeconds: nil,

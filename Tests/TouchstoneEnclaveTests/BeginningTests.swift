@@ -9,7 +9,7 @@ import TouchstoneCore
     private let finger = Requirement.biometrics
 
     private func start(
-        _ requirement: Requirement, context: String? = nil, app: String = "app", reuseDuration: Double = 0
+        _ requirement: Requirement, context: String? = nil, app: AppIdentifier = "app", reuseDuration: Double = 0
     ) -> Enclave.EvaluationStart {
         .init(
             context: context, accessGroups: ["group"], app: app, requirement: requirement,
@@ -24,7 +24,7 @@ import TouchstoneCore
         }
         #expect(enclave.evaluation?.identifier == evaluation && enclave.evaluation?.context == context)
         #expect(enclave.contexts[context]?.app == "app")
-        #expect(enclave.contexts[context]?.accessGroups == ["group".spelling])
+        #expect(enclave.contexts[context]?.accessGroups == ["group"])
     }
 
     @Test("AC-25: one that is named is used, and none is made") func contextIsNamed() throws {

@@ -113,7 +113,7 @@ extension Enclave {
 
     /// Begins an evaluation on a context, new where none is given.
     mutating func begin(
-        _ requirement: Requirement, app: String = "app", context: String? = nil, isFallbackHidden: Bool = false,
+        _ requirement: Requirement, app: AppIdentifier = "app", context: String? = nil, isFallbackHidden: Bool = false,
         isShown: Bool = true, now: Double = 0
     ) throws -> (evaluation: String, context: String, events: [EnclaveEvent]) {
         let (beginning, events) = beginEvaluation(
@@ -133,7 +133,9 @@ extension Enclave {
     }
 
     /// A context to which the owner has proven what is required, with a finger or the passcode.
-    mutating func proven(_ requirement: Requirement, app: String = "app", passcode: String? = nil) throws -> String {
+    mutating func proven(_ requirement: Requirement, app: AppIdentifier = "app", passcode: String? = nil) throws
+        -> String
+    {
         let (evaluation, context, _) = try begin(requirement, app: app)
         if let passcode {
             if self.evaluation?.phase == .biometry {
@@ -243,7 +245,7 @@ func refusal(_ body: () throws -> Void) -> Status? {
 // Of an app that says why it wants Face ID.
 
 extension Enclave.EvaluationRequest {
-    init(context: String?, app: String, requirement: Requirement, reuseDuration: Double) {
+    init(context: String?, app: AppIdentifier, requirement: Requirement, reuseDuration: Double) {
         self.init(
             context: context, app: app, requirement: requirement, reuseDuration: reuseDuration, isFaceIDDescribed: true)
     }
@@ -251,7 +253,7 @@ extension Enclave.EvaluationRequest {
 
 extension Enclave.EvaluationStart {
     init(
-        context: String?, accessGroups: [String] = [], app: String, requirement: Requirement,
+        context: String?, accessGroups: [AccessGroup] = [], app: AppIdentifier, requirement: Requirement,
         isFallbackHidden: Bool = false, replaces: String? = nil, reuseDuration: Double = 0
     ) {
         self.init(

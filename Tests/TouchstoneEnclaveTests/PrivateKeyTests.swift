@@ -16,7 +16,7 @@ import TouchstoneMemory
 
     private func create(
         _ flags: AccessControl.Flags = .privateKeyUsage, _ protection: Accessibility = .whenUnlocked,
-        group: String = "app", context: String? = nil, in enclave: Enclave? = nil
+        group: AccessGroup = "app", context: String? = nil, in enclave: Enclave? = nil
     ) throws -> MadeKey {
         try (enclave ?? self.enclave).createKey(
             .init(
@@ -25,7 +25,8 @@ import TouchstoneMemory
     }
 
     private func sign(
-        _ key: Data, context: String? = nil, app: String = "app", groups: [String] = ["app"], data: Data = digest,
+        _ key: Data, context: String? = nil, app: AppIdentifier = "app", groups: [AccessGroup] = ["app"],
+        data: Data = digest,
         in enclave: Enclave? = nil
     ) throws -> Data {
         try (enclave ?? self.enclave)
@@ -103,15 +104,15 @@ import TouchstoneMemory
         let other = try Enclave.device(root: TestRoot(2))
         #expect(refusal { _ = try sign(made.key, in: other) } == .decode)
         #expect(refusal { _ = try other.inspectKey(made.key, accessGroups: ["app"]) } == .decode)
-        for groups in [[], ["other"], ["App"], ["app "], ["app\0"]] {
+        for groups: [AccessGroup] in [[], ["other"], ["App"], ["app "], ["app\0"]] {
             #expect(refusal { _ = try sign(made.key, groups: groups) } == .itemNotFound)
             #expect(
                 refusal { _ = try enclave.inspectKey(made.key, accessGroups: groups) } == .itemNotFound)
         }
         let spelled = try create(group: "caf\u{e9}")
         #expect(refusal { _ = try sign(spelled.key, groups: ["cafe\u{301}"]) } == .itemNotFound)
-        #expect(refusal { _ = try create(group: String(repeating: "g", count: 65_536)) } == .param)
-        let long = String(repeating: "g", count: 65_535)
+        #expect(refusal { _ = try create(group: AccessGroup(String(repeating: "g", count: 65_536))) } == .param)
+        let long = AccessGroup(String(repeating: "g", count: 65_535))
         #expect(try isValid(sign(create(group: long).key, groups: [long]), by: create().publicKey) == false)
     }
 
@@ -195,7 +196,7 @@ import TouchstoneMemory
     mutating func contexts() throws {
         let made = try create([.biometryAny, .privateKeyUsage])
         let control = try AccessControl(protection: .whenUnlocked, flags: [.biometryAny, .privateKeyUsage])
-        func expectNeeded(_ context: String?, app: String = "app") {
+        func expectNeeded(_ context: String?, app: AppIdentifier = "app") {
             #expect(throws: KeyRefusal.needed(control, .useKeySign)) {
                 try sign(made.key, context: context, app: app)
             }

@@ -19,7 +19,7 @@ import TouchstoneCore
         }
     }
 
-    private static let apps = ["app", "other"]
+    private static let apps: [AppIdentifier] = ["app", "other"]
 
     private struct Run {
         enum Proof { case finger, passcode }
@@ -27,7 +27,7 @@ import TouchstoneCore
         var enclave: Enclave
         var now = 0.0
         var begun: [String: Requirement] = [:]
-        var contexts: [(identifier: String, app: String)] = []
+        var contexts: [(identifier: String, app: AppIdentifier)] = []
         var ended: [String: Int] = [:]
         /// What the owner proved in this step.
         var proof: Proof?

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Testing
+import TouchstoneCore
 
 @testable import TouchstonePeers
 
@@ -98,7 +99,7 @@ final class ManifestDirectory: Sendable {
             "unit:dev-disk-by\\x2did.service", "/usr/bin/x", "/opt/a b/c",
         ])
     func identities(_ identity: String) throws {
-        #expect(try Self.manifest("[Application]\nIdentity=\(identity)\nName=x\n").identity == identity)
+        #expect(try Self.manifest("[Application]\nIdentity=\(identity)\nName=x\n").identity == AppIdentifier(identity))
     }
 
     @Test(

@@ -207,11 +207,11 @@ package enum EnclaveInterface {
 
     /// What a wrapped key is bound to: if it changes, the key can no longer be opened.
     package struct ItemBinding: MessageCodable, Hashable {
-        package var accessGroup: String
+        package var accessGroup: AccessGroup
         /// Bytes, base64: class, id and version of the row.
         package var item: Data
 
-        package init(accessGroup: String, item: Data) {
+        package init(accessGroup: AccessGroup, item: Data) {
             self.accessGroup = accessGroup
             self.item = item
         }
@@ -378,9 +378,9 @@ package enum EnclaveInterface {
     package enum GetFacts: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.GetFacts"
         package struct Parameters: MessageCodable {
-            package var app: String
+            package var app: AppIdentifier
 
-            package init(app: String) {
+            package init(app: AppIdentifier) {
                 self.app = app
             }
 
@@ -424,10 +424,10 @@ package enum EnclaveInterface {
     package enum CreateContext: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.CreateContext"
         package struct Parameters: MessageCodable {
-            package var app: String
-            package var accessGroups: [String]
+            package var app: AppIdentifier
+            package var accessGroups: [AccessGroup]
 
-            package init(app: String, accessGroups: [String]) {
+            package init(app: AppIdentifier, accessGroups: [AccessGroup]) {
                 self.app = app
                 self.accessGroups = accessGroups
             }
@@ -506,10 +506,10 @@ package enum EnclaveInterface {
         package static let name = "io.touchstone.Enclave.SetCredential"
         package struct Parameters: MessageCodable {
             package var context: String
-            package var app: String
+            package var app: AppIdentifier
             package var credential: SealedPasscode?
 
-            package init(context: String, app: String, credential: SealedPasscode? = nil) {
+            package init(context: String, app: AppIdentifier, credential: SealedPasscode? = nil) {
                 self.context = context
                 self.app = app
                 self.credential = credential
@@ -557,9 +557,9 @@ package enum EnclaveInterface {
         package static let name = "io.touchstone.Enclave.IsCredentialSet"
         package struct Parameters: MessageCodable {
             package var context: String
-            package var app: String
+            package var app: AppIdentifier
 
-            package init(context: String, app: String) {
+            package init(context: String, app: AppIdentifier) {
                 self.context = context
                 self.app = app
             }
@@ -615,13 +615,13 @@ package enum EnclaveInterface {
         package static let name = "io.touchstone.Enclave.Preflight"
         package struct Parameters: MessageCodable {
             package var context: String?
-            package var app: String
+            package var app: AppIdentifier
             package var requirement: Requirement
             package var reuseDuration: Double
             package var isFaceIDDescribed: Bool
 
             package init(
-                context: String? = nil, app: String, requirement: Requirement, reuseDuration: Double,
+                context: String? = nil, app: AppIdentifier, requirement: Requirement, reuseDuration: Double,
                 isFaceIDDescribed: Bool
             ) {
                 self.context = context
@@ -701,18 +701,18 @@ package enum EnclaveInterface {
         package static let name = "io.touchstone.Enclave.BeginEvaluation"
         package struct Parameters: MessageCodable {
             package var context: String
-            package var app: String
+            package var app: AppIdentifier
             package var requirement: Requirement
             package var isFallbackHidden: Bool
             package var isFaceIDDescribed: Bool
             package var replaces: String?
             package var reuseDuration: Double?
-            package var accessGroups: [String]?
+            package var accessGroups: [AccessGroup]?
 
             package init(
-                context: String, app: String, requirement: Requirement, isFallbackHidden: Bool,
+                context: String, app: AppIdentifier, requirement: Requirement, isFallbackHidden: Bool,
                 isFaceIDDescribed: Bool, replaces: String? = nil, reuseDuration: Double? = nil,
-                accessGroups: [String]? = nil
+                accessGroups: [AccessGroup]? = nil
             ) {
                 self.context = context
                 self.app = app
@@ -1136,9 +1136,9 @@ package enum EnclaveInterface {
     /// The log names that program if a passcode is rejected.
     package struct Caller: MessageCodable, Hashable {
         package var connection: Int
-        package var app: String?
+        package var app: AppIdentifier?
 
-        package init(connection: Int, app: String? = nil) {
+        package init(connection: Int, app: AppIdentifier? = nil) {
             self.connection = connection
             self.app = app
         }
@@ -1905,11 +1905,11 @@ package enum EnclaveInterface {
             package var accessControl: AccessControl
             package var binding: EnclaveInterface.ItemBinding
             package var key: Data
-            package var app: String
+            package var app: AppIdentifier
             package var context: String?
 
             package init(
-                accessControl: AccessControl, binding: EnclaveInterface.ItemBinding, key: Data, app: String,
+                accessControl: AccessControl, binding: EnclaveInterface.ItemBinding, key: Data, app: AppIdentifier,
                 context: String? = nil
             ) {
                 self.accessControl = accessControl
@@ -1973,10 +1973,10 @@ package enum EnclaveInterface {
         package static let name = "io.touchstone.Enclave.UnwrapKeys"
         package struct Parameters: MessageCodable {
             package var items: [EnclaveInterface.WrappedItem]
-            package var app: String
+            package var app: AppIdentifier
             package var context: String?
 
-            package init(items: [EnclaveInterface.WrappedItem], app: String, context: String? = nil) {
+            package init(items: [EnclaveInterface.WrappedItem], app: AppIdentifier, context: String? = nil) {
                 self.items = items
                 self.app = app
                 self.context = context
@@ -2022,12 +2022,12 @@ package enum EnclaveInterface {
     package struct KeyUse: MessageCodable, Hashable {
         /// Bytes, base64, as CreateKey gave them.
         package var key: Data
-        package var app: String
+        package var app: AppIdentifier
         /// The app's groups; the key must belong to one of them.
-        package var accessGroups: [String]
+        package var accessGroups: [AccessGroup]
         package var context: String?
 
-        package init(key: Data, app: String, accessGroups: [String], context: String? = nil) {
+        package init(key: Data, app: AppIdentifier, accessGroups: [AccessGroup], context: String? = nil) {
             self.key = key
             self.app = app
             self.accessGroups = accessGroups
@@ -2067,12 +2067,12 @@ package enum EnclaveInterface {
         package struct Parameters: MessageCodable {
             package var kind: KeyInterface.Kind
             package var accessControl: AccessControl
-            package var accessGroup: String
-            package var app: String
+            package var accessGroup: AccessGroup
+            package var app: AppIdentifier
             package var context: String?
 
             package init(
-                kind: KeyInterface.Kind, accessControl: AccessControl, accessGroup: String, app: String,
+                kind: KeyInterface.Kind, accessControl: AccessControl, accessGroup: AccessGroup, app: AppIdentifier,
                 context: String? = nil
             ) {
                 self.kind = kind
@@ -2115,9 +2115,9 @@ package enum EnclaveInterface {
         package static let name = "io.touchstone.Enclave.InspectKey"
         package struct Parameters: MessageCodable {
             package var key: Data
-            package var accessGroups: [String]
+            package var accessGroups: [AccessGroup]
 
-            package init(key: Data, accessGroups: [String]) {
+            package init(key: Data, accessGroups: [AccessGroup]) {
                 self.key = key
                 self.accessGroups = accessGroups
             }
@@ -2419,11 +2419,11 @@ package enum EnclaveInterface {
     /// Which call of which app was refused: reason is a word of io.touchstone.Keychain's Failed; any other word is not
     /// written down. requirement is what the owner would have had to prove; absent: nothing.
     package struct RefusedCall: MessageCodable, Hashable {
-        package var app: String
+        package var app: AppIdentifier
         package var reason: String
         package var requirement: Requirement?
 
-        package init(app: String, reason: String, requirement: Requirement? = nil) {
+        package init(app: AppIdentifier, reason: String, requirement: Requirement? = nil) {
             self.app = app
             self.reason = reason
             self.requirement = requirement

@@ -46,7 +46,7 @@ struct PromptText {
             case .process: "this process"
             }
         let user = prompt.app.userID == 0 && geteuid() != 0 ? ", as root" : ""
-        return "asked by \(quoted(prompt.app.identifier, Limits.identifier)) (verified: \(evidence)), process "
+        return "asked by \(quoted(prompt.app.identifier.rawValue, Limits.identifier)) (verified: \(evidence)), process "
             + "\(prompt.app.processID)\(user)"
     }
 
