@@ -13,7 +13,8 @@ final class GroupCommit: Sendable {
         // Unchecked: its caller waits while another thread carries it out, and nobody else touches it before or after.
         /// Whether no other may be in its transaction.
         let isAlone: Bool
-        let body: (KeychainStore.KeychainWriter) throws -> Void
+        /// nil: it was carried out; its caller may go on, and nothing may hold what belongs to it.
+        private(set) var body: ((KeychainStore.KeychainWriter) throws -> Void)?
         /// The rows that it changed.
         let changed = ChangedRows()
         /// nil: it was not carried out yet.
@@ -23,6 +24,12 @@ final class GroupCommit: Sendable {
         init(isAlone: Bool, _ body: @escaping (KeychainStore.KeychainWriter) throws -> Void) {
             self.isAlone = isAlone
             self.body = body
+        }
+
+        /// Has its caller go on.
+        fileprivate func end() {
+            body = nil
+            turn.signal()
         }
     }
 
@@ -58,6 +65,6 @@ final class GroupCommit: Sendable {
             return state.waiting.first
         }
         next?.turn.signal()
-        for other in group where other !== write { other.turn.signal() }
+        for other in group where other !== write { other.end() }
     }
 }

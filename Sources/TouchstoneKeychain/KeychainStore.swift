@@ -341,7 +341,7 @@ package final class KeychainStore: RowSource, Sendable {
             let writer = KeychainWriter(turn: turn)
             try recorder?.lookIfOwed(writer)
             if writes.count == 1 {
-                for write in writes { try write.body(KeychainWriter(turn: turn, changed: write.changed)) }
+                for write in writes { try write.body?(KeychainWriter(turn: turn, changed: write.changed)) }
             } else {
                 for write in writes { write.outcome = try Self.outcome(of: write, in: turn) }
             }
@@ -363,7 +363,7 @@ package final class KeychainStore: RowSource, Sendable {
     ) throws -> Result<Void, any Error> {
         var outcome = Result<Void, any Error>.success(())
         try turn.database.inSavepoint {
-            outcome = Result { try write.body(KeychainWriter(turn: turn, changed: write.changed)) }
+            outcome = Result { try write.body?(KeychainWriter(turn: turn, changed: write.changed)) ?? () }
             switch outcome {
             case .success: return .commit
             case .failure(let error as DatabaseError) where error.resultCode != .SQLITE_CONSTRAINT: throw error

@@ -58,7 +58,8 @@ struct Budget {
             ratio(
                 "read of an item opened before / floor, 1,000 items", .atMost(3), ours, "read", 1_000, over: "floor",
                 "read", 1_000),
-            ratio("first read / floor, 1,000 items", .atMost(5), ours, "first read", 1_000, over: "floor", "read", 1_000),
+            ratio(
+                "first read / floor, 1,000 items", .atMost(5), ours, "first read", 1_000, over: "floor", "read", 1_000),
             ratio(
                 "gnome-keyring read / read, 1,000 items", .atLeast(15), peer, "read", 1_000, over: ours, "read", 1_000),
             ratio(

@@ -30,7 +30,8 @@ import TouchstoneSystem
     }
 
     /// What became of writes that are made while another is under way, which ends once all of them wait, in their order.
-    private func whileBusy(_ writes: [@Sendable (KeychainStore.KeychainWriter) throws -> Void]) throws -> [(any Error)?] {
+    private func whileBusy(_ writes: [@Sendable (KeychainStore.KeychainWriter) throws -> Void]) throws -> [(any Error)?]
+    {
         let outcomes = Mutex([(any Error)?](repeating: nil, count: writes.count))
         let ended = DispatchGroup()
         try store.write { writer in

@@ -191,7 +191,9 @@ import TouchstoneInterfaces
         #expect(calls == 0)
     }
 
-    @Test("KC-20, KC-22: a locked device refuses a read although its key was there; the first after it is unlocked asks anew")
+    @Test(
+        "KC-20, KC-22: a locked device refuses a read although its key was there; the first after it is unlocked asks anew"
+    )
     func lock() throws {
         device.run {
             #expect(

@@ -51,7 +51,9 @@ import Testing
         #expect(insertions == 0)
     }
 
-    @Test("An attribute with a tag, another spelling of it, and another class are inserted anew, and found by what they are now")
+    @Test(
+        "An attribute with a tag, another spelling of it, and another class are inserted anew, and found by what they are now"
+    )
     func anew() throws {
         let insertions = try insertions {
             #expect(update(account("a"), [kSecAttrLabel: "e\u{301}"]) == errSecSuccess)
