@@ -67,8 +67,7 @@ test-deb: ## Install, upgrade, remove and purge them in a Debian of their own (a
 
 bench: ## Measure against the budgets, in a release build
 	@script/install-packages bench
-	@Benchmarks/run
-	@SignIn/Benchmarks/run
+	@status=0; Benchmarks/run || status=1; SignIn/Benchmarks/run || status=1; exit $$status
 
 format: ## Format the sources
 	@script/format

@@ -138,7 +138,7 @@ let package = Package(
             [
                 "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneEnclaveInterface", "TouchstoneTransport",
                 "TouchstoneEnclaveClient",
-                "TouchstoneCertificates",
+                "TouchstoneCertificates", "TouchstoneMemory",
                 "CTouchstoneSystem", crypto,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),

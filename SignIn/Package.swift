@@ -79,6 +79,7 @@ let package = Package(
             name: "touchstone-signin",
             dependencies: [
                 "SignInConnections", "TouchstoneSignInServer", hummingbird, log, lifecycle, arguments, crypto,
+                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],

@@ -206,8 +206,7 @@ extension AuthenticationService {
                     .init(context: running.context, app: running.app.identifier, credential: sealed)
                 ).ticket
             } _: { [self] event in
-                // An answer that overtook its ticket comes on this thread, and may meet a prompt that is just beginning.
-                waitForTurn()
+                // An answer that overtook its ticket comes on this thread, and may meet a prompt that is just beginning: it has to wait.
                 passwordStretched(running, Self.isStretched(event))
             }
             guard isLater else { throw DeviceInterface.Refused(.unreadablePasscode) }
@@ -221,22 +220,23 @@ extension AuthenticationService {
     }
 
     private func passwordStretched(_ entered: RunningEvaluation, _ result: Result<Void, Failed>) {
-        let isWanted = state.withLock { state -> Bool in
-            guard var running = state.evaluation, running.identifier == entered.identifier, !running.isEnding else {
-                return false
+        let isWanted = turn.withLock { _ in
+            state.withLock { state -> Bool in
+                guard var running = state.evaluation, running.identifier == entered.identifier, !running.isEnding
+                else { return false }
+                if case .failure = result {
+                    // No memory for it just now.
+                    running.password = .waiting
+                    state.evaluation = running
+                    show(.show, running)
+                } else {
+                    let control = running.subject.passwordControl
+                    state.evaluation?.isEnding = true
+                    state.passwords[running.context] = .owner(
+                        times: state.entries(running.context, for: control) + 1, control)
+                }
+                return true
             }
-            if case .failure = result {
-                // No memory for it just now.
-                running.password = .waiting
-                state.evaluation = running
-                show(.show, running)
-            } else {
-                let control = running.subject.passwordControl
-                state.evaluation?.isEnding = true
-                state.passwords[running.context] = .owner(
-                    times: state.entries(running.context, for: control) + 1, control)
-            }
-            return true
         }
         guard isWanted else {
             // The prompt ended in the meantime: the owner gave nothing away.

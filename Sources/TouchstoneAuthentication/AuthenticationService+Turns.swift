@@ -15,7 +15,6 @@ extension AuthenticationService {
     final class Asking: Sendable {
         let requirement: Requirement
         let subject: Subject
-        let context: String
         let app: AppIdentity
         /// For whom the app asks; nil: for itself.
         let client: AppIdentity?
@@ -26,31 +25,46 @@ extension AuthenticationService {
 
         private struct State {
             var identifier: String?
+            /// What the proof is given to; nil until it is made.
+            var context: String?
+            /// Is told when it is made; nil from then on.
+            var made: (@Sendable (String) -> Void)?
             var isAbandoned = false
             /// nil once it was given, or nobody waits for it: what the call holds goes with it.
             var answer: (@Sendable (Result<Void, any Error>) -> Void)?
         }
 
         init(
-            _ requirement: Requirement, _ subject: Subject, context: String, app: AppIdentity, client: AppIdentity?,
+            _ requirement: Requirement, _ subject: Subject, context: String?, app: AppIdentity, client: AppIdentity?,
             origin: ProcessOrigin?, options: AuthenticationInterface.Options,
+            made: @escaping @Sendable (String) -> Void,
             answer: @escaping @Sendable (Result<Void, any Error>) -> Void
         ) {
             self.requirement = requirement
             self.subject = subject
-            self.context = context
             self.app = app
             self.client = client
             self.origin = origin
             self.options = options
-            state = Mutex(State(answer: answer))
+            state = Mutex(State(context: context, made: context == nil ? made : nil, answer: answer))
+        }
+
+        var context: String? { state.withLock { $0.context } }
+
+        /// Takes the context that was made for it.
+        func take(context: String) {
+            let made = state.withLock { state in
+                state.context = context
+                return state.made.take()
+            }
+            made?(context)
         }
 
         /// Whether it waits behind every other, and ends none (ND-3).
         var waitsForTurn: Bool { options.waitsForTurn == true }
 
         /// Whose patience it tries: a bridge's clients are told apart.
-        var patienceKey: String { PromptPatience.key(of: app, client) }
+        var patienceKey: AppIdentifier { PromptPatience.key(of: app, client) }
 
         /// Gives the answer, once: what comes later is nobody's.
         func end(_ result: Result<Void, any Error>) {
@@ -89,6 +103,8 @@ extension AuthenticationService {
         case now(replaced: String?)
         /// It waits. This evaluation of the same app gives way to those that waited before it.
         case later(yielding: String?, replaced: Asking?)
+        /// It needs none: everything is proven.
+        case needless
     }
 
     /// Has the owner asked, at once or when it is its turn; the order is that of section 2.1.
@@ -100,12 +116,14 @@ extension AuthenticationService {
         // Ended while it was called.
         if asking.isAbandoned { return callNext() }
         do {
-            guard let needed = try needed(by: asking) else {
+            let yielding: String?
+            let replaced: Asking?
+            switch try takeTurn(asking, isCalled: isCalled) {
+            case .needless:
                 asking.end(.success(()))
                 return callNext()
-            }
-            guard case .later(let yielding, let replaced) = try begin(asking, needed, isCalled: isCalled) else {
-                return
+            case .now: return
+            case .later(let first, let second): (yielding, replaced) = (first, second)
             }
             if let replaced { refuse(replaced, Self.cancelledByAnother) }
             schedule(Limits.waiting) { [weak self] in
@@ -163,6 +181,15 @@ extension AuthenticationService {
         asking.end(.failure(failed))
     }
 
+    private func takeTurn(_ asking: Asking, isCalled: Bool) throws -> Turn {
+        var needed: Needed?
+        while true {
+            if let taken = try begin(asking, needed, isCalled: isCalled) { return taken }
+            needed = try self.needed(by: asking)
+            if needed == nil { return .needless }
+        }
+    }
+
     /// What a prompt has to begin with.
     private struct Needed {
         var password: PasswordEntry
@@ -178,9 +205,8 @@ extension AuthenticationService {
     ///
     /// - Returns: What a prompt is needed for; nil if everything is proven.
     private func needed(by asking: Asking) throws -> Needed? {
-        let (context, app, options, requirement) = (
-            asking.context, asking.app, asking.options, asking.requirement
-        )
+        let (app, options, requirement) = (asking.app, asking.options, asking.requirement)
+        let context = try context(of: asking)
         let control = asking.subject.passwordControl
         let asksPassword = try control != nil && !credential(of: context, app).isSet
         if asksPassword, !options.interactionNotAllowed {
@@ -197,11 +223,7 @@ extension AuthenticationService {
         if preflight.verdict != .satisfied { try checkUsageDescription(app, requirement, options, biometryType) }
         switch preflight.verdict {
         case .satisfied where !asksPassword: return nil
-        case .refused:
-            let failed = Self.failed(
-                preflight.code ?? .authenticationFailed, preflight.reason.flatMap(RefusalCause.init))
-            if requirement.proofs.isEmpty { throw failed }
-            throw Refused(failed: failed)
+        case .refused: throw refusal(of: asking, preflight.code, preflight.reason)
         case .satisfied, .interactive: break
         }
         // EV-54
@@ -213,6 +235,20 @@ extension AuthenticationService {
         let password: PasswordEntry =
             !asksPassword ? .none : preflight.verdict == .satisfied ? .waiting : .afterProofs
         return Needed(password: password, biometryType: biometryType)
+    }
+
+    /// What the enclave refused; it logs what wants a proof.
+    private func refusal(of asking: Asking, _ code: AuthenticationFailure?, _ reason: String?) -> any Error {
+        let failed = Self.failed(code ?? .authenticationFailed, reason.flatMap(RefusalCause.init))
+        return asking.requirement.proofs.isEmpty ? failed : Refused(failed: failed)
+    }
+
+    /// The context of an evaluation, made where it has none.
+    private func context(of asking: Asking) throws -> String {
+        if let context = asking.context { return context }
+        let context = try makeContext(of: asking.app)
+        asking.take(context: context)
+        return context
     }
 
     /// The client is gone, and takes its evaluation with it.
@@ -233,37 +269,51 @@ extension AuthenticationService {
     }
 
     /// Takes the one place for prompts, or a place among those that wait.
-    private func begin(_ asking: Asking, _ needed: Needed, isCalled: Bool) throws -> Turn {
-        let (app, password, biometryType) = (asking.app, needed.password, needed.biometryType)
+    ///
+    /// Where nothing stands in the way of a prompt, nothing has to be looked at before: one call of the enclave's looks and begins.
+    ///
+    /// `needed` is what a prompt is needed for, nil where nobody has looked yet; the result is nil where that has to be looked at first, or
+    /// anew, and nothing has changed then.
+    private func begin(_ asking: Asking, _ needed: Needed?, isCalled: Bool) throws -> Turn? {
+        let (app, password) = (asking.app, needed?.password ?? PasswordEntry.none)
         var abandoned: String?
-        let (taken, new, old): (Turn, RunningEvaluation?, RunningEvaluation?)
+        let (taken, new, old): (Turn?, RunningEvaluation?, RunningEvaluation?)
         do {
             (taken, new, old) = try turn.withLock { _ in
-                let taken = try state.withLock { state in
+                let taken = try state.withLock { state -> Turn? in
+                    if needed == nil, !state.isUnhindered(asking, isCalled: isCalled, now: now()) { return nil }
                     // It may have ended while it was called.
-                    guard !asking.isAbandoned, contexts.isOwner(app, of: asking.context) else {
+                    guard !asking.isAbandoned, asking.context.map({ contexts.isOwner(app, of: $0) }) ?? true else {
                         throw Self.failed(.cancelledByApp)
                     }
                     _ = try state.agent(for: app)
                     return try state.turn(of: asking, isCalled: isCalled)
                 }
-                guard case .now(let replaced) = taken else { return (taken, nil, nil) }
-                let begun: EnclaveInterface.BeginEvaluation.Reply
+                guard case .now(let replaced)? = taken else { return (taken, nil, nil) }
+                // Where nothing begins, the one before goes on.
+                let goOn = { [self] in state.withLock { if replaced != nil { $0.evaluation?.isEnding = false } } }
+                let begun: EnclaveInterface.BeginEvaluation.Reply?
                 do {
                     begun =
                         password == .waiting
                         ? try beginWithoutProof(endingOf: replaced)
                         : try beginWithProofs(asking, replacing: replaced)
                 } catch {
-                    // The one before goes on.
-                    state.withLock { if replaced != nil { $0.evaluation?.isEnding = false } }
+                    goOn()
                     throw error
                 }
+                guard let begun, let context = asking.context else {
+                    goOn()
+                    // The last proof came meanwhile: what is left is the application password.
+                    return (password == .afterProofs ? nil : Turn.needless, nil, nil)
+                }
                 do {
+                    let biometryType = begun.biometryType ?? needed?.biometryType ?? BiometryType.none
+                    try checkUsageDescription(app, asking.requirement, asking.options, biometryType)
                     return try state.withLock { state in
                         // The app or the agent may have gone since.
                         var new = RunningEvaluation(
-                            identifier: begun.evaluation, context: asking.context, app: app, subject: asking.subject,
+                            identifier: begun.evaluation, context: context, app: app, subject: asking.subject,
                             password: password, options: asking.options,
                             biometryType: biometryType, agent: try state.agent(for: app), asking: asking,
                             prompt: AgentInterface.Prompt(
@@ -272,9 +322,9 @@ extension AuthenticationService {
                             since: now())
                         new.prompt.name(asking)
                         if password == .waiting {
-                            new.prompt.context = asking.context
+                            new.prompt.context = context
                             new.prompt.wrongPasscode = state.isPasswordWrong(
-                                asking.context, for: asking.subject.passwordControl)
+                                context, for: asking.subject.passwordControl)
                         }
                         let old = state.evaluation
                         state.evaluation = new
@@ -299,32 +349,55 @@ extension AuthenticationService {
         return taken
     }
 
+    /// - Returns: nil where the owner has nothing to prove.
     private func beginWithProofs(_ asking: Asking, replacing replaced: String?) throws
-        -> EnclaveInterface.BeginEvaluation.Reply
+        -> EnclaveInterface.BeginEvaluation.Reply?
     {
+        let (app, context) = (asking.app, asking.context)
+        func take(_ made: String?) {
+            guard let made else { return }
+            contexts.add(made, of: app)
+            asking.take(context: made)
+        }
         do {
-            return try enclave.call(
+            let begun = try enclave.call(
                 EnclaveInterface.BeginEvaluation.self,
                 .init(
-                    context: asking.context, app: asking.app.identifier, requirement: asking.requirement,
+                    context: context ?? "", app: app.identifier, requirement: asking.requirement,
                     isFallbackHidden: asking.options.fallbackTitle == "",
-                    isFaceIDDescribed: asking.app.faceIDUsageDescription != nil, replaces: replaced,
-                    validFor: asking.options.validFor))
-        } catch let error as RemoteError where error.as(EnclaveInterface.InvalidContext.self) != nil {
-            // The preflight knew the context: the device has locked since (EV-05).
-            throw Self.failed(.deviceLocked)
+                    isFaceIDDescribed: app.faceIDUsageDescription != nil, replaces: replaced,
+                    reuseDuration: asking.options.reuseDuration,
+                    accessGroups: context == nil ? app.accessGroups : nil, validFor: asking.options.validFor))
+            take(begun.context)
+            return begun
+        } catch let error as RemoteError {
+            guard let look = error.as(EnclaveInterface.NotBegun.self) else { throw error }
+            take(look.context)
+            guard look.verdict == .refused else { return nil }
+            try checkUsageDescription(app, asking.requirement, asking.options, look.biometryType ?? .none)
+            throw refusal(of: asking, look.code, look.reason)
         }
     }
 }
 
 extension AuthenticationService.State {
+    /// Whether a prompt may be up at once, with nothing to ask for but what the enclave judges.
+    fileprivate func isUnhindered(_ asking: AuthenticationService.Asking, isCalled: Bool, now: Double) -> Bool {
+        let app = asking.app
+        return evaluation == nil && (isCalled || (waiting.isEmpty && !isCalling))
+            && asking.subject.passwordControl == nil && !asking.options.interactionNotAllowed
+            // CE-11: such a client traps before anything begins.
+            && (app.faceIDUsageDescription != nil || asking.options.isStrict != true)
+            && patience?.mayAsk(asking.patienceKey, now: now) ?? true && (try? agent(for: app)) != nil
+    }
+
     /// Says whether an evaluation may begin, and has it wait where it may not.
     ///
     /// - Throws: `Failed` where too many wait already.
     fileprivate mutating func turn(
         of asking: AuthenticationService.Asking, isCalled: Bool
     ) throws(AuthenticationInterface.Failed) -> AuthenticationService.Turn {
-        let isSameApp = { (app: AppIdentity) in app.identifier.isSpelled(like: asking.app.identifier) }
+        let isSameApp = { (app: AppIdentity) in app.identifier == asking.app.identifier }
         let isOwn = evaluation.map { isSameApp($0.app) } ?? true
         let mayEnd = evaluation == nil || isOwn && !asking.waitsForTurn
         // One whose end somebody is just telling leaves the place in a moment: that end counts.
@@ -347,7 +420,7 @@ extension AuthenticationService.State {
             return .later(yielding: nil, replaced: older)
         }
         // So many apps, whatever one of them has waiting.
-        let apps = Set(waiting.map(\.app.identifier.spelling))
+        let apps = Set(waiting.map(\.app.identifier))
         guard !own.isEmpty || apps.count < AuthenticationService.Limits.waitingEvaluations else {
             throw AuthenticationService.failed(.tooManyWait)
         }

@@ -20,7 +20,9 @@ extension AuthenticationService {
         var answer: @Sendable (Result<Void, any Error>) -> Void
     }
 
-    /// The prompt that is up. All requests are one prompt, which names the first of those that still wait.
+    /// The prompt that is up.
+    ///
+    /// All requests are one prompt, which names the first of those that still wait.
     struct RunningUnlock: Sendable {
         var prompt: AgentInterface.Prompt
         var requests: [UnlockRequest]

@@ -46,11 +46,11 @@ package final class AuthenticationService: Sendable {
         ///
         /// A program that comes later cannot take the screen.
         var agents: [ConnectedAgent] = []
-        var backgroundApps: Set<[UInt8]> = []
+        var backgroundApps: Set<AppIdentifier> = []
         /// nil: the owner may cancel an app as often as it asks.
         var patience: PromptPatience?
         /// Apps without a usage description of which the log knows.
-        var undescribedApps: Set<[UInt8]> = []
+        var undescribedApps: Set<AppIdentifier> = []
         var environmentWatchers: [ObjectIdentifier: EnvironmentWatcher] = [:]
         /// Where the application password that a context has, or had, came from.
         var passwords: [String: PasswordSource] = [:]
@@ -64,7 +64,7 @@ package final class AuthenticationService: Sendable {
         /// Who would show a prompt of this app's now.
         func agent(for app: AppIdentity) throws -> ConnectedAgent {
             // EV-05
-            guard !backgroundApps.contains(app.identifier.spelling) else {
+            guard !backgroundApps.contains(app.identifier) else {
                 throw Failed(.notInteractive, "Caller is not running foreground.", .appInBackground)
             }
             guard let agent = agents.first else {
@@ -231,12 +231,13 @@ package final class AuthenticationService: Sendable {
                 }
                 evaluate(
                     requirement, Subject(), context: request.context, options: request.options,
-                    tellsDomainState: request.policy.isBiometric, connection: call.connection, answer: answer)
+                    tellsDomainState: request.policy.isBiometric, connection: call.connection, made: { _ in },
+                    answer: answer)
             },
             .deferred(AuthenticationInterface.EvaluateAccessControl.self) { [self] request, call in
                 prove(
                     request.accessControl, for: request.operation, keyLabel: request.keyLabel, in: request.context,
-                    options: request.options, connection: call.connection
+                    options: request.options, connection: call.connection, made: { _ in }
                 ) { result in call.answer(result.map { .init(domainState: nil) }) }
             },
         ]
@@ -255,7 +256,7 @@ package final class AuthenticationService: Sendable {
             throw AuthenticationInterface.Failed(
                 .invalidContext, "Too many contexts: let go of some.", .tooManyContexts)
         }
-        let context = try makeContext(for: connection, client: client)
+        let context = try makeContext(of: app, for: client)
         state.withLock { _ = $0.contextsByConnection[key, default: []].insert(context) }
         // One handler for all of them, however many come and go.
         if count == nil { connection.onClose { [weak self] in self?.forgetContexts(of: key) } }
@@ -294,15 +295,10 @@ package final class AuthenticationService: Sendable {
         contexts.isOwner(try connection.identity(), of: context)
     }
 
-    /// Makes a context for one call of the keychain's, which ends it.
+    /// `client` is for whom it is; nil: for the app itself.
     ///
-    /// - Throws: What the enclave throws; `PermissionDenied` where nobody knows the app.
-    package func makeContext(for connection: VarlinkConnection) throws -> String {
-        try makeContext(for: connection, client: nil)
-    }
-
-    private func makeContext(for connection: VarlinkConnection, client: ContextClient?) throws -> String {
-        let app = try connection.identity()
+    /// - Throws: What the enclave throws.
+    func makeContext(of app: AppIdentity, for client: ContextClient? = nil) throws -> String {
         let context = try enclave.call(
             EnclaveInterface.CreateContext.self,
             .init(app: app.identifier, accessGroups: app.accessGroups, client: client?.identity.identifier)
@@ -312,7 +308,7 @@ package final class AuthenticationService: Sendable {
         return context
     }
 
-    /// Ends such a context; returns at once, and may be called on any thread.
+    /// Ends a context that was made for one call of the keychain's; returns at once, and may be called on any thread.
     package func endContext(_ context: String) {
         endings.async { [self] in _ = try? forget(context) }
     }
@@ -342,11 +338,12 @@ package final class AuthenticationService: Sendable {
 
     /// Has the owner prove what an access control wants for an operation (EV-62); returns at once.
     ///
-    /// `answer` is called on any thread, at most once: never where the connection has closed meanwhile.
+    /// `made` is told the context that was made where `context` is nil, before the answer: whoever asks ends it. `answer` is called on
+    /// any thread, at most once: never where the connection has closed meanwhile.
     package func prove(
-        _ accessControl: AccessControl, for operation: AccessControlOperation, keyLabel: String?, in context: String,
+        _ accessControl: AccessControl, for operation: AccessControlOperation, keyLabel: String?, in context: String?,
         options: AuthenticationInterface.Options, connection: VarlinkConnection,
-        answer: @escaping @Sendable (Result<Void, any Error>) -> Void
+        made: @escaping @Sendable (String) -> Void, answer: @escaping @Sendable (Result<Void, any Error>) -> Void
     ) {
         guard accessControl.grants(operation) else {
             return answer(.failure(refused(.operationNotGranted, accessControl.requirement, connection)))
@@ -359,35 +356,36 @@ package final class AuthenticationService: Sendable {
                 operation: operation, keyLabel: keyLabel,
                 // AC-04: wanted in addition, to create as well as to use.
                 passwordControl: accessControl.flags.contains(.applicationPassword) ? accessControl : nil),
-            context: context, options: options, tellsDomainState: false, connection: connection
+            context: context, options: options, tellsDomainState: false, connection: connection, made: made
         ) { result in answer(result.map { _ in () }) }
     }
 
     /// `answer` is called exactly once, with the domain state where the policy tells it.
     private func evaluate(
-        _ requirement: Requirement, _ subject: Subject, context: String, options: AuthenticationInterface.Options,
-        tellsDomainState: Bool, connection: VarlinkConnection,
+        _ requirement: Requirement, _ subject: Subject, context: String?, options: AuthenticationInterface.Options,
+        tellsDomainState: Bool, connection: VarlinkConnection, made: @escaping @Sendable (String) -> Void,
         answer: @escaping @Sendable (Result<Data?, any Error>) -> Void
     ) {
         let look = { @Sendable [self] in
             evaluateNow(
                 requirement, subject, context: context, options: options, tellsDomainState: tellsDomainState,
-                connection: connection, answer: answer)
+                connection: connection, made: made, answer: answer)
         }
         // A client is looked at anew, which may take its time.
-        state.withLock { $0.clients[context] != nil } ? connection.perform(look) : connection.performLook(look)
+        let isForClient = context.map { context in state.withLock { $0.clients[context] != nil } } ?? false
+        isForClient ? connection.perform(look) : connection.performLook(look)
     }
 
     private func evaluateNow(
-        _ requirement: Requirement, _ subject: Subject, context: String, options: AuthenticationInterface.Options,
-        tellsDomainState: Bool, connection: VarlinkConnection,
+        _ requirement: Requirement, _ subject: Subject, context: String?, options: AuthenticationInterface.Options,
+        tellsDomainState: Bool, connection: VarlinkConnection, made: @escaping @Sendable (String) -> Void,
         answer: @escaping @Sendable (Result<Data?, any Error>) -> Void
     ) {
         do {
             let app = try connection.identity()
-            guard try isOwner(connection, of: context) else { throw Self.failed(.contextInvalidated) }
+            if let context, try !isOwner(connection, of: context) { throw Self.failed(.contextInvalidated) }
             try checkFacts(options, of: app)
-            let client = state.withLock { $0.clients[context] }
+            let client = context.flatMap { context in state.withLock { $0.clients[context] } }
             try client?.check()
             let succeed = { @Sendable [self] in
                 answer(Result { tellsDomainState ? try facts(app).domainState : nil })
@@ -395,7 +393,8 @@ package final class AuthenticationService: Sendable {
             let closing = Mutex<UInt64?>(nil)
             let asking = Asking(
                 requirement, subject, context: context, app: app, client: client?.identity,
-                origin: client == nil ? connection.peer.origin()?.shownToThePerson : client?.origin, options: options
+                origin: client == nil ? connection.peer.origin()?.shownToThePerson : client?.origin, options: options,
+                made: made
             ) { result in
                 if let number = closing.withLock({ $0 }) { connection.removeCloseHandler(number) }
                 switch result {
@@ -425,7 +424,7 @@ package final class AuthenticationService: Sendable {
         else { return }
         let isNews = state.withLock { state in
             state.undescribedApps.count < Limits.undescribedApps
-                && state.undescribedApps.insert(app.identifier.spelling).inserted
+                && state.undescribedApps.insert(app.identifier).inserted
         }
         if isNews {
             report(
@@ -489,7 +488,11 @@ package final class AuthenticationService: Sendable {
     }
 
     /// Says whether the caller is the one to tell how an evaluation ended: the first who asks is.
-    func claimEnd(of identifier: String) -> Bool { state.withLock { $0.claimEnd(of: identifier) } }
+    ///
+    /// Waits where another is just beginning in its place: until that has begun it may go on.
+    func claimEnd(of identifier: String) -> Bool {
+        turn.withLock { _ in state.withLock { $0.claimEnd(of: identifier) } }
+    }
 
     func finish(_ identifier: String, _ result: Result<Void, AuthenticationInterface.Failed>) {
         let isSuccess = if case .success = result { true } else { false }
@@ -549,19 +552,19 @@ package final class AuthenticationService: Sendable {
     }
 
     /// EV-52: an app that leaves the foreground loses its prompt.
-    package func setApplicationState(_ app: String, _ newState: DeviceInterface.ApplicationState) {
+    package func setApplicationState(_ app: AppIdentifier, _ newState: DeviceInterface.ApplicationState) {
         let running = state.withLock { state -> String? in
             switch newState {
-            case .foreground: state.backgroundApps.remove(app.spelling)
-            case .background: state.backgroundApps.insert(app.spelling)
+            case .foreground: state.backgroundApps.remove(app)
+            case .background: state.backgroundApps.insert(app)
             }
-            guard newState == .background, state.evaluation?.app.identifier.isSpelled(like: app) == true else {
+            guard newState == .background, state.evaluation?.app.identifier == app else {
                 return nil
             }
             return state.evaluation?.identifier
         }
         let toBackground = Failed(.systemCancel, "Caller moved to background.", .appLeftForeground)
-        if newState == .background { endWaiting(toBackground) { $0.app.identifier.isSpelled(like: app) } }
+        if newState == .background { endWaiting(toBackground) { $0.app.identifier == app } }
         if let running { cancel(running, toBackground) }
     }
 

@@ -74,7 +74,9 @@ extension DeviceService {
         }
     }
 
-    /// Tells those who watch, where it is another; to be called after anything that may have changed it. Returns at once.
+    /// Tells those who watch, where it is another; to be called after anything that may have changed it.
+    ///
+    /// Returns at once.
     func statusChanged() {
         statuses.async { [self] in
             let watchers = statusWatchers.withLock { $0 }

@@ -9,24 +9,23 @@ struct PromptPatience {
         static let apps = 1024
     }
 
-    /// By the spelling of the app.
-    private var apps: [[UInt8]: Patience] = [:]
+    private var apps: [AppIdentifier: Patience] = [:]
 
     /// What is counted together: an app, or a bridge and one of its clients, so that a client cannot silence the others.
-    static func key(of app: AppIdentity, _ client: AppIdentity?) -> String {
-        client.map { "\(app.identifier)\n\($0.identifier)" } ?? app.identifier
+    static func key(of app: AppIdentity, _ client: AppIdentity?) -> AppIdentifier {
+        client.map { AppIdentifier("\(app.identifier)\n\($0.identifier)") } ?? app.identifier
     }
 
     /// Counts a prompt of this app's that the owner cancelled; what the app cancels itself is not for here.
-    mutating func cancelled(_ app: String, now: Double) {
-        if apps[app.spelling] == nil, apps.count >= Limits.apps,
+    mutating func cancelled(_ app: AppIdentifier, now: Double) {
+        if apps[app] == nil, apps.count >= Limits.apps,
             let oldest = apps.min(by: { $0.value.forgottenAt < $1.value.forgottenAt })
         {
             apps[oldest.key] = nil
         }
-        apps[app.spelling, default: Patience()].note(now: now)
+        apps[app, default: Patience()].note(now: now)
     }
 
     /// Whether a prompt of this app's may come up.
-    func mayAsk(_ app: String, now: Double) -> Bool { apps[app.spelling]?.isExhausted(now: now) != true }
+    func mayAsk(_ app: AppIdentifier, now: Double) -> Bool { apps[app]?.isExhausted(now: now) != true }
 }

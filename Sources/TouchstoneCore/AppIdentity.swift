@@ -19,7 +19,7 @@ package struct AppIdentity: Hashable, Sendable {
     /// Application identifier, and name of the app's private access group.
     ///
     /// For example `flatpak:org.example.App` or `/usr/bin/example`.
-    package var identifier: String
+    package var identifier: AppIdentifier
     package var evidence: Evidence
     /// What the prompt shows as the app's name: the manifest's, else the last part of the identifier.
     package var name: String
@@ -30,11 +30,11 @@ package struct AppIdentity: Hashable, Sendable {
     /// Every access group that is the app's, in order; the first is the default (KC-40, KC-41).
     ///
     /// Stays in the daemon, which tells it only to the app itself.
-    package private(set) var accessGroups: [String] = []
+    package private(set) var accessGroups: [AccessGroup] = []
     /// Those of the manifest that stand before the app's own group.
-    package private(set) var keychainAccessGroups: [String] = []
+    package private(set) var keychainAccessGroups: [AccessGroup] = []
     /// Those of the manifest that stand behind it.
-    package private(set) var applicationGroups: [String] = []
+    package private(set) var applicationGroups: [AccessGroup] = []
     /// Whether the manifest names the digest of the executable; nil where there is no manifest, or it names none.
     ///
     /// Stays in the daemon as well.
@@ -52,9 +52,9 @@ package struct AppIdentity: Hashable, Sendable {
 
     /// `keychainAccessGroups` stand before the app's own group, so that the first is then the default; `applicationGroups` stand behind it.
     package init(
-        identifier: String, evidence: Evidence, name: String, processID: Int32, userID: UInt32,
-        executableDigest: String? = nil, hasPinnedDigest: Bool? = nil, keychainAccessGroups: [String] = [],
-        applicationGroups: [String] = [], faceIDUsageDescription: String? = nil, actsForClients: Bool = false
+        identifier: AppIdentifier, evidence: Evidence, name: String, processID: Int32, userID: UInt32,
+        executableDigest: String? = nil, hasPinnedDigest: Bool? = nil, keychainAccessGroups: [AccessGroup] = [],
+        applicationGroups: [AccessGroup] = [], faceIDUsageDescription: String? = nil, actsForClients: Bool = false
     ) {
         self.identifier = identifier
         self.evidence = evidence

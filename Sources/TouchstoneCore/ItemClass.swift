@@ -33,8 +33,7 @@ package struct Attribute: Sendable {
         case accessibility
     }
 
-    /// The value of its `kSecAttr…` constant.
-    package let key: String
+    package let key: AttributeKey
     package let kind: Kind
     /// Whether it is part of the identity of an item (KC-30).
     package let isPrimaryKey: Bool
@@ -48,11 +47,11 @@ extension ItemClass {
     /// All attributes of this class, in the order in which its primary key is written.
     package var attributes: [Attribute] { table.attributes }
 
-    package func attribute(_ key: String) -> Attribute? { table.byKey[key] }
+    package func attribute(_ key: AttributeKey) -> Attribute? { table.byKey[key] }
 
     private struct Table: Sendable {
         let attributes: [Attribute]
-        let byKey: [String: Attribute]
+        let byKey: [AttributeKey: Attribute]
 
         init(_ attributes: [Attribute]) {
             self.attributes = attributes
@@ -70,61 +69,66 @@ extension ItemClass {
         }
     }
 
-    private static func key(_ key: String, _ kind: Attribute.Kind, absent: AttributeValue?) -> Attribute {
+    private static func key(_ key: AttributeKey, _ kind: Attribute.Kind, absent: AttributeValue?) -> Attribute {
         Attribute(key: key, kind: kind, isPrimaryKey: true, hasTag: kind != .date, absent: absent)
     }
-    private static func other(_ key: String, _ kind: Attribute.Kind) -> Attribute {
+    private static func other(_ key: AttributeKey, _ kind: Attribute.Kind) -> Attribute {
         Attribute(
             key: key, kind: kind, isPrimaryKey: false, hasTag: kind != .date && kind != .accessibility, absent: nil)
     }
     /// One that nobody searches by alone.
-    private static func untagged(_ key: String, _ kind: Attribute.Kind) -> Attribute {
+    private static func untagged(_ key: AttributeKey, _ kind: Attribute.Kind) -> Attribute {
         Attribute(key: key, kind: kind, isPrimaryKey: false, hasTag: false, absent: nil)
     }
 
     private static let empty = AttributeValue.string("")
     private static let place = [
-        key("agrp", .string, absent: nil), key("sync", .number, absent: .number(0)), key("vwht", .string, absent: nil),
-        key("tkid", .string, absent: nil),
+        key(.accessGroup, .string, absent: nil), key(.synchronizable, .number, absent: .number(0)),
+        key(.syncViewHint, .string, absent: nil),
+        key(.tokenID, .string, absent: nil),
     ]
     private static let common = [
-        other("cdat", .date), other("mdat", .date), other("labl", .blob), other("alis", .blob),
-        other("pdmn", .accessibility),
+        other(.creationDate, .date), other(.modificationDate, .date), other(.label, .blob), other(.alias, .blob),
+        other(.accessible, .accessibility),
     ]
     private static let password =
         common + [
-            other("desc", .blob), other("icmt", .blob), other("crtr", .number), other("type", .number),
-            other("scrp", .number), other("invi", .number), other("nega", .number), other("cusi", .number),
-            other("prot", .blob),
+            other(.description, .blob), other(.comment, .blob), other(.creator, .number), other(.type, .number),
+            other(.scriptCode, .number), other(.isInvisible, .number), other(.isNegative, .number),
+            other(.hasCustomIcon, .number),
+            other(.protectedData, .blob),
         ]
     private static let genericPasswordTable = Table(
-        [key("acct", .blob, absent: empty), key("svce", .blob, absent: empty)] + place + password
-            + [other("gena", .blob)])
+        [key(.account, .blob, absent: empty), key(.service, .blob, absent: empty)] + place + password
+            + [other(.generic, .blob)])
     private static let internetPasswordTable = Table(
         [
-            key("acct", .blob, absent: empty), key("sdmn", .blob, absent: empty), key("srvr", .blob, absent: empty),
-            key("ptcl", .number, absent: .number(0)), key("atyp", .blob, absent: empty),
-            key("port", .number, absent: .number(0)), key("path", .blob, absent: empty),
+            key(.account, .blob, absent: empty), key(.securityDomain, .blob, absent: empty),
+            key(.server, .blob, absent: empty),
+            key(.protocol, .number, absent: .number(0)), key(.authenticationType, .blob, absent: empty),
+            key(.port, .number, absent: .number(0)), key(.path, .blob, absent: empty),
         ] + place + password)
     private static let certificateTable = Table(
         [
-            key("ctyp", .number, absent: .number(0)), key("issr", .data, absent: .data(Data())),
-            key("slnr", .data, absent: .data(Data())),
+            key(.certificateType, .number, absent: .number(0)), key(.issuer, .data, absent: .data(Data())),
+            key(.serialNumber, .data, absent: .data(Data())),
         ] + place + common + [
-            untagged("cenc", .number), other("subj", .data), other("skid", .data), other("pkhh", .data),
+            untagged(.certificateEncoding, .number), other(.subject, .data), other(.subjectKeyID, .data),
+            other(.publicKeyHash, .data),
         ])
     private static let keyTable = Table(
         [
-            key("kcls", .number, absent: .number(0)), key("klbl", .data, absent: .data(Data())),
-            key("atag", .blob, absent: empty), key("crtr", .number, absent: .number(0)),
-            key("type", .number, absent: .number(0)), key("bsiz", .number, absent: .number(0)),
-            key("esiz", .number, absent: .number(0)), key("sdat", .date, absent: .date(0)),
-            key("edat", .date, absent: .date(0)),
+            key(.keyClass, .number, absent: .number(0)), key(.applicationLabel, .data, absent: .data(Data())),
+            key(.applicationTag, .blob, absent: empty), key(.creator, .number, absent: .number(0)),
+            key(.keyType, .number, absent: .number(0)), key(.keySizeInBits, .number, absent: .number(0)),
+            key(.effectiveKeySize, .number, absent: .number(0)), key(.startDate, .date, absent: .date(0)),
+            key(.endDate, .date, absent: .date(0)),
         ] + place + common
-            + [
-                "perm", "priv", "modi", "sens", "asen", "extr", "next", "encr", "decr", "drve", "sign", "vrfy", "snrc",
-                "vyrc", "wrap", "unwp",
-            ].map { untagged($0, .number) })
+            + ([
+                .isPermanent, .isPrivate, .isModifiable, .isSensitive, .wasAlwaysSensitive, .isExtractable,
+                .wasNeverExtractable, .canEncrypt, .canDecrypt, .canDerive, .canSign, .canVerify, .canSignRecover,
+                .canVerifyRecover, .canWrap, .canUnwrap,
+            ] as [AttributeKey]).map { untagged($0, .number) })
     /// A certificate's attributes, then those that only a key has (section 4 of the table).
     private static let identityTable = Table(
         certificateTable.attributes + keyTable.attributes.filter { certificateTable.byKey[$0.key] == nil })

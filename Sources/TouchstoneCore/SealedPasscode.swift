@@ -19,7 +19,7 @@ package struct SealedPasscode: Hashable, Sendable {
     /// What a passcode is typed for.
     package enum Purpose: Hashable, Sendable {
         /// A prompt of this app's (its identifier).
-        case prompt(app: String)
+        case prompt(app: AppIdentifier)
         case unlock
         /// To set, change or remove it.
         case change
@@ -39,7 +39,7 @@ package struct SealedPasscode: Hashable, Sendable {
     package static func context(_ purpose: Purpose, nonce: Data) -> Data {
         let words =
             switch purpose {
-            case .prompt(let app): "prompt \(app)"
+            case .prompt(let app): "prompt \(app.rawValue)"
             case .unlock: "unlock"
             case .change: "change"
             case .credential(let context): "credential \(context)"

@@ -107,7 +107,7 @@ public enum PasscodePurpose: Hashable, Sendable {
 
     fileprivate var sealed: SealedPasscode.Purpose {
         switch self {
-        case .prompt(let app): .prompt(app: app)
+        case .prompt(let app): .prompt(app: AppIdentifier(app))
         case .unlock: .unlock
         case .change: .change
         case .credential(let context): .credential(context: context)

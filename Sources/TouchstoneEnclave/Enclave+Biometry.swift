@@ -1,6 +1,6 @@
 import Crypto
 import Foundation
-import TouchstoneCore
+package import TouchstoneCore
 import TouchstoneLog
 import TouchstoneMemory
 
@@ -15,20 +15,9 @@ extension Enclave {
 
     /// PC-20: not used since boot, or since a lock that asked for it; too long without an unlock; too long without the passcode and
     /// without a finger.
-    ///
-    /// The passcode in an evaluation is as good as at the lock screen (EV-27).
     private func isPasscodeRequired(now: Double) -> Bool {
-        guard let passcodeRequiredAfter else { return true }
-        return now > passcodeRequiredAfter
-    }
-
-    /// The last moment of a finger's (PC-20); nil: it is over.
-    private var passcodeRequiredAfter: Double? {
-        guard let lastPasscode, let lastUnlock else { return nil }
-        let lastFinger = lastUnlock.byBiometry ? lastUnlock.time : -.infinity
-        return min(
-            max(lastUnlock.time, lastPasscode) + policy.longestWithoutUnlock,
-            max(lastPasscode + policy.longestWithoutPasscode, lastFinger + policy.longestWithoutFinger))
+        guard let fingersEnd = screenLock.fingersEnd(policy) else { return true }
+        return now > fingersEnd
     }
 
     /// Why biometry cannot be used, in the order of the decision table (CE-02, CE-03).
@@ -51,7 +40,7 @@ extension Enclave {
     /// DS-01…05.
     ///
     /// differs by app, changes with every enrolment, never comes back. 32 bytes.
-    func domainState(app: String) -> Data? {
+    func domainState(app: AppIdentifier) -> Data? {
         guard isEnrolled else { return nil }
         var code = HMAC<SHA256>(key: deviceKey.derive("domain state").symmetricKey)
         let name = Data(app.utf8)
@@ -99,7 +88,7 @@ extension Enclave {
         for identifier in contexts.keys { contexts[identifier]?.proven.forgetBiometry() }
         evaluation?.proven.biometry = nil
         // PC-22, PC-33: whoever enrolled a finger behind the lock screen did not give the passcode for it.
-        heldForBiometry = ClassKeys()
+        screenLock.discardHeld()
     }
 
     func digest(of sample: Sample) -> Data {
@@ -129,25 +118,22 @@ extension Enclave {
         }
         guard isLocked, evaluation == nil else { return (.notWaiting, []) }
         discardHeldKeysIfPasscodeRequired(now: now)
-        guard isEnrolled, !heldForBiometry.isEmpty else { return (.passcodeRequired, []) }
+        guard isEnrolled, !screenLock.held.isEmpty else { return (.passcodeRequired, []) }
         guard matches else {
             state.biometryFailures += 1
             noteNonMatch(app: nil)
             discardHeldKeysIfPasscodeRequired(now: now)
             return (.notMatched, [])
         }
-        keys.merge(heldForBiometry)
-        heldForBiometry = ClassKeys()
-        isLocked = false
+        keys.merge(screenLock.unlock(byFingerOf: state.database.hash, now: now))
         state.biometryFailures = 0
-        lastUnlock = LastUnlock(time: now, enrolment: state.database.hash)
         note(LogFact(event: .unlocked, factors: biometryFactor))
         return (.unlocked, [])
     }
 
     /// PC-33: once only the passcode helps, nothing is held for a finger.
     package mutating func discardHeldKeysIfPasscodeRequired(now: Double) {
-        if isBiometryLockedOut(now: now) { heldForBiometry = ClassKeys() }
+        if isBiometryLockedOut(now: now) { screenLock.discardHeld() }
     }
 
     /// The time after which something about the sensor changes although nothing happens; nil: nothing does.
@@ -158,15 +144,15 @@ extension Enclave {
 
     /// The time after which the next of what is there for a finger ends; nil: nothing is.
     private func heldLimit(now: Double) -> Double? {
-        guard !heldForBiometry.isEmpty, let passcodeRequiredAfter else { return nil }
-        guard let lockScreenEnd, lockScreenEnd > now else { return passcodeRequiredAfter }
-        return min(passcodeRequiredAfter, lockScreenEnd)
+        guard !screenLock.held.isEmpty, let fingersEnd = screenLock.fingersEnd(policy) else { return nil }
+        guard let sensorEnd = screenLock.sensorEnd, sensorEnd > now else { return fingersEnd }
+        return min(fingersEnd, sensorEnd)
     }
 
     /// For a touch whose outcome could not be kept: without the count there is no limit to tries, so there are none.
     package mutating func suspendBiometry(now: Double) -> [EnclaveEvent] {
         isBiometrySuspended = true
-        heldForBiometry = ClassKeys()
+        screenLock.discardHeld()
         guard let phase = evaluation?.phase, [.permission, .biometry, .retry].contains(phase) else { return [] }
         return biometryRefused(.biometrySuspended, now: now)
     }
@@ -177,18 +163,17 @@ extension Enclave {
     ///
     /// Where fingers are simulated, programs can do as much in other ways: such a device has no limit.
     package mutating func lockForProgram(
-        requiresPasscode: Bool, by caller: String?, now: Double
+        requiresPasscode: Bool, by caller: AppIdentifier?, now: Double
     ) -> (Result<Void, Refused>, [EnclaveEvent]) {
-        let changes = isPasscodeSet && (!isLocked || requiresPasscode && lastPasscode != nil)
+        let changes = isPasscodeSet && (!isLocked || requiresPasscode && !screenLock.isPasscodeAsked)
         if changes, !state.isSimulated || state.sensor != nil {
-            guard !lockPatience.isExhausted(now: now) else {
+            guard screenLock.takeLockByProgram(now: now) else {
                 note(
                     LogFact(
                         event: .callRefused, app: caller, result: RefusalCause.lockedTooOften.rawValue,
                         isRepeatable: true))
                 return (.failure(Refused(.lockedTooOften)), [])
             }
-            lockPatience.note(now: now)
         }
         return (.success(()), lock(requiresPasscode: requiresPasscode, by: caller, now: now))
     }
@@ -197,20 +182,15 @@ extension Enclave {
     ///
     /// Ends the evaluation that runs with -4 (EV-52). With `requiresPasscode` no finger unlocks it again (PC-20), also where it is
     /// locked already.
-    package mutating func lock(requiresPasscode: Bool = false, by caller: String? = nil, now: Double) -> [EnclaveEvent]
+    package mutating func lock(requiresPasscode: Bool = false, by caller: AppIdentifier? = nil, now: Double)
+        -> [EnclaveEvent]
     {
-        if requiresPasscode {
-            lastPasscode = nil
-            heldForBiometry = ClassKeys()
-        }
-        guard isPasscodeSet else { return [] }
-        lastLock = now
-        guard !isLocked else { return [] }
-        isLocked = true
+        if requiresPasscode { screenLock.askForPasscode() }
+        guard isPasscodeSet, screenLock.lock(now: now) else { return [] }
         note(LogFact(event: .locked, by: caller))
         backup = nil
         let classA = keys.remove { $0.availability == .unlocked }
-        heldForBiometry = isEnrolled && !isBiometryLockedOut(now: now) ? classA : ClassKeys()
+        if isEnrolled, !isBiometryLockedOut(now: now) { screenLock.hold(classA) }
         forgetProofs()
         return evaluation == nil ? [] : endEvaluation(.refused(.lockedMeanwhile))
     }

@@ -27,7 +27,7 @@ extension Enclave {
     package struct CredentialJob: Sendable {
         package let ticket: String
         let context: String
-        package let app: [UInt8]
+        package let app: AppIdentifier
         let password: SecretBytes
         let salt: Data
 
@@ -43,17 +43,15 @@ extension Enclave {
     /// Takes a password that an app sealed for one of its contexts; nil takes it away.
     ///
     /// - Returns: The derivation to run, where there is one.
-    package mutating func setCredential(_ sealed: SealedPasscode?, context: String, app name: String, now: Double)
-        throws
-        -> CredentialJob?
+    package mutating func setCredential(_ sealed: SealedPasscode?, context: String, app: AppIdentifier, now: Double)
+        throws -> CredentialJob?
     {
-        guard sealed == nil || passwordRetryAfter(app: name, now: now) == nil else { throw Refused(.busy) }
-        guard contexts[context]?.app.isSpelled(like: name) == true else { throw InvalidContext() }
+        guard sealed == nil || passwordRetryAfter(app: app, now: now) == nil else { throw Refused(.busy) }
+        guard contexts[context]?.app == app else { throw InvalidContext() }
         guard let sealed else {
             contexts[context]?.credential = Credential()
             return nil
         }
-        let app = name.spelling
         guard credentialJobs[app, default: 0] < Limits.credentialJobsPerApp,
             credentialJobs.values.reduce(0, +) < Limits.credentialJobs
         else { throw Refused(.busy) }
@@ -78,11 +76,13 @@ extension Enclave {
         return [.answered(ticket: job.ticket, key == nil ? .failed : .done)]
     }
 
-    package func isCredentialSet(context: String, app: String) -> Bool { credential(of: context, app: app) != nil }
+    package func isCredentialSet(context: String, app: AppIdentifier) -> Bool {
+        credential(of: context, app: app) != nil
+    }
 
     /// The stretched password of this app's context.
-    func credential(of identifier: String?, app: String) -> SecretBytes? {
-        guard let identifier, let context = contexts[identifier], context.app.isSpelled(like: app) else { return nil }
+    func credential(of identifier: String?, app: AppIdentifier) -> SecretBytes? {
+        guard let identifier, let context = contexts[identifier], context.app == app else { return nil }
         return context.credential.key
     }
 
@@ -93,34 +93,34 @@ extension Enclave {
 
     /// A password opened nothing that it was tried on: one guess of the app's, and from the fourth on the next has to wait as that of
     /// a passcode does (PC-01).
-    package mutating func passwordFailed(app: String, now: Double) {
-        var guesses = passwordGuesses[app.spelling] ?? PasswordGuesses()
+    package mutating func passwordFailed(app: AppIdentifier, now: Double) {
+        var guesses = passwordGuesses[app] ?? PasswordGuesses()
         guesses.count = min(guesses.count + 1, policy.maximumFailures - 1)
         let delay = policy.delay(afterFailures: guesses.count)
         guesses.retryAt = delay > 0 ? now + delay : nil
-        if passwordGuesses[app.spelling] == nil, passwordGuesses.count >= Limits.guessingApps,
+        if passwordGuesses[app] == nil, passwordGuesses.count >= Limits.guessingApps,
             let fewest = passwordGuesses.min(by: { $0.value.count < $1.value.count })?.key
         {
             passwordGuesses[fewest] = nil
         }
-        passwordGuesses[app.spelling] = guesses
+        passwordGuesses[app] = guesses
         guard delay > 0 else { return }
         // Nor does any help that was set before.
-        for (identifier, context) in contexts where context.app.isSpelled(like: app) {
+        for (identifier, context) in contexts where context.app == app {
             forgetCredential(of: identifier)
         }
     }
 
-    package func hasGuessedPasswords(app: String) -> Bool { passwordGuesses[app.spelling] != nil }
+    package func hasGuessedPasswords(app: AppIdentifier) -> Bool { passwordGuesses[app] != nil }
 
     /// A password was right: the app's next wrong one is the first again.
-    package mutating func passwordWorked(app: String) {
-        passwordGuesses[app.spelling] = nil
+    package mutating func passwordWorked(app: AppIdentifier) {
+        passwordGuesses[app] = nil
     }
 
     /// Seconds until the app's next application password is taken; nil: now.
-    package func passwordRetryAfter(app: String, now: Double) -> Double? {
-        guard let retryAt = passwordGuesses[app.spelling]?.retryAt, retryAt > now else { return nil }
+    package func passwordRetryAfter(app: AppIdentifier, now: Double) -> Double? {
+        guard let retryAt = passwordGuesses[app]?.retryAt, retryAt > now else { return nil }
         return retryAt - now
     }
 }

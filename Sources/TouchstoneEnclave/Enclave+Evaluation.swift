@@ -29,8 +29,8 @@ extension Enclave {
         /// Seconds for which what is proven in it is good; nil: as long as the context (ND-4).
         var validFor: Double?
         /// For the log: who asked, for whom, and what the owner proved.
-        var app: String
-        var client: String?
+        var app: AppIdentifier
+        var client: AppIdentifier?
         var factors: [LogFactor] = []
     }
 
@@ -40,28 +40,33 @@ extension Enclave {
     // MARK: before
 
     package func preflight(_ request: EvaluationRequest, now: Double) -> Verdict {
-        if let identifier = request.context {
-            guard let context = contexts[identifier], context.app.isSpelled(like: request.app) else {
-                return .refused(.contextInvalidated)
-            }
-            if isMet(request.requirement, by: context.proven) { return .satisfied }
-            if isReusable(request, now: now) {
-                var proven = context.proven
-                proven.biometry = state.database.hash
-                if isMet(request.requirement, by: proven) { return .satisfied }
-            }
+        guard let identifier = request.context else { return ability(to: request, now: now) }
+        return verdict(of: request, in: contexts[identifier], now: now)
+    }
+
+    private func verdict(of request: EvaluationRequest, in context: Context?, now: Double) -> Verdict {
+        guard let context, context.app == request.app else { return .refused(.contextInvalidated) }
+        if isMet(request.requirement, by: context.proven) { return .satisfied }
+        if isReusable(request, now: now) {
+            var proven = context.proven
+            proven.biometry = state.database.hash
+            if isMet(request.requirement, by: proven) { return .satisfied }
         }
-        if let cause = refusal(of: request, now: now) { return .refused(cause) }
-        if request.requirement.proofs.isEmpty { return .satisfied }
+        let ability = ability(to: request, now: now)
         // Behind the lock screen nothing is in the foreground (EV-05); what can be evaluated is another question (CE-04).
-        if request.context != nil, isLocked { return .refused(.deviceLocked) }
-        return .interactive
+        return ability == .interactive && isLocked ? .refused(.deviceLocked) : ability
+    }
+
+    /// Whether it can be met on this device, whatever was proven.
+    private func ability(to request: EvaluationRequest, now: Double) -> Verdict {
+        if let cause = refusal(of: request, now: now) { return .refused(cause) }
+        return request.requirement.proofs.isEmpty ? .satisfied : .interactive
     }
 
     /// Gives the context the biometry of the lock screen, where the window allows (EV-40, EV-43).
     package mutating func applyReuse(_ request: EvaluationRequest, now: Double) {
         guard let identifier = request.context, let context = contexts[identifier],
-            context.app.isSpelled(like: request.app),
+            context.app == request.app,
             !isMet(request.requirement, by: context.proven), isReusable(request, now: now)
         else { return }
         var proven = context.proven
@@ -77,7 +82,8 @@ extension Enclave {
     /// An enrolment since then ends the window: whoever opened it need not be of the new set (EV-33). An app that may not use Face ID
     /// has nothing of it at the lock screen either.
     private func isReusable(_ request: EvaluationRequest, now: Double) -> Bool {
-        guard request.reuseDuration > 0, !isLocked, let lastUnlock, lastUnlock.enrolment == state.database.hash,
+        guard request.reuseDuration > 0, !isLocked, let lastUnlock = screenLock.lastUnlock,
+            lastUnlock.enrolment == state.database.hash,
             mayUseBiometry(request.app, isDescribed: request.isFaceIDDescribed)
         else { return false }
         return now - lastUnlock.time <= min(request.reuseDuration, 300)
@@ -121,28 +127,38 @@ extension Enclave {
 
     // MARK: during
 
-    /// Begins an evaluation that `preflight` called interactive.
-    package mutating func beginEvaluation(_ request: EvaluationStart, now: Double)
-        throws(InvalidContext) -> ((evaluation: String, progress: Progress), [EnclaveEvent])
-    {
-        guard let context = contexts[request.context], context.app.isSpelled(like: request.app), !isLocked else {
-            throw .init()
+    /// Looks as `preflight` does, and begins an evaluation where the owner has to act.
+    ///
+    /// Where nobody has to act, or it cannot be met, the evaluation before goes on.
+    package mutating func beginEvaluation(_ start: EvaluationStart, now: Double) -> (Beginning, [EnclaveEvent]) {
+        let identifier = start.context ?? Self.freshIdentifier()
+        let request = EvaluationRequest(
+            context: identifier, app: start.app, requirement: start.requirement, reuseDuration: start.reuseDuration,
+            isFaceIDDescribed: start.isFaceIDDescribed, validFor: start.validFor)
+        let made = start.context == nil ? Context(app: start.app, accessGroups: start.accessGroups) : nil
+        let verdict = verdict(of: request, in: made ?? contexts[identifier], now: now)
+        note(request, verdict)
+        if case .refused(let cause) = verdict { return (.refused(cause), []) }
+        if let made { add(made, as: identifier) }
+        guard verdict == .interactive else {
+            applyReuse(request, now: now)
+            return (.satisfied(context: identifier), [])
         }
-        if let replaced = request.replaces, replaced != evaluation?.identifier { takeBack(replaced, .systemCancel) }
+        if let replaced = start.replaces, replaced != evaluation?.identifier { takeBack(replaced, .systemCancel) }
         var events = evaluation == nil ? [] : endEvaluation(.refused(.cancelledByAnother))
         var new = Evaluation(
-            identifier: Self.freshIdentifier(), context: request.context, requirement: request.requirement,
-            isFallbackHidden: request.isFallbackHidden, isFaceIDDescribed: request.isFaceIDDescribed, phase: .biometry,
-            nonce: Self.nonce(), validFor: request.validFor, app: request.app, client: context.client)
-        // `preflight` found a way; where the state has changed since, the passcode phase refuses what it must.
+            identifier: Self.freshIdentifier(), context: identifier, requirement: start.requirement,
+            isFallbackHidden: start.isFallbackHidden, isFaceIDDescribed: start.isFaceIDDescribed, phase: .biometry,
+            nonce: Self.nonce(), validFor: start.validFor, app: start.app, client: contexts[identifier]?.client)
+        // The verdict found a way; where the end of the one before has closed it, the passcode phase refuses what it must.
         new.phase = nextPhase(new, now: now) ?? .passcode
         evaluation = new
         note(
             LogFact(
-                event: .evaluationBegan, app: request.app, client: context.client, asked: request.requirement.logged,
+                event: .evaluationBegan, app: start.app, client: new.client, asked: start.requirement.logged,
                 isRepeatable: true))
         if new.phase == .passcode, isPasscodeDisabled { events += endEvaluation(.refused(.passcodeDisabled)) }
-        return ((new.identifier, progress(of: new, now: now)), events)
+        return (.begun(evaluation: new.identifier, context: identifier, progress(of: new, now: now)), events)
     }
 
     /// What the owner should do next, or nil where nothing more can help.
@@ -299,9 +315,9 @@ extension Enclave {
     }
 
     /// The owner answered whether the app may use Face ID, in this evaluation or elsewhere: goes on with what that leaves.
-    mutating func faceIDPermissionChanged(of app: String, now: Double) -> [EnclaveEvent] {
+    mutating func faceIDPermissionChanged(of app: AppIdentifier, now: Double) -> [EnclaveEvent] {
         guard let evaluation, [.permission, .biometry, .retry].contains(evaluation.phase),
-            contexts[evaluation.context]?.app.isSpelled(like: app) == true
+            contexts[evaluation.context]?.app == app
         else { return [] }
         if let cause = biometryRefusal(of: evaluation, now: now) { return biometryRefused(cause, now: now) }
         guard evaluation.phase == .permission, faceIDPermission(of: app) != nil else { return [] }
@@ -368,7 +384,9 @@ extension Enclave {
             passcode: evaluation.proven.passcode && !before.passcode, before: before)
     }
 
-    /// When what is proven now lapses (ND-4); nil: never. What is no number of seconds is no time at all.
+    /// When what is proven now lapses (ND-4); nil: never.
+    ///
+    /// What is no number of seconds is no time at all.
     private static func lapse(now: Double, after seconds: Double?) -> Double? {
         seconds.map { now + ($0 > 0 ? min($0, Limits.validFor.upperBound) : Limits.validFor.lowerBound) }
     }

@@ -1,4 +1,4 @@
-import TouchstoneCore
+package import TouchstoneCore
 import TouchstoneLog
 
 /// Which apps may use Face ID, as the owner answered: once for each app, and kept (CE-09, CE-10).
@@ -6,48 +6,48 @@ extension Enclave {
     var hasFaceID: Bool { state.biometryType == .faceID }
 
     /// The owner's answer for an app; nil where there is none yet.
-    func faceIDPermission(of app: String) -> Bool? {
-        state.faceIDPermissions?.first { $0.app.isSpelled(like: app) }?.isAllowed
+    func faceIDPermission(of app: AppIdentifier) -> Bool? {
+        state.faceIDPermissions?.first { $0.app == app }?.isAllowed
     }
 
     /// Whether the app may use the sensor, or the owner can still be asked; Touch ID is everybody's (CE-12).
-    func mayUseBiometry(_ app: String, isDescribed: Bool) -> Bool {
+    func mayUseBiometry(_ app: AppIdentifier, isDescribed: Bool) -> Bool {
         !hasFaceID || (isDescribed && Self.canBeAnsweredFor(app) && faceIDPermission(of: app) != false)
     }
 
     /// Whether an answer for this app would be kept: a control character takes six bytes of the state, and no app's name needs one.
-    private static func canBeAnsweredFor(_ app: String) -> Bool {
+    private static func canBeAnsweredFor(_ app: AppIdentifier) -> Bool {
         (1...Limits.appBytes).contains(app.utf8.count)
-            && !app.unicodeScalars.contains { $0.properties.generalCategory == .control }
+            && !app.rawValue.unicodeScalars.contains { $0.properties.generalCategory == .control }
     }
 
     /// Why the app cannot use biometry now: rows 1 to 5 of the decision table.
-    func biometryRefusal(of app: String, isFaceIDDescribed: Bool, now: Double) -> RefusalCause? {
+    func biometryRefusal(of app: AppIdentifier, isFaceIDDescribed: Bool, now: Double) -> RefusalCause? {
         if mayUseBiometry(app, isDescribed: isFaceIDDescribed) { return biometryRefusal(now: now) }
         if !isFaceIDDescribed { return .faceIDNotDescribed }
         return Self.canBeAnsweredFor(app) ? .faceIDDenied : .faceIDNotAnswerable
     }
 
     /// The same, as the code of an evaluation.
-    func biometryObstacle(of app: String, isFaceIDDescribed: Bool, now: Double) -> AuthenticationFailure? {
+    func biometryObstacle(of app: AppIdentifier, isFaceIDDescribed: Bool, now: Double) -> AuthenticationFailure? {
         biometryRefusal(of: app, isFaceIDDescribed: isFaceIDDescribed, now: now)?.failure
     }
 
     /// Keeps the owner's answer for an app, or forgets it.
     ///
     /// Denied, what faces proved to the app's contexts is forgotten.
-    package mutating func setFaceIDPermission(_ isAllowed: Bool?, of app: String, now: Double)
+    package mutating func setFaceIDPermission(_ isAllowed: Bool?, of app: AppIdentifier, now: Double)
         throws(Refused) -> [EnclaveEvent]
     {
         guard hasFaceID else { throw .init(.noFaceID) }
         guard Self.canBeAnsweredFor(app) else { throw .init(.invalidName) }
         var permissions = state.faceIDPermissions ?? []
-        permissions.removeAll { $0.app.isSpelled(like: app) }
+        permissions.removeAll { $0.app == app }
         if let isAllowed { permissions.append(.init(app: app, isAllowed: isAllowed)) }
         // Whose answer is forgotten is asked about again, which is all that is lost.
         state.faceIDPermissions = permissions.suffix(Limits.faceIDPermissions)
         if isAllowed == false {
-            for (identifier, context) in contexts where context.app.isSpelled(like: app) {
+            for (identifier, context) in contexts where context.app == app {
                 contexts[identifier]?.proven.forgetBiometry()
                 if evaluation?.context == identifier { evaluation?.proven.biometry = nil }
             }

@@ -11,7 +11,7 @@ extension Enclave {
             states[protection] =
                 if keys[protection] != nil {
                     .open
-                } else if heldForBiometry[protection] != nil {
+                } else if screenLock.held[protection] != nil {
                     .heldForBiometry
                 } else if isPasscodeSet {
                     .sealed
@@ -55,7 +55,7 @@ extension Enclave {
     /// Of what is of a class whose key is not open.
     private func closed(_ protection: Accessibility) -> Prospect {
         guard isPasscodeSet else { return .init(.passcodeRemoved) }
-        return .init(wasUnlockedSinceBoot ? .locked : .notUnlockedSinceBoot)
+        return .init(screenLock.wasUnlockedSinceBoot ? .locked : .notUnlockedSinceBoot)
     }
 
     /// Of what is of a class whose key is open.

@@ -201,9 +201,9 @@ extension Enclave {
 
     /// An app's context, where what is proven to it opens what is of this group: a proof, or a password, opens what is of the groups of the app
     /// it was given to, and nothing else.
-    func context(_ identifier: String?, of app: String, for accessGroup: String) -> Context? {
-        guard let identifier, let context = contexts[identifier], context.app.isSpelled(like: app),
-            context.accessGroups.contains(accessGroup.spelling)
+    func context(_ identifier: String?, of app: AppIdentifier, for accessGroup: AccessGroup) -> Context? {
+        guard let identifier, let context = contexts[identifier], context.app == app,
+            context.accessGroups.contains(accessGroup)
         else { return nil }
         return context
     }
@@ -272,7 +272,7 @@ extension Enclave {
     }
 
     /// Opens one item's key for an app, if everything that the item asks for is there.
-    package func unwrap(_ item: WrappedItem, app: String, context: String?) -> Opened {
+    package func unwrap(_ item: WrappedItem, app: AppIdentifier, context: String?) -> Opened {
         switch self.unwrapped(item) {
         // Without a passcode no class is merely locked: P is destroyed (KC-23).
         case .closed(let protection):
@@ -295,7 +295,7 @@ extension Enclave {
     }
 
     private func open(
-        _ unwrapped: Unwrapped, _ binding: Enclave.ItemBinding, app: String, context: String?
+        _ unwrapped: Unwrapped, _ binding: Enclave.ItemBinding, app: AppIdentifier, context: String?
     ) -> Opened {
         let withPassword = unwrapped.form.isWithPassword
         // AC-50, AC-51: bound to an enrolment that is no more.

@@ -13,7 +13,7 @@ extension Enclave {
     /// The names of what is enrolled.
     package var fingers: [String] { state.templates.map(\.name) }
     /// Which apps may use Face ID, the oldest answer first.
-    package var faceIDPermissions: [(app: String, isAllowed: Bool)] {
+    package var faceIDPermissions: [(app: AppIdentifier, isAllowed: Bool)] {
         (state.faceIDPermissions ?? []).map { ($0.app, $0.isAllowed) }
     }
 

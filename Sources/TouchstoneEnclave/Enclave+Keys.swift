@@ -90,22 +90,29 @@ extension Enclave {
     }
 
     /// What a key is.
-    package func inspectKey(_ key: Data, accessGroups: [String]) throws(KeyRefusal) -> KeyDescription {
-        let blob = try blob(key, accessGroups: accessGroups)
+    package func inspectKey(_ key: Data, accessGroups: [AccessGroup]) throws(KeyRefusal) -> KeyDescription {
+        let blob = try openedBlob(key)
+        try check(blob, accessGroups: accessGroups)
         return KeyDescription(
             kind: blob.kind, publicKey: blob.publicKey, accessControl: blob.control, accessGroup: blob.accessGroup)
     }
 
-    /// - Throws: AC-45: `.decode` for what this enclave did not make; `.itemNotFound` for a key of another's group, which is not there for the app.
-    private func blob(_ key: Data, accessGroups: [String]) throws(KeyRefusal) -> PrivateKeyBlob {
+    /// - Throws: AC-45: `.decode` for what this enclave did not make.
+    private func openedBlob(_ key: Data) throws(KeyRefusal) -> PrivateKeyBlob {
         guard let blob = PrivateKeyBlob(key, key: blobKey.symmetricKey) else { throw .failed(.decode) }
-        guard accessGroups.contains(where: blob.accessGroup.isSpelled) else { throw .failed(.itemNotFound) }
         return blob
+    }
+
+    /// - Throws: AC-45: `.itemNotFound` for a key of another's group, which is not there for the app.
+    private func check(_ blob: PrivateKeyBlob, accessGroups: [AccessGroup]) throws(KeyRefusal) {
+        guard accessGroups.contains(blob.accessGroup) else { throw .failed(.itemNotFound) }
     }
 
     /// Opens a key for one operation, if everything that it asks for is there.
     func key(_ use: KeyRequest, for operation: AccessControlOperation) throws(KeyRefusal) -> PrivateKey {
-        let blob = try blob(use.key, accessGroups: use.accessGroups)
+        let known = openedPrivateKeys.key(use.key, epoch: keysEpoch)
+        let blob = if let known { known.blob } else { try openedBlob(use.key) }
+        try check(blob, accessGroups: use.accessGroups)
         // AC-20, SE-13: a control of constraints that are not meant for private keys has no entry for them.
         guard blob.control.grants(operation) else {
             throw .failed(.authFailed, .operationNotGranted, blob.control)
@@ -122,19 +129,15 @@ extension Enclave {
             guard error.status == .interactionNotAllowed else { throw .invalidated(.passcodeRemoved) }
             throw KeyRefusal(error)
         }
-        guard let classKey = self.classKey(of: control.protection, generation: blob.generation),
-            let box = try? AES.GCM.SealedBox(combined: blob.sealedKey),
-            var plain = try? AES.GCM.open(box, using: classKey, authenticating: blob.description)
-        else {
-            // This device made it, so its class key was destroyed since: the passcode was removed.
-            throw .invalidated(.passcodeRemoved)
-        }
+        // This device made it, so where it does not open its class key was destroyed since: the passcode was removed.
+        guard var plain = known == nil ? sealedKey(of: blob) : Data() else { throw .invalidated(.passcodeRemoved) }
         defer { plain.resetBytes(in: 0..<plain.count) }
         let needed = KeyRefusal.needed(control, operation)
         let context = context(use.context, of: use.app, for: blob.accessGroup)
         guard requirement.proofs.isEmpty || context.map({ isMet(requirement, by: $0.proven) }) == true else {
             throw needed
         }
+        if let known { return .p256(known.key) }
         if control.flags.contains(.applicationPassword) {
             // AC-04: wanted in addition to every proof, and looked at after them, so that nobody guesses without the owner.
             guard let password = context?.credential.key else { throw needed }
@@ -152,7 +155,18 @@ extension Enclave {
         guard let key = PrivateKey(blob.kind, rawRepresentation: plain) else {
             throw .failed(.decode)
         }
+        if case .p256(let number) = key, !control.flags.contains(.applicationPassword) {
+            openedPrivateKeys.add(number, of: blob, as: use.key, epoch: keysEpoch)
+        }
         return key
+    }
+
+    /// What the class key has sealed of a key; nil if it does not open.
+    private func sealedKey(of blob: PrivateKeyBlob) -> Data? {
+        guard let classKey = classKey(of: blob.control.protection, generation: blob.generation),
+            let box = try? AES.GCM.SealedBox(combined: blob.sealedKey)
+        else { return nil }
+        return try? AES.GCM.open(box, using: classKey, authenticating: blob.description)
     }
 
     /// Does with a key what the context may do with it.

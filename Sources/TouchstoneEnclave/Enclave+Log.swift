@@ -11,7 +11,7 @@ extension Enclave {
     var biometryFactor: [LogFactor] { LogFactor(state.biometryType).map { [$0] } ?? [] }
 
     /// A finger or face that is not enrolled.
-    mutating func noteNonMatch(app: String?) {
+    mutating func noteNonMatch(app: AppIdentifier?) {
         note(LogFact(event: .biometryRejected, app: app, factors: biometryFactor, result: "not-matched"))
         if state.biometryFailures == Limits.biometryFailures {
             note(LogFact(event: .biometryLockedOut, app: app, factors: biometryFactor))
@@ -73,7 +73,7 @@ extension Enclave {
 
     /// The line of an item that was opened, or was not, because of its access control.
     func itemOpened(
-        _ requirement: Requirement, withPassword: Bool, app: String, context: Context?, result: String = "ok"
+        _ requirement: Requirement, withPassword: Bool, app: AppIdentifier, context: Context?, result: String = "ok"
     ) -> LogFact {
         LogFact(
             event: .itemOpened, app: app, client: context?.client,
@@ -113,7 +113,7 @@ extension LogFact {
 
 extension LogFact {
     /// A call that was refused for this cause, and what it wanted of the owner.
-    package init(refused app: String, _ cause: RefusalCause, _ requirement: Requirement?) {
+    package init(refused app: AppIdentifier, _ cause: RefusalCause, _ requirement: Requirement?) {
         self.init(
             event: .callRefused, app: app, asked: requirement?.logged, result: cause.rawValue, isRepeatable: true)
     }

@@ -62,10 +62,7 @@ extension Enclave {
     var passcodeKind: PasscodeKind? { state.passcode.map { $0.kind ?? .alphanumeric } }
 
     /// Seconds until the next passcode is looked at; nil: now.
-    package func passcodeRetryAfter(now: Double) -> Double? {
-        guard let passcodeRetryAt, passcodeRetryAt > now else { return nil }
-        return passcodeRetryAt - now
-    }
+    package func passcodeRetryAfter(now: Double) -> Double? { passcodeGuesses.retryAfter(now: now) }
 
     static func nonce() -> Data { Data.random(count: 16) }
 
@@ -140,8 +137,7 @@ extension Enclave {
         if isPasscodeSet, current == nil { throw .init(.passcodeAlreadySet) }
         if !isPasscodeSet, current != nil || new == nil { throw .init(.passcodeNotSet) }
         guard let current else {
-            guard !isPasscodeBusy else { throw .init(.busy) }
-            isPasscodeBusy = true
+            guard passcodeGuesses.begin() else { throw .init(.busy) }
             return PasscodeJob(purpose: .change(kind), new: new)
         }
         return PasscodeJob(purpose: .change(kind), current: try begin(current, now: now), new: new)
@@ -188,23 +184,22 @@ extension Enclave {
     ///
     /// A guess that is not given back stays counted, with its delay (PC-01).
     package mutating func abandon(_ job: PasscodeJob, isRefunded: Bool, now: Double) {
-        isPasscodeBusy = false
+        passcodeGuesses.end()
         if isRefunded { refundGuess(job) } else { delayNextPasscode(now: now) }
     }
 
     /// Who sent the guess that was just begun, as touchstoned says.
-    package mutating func guessed(by app: String?) { guesser = app }
+    package mutating func guessed(by app: AppIdentifier?) { passcodeGuesses.begun(by: app) }
 
     /// Takes back a guess whose verdict nobody has heard: the derivation had no memory, or its end could not be kept.
     mutating func refundGuess(_ job: PasscodeJob) {
-        isPasscodeBusy = false
+        passcodeGuesses.end()
         if job.current != nil, state.passcodeFailures > 0 { state.passcodeFailures -= 1 }
     }
 
     /// After a guess that stays counted (PC-01).
     mutating func delayNextPasscode(now: Double) {
-        let delay = policy.delay(afterFailures: state.passcodeFailures)
-        passcodeRetryAt = delay > 0 ? now + delay : nil
+        passcodeGuesses.delayNext(by: policy.delay(afterFailures: state.passcodeFailures), now: now)
     }
 
     /// Begins one guess.
@@ -215,12 +210,11 @@ extension Enclave {
     {
         guard let passcode = state.passcode else { throw .init(.passcodeNotSet) }
         guard !isPasscodeDisabled else { throw .init(.passcodeDisabled) }
-        guard !isPasscodeBusy, passcodeRetryAfter(now: now) == nil else { throw .init(.busy) }
-        isPasscodeBusy = true
+        guard passcodeRetryAfter(now: now) == nil, passcodeGuesses.begin() else { throw .init(.busy) }
         state.passcodeFailures += 1
         return PasscodeDerivation(
             passcode: secret, salt: passcode.salt, cost: passcode.cost, root: root, gate: passcode.gate,
-            lastWrong: lastWrongPasscode)
+            lastWrong: passcodeGuesses.lastWrong)
     }
 
     /// Judges a guess whose derivation is done.
@@ -228,18 +222,18 @@ extension Enclave {
     /// - Returns: The class keys that the passcode opens, or nil for a wrong one.
     ///
     /// `asked` and `app` are for the log: what the passcode was for.
-    mutating func finish(guess key: SecretBytes, now: Double, asked: String, app: String? = nil) -> ClassKeys? {
-        isPasscodeBusy = false
+    mutating func finish(guess key: SecretBytes, now: Double, asked: String, app: AppIdentifier? = nil) -> ClassKeys? {
+        passcodeGuesses.end()
         guard let passcode = state.passcode else { return nil }
         guard let opened = ClassKeys(passcode.classKeys, under: key) else {
             let tag = PasscodeDerivation.wrongTag(key)
-            var rejected = LogFact(event: .passcodeRejected, app: app, by: guesser, asked: asked, result: "wrong")
+            var rejected = LogFact(
+                event: .passcodeRejected, app: app, by: passcodeGuesses.guesser, asked: asked, result: "wrong")
             defer { note(rejected) }
-            if let lastWrongPasscode, lastWrongPasscode.isEqual(to: tag) {
+            if passcodeGuesses.wasWrong(tag) {
                 state.passcodeFailures -= 1
                 rejected.result = "wrong, the same as before"
             } else {
-                lastWrongPasscode = tag
                 delayNextPasscode(now: now)
             }
             return nil
@@ -248,9 +242,8 @@ extension Enclave {
         state.passcodeFailures = 0
         state.biometryFailures = 0
         isBiometrySuspended = false
-        passcodeRetryAt = nil
-        lastWrongPasscode = nil
-        lastPasscode = now
+        passcodeGuesses.wasRight()
+        screenLock.passcodeGiven(now: now)
         return opened
     }
 
@@ -274,10 +267,7 @@ extension Enclave {
 
     private mutating func unlock(with opened: ClassKeys, now: Double) {
         keys.merge(opened)
-        heldForBiometry = ClassKeys()
-        isLocked = false
-        wasUnlockedSinceBoot = true
-        lastUnlock = LastUnlock(time: now)
+        screenLock.unlockByPasscode(now: now)
     }
 
     /// Ends the job that sets, changes or removes the passcode.
@@ -295,7 +285,7 @@ extension Enclave {
             }
             opened = byPasscode
         }
-        isPasscodeBusy = false
+        passcodeGuesses.end()
         forgetProofs()
         let events = evaluation == nil ? [] : endEvaluation(.refused(.passcodeChanged))
         let underDevice = deviceKey.derive("class keys")
@@ -305,7 +295,7 @@ extension Enclave {
         opened = try renew(opened)
         // What is open stays open, and so does what waits for a finger.
         keys = opened.filter { keys[$0] != nil }
-        heldForBiometry = opened.filter { heldForBiometry[$0] != nil }
+        screenLock.renewHeld(from: opened)
         if let new {
             let hadPasscode = isPasscodeSet
             note(LogFact(event: hadPasscode ? .passcodeChanged : .passcodeSet, factors: hadPasscode ? [.passcode] : []))
@@ -319,19 +309,13 @@ extension Enclave {
             if state.erasure == .done { state.erasure = nil }
             state.classKeys = try opened.filter(Accessibility.withDevice.contains).sealed(under: underDevice)
             if !hadPasscode { unlock(with: opened, now: now) }
-            lastPasscode = now
-            if !isLocked { lastUnlock = lastUnlock ?? LastUnlock(time: now) }
+            screenLock.passcodeSet(now: now)
         } else {
             note(LogFact(event: .passcodeRemoved, factors: [.passcode]))
-            // Without a passcode nothing locks (KC-22), and no finger counts.
             keys = opened
-            heldForBiometry = ClassKeys()
             state.passcode = nil
             state.classKeys = try keys.sealed(under: underDevice)
-            lastUnlock = nil
-            lastPasscode = nil
-            isLocked = false
-            wasUnlockedSinceBoot = true
+            screenLock.passcodeRemoved()
         }
         return events + [.answered(ticket: ticket, .done)]
     }

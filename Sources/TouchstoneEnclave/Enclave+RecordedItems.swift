@@ -21,9 +21,7 @@ extension Enclave {
     func isRecorded(_ binding: Enclave.ItemBinding) -> Bool {
         guard let recorded = state.items else { return true }
         guard let tag = itemTags.tag(of: binding.item) else { return false }
-        if itemsUnderWay.wrapped.contains(tag.number) { return true }
-        return shownItems.sum(of: tag.group) == recorded.sum(of: tag.group)
-            && (shownItems.contains(tag) || itemsUnderWay.leaving.contains(tag.number))
+        return guardedItems.opens(tag, inGroupOf: recorded.sum(of: tag.group))
     }
 
     /// Holds the rows that there are against what was recorded.
@@ -33,25 +31,16 @@ extension Enclave {
         _ items: Data, isFirst: Bool, isLast: Bool, takes: Bool = false, isPartial: Bool = false
     ) throws(MalformedItems) -> ItemsLook {
         guard let tags = itemTags.tags(of: items) else { throw .init(parameter: "items") }
-        var found = isFirst ? ShownItems() : comparedItems ?? ShownItems()
-        comparedItems = nil
-        for tag in tags { found.insert(tag) }
-        guard found.count <= maximumItems else { throw .init(parameter: "items") }
-        guard isLast else {
-            comparedItems = found
-            return ItemsLook(isRecorded: state.items != nil)
-        }
-        shownItems = found
-        itemsUnderWay = ItemsUnderWay()
-        isItemsLookPartial = isPartial
-        guard !isItemsLookPartial else {
-            // What could not be read may be there all the same. So this look settles nothing, and nobody can accept it.
-            itemsLook = nil
+        guard
+            let found = try guardedItems.compare(tags, isFirst: isFirst, isLast: isLast, isPartial: isPartial)
+        else { return ItemsLook(isRecorded: state.items != nil) }
+        guard !isPartial else {
+            // What could not be read may be there all the same: this look settles nothing.
             let altered = (0...UInt8.max).filter { state.items?.canBe($0, at: found.sum(of: $0)) == false }
             return ItemsLook(isRecorded: state.items != nil, altered: altered)
         }
         let look = Self.freshIdentifier()
-        itemsLook = look
+        guardedItems.name(look)
         let takes = takes && state.items == nil
         guard var recorded = state.items ?? (takes ? RecordedItems() : nil) else {
             return ItemsLook(isRecorded: false)
@@ -70,57 +59,36 @@ extension Enclave {
     ///
     /// - Returns: Whether it is recorded; not where the rows were never compared.
     package mutating func recordItems(_ change: ItemsChange) throws -> Bool {
-        if change.isFirst { (itemsUnderWay.removed, itemsUnderWay.added) = (Data(), Data()) }
-        itemsUnderWay.removed += change.removed
-        itemsUnderWay.added += change.added
-        let maximumBytes = maximumItems * ItemTags.itemBytes
-        guard itemsUnderWay.removed.count <= maximumBytes else { throw MalformedItems(parameter: "removed") }
-        guard itemsUnderWay.added.count <= maximumBytes else { throw MalformedItems(parameter: "added") }
-        guard change.isLast else { return state.items != nil }
-        guard let removed = itemTags.tags(of: itemsUnderWay.removed),
-            let added = itemTags.tags(of: itemsUnderWay.added)
-        else { throw MalformedItems(parameter: "removed") }
-        (itemsUnderWay.removed, itemsUnderWay.added) = (Data(), Data())
+        guard let bindings = try guardedItems.collect(change) else { return state.items != nil }
+        guard let removed = itemTags.tags(of: bindings.removed), let added = itemTags.tags(of: bindings.added) else {
+            throw MalformedItems(parameter: "removed")
+        }
+        guardedItems.collected()
         guard var recorded = state.items else { return false }
-        // Of changes that nobody settles.
-        if itemsUnderWay.leaving.count >= maximumItems { itemsUnderWay.leaving = [] }
         for group in Set((removed + added).map(\.group)) { recorded.begin(group) }
         // The difference to what was recorded stays what it is: an older row that an app deletes is still one too many.
-        for tag in removed {
-            recorded.remove(tag)
-            if shownItems.remove(tag) { itemsUnderWay.leaving.insert(tag.number) }
-        }
-        for tag in added {
-            recorded.add(tag)
-            shownItems.insert(tag)
-        }
-        guard added.isEmpty || shownItems.count <= maximumItems else { throw TooManyItems() }
+        for tag in removed { recorded.remove(tag) }
+        for tag in added { recorded.add(tag) }
+        try guardedItems.change(removed: removed, added: added)
         state.items = recorded
         return true
     }
 
-    /// Whether a change of the items is to raise the state's revision: an app writes items as fast as it likes, and a TPM counts slowly.
-    package func isItemsRevisionDue(now: Double) -> Bool {
-        now - itemsCountedAt >= RecordedItems.secondsBetweenRevisions
-    }
+    /// Whether a change of the items is to raise the state's revision.
+    package func isItemsRevisionDue(now: Double) -> Bool { guardedItems.isRevisionDue(now: now) }
 
     /// A change is recorded whole.
-    package mutating func itemsRecorded(now: Double) {
-        if isItemsRevisionDue(now: now) { itemsCountedAt = now }
-    }
+    package mutating func itemsRecorded(now: Double) { guardedItems.counted(now: now) }
 
     /// What was recorded last is on the disk.
     package mutating func settleItems() {
-        // After a look at a part of the rows, nobody knows yet which of both the rest is.
-        if !isItemsLookPartial { state.items?.settle() }
-        itemsUnderWay = ItemsUnderWay()
+        if guardedItems.settle() { state.items?.settle() }
     }
 
     /// An item's key was wrapped, for a row that the same change may read again.
     package mutating func itemWrapped(_ binding: Enclave.ItemBinding) {
         guard state.items != nil, let tag = itemTags.tag(of: binding.item) else { return }
-        if itemsUnderWay.wrapped.count >= ItemsUnderWay.maximumWrapped { itemsUnderWay.wrapped = [] }
-        itemsUnderWay.wrapped.insert(tag.number)
+        guardedItems.wrapped(tag)
     }
 
     // MARK: the owner
@@ -130,7 +98,7 @@ extension Enclave {
         _ look: String, _ sealed: SealedPasscode, connection: Int = 0, now: Double
     ) throws(Refused) -> PasscodeJob {
         // The owner agrees to what was listed, and not to what somebody put there meanwhile.
-        guard look == itemsLook else { throw .init(.staleNonce) }
+        guard look == guardedItems.look else { throw .init(.staleNonce) }
         let opened = try openSetting(sealed, for: .acceptItems(look: look), connection: connection)
         let secret = try Self.passcodes(in: opened, count: 1)[0]
         return PasscodeJob(purpose: .acceptItems(look: look), current: try begin(secret, now: now))
@@ -139,11 +107,11 @@ extension Enclave {
     /// Ends that job: what the keychain showed in this look is what is there, with what was recorded since.
     mutating func finishAccepting(_ look: String, ticket: String, key: SecretBytes, now: Double) -> [EnclaveEvent] {
         guard finish(guess: key, now: now, asked: "accept-items") != nil else { return [rejected(ticket, now: now)] }
-        guard look == itemsLook else {
+        guard look == guardedItems.look else {
             return [.answered(ticket: ticket, .refused(.staleNonce))]
         }
         if var recorded = state.items {
-            for group in 0...UInt8.max { recorded.accept(group, at: shownItems.sum(of: group)) }
+            for group in 0...UInt8.max { recorded.accept(group, at: guardedItems.shown.sum(of: group)) }
             if recorded != state.items { note(LogFact(event: .itemsAccepted, factors: [.passcode])) }
             state.items = recorded
         }

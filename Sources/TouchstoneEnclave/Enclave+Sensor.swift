@@ -13,8 +13,8 @@ extension Enclave {
     package func awaitedTouch(now: Double) -> String? {
         guard state.sensor != nil else { return nil }
         if let evaluation { return awaitsTouch(evaluation, now: now) ? evaluation.identifier : nil }
-        guard isLocked, let lockScreenEnd, now < lockScreenEnd else { return nil }
-        let helps = isEnrolled && !heldForBiometry.isEmpty && !isBiometryLockedOut(now: now)
+        guard isLocked, let sensorEnd = screenLock.sensorEnd, now < sensorEnd else { return nil }
+        let helps = isEnrolled && !screenLock.held.isEmpty && !isBiometryLockedOut(now: now)
         return helps ? Self.lockScreen : nil
     }
 
@@ -23,9 +23,6 @@ extension Enclave {
         lastAwaitedTouch = awaitedTouch(now: now)
         return lastAwaitedTouch != before.lastAwaitedTouch
     }
-
-    /// When the sensor leaves the lock screen; nil: it was not locked since boot.
-    var lockScreenEnd: Double? { lastLock.map { $0 + Limits.lockScreen } }
 
     /// No evaluation has such a name.
     package static let lockScreen = "lock screen"

@@ -49,9 +49,9 @@ extension Enclave {
     /// Who sends what was typed, as far as is known: the connection by its number, and the program's name, for the log.
     package struct Caller: Sendable {
         package var connection: Int
-        package var app: String?
+        package var app: AppIdentifier?
 
-        package init(connection: Int, app: String? = nil) {
+        package init(connection: Int, app: AppIdentifier? = nil) {
             self.connection = connection
             self.app = app
         }
@@ -63,7 +63,7 @@ extension Enclave {
     package struct EvaluationRequest: Sendable {
         /// nil asks only whether it can be proven on this device.
         package var context: String?
-        package var app: String
+        package var app: AppIdentifier
         package var requirement: Requirement
         /// Seconds since an unlock with biometry that still count (EV-40).
         package var reuseDuration: Double
@@ -73,8 +73,8 @@ extension Enclave {
         package var validFor: Double?
 
         package init(
-            context: String?, app: String, requirement: Requirement, reuseDuration: Double, isFaceIDDescribed: Bool,
-            validFor: Double? = nil
+            context: String?, app: AppIdentifier, requirement: Requirement, reuseDuration: Double,
+            isFaceIDDescribed: Bool, validFor: Double? = nil
         ) {
             self.context = context
             self.app = app
@@ -95,31 +95,50 @@ extension Enclave {
         case refused(RefusalCause)
     }
 
-    /// The evaluation that an app begins.
+    /// The evaluation that an app would begin.
     package struct EvaluationStart: Sendable {
-        package var context: String
-        package var app: String
+        /// nil: one is made for it, of `accessGroups`.
+        package var context: String?
+        package var accessGroups: [AccessGroup]
+        package var app: AppIdentifier
         package var requirement: Requirement
         /// The app hid the fallback button (EV-14, EV-22).
         package var isFallbackHidden: Bool
         package var isFaceIDDescribed: Bool
         /// An evaluation whose app hears of a failure, because this one takes its place.
         package var replaces: String?
+        /// Seconds since an unlock with biometry that still count (EV-40).
+        package var reuseDuration: Double
         /// Seconds for which what is proven is good; nil: as long as the context (ND-4).
         package var validFor: Double?
 
         package init(
-            context: String, app: String, requirement: Requirement, isFallbackHidden: Bool, isFaceIDDescribed: Bool,
-            replaces: String? = nil, validFor: Double? = nil
+            context: String?, accessGroups: [AccessGroup] = [], app: AppIdentifier, requirement: Requirement,
+            isFallbackHidden: Bool, isFaceIDDescribed: Bool, replaces: String? = nil, reuseDuration: Double = 0,
+            validFor: Double? = nil
         ) {
             self.context = context
+            self.accessGroups = accessGroups
             self.app = app
             self.requirement = requirement
             self.isFallbackHidden = isFallbackHidden
             self.isFaceIDDescribed = isFaceIDDescribed
             self.replaces = replaces
+            self.reuseDuration = reuseDuration
             self.validFor = validFor
         }
+    }
+
+    /// What became of it.
+    ///
+    /// The context is the one that was named, or was made for it.
+    package enum Beginning: Hashable, Sendable {
+        /// The owner is asked.
+        case begun(evaluation: String, context: String, Progress)
+        /// Nobody has to be asked.
+        case satisfied(context: String)
+        /// It cannot be met, and no context was made.
+        case refused(RefusalCause)
     }
 
     /// How an evaluation is over.
@@ -173,11 +192,11 @@ extension Enclave {
 
     /// What a wrapped key is inseparable from: change it and the key no longer opens.
     package struct ItemBinding: Hashable, Sendable {
-        package var accessGroup: String
+        package var accessGroup: AccessGroup
         /// Class, identifier and version of the row.
         package var item: Data
 
-        package init(accessGroup: String, item: Data) {
+        package init(accessGroup: AccessGroup, item: Data) {
             self.accessGroup = accessGroup
             self.item = item
         }
@@ -200,10 +219,12 @@ extension Enclave {
         package var binding: ItemBinding
         /// 32 bytes.
         package var key: Data
-        package var app: String
+        package var app: AppIdentifier
         package var context: String?
 
-        package init(accessControl: AccessControl, binding: ItemBinding, key: Data, app: String, context: String?) {
+        package init(
+            accessControl: AccessControl, binding: ItemBinding, key: Data, app: AppIdentifier, context: String?
+        ) {
             self.accessControl = accessControl
             self.binding = binding
             self.key = key
@@ -345,11 +366,11 @@ extension Enclave {
 
     /// Which call of which app was refused, and what it wanted of the owner.
     package struct RefusedCall: Hashable, Sendable {
-        package var app: String
+        package var app: AppIdentifier
         package var cause: RefusalCause
         package var requirement: Requirement?
 
-        package init(app: String, cause: RefusalCause, requirement: Requirement?) {
+        package init(app: AppIdentifier, cause: RefusalCause, requirement: Requirement?) {
             self.app = app
             self.cause = cause
             self.requirement = requirement

@@ -12,15 +12,21 @@ package import TouchstoneMemory
 package struct Enclave {
     /// One app's context (A.3).
     struct Context {
-        var app: String
+        var app: AppIdentifier
         /// Whom the app asks for, for the log; nil: for itself.
-        var client: String?
+        var client: AppIdentifier?
         /// A proof opens what is of these, and of no other.
-        var accessGroups: Set<[UInt8]>
+        var accessGroups: Set<AccessGroup>
         var proven = Proven()
         var credential = Credential()
         /// What the last evaluation added to that, which goes again if the app hears of a failure after all.
         var granted: Grant?
+
+        init(app: AppIdentifier, accessGroups: [AccessGroup], client: AppIdentifier? = nil) {
+            self.app = app
+            self.client = client
+            self.accessGroups = Set(accessGroups)
+        }
     }
 
     /// What an evaluation that succeeded gave to its context.
@@ -61,13 +67,6 @@ package struct Enclave {
         mutating func forgetPasscode() { (passcode, passcodeUntil) = (false, nil) }
     }
 
-    struct LastUnlock {
-        var time: Double
-        /// The enrolment of the finger that opened the lock screen; nil for the passcode.
-        var enrolment: Data?
-        var byBiometry: Bool { enrolment != nil }
-    }
-
     enum Limits {
         /// Of one app: a noisy app ends its own contexts, never another's.
         static let contextsPerApp = 256
@@ -76,8 +75,6 @@ package struct Enclave {
         static let minimumPasscodeBytes = 4
         /// Non-matches in a row before only the passcode helps (EV-26).
         static let biometryFailures = 5
-        /// Seconds after each lock for which the sensor looks for a finger that opens the lock screen.
-        static let lockScreen = 60.0
         /// Seconds from the moment in which a prompt is before the owner until the sensor counts for it.
         static let touchDelay = 0.5
         /// Seconds for which a proof may be asked to be good (ND-4).
@@ -109,53 +106,31 @@ package struct Enclave {
     // Gone with the process.
     /// What passcodes are sealed to, made at each boot: who has the device later reads no entry that was recorded before (DEC-005).
     var passcodeKey = SecretBytes.random(count: 32)
-    var keys = ClassKeys()
-    /// Class A while the lock screen is up and a finger may still open it (PC-33).
-    var heldForBiometry = ClassKeys()
-    package internal(set) var isLocked: Bool
-    var wasUnlockedSinceBoot: Bool
-    var lastUnlock: LastUnlock?
-    var lastLock: Double?
-    /// With programs that lock it.
-    var lockPatience = Patience()
-    var lastPasscode: Double?
-    var passcodeRetryAt: Double?
-    /// Of the last wrong passcode: the same one again is not counted again (PC-02).
-    var lastWrongPasscode: SecretBytes?
-    var isPasscodeBusy = false
+    var keys = ClassKeys() { didSet { keysEpoch = openedPrivateKeys.removeAll() } }
+    /// Which class keys there are: another whenever one came or went.
+    private(set) var keysEpoch: UInt64 = 0
+    let openedPrivateKeys = OpenedPrivateKeys()
+    var screenLock: ScreenLock
+    var passcodeGuesses = PasscodeGuesses()
     /// A non-match could not be counted on the disk: until the passcode, no finger counts either.
     var isBiometrySuspended = false
     var contexts: [String: Context] = [:]
     /// When the first of their proofs lapses; nil: none does.
     var nextLapse: Double?
     var evaluation: Evaluation?
-    /// Application passwords that wait to be stretched, or are, by the spelling of the app.
-    var credentialJobs: [[UInt8]: Int] = [:]
-    /// Wrong application passwords in a row, by the spelling of the app.
-    var passwordGuesses: [[UInt8]: PasswordGuesses] = [:]
+    /// Application passwords that wait to be stretched, or are, by app.
+    var credentialJobs: [AppIdentifier: Int] = [:]
+    /// Wrong application passwords in a row, by app.
+    var passwordGuesses: [AppIdentifier: PasswordGuesses] = [:]
     /// How the sensor is, also a simulated one; nil: the device has none.
     var sensor: SensorStatus?
     /// What the sensor was last told to look for.
     var lastAwaitedTouch: String?
     /// One at a time; ends with the lock.
     var backup: BackupSession?
-    /// The items with an access control that the keychain has shown at the last look, and what was changed since.
-    var shownItems = ShownItems()
-    /// Those of a look of which more is to come.
-    var comparedItems: ShownItems?
-    /// Whether the keychain could not read all of them at the last look.
-    var isItemsLookPartial = false
-    /// How many of them are remembered, and how many one change may have.
-    var maximumItems = ShownItems.maximum
-    var itemsUnderWay = ItemsUnderWay()
-    /// The name of the last look, for the owner's consent to what it found.
-    var itemsLook: String?
-    /// When a change of the items last raised the state's revision.
-    var itemsCountedAt = -Double.infinity
+    var guardedItems = GuardedItems()
     /// Those given out and not yet used.
     var nonces = Nonces()
-    /// Who sent the guess that is being looked at, as touchstoned says; for the log.
-    var guesser: String?
     /// As it was when it was last looked at.
     private var environment: Environment?
     package var log: LogChain
@@ -191,8 +166,7 @@ package struct Enclave {
             sensor = .init(kind: .simulated, name: nil, problem: nil, isWeak: false, areTemplatesRead: true)
         }
         log = LogChain(deviceKey: deviceKey, kept: state.log)
-        isLocked = state.passcode != nil
-        wasUnlockedSinceBoot = state.passcode == nil
+        screenLock = ScreenLock(isPasscodeSet: state.passcode != nil)
         // The full delay starts again at boot, so that a restart or a changed clock never shortens it (PC-03).
         delayNextPasscode(now: now)
         environment = environment(now: now)
@@ -221,12 +195,14 @@ package struct Enclave {
         try EnclaveStateFile.encode(state, key: deviceKey.derive("state"))
     }
 
-    package func facts(app: String, now: Double) -> Facts {
+    package var isLocked: Bool { screenLock.isLocked }
+
+    package func facts(app: AppIdentifier, now: Double) -> Facts {
         Facts(
             isSimulated: state.isSimulated, rootOfTrust: root.kind, biometryType: state.biometryType,
             isEnrolled: isEnrolled, isPasscodeSet: isPasscodeSet, passcodeKind: passcodeKind, erasesData: erasesData,
             wasErased: state.erasure != nil && !isPasscodeSet, isLocked: isLocked,
-            wasUnlockedSinceBoot: wasUnlockedSinceBoot, isBiometryLockedOut: isBiometryLockedOut(now: now),
+            wasUnlockedSinceBoot: screenLock.wasUnlockedSinceBoot, isBiometryLockedOut: isBiometryLockedOut(now: now),
             passcodeFailures: state.passcodeFailures, passcodeRetryAfterSeconds: passcodeRetryAfter(now: now),
             isPasscodeDisabled: isPasscodeDisabled, domainState: domainState(app: app), sensor: sensor,
             areKeysInTPM: state.areKeysHeld)
@@ -268,15 +244,20 @@ package struct Enclave {
 
     // MARK: contexts
 
-    package mutating func createContext(app: String, accessGroups: [String], client: String? = nil) -> String {
-        let own = contexts.filter { $0.value.app.isSpelled(like: app) }.keys
+    package mutating func createContext(
+        app: AppIdentifier, accessGroups: [AccessGroup], client: AppIdentifier? = nil
+    ) -> String {
+        let identifier = Self.freshIdentifier()
+        add(Context(app: app, accessGroups: accessGroups, client: client), as: identifier)
+        return identifier
+    }
+
+    mutating func add(_ context: Context, as identifier: String) {
+        let own = contexts.filter { $0.value.app == context.app }.keys
         if own.count >= Limits.contextsPerApp, let spare = own.first(where: { $0 != evaluation?.context }) {
             contexts[spare] = nil
         }
-        let identifier = Self.freshIdentifier()
-        contexts[identifier] = Context(
-            app: app, client: client, accessGroups: Set(accessGroups.map(\.spelling)))
-        return identifier
+        contexts[identifier] = context
     }
 
     /// - Returns: The evaluation that ended with it, if one ran.

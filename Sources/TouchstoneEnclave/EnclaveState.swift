@@ -48,7 +48,7 @@ struct EnclaveState: Codable, Equatable {
     /// Whether an app may use Face ID, as the owner answered (CE-09).
     struct FaceIDPermission: Codable, Equatable {
         /// Application identifier.
-        var app: String
+        var app: AppIdentifier
         var isAllowed: Bool
     }
 

@@ -39,12 +39,13 @@ extension Enclave {
     package struct KeyCreation: Sendable {
         package var kind: KeyKind
         package var accessControl: AccessControl
-        package var accessGroup: String
-        package var app: String
+        package var accessGroup: AccessGroup
+        package var app: AppIdentifier
         package var context: String?
 
         package init(
-            kind: KeyKind, accessControl: AccessControl, accessGroup: String, app: String, context: String? = nil
+            kind: KeyKind, accessControl: AccessControl, accessGroup: AccessGroup, app: AppIdentifier,
+            context: String? = nil
         ) {
             self.kind = kind
             self.accessControl = accessControl
@@ -58,12 +59,12 @@ extension Enclave {
     package struct KeyRequest: Sendable {
         /// The blob.
         package var key: Data
-        package var app: String
+        package var app: AppIdentifier
         /// The app's, of which the key must be.
-        package var accessGroups: [String]
+        package var accessGroups: [AccessGroup]
         package var context: String?
 
-        package init(key: Data, app: String, accessGroups: [String], context: String? = nil) {
+        package init(key: Data, app: AppIdentifier, accessGroups: [AccessGroup], context: String? = nil) {
             self.key = key
             self.app = app
             self.accessGroups = accessGroups
@@ -76,6 +77,6 @@ extension Enclave {
         package var kind: KeyKind
         package var publicKey: Data
         package var accessControl: AccessControl
-        package var accessGroup: String
+        package var accessGroup: AccessGroup
     }
 }

@@ -18,7 +18,7 @@ struct PrivateKeyBlob {
     /// Of the enrolment that it is bound to (AC-50).
     var enrolment = Data(count: fieldBytes)
     var passwordSalt = Data(count: fieldBytes)
-    var accessGroup: String
+    var accessGroup: AccessGroup
     var publicKey: Data
     /// Of the class key that seals it.
     var generation: UInt32 = 0
@@ -27,7 +27,7 @@ struct PrivateKeyBlob {
     private static let versions: ClosedRange<UInt8> = 1...2
     private static let fieldBytes = 32
 
-    init(kind: KeyKind, control: AccessControl, accessGroup: String, publicKey: Data) {
+    init(kind: KeyKind, control: AccessControl, accessGroup: AccessGroup, publicKey: Data) {
         self.kind = kind
         self.control = control
         self.accessGroup = accessGroup
@@ -58,7 +58,7 @@ struct PrivateKeyBlob {
             let enrolment = take(Self.fieldBytes), let salt = take(Self.fieldBytes),
             let group = takeCounted().flatMap({ String(data: $0, encoding: .utf8) }), let publicKey = takeCounted()
         else { return nil }
-        self.init(kind: kind, control: control, accessGroup: group, publicKey: publicKey)
+        self.init(kind: kind, control: control, accessGroup: AccessGroup(group), publicKey: publicKey)
         isHeld = number == Self.heldP256
         self.enrolment = enrolment
         passwordSalt = salt

@@ -6,11 +6,11 @@ package import TouchstoneCore
 /// What was proven to a context is of use to that process alone: another, though of the same app, may have overheard its name.
 package final class ContextOwners: Sendable {
     private struct Owner: Hashable {
-        var app: [UInt8]
+        var app: AppIdentifier
         var processID: Int32
 
         init(_ app: AppIdentity) {
-            self.app = app.identifier.spelling
+            self.app = app.identifier
             processID = app.processID
         }
     }

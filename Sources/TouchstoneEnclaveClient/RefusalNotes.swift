@@ -45,7 +45,7 @@ package final class RefusalNotes: Sendable {
             if let place = state.places[call] {
                 state.waiting[place].count += 1
             } else if state.waiting.count < Limits.distinct,
-                state.waiting.count(where: { $0.call.app.isSpelled(like: call.app) }) < Limits.ofOneApp
+                state.waiting.count(where: { $0.call.app == call.app }) < Limits.ofOneApp
             {
                 state.places[call] = state.waiting.count
                 state.waiting.append((call, 1))

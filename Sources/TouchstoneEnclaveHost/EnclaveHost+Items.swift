@@ -8,7 +8,7 @@ extension EnclaveHost {
     /// Takes an application password; it is stretched on a queue that no passcode waits for, one app's after the other's.
     ///
     /// - Returns: The ticket; nil where it was done at once.
-    func setCredential(_ sealed: SealedPasscode?, context: String, app: String) throws -> String? {
+    func setCredential(_ sealed: SealedPasscode?, context: String, app: AppIdentifier) throws -> String? {
         let job = try change { enclave, now in
             (try enclave.setCredential(sealed, context: context, app: app, now: now), [])
         }
@@ -39,7 +39,7 @@ extension EnclaveHost {
     }
 
     /// Opens items' keys; drops an application password that was wrong for one of them (AC-46).
-    func unwrap(_ items: [Enclave.WrappedItem], app: String, context: String?) throws -> [Enclave.Opened] {
+    func unwrap(_ items: [Enclave.WrappedItem], app: AppIdentifier, context: String?) throws -> [Enclave.Opened] {
         let opened = read { enclave, _ in items.map { enclave.unwrap($0, app: app, context: context) } }
         if let context {
             try passwordTried(
@@ -51,7 +51,7 @@ extension EnclaveHost {
     }
 
     /// Drops an application password that was wrong for something, and counts it where it was right for nothing.
-    func passwordTried(_ context: String, app: String, isRight: Bool, isWrong: Bool) throws {
+    func passwordTried(_ context: String, app: AppIdentifier, isRight: Bool, isWrong: Bool) throws {
         guard isWrong || (isRight && read { enclave, _ in enclave.hasGuessedPasswords(app: app) }) else { return }
         try change { enclave, now in
             if isWrong { enclave.forgetCredential(of: context) }

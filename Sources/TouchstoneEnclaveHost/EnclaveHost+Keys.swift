@@ -33,7 +33,7 @@ extension EnclaveHost {
             })
     }
 
-    func inspectKey(_ key: Data, accessGroups: [String]) throws -> Enclave.KeyDescription {
+    func inspectKey(_ key: Data, accessGroups: [AccessGroup]) throws -> Enclave.KeyDescription {
         try read { enclave, _ throws(KeyRefusal) in try enclave.inspectKey(key, accessGroups: accessGroups) }
     }
 
@@ -139,7 +139,7 @@ extension EnclaveHost {
 
     /// Does what an app asks for, and logs it where that is refused.
     private func notingRefusal<R: Sendable>(
-        of app: String, _ body: (Enclave) throws(KeyRefusal) -> R
+        of app: AppIdentifier, _ body: (Enclave) throws(KeyRefusal) -> R
     ) throws(KeyRefusal) -> R {
         do throws(KeyRefusal) {
             return try read { enclave, _ throws(KeyRefusal) in try body(enclave) }
@@ -149,7 +149,7 @@ extension EnclaveHost {
         }
     }
 
-    private func noteRefusal(of app: String, _ refusal: KeyRefusal) {
+    private func noteRefusal(of app: AppIdentifier, _ refusal: KeyRefusal) {
         if case .failed(_, let cause, let control) = refusal { noteRefusal(of: app, cause, control) }
     }
 }

@@ -24,7 +24,7 @@ extension EnclaveHost {
     }
 
     /// Logs that an app was refused something, where that has a cause.
-    func noteRefusal(of app: String, _ cause: RefusalCause?, _ control: AccessControl?) {
+    func noteRefusal(of app: AppIdentifier, _ cause: RefusalCause?, _ control: AccessControl?) {
         guard let cause else { return }
         note([LogFact(refused: app, cause, control?.requirement)])
     }

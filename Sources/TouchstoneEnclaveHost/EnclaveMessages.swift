@@ -104,6 +104,26 @@ extension EnclaveInterface.Preflight.Reply {
     }
 }
 
+extension EnclaveInterface.BeginEvaluation.Reply {
+    /// With `isContextMade` the answer names the context, which the question did not.
+    ///
+    /// - Throws: `NotBegun` where nobody is asked.
+    init(_ beginning: Enclave.Beginning, _ biometryType: BiometryType, isContextMade: Bool) throws {
+        switch beginning {
+        case .begun(let evaluation, let context, let progress):
+            self.init(
+                evaluation: evaluation, progress: .init(progress), biometryType: biometryType,
+                context: isContextMade ? context : nil)
+        case .satisfied(let context):
+            throw EnclaveInterface.NotBegun(
+                verdict: .satisfied, biometryType: biometryType, context: isContextMade ? context : nil)
+        case .refused(let cause):
+            throw EnclaveInterface.NotBegun(
+                verdict: .refused, code: cause.failure, reason: cause.rawValue, biometryType: biometryType)
+        }
+    }
+}
+
 extension EnclaveInterface.GetMetadataKeys.Reply {
     init(_ found: Enclave.MetadataKeys) {
         func byCode<Value>(_ keys: [Accessibility: Value]) -> [String: Value] {
@@ -166,9 +186,10 @@ extension Enclave.EvaluationRequest {
 extension Enclave.EvaluationStart {
     init(_ request: EnclaveInterface.BeginEvaluation.Parameters) {
         self.init(
-            context: request.context, app: request.app, requirement: request.requirement,
-            isFallbackHidden: request.isFallbackHidden, isFaceIDDescribed: request.isFaceIDDescribed,
-            replaces: request.replaces, validFor: request.validFor)
+            context: request.accessGroups == nil ? request.context : nil, accessGroups: request.accessGroups ?? [],
+            app: request.app, requirement: request.requirement, isFallbackHidden: request.isFallbackHidden,
+            isFaceIDDescribed: request.isFaceIDDescribed, replaces: request.replaces,
+            reuseDuration: request.reuseDuration ?? 0, validFor: request.validFor)
     }
 }
 

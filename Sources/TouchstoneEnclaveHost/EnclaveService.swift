@@ -116,8 +116,13 @@ package struct EnclaveService: Sendable {
                 return .init(verdict, biometryType)
             },
             method(EnclaveInterface.BeginEvaluation.self) { request in
-                let begun = try host.change { try $0.beginEvaluation(.init(request), now: $1) }
-                return .init(evaluation: begun.evaluation, progress: .init(begun.progress))
+                host.lookAtSensor(for: request.requirement)
+                // What is not begun is a result here: the context that was made stays, and what the log says of it.
+                let (beginning, biometryType) = try host.change { enclave, now in
+                    let (beginning, events) = enclave.beginEvaluation(.init(request), now: now)
+                    return ((beginning, enclave.biometryType), events)
+                }
+                return try .init(beginning, biometryType, isContextMade: request.accessGroups != nil)
             },
             method(EnclaveInterface.EndEvaluation.self) { request in
                 try host.change { enclave, _ in

@@ -42,7 +42,7 @@ extension EnclaveInterface.Prospect {
 }
 
 extension EnclaveInterface.RefusedCall {
-    package init(app: String, cause: RefusalCause, requirement: Requirement?) {
+    package init(app: AppIdentifier, cause: RefusalCause, requirement: Requirement?) {
         self.init(app: app, reason: cause.rawValue, requirement: requirement)
     }
 }

@@ -49,6 +49,6 @@ extension InspectorInterface.Item {
 }
 
 extension KeychainInterface {
-    /// A keychain dictionary: the values of Apple's constants as keys (`"class"`, `"acct"`, `"r_Data"`, …).
-    package typealias Dictionary = [String: AttributeValue]
+    /// A keychain dictionary: what `SecItem…` takes and returns.
+    package typealias Dictionary = [AttributeKey: AttributeValue]
 }

@@ -97,7 +97,7 @@ extension BackupService {
 
     private func findings(_ page: [KeychainStore.PageRow], _ metadataKeys: MetadataKeys) throws -> [Finding] {
         var findings: [Finding] = []
-        var secrets: [(index: Int, item: ItemRow, control: AccessControl, group: String, report: Damaged)] = []
+        var secrets: [(index: Int, item: ItemRow, control: AccessControl, group: AccessGroup, report: Damaged)] = []
         for row in page {
             var report = Damaged(
                 row: row.rowID, itemClass: row.itemClass, protection: row.protection, problem: .malformed)
@@ -112,8 +112,8 @@ extension BackupService {
                 report.problem = .attributes
                 findings.append(.damaged(report))
             case .open(var attributes, let control):
-                attributes["accc"] = nil
-                if case .date(let created)? = attributes["cdat"] { report.created = created }
+                attributes[.accessControl] = nil
+                if case .date(let created)? = attributes[.creationDate] { report.created = created }
                 report.problem = .secret
                 secrets.append((findings.count, item, control, attributes.accessGroup, report))
                 findings.append(tagFinding(item, attributes, control, report))
@@ -150,7 +150,7 @@ extension BackupService {
     }
 
     private func tagFinding(
-        _ item: ItemRow, _ attributes: [String: AttributeValue], _ control: AccessControl, _ report: Damaged
+        _ item: ItemRow, _ attributes: [AttributeKey: AttributeValue], _ control: AccessControl, _ report: Damaged
     ) -> Finding {
         var right = item
         right.tags = tags(of: attributes, in: item.itemClass)

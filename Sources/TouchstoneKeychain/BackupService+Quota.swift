@@ -30,7 +30,7 @@ extension BackupService {
     }
 
     /// As one of its items has it; nil where none can be read now.
-    private func name(of use: KeychainStore.ClassUse, _ keys: MetadataKeys) throws -> String? {
+    private func name(of use: KeychainStore.ClassUse, _ keys: MetadataKeys) throws -> AccessGroup? {
         let row = try store.anyRow(use.itemClass, groupTag: use.groupTag, keys.open.keys.map(\.rawValue).sorted())
         guard let row, case .open(let attributes, _) = attributes(of: row, keys) else { return nil }
         let group = attributes.accessGroup
@@ -83,16 +83,16 @@ struct QuotaNames {
             outputByteCount: 32)
     }
 
-    func seal(_ name: String, _ tag: Data) throws -> Data {
+    func seal(_ name: AccessGroup, _ tag: Data) throws -> Data {
         try AES.GCM.seal(Data(name.utf8), using: key, authenticating: tag).combined ?? Data()
     }
 
     /// nil where it is not what was sealed for this group on this device.
-    func open(_ sealed: Data, _ tag: Data) -> String? {
+    func open(_ sealed: Data, _ tag: Data) -> AccessGroup? {
         guard let box = try? AES.GCM.SealedBox(combined: sealed),
             let plain = try? AES.GCM.open(box, using: key, authenticating: tag)
         else { return nil }
-        return String(bytes: plain, encoding: .utf8)
+        return String(bytes: plain, encoding: .utf8).map { AccessGroup($0) }
     }
 }
 

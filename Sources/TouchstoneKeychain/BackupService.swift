@@ -97,7 +97,7 @@ package final class BackupService: Sendable {
 
     enum Attributes {
         /// The access control is among them.
-        case open([String: AttributeValue], AccessControl)
+        case open([AttributeKey: AttributeValue], AccessControl)
         case locked
         /// Its class was destroyed by its owner.
         case expired
@@ -109,14 +109,14 @@ package final class BackupService: Sendable {
             return keys.destroyed.contains(row.accessibility) ? .expired : .locked
         }
         guard let attributes = ItemCipher.openMetadata(row.metadata, classKey: key, binding: row.binding),
-            case .accessControl(let control)? = attributes["accc"], control.protection == row.accessibility
+            case .accessControl(let control)? = attributes[.accessControl], control.protection == row.accessibility
         else { return .damaged }
         return .open(attributes, control)
     }
 
     /// The tags of an item, as they are to be.
-    func tags(of attributes: [String: AttributeValue], in itemClass: ItemClass) -> [String: Data] {
-        var tags: [String: Data] = [:]
+    func tags(of attributes: [AttributeKey: AttributeValue], in itemClass: ItemClass) -> [AttributeKey: Data] {
+        var tags: [AttributeKey: Data] = [:]
         for (key, value) in attributes {
             guard let attribute = itemClass.attribute(key), attribute.hasTag else { continue }
             tags[key] = ItemCipher.tag(attribute, value, in: itemClass, key: lookupKey)
@@ -132,7 +132,7 @@ package final class BackupService: Sendable {
         let metadataKeys = try metadataKeys()
         let page = try store.page(after: request.after ?? 0)
         var counts = BackupInterface.ExportCounts()
-        var candidates: [(ItemRow, [String: AttributeValue], EnclaveInterface.BackupKey)] = []
+        var candidates: [(ItemRow, [AttributeKey: AttributeValue], EnclaveInterface.BackupKey)] = []
         for row in page {
             guard let item = row.item else {
                 counts.damaged += 1
@@ -141,7 +141,7 @@ package final class BackupService: Sendable {
             switch attributes(of: item, metadataKeys) {
             case .open(let attributes, let control):
                 // An item whose secret lives in the enclave (KC-26).
-                if case .string(let token)? = attributes["tkid"], !token.isEmpty {
+                if case .string(let token)? = attributes[.tokenID], !token.isEmpty {
                     counts.excluded += 1
                     continue
                 }
@@ -175,7 +175,7 @@ package final class BackupService: Sendable {
             total: request.after == nil ? try store.count() : 0)
     }
 
-    private func record(_ row: ItemRow, _ attributes: [String: AttributeValue], _ wrappedKey: Data) throws
+    private func record(_ row: ItemRow, _ attributes: [AttributeKey: AttributeValue], _ wrappedKey: Data) throws
         -> BackupRecord
     {
         let isSealed = row.accessibility.isThisDeviceOnly
@@ -219,14 +219,14 @@ package final class BackupService: Sendable {
     private func restore(
         _ records: [BackupRecord], replaces: Bool, session: String, _ counts: inout BackupInterface.ImportCounts
     ) throws {
-        var candidates: [(BackupRecord, [String: AttributeValue], EnclaveInterface.BackupKey)] = []
+        var candidates: [(BackupRecord, [AttributeKey: AttributeValue], EnclaveInterface.BackupKey)] = []
         for record in records {
             guard let bytes = attributes(of: record) else {
                 counts.foreign += 1
                 continue
             }
             guard let attributes = ItemAttributes.decode(bytes), isWhole(attributes, of: record.itemClass),
-                case .accessControl(let control)? = attributes["accc"],
+                case .accessControl(let control)? = attributes[.accessControl],
                 control.protection.isThisDeviceOnly == record.isSealed
             else {
                 counts.damaged += 1
@@ -250,7 +250,7 @@ package final class BackupService: Sendable {
                     throw Status.interactionNotAllowed
                 }
                 var named = attributes
-                named["accc"] = nil
+                named[.accessControl] = nil
                 let row = ItemRow(
                     itemClass: record.itemClass, identifier: record.identifier, version: record.version,
                     accessibility: protection,
@@ -307,10 +307,10 @@ package final class BackupService: Sendable {
     }
 
     /// Whether an item can have these: a key of the class each, with a value of its kind.
-    private func isWhole(_ attributes: [String: AttributeValue], of itemClass: ItemClass) -> Bool {
-        !attributes.accessGroup.isEmpty
+    private func isWhole(_ attributes: [AttributeKey: AttributeValue], of itemClass: ItemClass) -> Bool {
+        !attributes.accessGroup.utf8.isEmpty
             && attributes.allSatisfy { key, value in
-                key == "accc" || (try? itemClass.attribute(key)?.kept(value)) == value
+                key == .accessControl || (try? itemClass.attribute(key)?.kept(value)) == value
             }
     }
 }

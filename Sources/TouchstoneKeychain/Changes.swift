@@ -4,20 +4,20 @@ import TouchstoneInterfaces
 
 /// The second dictionary of an update, read and checked (section 7 of the primary-key table).
 struct Changes {
-    private let attributes: [String: AttributeValue]
+    private let attributes: [AttributeKey: AttributeValue]
     private let accessibility: Accessibility?
     private let accessControl: AccessControl?
     private let synchronizable: Bool?
     private let data: Data?
 
     /// - Throws: `.param`, `.noSuchAttr`; `.missingEntitlement` for a group that is not the app's (KC-42).
-    init(_ dictionary: KeychainInterface.Dictionary, of query: KeychainQuery, groups: [String]) throws(Status) {
-        for key in dictionary.keys where key.utf8.count != 4 && key != "v_Data" { throw .noSuchAttr }
+    init(_ dictionary: KeychainInterface.Dictionary, of query: KeychainQuery, groups: [AccessGroup]) throws(Status) {
+        for key in dictionary.keys where key.rawValue.utf8.count != 4 && key != .valueData { throw .noSuchAttr }
         var dictionary = dictionary
-        dictionary["class"] = .string(query.itemClass.rawValue)
+        dictionary[.class] = .string(query.itemClass.rawValue)
         let changes = try KeychainQuery(dictionary)
         guard !changes.saysSynchronizable || changes.synchronizable != nil else { throw .param }
-        if case .string(let group)? = changes.attributes["agrp"], !groups.contains(where: group.isSpelled) {
+        if case .string(let group)? = changes.attributes[.accessGroup], !groups.contains(AccessGroup(group)) {
             throw .missingEntitlement
         }
         // An identity has two values.
@@ -29,17 +29,21 @@ struct Changes {
         data = changes.data
     }
 
-    func applied(to item: OpenItem, now: Double) throws(Status) -> ([String: AttributeValue], AccessControl, Data?) {
+    func applied(to item: OpenItem, now: Double) throws(Status) -> (
+        [AttributeKey: AttributeValue], AccessControl, Data?
+    ) {
         var changed = item.attributes
         // Of an identity each half takes what it has.
         for (key, value) in attributes where item.row.itemClass.attribute(key) != nil { changed[key] = value }
-        if let synchronizable { changed["sync"] = .number(synchronizable ? 1 : 0) }
-        if case .date(let old)? = item.attributes["mdat"] { changed["mdat"] = .date(max(now, old + 0.001)) }
-        changed["cdat"] = item.attributes["cdat"]
+        if let synchronizable { changed[.synchronizable] = .number(synchronizable ? 1 : 0) }
+        if case .date(let old)? = item.attributes[.modificationDate] {
+            changed[.modificationDate] = .date(max(now, old + 0.001))
+        }
+        changed[.creationDate] = item.attributes[.creationDate]
         var control = accessControl ?? item.control
         if let accessibility { control.protection = accessibility }
         // KC-27
-        if changed["sync"] == .number(1), control.isConstrained { throw .param }
+        if changed[.synchronizable] == .number(1), control.isConstrained { throw .param }
         return (changed, control, data ?? item.data)
     }
 }

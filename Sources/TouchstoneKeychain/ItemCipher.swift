@@ -30,7 +30,8 @@ enum ItemCipher {
     private static let wrappedKeyBytes = 12 + 32 + 16
 
     /// The item's metadata key wrapped under the class's (60 bytes), then the attributes under it.
-    static func sealMetadata(_ attributes: [String: AttributeValue], classKey: SymmetricKey, binding: Binding) throws
+    static func sealMetadata(_ attributes: [AttributeKey: AttributeValue], classKey: SymmetricKey, binding: Binding)
+        throws
         -> Data
     {
         let key = SymmetricKey(size: .bits256)
@@ -61,7 +62,7 @@ enum ItemCipher {
     }
 
     /// nil where it was not sealed so.
-    static func openMetadata(_ blob: Data, classKey: MetadataKey, binding: Binding) -> [String: AttributeValue]? {
+    static func openMetadata(_ blob: Data, classKey: MetadataKey, binding: Binding) -> [AttributeKey: AttributeValue]? {
         let context = binding.bytes(after: "metadata")
         guard let key = metadataKey(blob, classKey, context),
             let sealed = try? AES.GCM.SealedBox(combined: blob.dropFirst(wrappedKeyBytes)),
@@ -100,13 +101,16 @@ enum ItemCipher {
     /// 16 bytes that are equal for equal values of one attribute of one class, and say nothing of the value.
     static func tag(_ attribute: Attribute, _ value: AttributeValue, in itemClass: ItemClass, key: LookupKey) -> Data {
         key.code(
-            "\(itemClass.rawValue) \(attribute.key) ", attribute.comparable(value), isRepeated: attribute.isRepeated
+            "\(itemClass.rawValue) \(attribute.key.rawValue) ", attribute.comparable(value),
+            isRepeated: attribute.isRepeated
         )
         .prefix(tagBytes)
     }
 
     /// The tag of the whole primary key (KC-30).
-    static func identityTag(_ attributes: [String: AttributeValue], in itemClass: ItemClass, key: LookupKey) -> Data {
+    static func identityTag(_ attributes: [AttributeKey: AttributeValue], in itemClass: ItemClass, key: LookupKey)
+        -> Data
+    {
         var identity = Data()
         for attribute in itemClass.attributes where attribute.isPrimaryKey {
             let value = attributes[attribute.key].map(attribute.comparable) ?? Data()
@@ -166,14 +170,14 @@ final class LookupKey: Sendable {
 
 extension Attribute {
     /// Whether a few values of it are in nearly every query.
-    fileprivate var isRepeated: Bool { key == "agrp" || key == "sync" }
+    fileprivate var isRepeated: Bool { key == .accessGroup || key == .synchronizable }
 }
 
 /// Attributes as bytes: for each, key (length, then UTF-8), kind (1 byte), value (length in 4 bytes little-endian, then bytes).
 enum ItemAttributes {
     private enum Kind: UInt8 { case string, data, number, real, boolean, date, accessControl }
 
-    static func encode(_ attributes: [String: AttributeValue]) -> Data {
+    static func encode(_ attributes: [AttributeKey: AttributeValue]) -> Data {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(512)
         func append(_ kind: Kind, _ value: some Collection<UInt8>) {
@@ -192,8 +196,9 @@ enum ItemAttributes {
             }
         }
         for (key, value) in attributes {
-            bytes.append(UInt8(key.utf8.count))
-            bytes.append(contentsOf: key.utf8)
+            let code = key.rawValue.utf8
+            bytes.append(UInt8(code.count))
+            bytes.append(contentsOf: code)
             switch value {
             case .string(let string): append(.string, string.utf8)
             case .data(let data): append(.data, data)
@@ -213,9 +218,9 @@ enum ItemAttributes {
     }
 
     /// nil for anything that `encode` does not make.
-    static func decode(_ bytes: Data) -> [String: AttributeValue]? {
+    static func decode(_ bytes: Data) -> [AttributeKey: AttributeValue]? {
         var rest = [UInt8](bytes)[...]
-        var attributes: [String: AttributeValue] = [:]
+        var attributes: [AttributeKey: AttributeValue] = [:]
         attributes.reserveCapacity(16)
         func take(_ count: Int) -> ArraySlice<UInt8>? {
             guard rest.count >= count else { return nil }
@@ -247,7 +252,7 @@ enum ItemAttributes {
             case .real(let number), .date(let number): guard number.isFinite else { return nil }
             default: break
             }
-            attributes[String(decoding: key, as: UTF8.self)] = value
+            attributes[AttributeKey(rawValue: String(decoding: key, as: UTF8.self))] = value
         }
         return attributes
     }

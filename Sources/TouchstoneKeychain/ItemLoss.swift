@@ -19,7 +19,7 @@ extension EnclaveClient {
     func loss(of row: ItemRow, metadataKey: MetadataKey?, isDestroyed: Bool) throws -> ItemLoss? {
         guard let metadataKey else { return isDestroyed ? .expired : nil }
         guard let attributes = ItemCipher.openMetadata(row.metadata, classKey: metadataKey, binding: row.binding),
-            case .accessControl(let control)? = attributes["accc"], control.protection == row.accessibility
+            case .accessControl(let control)? = attributes[.accessControl], control.protection == row.accessibility
         else { return .damaged }
         let binding = EnclaveInterface.ItemBinding(accessGroup: attributes.accessGroup, item: row.binding.bytes)
         let reply = try call(

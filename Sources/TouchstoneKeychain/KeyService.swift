@@ -41,13 +41,15 @@ package final class KeyService: Sendable {
                                 app: app.identifier, context: contexts.own(context, of: app)))
                     }
                 },
-                .method(KeyInterface.Inspect.self) { [self] request, connection in
-                    do {
-                        return try enclave.call(
-                            EnclaveInterface.InspectKey.self,
-                            .init(key: request.key, accessGroups: try connection.identity().accessGroups))
-                    } catch {
-                        throw Self.passedOn(error)
+                .deferred(KeyInterface.Inspect.self) { [self] request, call in
+                    call.connection.perform { [self] in
+                        call.answer(
+                            Result {
+                                try enclave.call(
+                                    EnclaveInterface.InspectKey.self,
+                                    .init(
+                                        key: request.key, accessGroups: try call.connection.identity().accessGroups))
+                            }.mapError(Self.passedOn))
                     }
                 },
                 .deferred(KeyInterface.Sign.self) { [self] request, call in
@@ -109,9 +111,9 @@ package final class KeyService: Sendable {
     }
 
     /// The app's first, or the one it names (KC-40, KC-42).
-    private func accessGroup(_ asked: String?, of app: AppIdentity) throws -> String {
+    private func accessGroup(_ asked: AccessGroup?, of app: AppIdentity) throws -> AccessGroup {
         guard let asked else { return app.accessGroups[0] }
-        guard app.accessGroups.contains(where: asked.isSpelled) else {
+        guard app.accessGroups.contains(asked) else {
             refusals.note(.foreignAccessGroup, of: app)
             throw KeyInterface.Failed(.missingEntitlement, .foreignAccessGroup)
         }
@@ -120,44 +122,52 @@ package final class KeyService: Sendable {
 
     /// Answers a call with what the enclave says at once, or with the `result` of the device's hardware once that is there.
     ///
-    /// Where the enclave wants the owner's proof that is had first, and `ask` is called again: with the app and the context.
+    /// The enclave is asked on the connection's own thread, because it may keep that waiting. Where it wants the owner's proof that is had
+    /// first, and `ask` is called again: with the app and the context.
     private func answer<M: VarlinkMethod>(
         _ call: VarlinkCall<M>, _ proofs: CallProofs,
         _ result: @escaping @Sendable (EnclaveInterface.KeyResult) -> M.Reply,
         _ ask: @escaping @Sendable (AppIdentity, String?) throws -> M.Reply
     ) {
         ProvenCall.begin(call, proofs) { [self] call in
-            do {
-                try enclave.awaitAnswer {
-                    do {
-                        call.call.reply(try ask(call.connection.identity(), call.proofs.context))
-                        return nil
-                    } catch let error as RemoteError {
-                        guard let deferred = error.as(EnclaveInterface.Deferred.self) else { throw error }
-                        return deferred.ticket
-                    }
-                } _: { event in
-                    guard let found = event?.key else {
-                        return call.call.fail(KeyInterface.Failed(.notAvailable, .deviceNotWorking))
-                    }
-                    let cause = found.reason.flatMap(RefusalCause.init)
-                    if found.isInvalidated == true {
-                        call.call.fail(KeyInterface.Invalidated(cause))
-                    } else if let status = found.status {
-                        call.call.fail(KeyInterface.Failed(Status(rawValue: status), cause))
-                    } else {
-                        call.call.reply(result(found))
-                    }
+            call.connection.perform { [self] in attempt(call, result, ask) }
+        }
+    }
+
+    private func attempt<M: VarlinkMethod>(
+        _ call: ProvenCall<M>, _ result: @escaping @Sendable (EnclaveInterface.KeyResult) -> M.Reply,
+        _ ask: @Sendable (AppIdentity, String?) throws -> M.Reply
+    ) {
+        do {
+            try enclave.awaitAnswer {
+                do {
+                    call.call.reply(try ask(call.connection.identity(), call.proofs.context))
+                    return nil
+                } catch let error as RemoteError {
+                    guard let deferred = error.as(EnclaveInterface.Deferred.self) else { throw error }
+                    return deferred.ticket
                 }
-            } catch let error as RemoteError {
-                guard let needed = error.as(EnclaveInterface.AuthenticationNeeded.self) else {
-                    return fail(call, error)
+            } _: { event in
+                guard let found = event?.key else {
+                    return call.call.fail(KeyInterface.Failed(.notAvailable, .deviceNotWorking))
                 }
-                let proof = WantedProof(accessControl: needed.accessControl, operation: needed.operation)
-                call.wait(for: ProofNeeded(proofs: [proof])) { [self] error in fail(call, error) }
-            } catch {
-                fail(call, error)
+                let cause = found.reason.flatMap(RefusalCause.init)
+                if found.isInvalidated == true {
+                    call.call.fail(KeyInterface.Invalidated(cause))
+                } else if let status = found.status {
+                    call.call.fail(KeyInterface.Failed(Status(rawValue: status), cause))
+                } else {
+                    call.call.reply(result(found))
+                }
             }
+        } catch let error as RemoteError {
+            guard let needed = error.as(EnclaveInterface.AuthenticationNeeded.self) else {
+                return fail(call, error)
+            }
+            let proof = WantedProof(accessControl: needed.accessControl, operation: needed.operation)
+            call.wait(for: ProofNeeded(proofs: [proof])) { [self] error in fail(call, error) }
+        } catch {
+            fail(call, error)
         }
     }
 

@@ -4,12 +4,6 @@ import TouchstoneInterfaces
 
 /// A keychain dictionary, read and checked: what `SecItem…` was asked to do (section 4 of the primary-key table).
 struct KeychainQuery: Sendable {
-    enum AuthenticationUI: String, Sendable {
-        case allow = "u_AuthUIA"
-        case fail = "u_AuthUIF"
-        case skip = "u_AuthUIS"
-    }
-
     enum Limits {
         static let entries = 128
         static let issuers = 128
@@ -19,7 +13,7 @@ struct KeychainQuery: Sendable {
 
     private(set) var itemClass: ItemClass
     /// Kept values, by attribute; without access control and accessibility.
-    var attributes: [String: AttributeValue] = [:]
+    var attributes: [AttributeKey: AttributeValue] = [:]
     var accessibility: Accessibility?
     var accessControl: AccessControl?
     /// The sync attribute to look for; nil: any.
@@ -52,14 +46,14 @@ struct KeychainQuery: Sendable {
     /// - Throws: `.param`, `.noSuchAttr`, `.noSuchClass` or `.unimplemented` where Apple's keychain does (KC-34).
     init(_ dictionary: KeychainInterface.Dictionary, issuers: [Data]? = nil) throws(Status) {
         guard dictionary.count <= Limits.entries else { throw .param }
-        let attributeBytes = dictionary.reduce(0) { $0 + ($1.key == "v_Data" ? 0 : $1.value.byteCount) }
+        let attributeBytes = dictionary.reduce(0) { $0 + ($1.key == .valueData ? 0 : $1.value.byteCount) }
         guard attributeBytes <= Limits.attributeBytes else { throw .param }
         itemClass = try Self.itemClass(dictionary)
-        for (key, value) in dictionary where key != "class" {
-            if key.utf8.count == 4 {
+        for (key, value) in dictionary where key != .class {
+            if key.rawValue.utf8.count == 4 {
                 try readAttribute(key, value)
             } else {
-                switch key.utf8.first {
+                switch key.rawValue.utf8.first {
                 case UInt8(ascii: "m"): try readMatch(key, value)
                 case UInt8(ascii: "r"): try readReturn(key, value)
                 case UInt8(ascii: "u"): try readUse(key, value)
@@ -69,7 +63,7 @@ struct KeychainQuery: Sendable {
                 }
             }
         }
-        if dictionary["m_Issuers"] != nil, itemClass.hasCertificate {
+        if dictionary[.matchIssuers] != nil, itemClass.hasCertificate {
             guard let issuers, issuers.count <= Limits.issuers else { throw .param }
             certificates.issuers = Set(issuers)
         }
@@ -82,12 +76,12 @@ struct KeychainQuery: Sendable {
     /// What the class key says, and the persistent reference: they must agree.
     private static func itemClass(_ dictionary: KeychainInterface.Dictionary) throws(Status) -> ItemClass {
         var named: ItemClass?
-        if let value = dictionary["class"] {
+        if let value = dictionary[.class] {
             guard case .string(let name) = value else { throw .param }
             guard let itemClass = ItemClass(rawValue: name) else { throw .noSuchClass }
             named = itemClass
         }
-        guard case .data(let reference)? = dictionary["v_PersistentRef"] else {
+        guard case .data(let reference)? = dictionary[.valuePersistentRef] else {
             guard let named else { throw .param }
             return named
         }
@@ -96,104 +90,104 @@ struct KeychainQuery: Sendable {
         return referenced
     }
 
-    private mutating func readAttribute(_ key: String, _ value: AttributeValue) throws(Status) {
+    private mutating func readAttribute(_ key: AttributeKey, _ value: AttributeValue) throws(Status) {
         switch (key, value) {
-        case ("nleg", _): break
-        case ("accc", .accessControl(let control)): accessControl = control
-        case ("accc", _): throw .param
-        case ("sync", .string("syna")):
+        case (.useDataProtectionKeychain, _): break
+        case (.accessControl, .accessControl(let control)): accessControl = control
+        case (.accessControl, _): throw .param
+        case (.synchronizable, .synchronizableAny):
             synchronizable = nil
             saysSynchronizable = true
         default:
             guard let attribute = itemClass.attribute(key) else { throw .noSuchAttr }
             let kept = try attribute.kept(value)
             switch (key, kept) {
-            case ("sync", .number(let number)):
+            case (.synchronizable, .number(let number)):
                 synchronizable = number != 0
                 saysSynchronizable = true
-            case ("sync", _): throw .param
-            case ("pdmn", .string(let code)): accessibility = Accessibility(rawValue: code)
+            case (.synchronizable, _): throw .param
+            case (.accessible, .string(let code)): accessibility = Accessibility(rawValue: code)
             default: attributes[key] = kept
             }
         }
     }
 
-    private mutating func readMatch(_ key: String, _ value: AttributeValue) throws(Status) {
-        if key != "m_Limit" { hasMatchKeys = true }
+    private mutating func readMatch(_ key: AttributeKey, _ value: AttributeValue) throws(Status) {
+        if key != .matchLimit { hasMatchKeys = true }
         switch (key, value) {
-        case ("m_Limit", .string("m_LimitOne")):
+        case (.matchLimit, .matchLimitOne):
             limit = 1
             saysLimit = true
-        case ("m_Limit", .string("m_LimitAll")):
+        case (.matchLimit, .matchLimitAll):
             limit = nil
             saysLimit = true
-        case ("m_Limit", .number(let number)) where number >= 0:
+        case (.matchLimit, .number(let number)) where number >= 0:
             limit = Int(number)
             saysLimit = true
-        case ("m_Limit", .real(let number)):
+        case (.matchLimit, .real(let number)):
             guard let count = Int(exactly: number), count >= 0 else { throw .param }
             limit = count
             saysLimit = true
-        case ("m_Limit", _): throw .param
-        case ("m_Policy", _): isUnimplemented = true
-        case ("m_Issuers", let value):
+        case (.matchLimit, _): throw .param
+        case (.matchPolicy, _): isUnimplemented = true
+        case (.matchIssuers, let value):
             guard itemClass.hasCertificate else { return isUnimplemented = true }
             // The names are beside the dictionary.
             guard case .boolean = value else { throw .param }
-        case ("m_HostOrSubdomainOfHost", let value):
+        case (.matchHostOrSubdomainOfHost, let value):
             guard itemClass == .internetPassword else { return isUnimplemented = true }
             guard case .string(let host) = value else { throw .param }
             hostOrParent = host.lowercased()
-        case ("m_EmailAddressIfPresent", .string(let address)): certificates.emailAddress = address
-        case ("m_ValidOnDate", .date(let date)): certificates.validity = .on(date)
-        case ("m_ValidOnDate", .boolean(true)): certificates.validity = .now
-        case ("m_TrustedOnly", .boolean(let isWanted)):
+        case (.matchEmailAddressIfPresent, .string(let address)): certificates.emailAddress = address
+        case (.matchValidOnDate, .date(let date)): certificates.validity = .on(date)
+        case (.matchValidOnDate, .boolean(true)): certificates.validity = .now
+        case (.matchTrustedOnly, .boolean(let isWanted)):
             // Nothing here evaluates trust: better no answer than one that says trusted.
             if isWanted, itemClass.hasCertificate { isUnimplemented = true }
-        case ("m_EmailAddressIfPresent", _), ("m_ValidOnDate", _), ("m_TrustedOnly", _): throw .param
-        case ("m_CaseInsensitive", .boolean(let wanted)): certificates.set(.caseInsensitive, wanted)
-        case ("m_DiacriticInsensitive", .boolean(let wanted)): certificates.set(.diacriticInsensitive, wanted)
-        case ("m_WidthInsensitive", .boolean(let wanted)): certificates.set(.widthInsensitive, wanted)
-        case ("m_SubjectContains", .string(let text)): certificates.subject[.contains] = text
-        case ("m_SubjectStartsWith", .string(let text)): certificates.subject[.startsWith] = text
-        case ("m_SubjectEndsWith", .string(let text)): certificates.subject[.endsWith] = text
-        case ("m_SubjectWholeString", .string(let text)): certificates.subject[.wholeString] = text
-        case ("m_SubjectContains", _), ("m_SubjectStartsWith", _), ("m_SubjectEndsWith", _),
-            ("m_SubjectWholeString", _):
+        case (.matchEmailAddressIfPresent, _), (.matchValidOnDate, _), (.matchTrustedOnly, _): throw .param
+        case (.matchCaseInsensitive, .boolean(let wanted)): certificates.set(.caseInsensitive, wanted)
+        case (.matchDiacriticInsensitive, .boolean(let wanted)): certificates.set(.diacriticInsensitive, wanted)
+        case (.matchWidthInsensitive, .boolean(let wanted)): certificates.set(.widthInsensitive, wanted)
+        case (.matchSubjectContains, .string(let text)): certificates.subject[.contains] = text
+        case (.matchSubjectStartsWith, .string(let text)): certificates.subject[.startsWith] = text
+        case (.matchSubjectEndsWith, .string(let text)): certificates.subject[.endsWith] = text
+        case (.matchSubjectWholeString, .string(let text)): certificates.subject[.wholeString] = text
+        case (.matchSubjectContains, _), (.matchSubjectStartsWith, _), (.matchSubjectEndsWith, _),
+            (.matchSubjectWholeString, _):
             throw .param
         // kSecMatchItemList and kSecMatchSearchList among them: accepted and without effect, as on iOS.
         default: break
         }
     }
 
-    private mutating func readReturn(_ key: String, _ value: AttributeValue) throws(Status) {
+    private mutating func readReturn(_ key: AttributeKey, _ value: AttributeValue) throws(Status) {
         guard case .boolean(let wanted) = value else { throw .param }
         switch key {
-        case "r_Data": returnsData = wanted
-        case "r_Attributes": returnsAttributes = wanted
-        case "r_PersistentRef": returnsPersistentReference = wanted
-        case "r_Ref": returnsReference = wanted
+        case .returnData: returnsData = wanted
+        case .returnAttributes: returnsAttributes = wanted
+        case .returnPersistentRef: returnsPersistentReference = wanted
+        case .returnRef: returnsReference = wanted
         default: throw .param
         }
     }
 
-    private mutating func readUse(_ key: String, _ value: AttributeValue) throws(Status) {
+    private mutating func readUse(_ key: AttributeKey, _ value: AttributeValue) throws(Status) {
         switch (key, value) {
-        case ("u_AuthUI", .string(let name)):
+        case (.useAuthenticationUI, .string(let name)):
             guard let ui = AuthenticationUI(rawValue: name) else { throw .param }
             authenticationUI = ui
-        case ("u_NoAuthUI", .boolean(let isForbidden)): if isForbidden { authenticationUI = .fail }
-        case ("u_OpPrompt", .string), ("u_UserIndependentKeychain", .boolean): break
+        case (.useNoAuthenticationUI, .boolean(let isForbidden)): if isForbidden { authenticationUI = .fail }
+        case (.useOperationPrompt, .string), (.useUserIndependentKeychain, .boolean): break
         default: throw .param
         }
     }
 
-    private mutating func readValue(_ key: String, _ value: AttributeValue) throws(Status) {
+    private mutating func readValue(_ key: AttributeKey, _ value: AttributeValue) throws(Status) {
         switch (key, value) {
-        case ("v_Data", .data(let data)):
+        case (.valueData, .data(let data)):
             guard data.count <= itemClass.maximumDataBytes else { throw .dataTooLarge }
             self.data = data
-        case ("v_PersistentRef", .data(let reference)):
+        case (.valuePersistentRef, .data(let reference)):
             guard let identifier = ItemIdentifier(persistentReference: reference) else { throw .itemNotFound }
             persistentReference = identifier
         default: throw .param

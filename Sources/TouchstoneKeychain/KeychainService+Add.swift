@@ -28,8 +28,8 @@ extension KeychainService {
     ) throws -> OpenItem {
         let itemClass = query.itemClass
         var attributes = query.attributes
-        attributes["agrp"] = .string(try accessGroup(query.attributes, of: app))
-        attributes["sync"] = .number(query.synchronizable == true ? 1 : 0)
+        attributes[.accessGroup] = .string(try accessGroup(query.attributes, of: app).rawValue)
+        attributes[.synchronizable] = .number(query.synchronizable == true ? 1 : 0)
         for attribute in itemClass.attributes where attributes[attribute.key] == nil {
             if let absent = attribute.absent { attributes[attribute.key] = absent }
         }
@@ -37,8 +37,8 @@ extension KeychainService {
             try query.accessControl
             ?? AccessControl(protection: query.accessibility ?? itemClass.defaultAccessibility, flags: [])
         let date = now().timeIntervalSinceReferenceDate
-        attributes["cdat"] = .date(date)
-        attributes["mdat"] = .date(date)
+        attributes[.creationDate] = .date(date)
+        attributes[.modificationDate] = .date(date)
         let identityTag = ItemCipher.identityTag(attributes, in: itemClass, key: lookupKey)
         if let existing = try writer.row(identityTag: identityTag) {
             // KC-31: a row that can never be opened again is replaced. KC-32: whether it can is decided without asking anybody.

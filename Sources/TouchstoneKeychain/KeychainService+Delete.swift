@@ -33,9 +33,10 @@ extension KeychainService {
         }
         for identity in found { try writer.delete(rowID: identity.certificate) }
         for identity in found {
-            guard let hash = identity.keys.attributes["klbl"] else { continue }
+            guard let hash = identity.keys.attributes[.applicationLabel] else { continue }
             let others = try KeychainQuery([
-                "class": .string(ItemClass.certificate.rawValue), "pkhh": hash, "sync": .string("syna"),
+                .class: .string(ItemClass.certificate.rawValue), .publicKeyHash: hash,
+                .synchronizable: .synchronizableAny,
             ])
             if try rows(others, for: app, in: writer).isEmpty { try writer.delete(rowID: identity.key) }
         }

@@ -13,8 +13,8 @@ extension KeychainService {
     /// - Throws: `.decode` for what this device's enclave did not make: nothing is imported (SE-02). `.itemNotFound` for a key of another app's
     ///   group, `.param` where the query says of the key what is not so.
     func withEnclaveKey(_ query: KeychainQuery, for app: AppIdentity) throws -> KeychainQuery {
-        guard query.itemClass == .key, query.attributes["tkid"] == .string(EnclaveKeyAttributes.token),
-            query.attributes["kcls"] != .number(EnclaveKeyAttributes.publicKeyClass)
+        guard query.itemClass == .key, query.attributes[.tokenID] == .secureEnclave,
+            query.attributes[.keyClass] != .number(EnclaveKeyAttributes.publicKeyClass)
         else { return query }
         guard let key = query.data, query.synchronizable == false else { throw Status.param }
         let facts: KeyInterface.Inspect.Reply
@@ -30,8 +30,8 @@ extension KeychainService {
         var query = query
         for (name, value) in EnclaveKeyAttributes.attributes(facts) {
             // It is part of the primary key, and an app may have chosen it.
-            if name == "klbl", query.attributes[name] != nil { continue }
-            if name == "agrp", let asked = query.attributes[name], asked != value { throw Status.param }
+            if name == .applicationLabel, query.attributes[name] != nil { continue }
+            if name == .accessGroup, let asked = query.attributes[name], asked != value { throw Status.param }
             query.attributes[name] = value
         }
         // What the key's own control wants is asked where the key is used.
@@ -43,33 +43,35 @@ extension KeychainService {
 
 /// A key of the enclave as an item.
 enum EnclaveKeyAttributes {
-    /// The value of `kSecAttrTokenIDSecureEnclave`.
-    static let token = "com.apple.setoken"
-
     static let publicKeyClass: Int64 = 0
 
     /// Attributes that only the row knows: no query can name them.
-    private static let accessControl = "key access control"
-    private static let publicKey = "key public key"
+    private static let accessControl = AttributeKey(rawValue: "key access control")
+    private static let publicKey = AttributeKey(rawValue: "key public key")
 
     /// What is so of a key, whatever its app says.
-    static func attributes(_ facts: KeyInterface.Inspect.Reply) -> [String: AttributeValue] {
-        var attributes: [String: AttributeValue] = [
-            "kcls": .number(1), "klbl": .data(Data(Insecure.SHA1.hash(data: facts.publicKey))),
-            "agrp": .string(facts.accessGroup), accessControl: .accessControl(facts.accessControl),
-            publicKey: .data(facts.publicKey), "type": .number(73),
+    static func attributes(_ facts: KeyInterface.Inspect.Reply) -> [AttributeKey: AttributeValue] {
+        var attributes: [AttributeKey: AttributeValue] = [
+            .keyClass: .number(1), .applicationLabel: .data(Data(Insecure.SHA1.hash(data: facts.publicKey))),
+            .accessGroup: .string(facts.accessGroup.rawValue), accessControl: .accessControl(facts.accessControl),
+            publicKey: .data(facts.publicKey), .keyType: .number(73),
         ]
-        for size in ["bsiz", "esiz"] { attributes[size] = .number(256) }
+        for size in [AttributeKey.keySizeInBits, .effectiveKeySize] { attributes[size] = .number(256) }
         return attributes
     }
 
     /// What an update may not change: it is the key's, or would be of another one.
-    static func isFixed(_ attribute: String) -> Bool {
-        ["kcls", "klbl", "agrp", "tkid", "type", "bsiz", "esiz", "sync"].contains(attribute)
+    static func isFixed(_ attribute: AttributeKey) -> Bool {
+        [
+            .keyClass, .applicationLabel, .accessGroup, .tokenID, .keyType, .keySizeInBits, .effectiveKeySize,
+            .synchronizable,
+        ].contains(attribute)
     }
 
     /// Takes the key's own control and its public key out of the attributes of its row; nil for any other row.
-    static func take(from attributes: inout [String: AttributeValue]) -> (control: AccessControl, publicKey: Data)? {
+    static func take(from attributes: inout [AttributeKey: AttributeValue]) -> (
+        control: AccessControl, publicKey: Data
+    )? {
         guard case .accessControl(let control)? = attributes.removeValue(forKey: accessControl),
             case .data(let publicKey)? = attributes.removeValue(forKey: publicKey)
         else { return nil }
@@ -77,5 +79,5 @@ enum EnclaveKeyAttributes {
     }
 
     /// Whether these are the attributes of such a row.
-    static func isKey(_ attributes: [String: AttributeValue]) -> Bool { attributes[accessControl] != nil }
+    static func isKey(_ attributes: [AttributeKey: AttributeValue]) -> Bool { attributes[accessControl] != nil }
 }

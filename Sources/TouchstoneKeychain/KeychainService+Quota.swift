@@ -10,12 +10,12 @@ extension KeychainService {
     ///
     /// - Throws: `Refusal` with `.diskFull`.
     func checkQuota(
-        _ row: ItemRow, group: String, replacing old: OpenItem? = nil, in writer: KeychainStore.KeychainWriter
+        _ row: ItemRow, group: AccessGroup, replacing old: OpenItem? = nil, in writer: KeychainStore.KeychainWriter
     ) throws {
         let tags = GroupTags(group, key: lookupKey)
         let now = try writer.use(of: tags)
         var (items, bytes) = (now.items + 1, now.bytes + row.storedBytes)
-        if let old, old.attributes.accessGroup.isSpelled(like: group) {
+        if let old, old.attributes.accessGroup == group {
             items -= 1
             bytes -= old.row.storedBytes
         }

@@ -23,15 +23,15 @@ extension KeychainService {
             throw Refusal(.interactionNotAllowed, RefusalCause(locked: row.accessibility))
         }
         guard var attributes = ItemCipher.openMetadata(row.metadata, classKey: key, binding: row.binding),
-            case .accessControl(let control)? = attributes.removeValue(forKey: "accc"),
+            case .accessControl(let control)? = attributes.removeValue(forKey: .accessControl),
             control.protection == row.accessibility
         else { return .gone }
         return .open(OpenItem(row: row, attributes: attributes, control: control, data: nil))
     }
 
     /// Holds the attributes themselves against the query: a tag may have been tampered with, a date has none.
-    func matches(_ item: OpenItem, _ query: KeychainQuery, _ groups: [String]) -> Bool {
-        guard groups.contains(where: item.attributes.accessGroup.isSpelled) else { return false }
+    func matches(_ item: OpenItem, _ query: KeychainQuery, _ groups: [AccessGroup]) -> Bool {
+        guard groups.contains(item.attributes.accessGroup) else { return false }
         return query.attributes.allSatisfy { key, value in
             guard let attribute = item.row.itemClass.attribute(key) else { return false }
             guard let kept = item.attributes[key] else { return attribute.comparable(value).isEmpty }
@@ -52,13 +52,22 @@ extension KeychainService {
 
     /// Opens items in one turn of the enclave.
     ///
-    /// An unconstrained item of which only attributes are wanted needs none.
-    func open(_ items: [OpenItem], withData: Bool, for app: AppIdentity, context: String?) throws
-        -> [OpenedSecret]
-    {
-        let asked = items.indices.filter { withData || items[$0].control.isConstrained }
+    /// An unconstrained item needs none where only attributes are wanted, or its key is kept. `moment` is from before the rows were read; nil:
+    /// no key is kept.
+    func open(
+        _ items: [OpenItem], withData: Bool, for app: AppIdentity, context: String?, since moment: OpenedKeys.Moment?
+    ) throws -> [OpenedSecret] {
         var opened = [OpenedSecret](repeating: .open(nil), count: items.count)
+        var asked: [Int] = []
+        for index in items.indices where withData || items[index].control.isConstrained {
+            if let key = openedKeys.key(of: items[index]) {
+                opened[index] = Self.opened(items[index].row, with: key)
+            } else {
+                asked.append(index)
+            }
+        }
         guard !asked.isEmpty else { return opened }
+        let context = contexts.own(context, of: app)
         let reply = try enclave.call(
             EnclaveInterface.UnwrapKeys.self,
             .init(
@@ -67,7 +76,7 @@ extension KeychainService {
                         wrappedKey: items[index].row.wrappedKey,
                         binding: .init(
                             accessGroup: items[index].attributes.accessGroup, item: items[index].row.binding.bytes))
-                }, app: app.identifier, context: contexts.own(context, of: app)))
+                }, app: app.identifier, context: context))
         guard reply.items.count == asked.count else { throw Status.internalError }
         rewrapping.add(
             zip(asked, reply.items).compactMap { index, answer in
@@ -77,14 +86,10 @@ extension KeychainService {
             let row = items[index].row
             switch (answer.state, answer.key) {
             case (.open, let key?):
-                if !withData || row.secret == nil {
-                    opened[index] = .open(nil)
-                } else if let secret = row.secret,
-                    let data = ItemCipher.openSecret(secret, key: SymmetricKey(data: key), binding: row.binding)
-                {
-                    opened[index] = .open(data)
-                } else {
-                    opened[index] = .gone
+                opened[index] = withData ? Self.opened(row, with: SymmetricKey(data: key)) : .open(nil)
+                // One that is wrapped anew is another in a moment.
+                if let moment, context == nil, answer.rewrappedKey == nil {
+                    openedKeys.keep(key, of: items[index], since: moment)
                 }
             case (.locked, _): opened[index] = .locked
             case (.authenticationNeeded, _):
@@ -94,6 +99,12 @@ extension KeychainService {
             }
         }
         return opened
+    }
+
+    private static func opened(_ row: ItemRow, with key: SymmetricKey) -> OpenedSecret {
+        guard let secret = row.secret else { return .open(nil) }
+        guard let data = ItemCipher.openSecret(secret, key: key, binding: row.binding) else { return .gone }
+        return .open(data)
     }
 
     /// The row's keys under the current class key, of which the enclave has made one; nil if it was locked meanwhile.
@@ -114,7 +125,7 @@ extension KeychainService {
 
     /// Makes a row of attributes and data, under fresh keys.
     func seal(
-        _ attributes: [String: AttributeValue], control: AccessControl, data: Data?, itemClass: ItemClass,
+        _ attributes: [AttributeKey: AttributeValue], control: AccessControl, data: Data?, itemClass: ItemClass,
         identifier: ItemIdentifier, rowID: Int64?, for app: AppIdentity, context: String?
     ) throws -> ItemRow {
         let binding = ItemCipher.Binding(
@@ -148,8 +159,8 @@ extension KeychainService {
             throw Refusal(.interactionNotAllowed, RefusalCause(locked: control.protection), control)
         }
         var metadata = attributes
-        metadata["accc"] = .accessControl(control)
-        var tags: [String: Data] = [:]
+        metadata[.accessControl] = .accessControl(control)
+        var tags: [AttributeKey: Data] = [:]
         for (key, value) in attributes { tags[key] = tag(key, value, in: itemClass) }
         return ItemRow(
             rowID: rowID, itemClass: itemClass, identifier: identifier, version: binding.version,
@@ -162,8 +173,8 @@ extension KeychainService {
     }
 }
 
-extension [String: AttributeValue] {
-    var accessGroup: String {
-        if case .string(let group)? = self["agrp"] { group } else { "" }
+extension [AttributeKey: AttributeValue] {
+    var accessGroup: AccessGroup {
+        if case .string(let group)? = self[.accessGroup] { AccessGroup(group) } else { "" }
     }
 }

@@ -9,9 +9,10 @@ extension KeychainService {
 
     /// Answers a search.
     ///
-    /// The only item is found and given on the thread that asks. More are looked for on the connection's own thread, when the search has its
-    /// turn: of all threads searches take a few, and nobody else waits. A client that takes a stream gets them a few at a time, at the pace at
-    /// which it takes them. Of several the oldest come first. A search ends without an answer when its client is gone.
+    /// To be called on the connection's own thread, because the enclave may keep it waiting. The only item is found and given at once. More
+    /// are looked for when the search has its turn: of all threads searches take a few, and nobody else waits. A client that takes a stream
+    /// gets them a few at a time, at the pace at which it takes them. Of several the oldest come first. A search ends without an answer when
+    /// its client is gone.
     func copyMatching(
         _ request: KeychainInterface.CopyMatching.Parameters, _ call: ProvenCall<KeychainInterface.CopyMatching>
     ) {

@@ -37,8 +37,8 @@ extension KeychainService {
                 !EnclaveKeyAttributes.isFixed($0.key) || item.attributes[$0.key] == $0.value
             }
             guard isSame, control == item.control, data == item.data else { throw Status.param }
-        } else if item.row.itemClass == .key, attributes["tkid"] == .string(EnclaveKeyAttributes.token),
-            item.attributes["tkid"] != attributes["tkid"]
+        } else if item.row.itemClass == .key, attributes[.tokenID] == .secureEnclave,
+            item.attributes[.tokenID] != attributes[.tokenID]
         {
             throw Status.param
         }
@@ -50,6 +50,16 @@ extension KeychainService {
             try writer.clear(other, loss, at: now())
         }
         try checkQuota(row, group: attributes.accessGroup, replacing: item, in: writer)
-        try writer.save(row)
+        try writer.save(row, keepsTags: keepsTags(row, attributes, item))
+    }
+
+    /// Whether the row that is written over the item has the same tags: they are of what is compared.
+    private func keepsTags(_ row: ItemRow, _ attributes: [AttributeKey: AttributeValue], _ item: OpenItem) -> Bool {
+        row.identityTag == item.row.identityTag && row.accessibility == item.row.accessibility
+            && row.itemClass.attributes.allSatisfy { attribute in
+                !attribute.hasTag
+                    || attributes[attribute.key].map(attribute.comparable)
+                        == item.attributes[attribute.key].map(attribute.comparable)
+            }
     }
 }

@@ -21,6 +21,7 @@ package final class KeychainService: Sendable {
     private let refusals: RefusalNotes
     let lookupKey: LookupKey
     let metadataKeys = Mutex(MetadataKeys())
+    let openedKeys = OpenedKeys()
     let rewrapping: Rewrapping
     private let recorder: ItemRecorder
     private let refreshing = NSLock()
@@ -50,6 +51,7 @@ package final class KeychainService: Sendable {
         recorder = ItemRecorder(enclave)
         lookupKey = LookupKey(try enclave.call(EnclaveInterface.GetLookupKey.self, Empty()).key)
         try store.record(with: recorder)
+        store.observe(openedKeys)
         try refreshKeys()
     }
 
@@ -67,7 +69,7 @@ package final class KeychainService: Sendable {
                 },
                 .deferred(KeychainInterface.CopyMatching.self) { [self] request, call in
                     ProvenCall.begin(call, proofs(of: call, request.context, request.options)) { [self] call in
-                        copyMatching(request, call)
+                        call.connection.perform { [self] in copyMatching(request, call) }
                     }
                 },
                 .deferred(KeychainInterface.Update.self) { [self] request, call in
@@ -132,8 +134,18 @@ package final class KeychainService: Sendable {
         // One after the other, so that an older answer never stands over a newer one.
         refreshing.lock()
         defer { refreshing.unlock() }
-        let reply = try enclave.call(EnclaveInterface.GetMetadataKeys.self, Empty())
-        metadataKeys.withLock { $0 = MetadataKeys(reply) }
+        let keys: MetadataKeys
+        let reply: EnclaveInterface.GetMetadataKeys.Reply
+        do {
+            reply = try enclave.call(EnclaveInterface.GetMetadataKeys.self, Empty())
+            keys = MetadataKeys(reply)
+        } catch {
+            // Which classes are open is not known.
+            openedKeys.forgetAll()
+            throw error
+        }
+        metadataKeys.withLock { $0 = keys }
+        openedKeys.forgetAll(but: Set(keys.open.keys), generation: keys.generation)
         return reply.isErasurePending
     }
 
@@ -203,43 +215,44 @@ package final class KeychainService: Sendable {
     // MARK: access groups
 
     /// In order; the first is the default (KC-40, KC-41).
-    func accessGroups(of app: AppIdentity) -> [String] { app.accessGroups }
+    func accessGroups(of app: AppIdentity) -> [AccessGroup] { app.accessGroups }
 
-    func accessGroup(_ attributes: [String: AttributeValue], of app: AppIdentity) throws(Status) -> String {
+    func accessGroup(_ attributes: [AttributeKey: AttributeValue], of app: AppIdentity) throws(Status) -> AccessGroup {
         let groups = accessGroups(of: app)
-        guard case .string(let asked)? = attributes["agrp"] else { return groups[0] }
+        guard case .string(let asked)? = attributes[.accessGroup] else { return groups[0] }
         // KC-42
-        guard groups.contains(where: asked.isSpelled) else { throw .missingEntitlement }
-        return asked
+        guard groups.contains(AccessGroup(asked)) else { throw .missingEntitlement }
+        return AccessGroup(asked)
     }
 
-    func searchedGroups(_ query: KeychainQuery, of app: AppIdentity) throws(Status) -> [String] {
+    func searchedGroups(_ query: KeychainQuery, of app: AppIdentity) throws(Status) -> [AccessGroup] {
         // KC-40: every app may look into the group of tokens, and nobody adds to it. No token is here that has items.
-        if query.attributes["agrp"] == .string(Self.tokenGroup) { return [Self.tokenGroup] }
-        return query.attributes["agrp"] == nil ? accessGroups(of: app) : [try accessGroup(query.attributes, of: app)]
+        if query.attributes[.accessGroup] == .string(Self.tokenGroup.rawValue) { return [Self.tokenGroup] }
+        return query.attributes[.accessGroup] == nil
+            ? accessGroups(of: app) : [try accessGroup(query.attributes, of: app)]
     }
 
     /// The value of `kSecAttrAccessGroupToken`.
-    private static var tokenGroup: String { "com.apple.token" }
+    private static var tokenGroup: AccessGroup { "com.apple.token" }
 
     func filter(_ query: KeychainQuery, for app: AppIdentity) throws(Status) -> RowFilter {
         let groups = try searchedGroups(query, of: app)
         let itemClass = query.itemClass
         var filter = RowFilter(
             itemClass: itemClass, identifier: query.persistentReference,
-            accessGroupTags: groups.compactMap { tag("agrp", .string($0), in: itemClass) },
+            accessGroupTags: groups.compactMap { tag(.accessGroup, .string($0.rawValue), in: itemClass) },
             accessibility: query.accessibility, tags: [:])
-        for (key, value) in query.attributes where key != "agrp" {
+        for (key, value) in query.attributes where key != .accessGroup {
             if let tag = tag(key, value, in: itemClass) { filter.tags[key] = tag }
         }
         // KC-33: only what does not synchronise, unless it is said or a persistent reference names the row.
         if let synchronizable = query.synchronizable, query.persistentReference == nil {
-            filter.tags["sync"] = tag("sync", .number(synchronizable ? 1 : 0), in: itemClass)
+            filter.tags[.synchronizable] = tag(.synchronizable, .number(synchronizable ? 1 : 0), in: itemClass)
         }
         return filter
     }
 
-    func tag(_ key: String, _ value: AttributeValue, in itemClass: ItemClass) -> Data? {
+    func tag(_ key: AttributeKey, _ value: AttributeValue, in itemClass: ItemClass) -> Data? {
         guard let attribute = itemClass.attribute(key), attribute.hasTag else { return nil }
         return ItemCipher.tag(attribute, value, in: itemClass, key: lookupKey)
     }

@@ -86,7 +86,7 @@ extension KeychainStore {
             try Row.fetchAll(database, sql: "SELECT class, agrp, items, bytes FROM use ORDER BY agrp").compactMap {
                 // The file may be another's work.
                 guard let itemClass = String.fromDatabaseValue($0["class"]),
-                    let tag = Data.fromDatabaseValue($0["agrp"])
+                    let tag = Data.fromDatabaseValue($0[AttributeKey.accessGroup.rawValue])
                 else { return nil }
                 return ClassUse(itemClass: itemClass, groupTag: tag, used: Self.storage($0))
             }
@@ -97,7 +97,9 @@ extension KeychainStore {
     func limits() throws -> [(groupTag: Data, name: Data, limit: BackupInterface.Storage)] {
         try inspect { database in
             try Row.fetchAll(database, sql: "SELECT agrp, name, items, bytes FROM quota").compactMap {
-                guard let tag = Data.fromDatabaseValue($0["agrp"]), let name = Data.fromDatabaseValue($0["name"]) else {
+                guard let tag = Data.fromDatabaseValue($0[AttributeKey.accessGroup.rawValue]),
+                    let name = Data.fromDatabaseValue($0["name"])
+                else {
                     return nil
                 }
                 return (tag, name, Self.storage($0))
@@ -167,10 +169,10 @@ struct GroupTags {
     /// The one that stands for the group where no class is meant.
     var name: Data { byClass.first?.tag ?? Data() }
 
-    init(_ group: String, key: LookupKey) {
+    init(_ group: AccessGroup, key: LookupKey) {
         byClass = ItemClass.stored.compactMap { itemClass in
-            itemClass.attribute("agrp").map {
-                (itemClass, ItemCipher.tag($0, .string(group), in: itemClass, key: key))
+            itemClass.attribute(.accessGroup).map {
+                (itemClass, ItemCipher.tag($0, .string(group.rawValue), in: itemClass, key: key))
             }
         }
     }

@@ -36,16 +36,17 @@ extension KeychainStore {
         // GRDB ends the process where a column is asked for that is not there, and whoever wrote the file may have renamed any.
         func value(_ column: String) -> DatabaseValue { row.hasColumn(column) ? row[column] : .null }
         func text(_ column: String) -> String? { String.fromDatabaseValue(value(column)) }
-        var read = PageRow(rowID: row["number"], itemClass: text("class"), protection: text("pdmn"))
+        let protection = AttributeKey.accessible.rawValue
+        var read = PageRow(rowID: row["number"], itemClass: text("class"), protection: text(protection))
         let whole = Row(
             dictionaryLiteral: ("rowid", value("number")), ("class", value("class")),
-            ("identifier", value("identifier")), ("version", value("version")), ("pdmn", value("pdmn")),
+            ("identifier", value("identifier")), ("version", value("version")), (protection, value(protection)),
             ("identity", value("identity")), ("metadata", value("metadata")), ("wrappedKey", value("wrappedKey")),
             ("secret", value("secret")),
             ("secretBytes", (Data.fromDatabaseValue(value("secret"))?.count).databaseValue))
         guard var item = ItemRow(whole) else { return read }
         for column in tagColumns {
-            if let tag = Data.fromDatabaseValue(value(column)) { item.tags[column] = tag }
+            if let tag = Data.fromDatabaseValue(value(column.rawValue)) { item.tags[column] = tag }
         }
         item.isGuarded = !value("guarded").isNull
         read.item = item
@@ -103,6 +104,7 @@ extension KeychainStore.KeychainWriter {
     ///
     /// Not one that another call has put in its place since it was read as this version; nil: whatever is there.
     func putAside(rowID: Int64, version: Data?, at date: Date) throws {
+        changed.add(rowID)
         let columns = "class, identifier, version, pdmn, identity, metadata, wrappedKey, secret"
         try database.execute(
             sql: """

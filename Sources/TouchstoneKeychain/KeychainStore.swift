@@ -16,7 +16,7 @@ struct ItemRow: Sendable {
     var metadata: Data
     var wrappedKey: Data
     var secret: Data?
-    var tags: [String: Data]
+    var tags: [AttributeKey: Data]
     /// The length of the secret, also where it was not read.
     var secretBytes = 0
     /// Whether it has an access control that asks for a proof: in a row that is to be saved, or was read as one of a page.
@@ -34,7 +34,7 @@ extension ItemRow {
     static let columns =
         "rowid, class, identifier, version, pdmn, identity, metadata, wrappedKey, secret, length(secret)"
     /// A large secret is left out, and its length says that there is one.
-    fileprivate static let columnsWithSmallSecret = """
+    static let columnsWithSmallSecret = """
         rowid, class, identifier, version, pdmn, identity, metadata, wrappedKey,
         CASE WHEN length(secret) <= \(smallSecretBytes) THEN secret END, length(secret)
         """
@@ -70,7 +70,7 @@ struct RowFilter {
     var identifier: ItemIdentifier?
     var accessGroupTags: [Data]
     var accessibility: Accessibility?
-    var tags: [String: Data]
+    var tags: [AttributeKey: Data]
 }
 
 /// Where a search finds its rows: the store as it is from one statement to the next, or within one transaction.
@@ -98,6 +98,7 @@ package final class KeychainStore: RowSource, Sendable {
     /// Whether a deletion needs no room that the disk may not have.
     package let hasRoom: Bool
     private let observer = Mutex(Observer())
+    let commits = GroupCommit()
 
     /// In a struct: alone in a `Mutex` a closure is wrapped anew each time it is looked at.
     private struct Observer {
@@ -105,6 +106,8 @@ package final class KeychainStore: RowSource, Sendable {
         var changed: (@Sendable () -> Void)?
         /// Told before each change of rows with an access control.
         var recorder: ItemRecorder?
+        /// Told which rows were changed, before anybody hears that they were.
+        var openedKeys: OpenedKeys?
     }
 
     /// In memory, for tests: gone with the object.
@@ -178,10 +181,13 @@ package final class KeychainStore: RowSource, Sendable {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { database in
             // As it was when this was written: what came later is added below.
-            let tags = [
-                "acct", "agrp", "alis", "atyp", "crtr", "cusi", "desc", "gena", "icmt", "invi", "labl", "nega", "path",
-                "port", "prot", "ptcl", "scrp", "sdmn", "srvr", "svce", "sync", "tkid", "type", "vwht",
-            ].map { "\"\($0)\" BLOB" }.joined(separator: ", ")
+            let searched: [AttributeKey] = [
+                .account, .accessGroup, .alias, .authenticationType, .creator, .hasCustomIcon, .description, .generic,
+                .comment, .isInvisible, .label, .isNegative, .path,
+                .port, .protectedData, .protocol, .scriptCode, .securityDomain, .server, .service, .synchronizable,
+                .tokenID, .type, .syncViewHint,
+            ]
+            let tags = searched.map { "\"\($0.rawValue)\" BLOB" }.joined(separator: ", ")
             try database.execute(
                 sql: """
                     CREATE TABLE item (
@@ -204,8 +210,11 @@ package final class KeychainStore: RowSource, Sendable {
         }
         // Certificates and keys.
         migrator.registerMigration("2") { database in
-            for column in ["atag", "bsiz", "ctyp", "esiz", "issr", "kcls", "klbl", "pkhh", "skid", "slnr", "subj"] {
-                try database.execute(sql: "ALTER TABLE item ADD COLUMN \"\(column)\" BLOB")
+            for column in [
+                AttributeKey.applicationTag, .keySizeInBits, .certificateType, .effectiveKeySize, .issuer, .keyClass,
+                .applicationLabel, .publicKeyHash, .subjectKeyID, .serialNumber, .subject,
+            ] {
+                try database.execute(sql: "ALTER TABLE item ADD COLUMN \"\(column.rawValue)\" BLOB")
             }
             try database.execute(
                 sql: """
@@ -242,7 +251,7 @@ package final class KeychainStore: RowSource, Sendable {
     }
 
     /// Every attribute that can be looked for by equality.
-    static let tagColumns: [String] = {
+    static let tagColumns: [AttributeKey] = {
         let keys = ItemClass.allCases.flatMap { $0.attributes }.filter(\.hasTag).map(\.key)
         return Set(keys).sorted()
     }()
@@ -267,8 +276,8 @@ package final class KeychainStore: RowSource, Sendable {
     private static func scan(
         _ turn: StoreConnection.Turn, _ filter: RowFilter, _ body: (ItemRow) throws -> Bool
     ) throws {
-        let (sql, arguments) = selection(filter, columns: ItemRow.columnsWithSmallSecret)
-        let rows = try Row.fetchCursor(turn.searchStatement(sql), arguments: arguments)
+        let shape = SearchShape(filter, .rows)
+        let rows = try Row.fetchCursor(turn.searchStatement(shape), arguments: shape.arguments(filter))
         while let row = try rows.next() {
             guard let item = ItemRow(row) else { continue }
             guard try body(item) else { return }
@@ -276,43 +285,16 @@ package final class KeychainStore: RowSource, Sendable {
     }
 
     private static func rowIDs(_ turn: StoreConnection.Turn, _ filter: RowFilter) throws -> [Int64] {
-        let (sql, arguments) = selection(filter, columns: "rowid")
+        let shape = SearchShape(filter, .rowIDs)
         // In the order of their making, which apps count on although nothing promises it; the indexes are in that of the tags.
         // Not ORDER BY, for which SQLite might read the whole table.
-        return try Int64.fetchAll(turn.searchStatement(sql), arguments: arguments).sorted()
+        return try Int64.fetchAll(turn.searchStatement(shape), arguments: shape.arguments(filter)).sorted()
     }
 
     private static func row(_ database: Database, _ rowID: Int64, withSecret: Bool) throws -> ItemRow? {
         let columns = withSecret ? ItemRow.columns : ItemRow.columnsWithoutSecret
         let statement = try database.cachedStatement(sql: "SELECT \(columns) FROM item WHERE rowid = ?")
         return try Row.fetchOne(statement, arguments: [rowID]).flatMap { ItemRow($0) }
-    }
-
-    /// The query of a search, without anything of what is searched for in its text.
-    static func selection(_ filter: RowFilter, columns: String) -> (sql: String, arguments: StatementArguments) {
-        // The class is said in the text, not as an argument, so that SQLite sees that the partial indexes serve.
-        var conditions = ["class = '\(filter.itemClass.rawValue)'"]
-        var arguments: [(any DatabaseValueConvertible)?] = []
-        if let identifier = filter.identifier {
-            conditions.append("identifier = ?")
-            arguments.append(identifier.bytes)
-        }
-        let groups = filter.accessGroupTags
-        conditions.append("agrp IN (\(Array(repeating: "?", count: groups.count).joined(separator: ", ")))")
-        arguments += groups
-        if let accessibility = filter.accessibility {
-            conditions.append("pdmn = ?")
-            arguments.append(accessibility.rawValue)
-        }
-        for (column, tag) in filter.tags.sorted(by: { $0.key < $1.key }) {
-            conditions.append("\"\(column)\" = ?")
-            arguments.append(tag)
-        }
-        let sql = """
-            SELECT \(columns) FROM item
-            WHERE \(conditions.joined(separator: " AND "))
-            """
-        return (sql, StatementArguments(arguments))
     }
 
     /// Looks at the database for longer than one search takes; point queries do not wait for it.
@@ -322,33 +304,73 @@ package final class KeychainStore: RowSource, Sendable {
 
     /// Runs `body` in one transaction: all of it is on the disk when this returns, or nothing.
     ///
-    /// Where the disk is full it runs once more, with the log's room free: what is `isDeletion` then needs little of it.
+    /// The transaction may have the writes of other callers beside it, of which each is kept or not by itself. Where the disk is full it runs
+    /// once more, alone and with the log's room free: what is `isDeletion` then needs little of it.
     func write<R>(isDeletion: Bool = false, _ body: (KeychainWriter) throws -> R) throws -> R {
-        let recorder = observer.withLock { $0.recorder }
-        func transaction() throws -> R {
-            var isRecorded = false
-            return try writer.write {
-                let writer = KeychainWriter(turn: $0)
-                try recorder?.lookIfOwed(writer)
-                let result = try body(writer)
-                try room?.hold(writer.database)
-                // Last, so that little can prevent what was recorded.
-                isRecorded = try writer.recordGuardedRows(with: recorder, isDeletion: isDeletion)
-                return result
-            } ended: { turn, isKept in
-                guard isRecorded, let recorder else { return }
-                // Where the enclave is gone the device ends, and the next boot looks.
-                if isKept { try? recorder.settle() } else { recorder.lookAgain(KeychainWriter(turn: turn)) }
+        try withoutActuallyEscaping(body) { body in
+            var result: R?
+            let write = GroupCommit.Write(isAlone: isDeletion) { result = try body($0) }
+            // Also where it fails: a key that is kept no more is opened again.
+            defer { if let keys = observer.withLock({ $0.openedKeys }) { write.changed.forget(in: keys) } }
+            commits.perform(write, carryOut)
+            try write.outcome?.get()
+            guard let result else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
+            observer.withLock { $0.changed }?()
+            return result
+        }
+    }
+
+    /// Carries out what several callers write, in one transaction if that can be.
+    private func carryOut(_ writes: [GroupCommit.Write]) {
+        if writes.count > 1, (try? transaction(writes)) != nil { return }
+        for write in writes {
+            write.outcome = Result {
+                do {
+                    try transaction([write])
+                } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
+                    try writer.withEmptyLog(isDeletion: write.isAlone) { try transaction([write]) }
+                }
             }
         }
-        let result: R
-        do {
-            result = try transaction()
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
-            result = try writer.withEmptyLog(isDeletion: isDeletion, transaction)
+    }
+
+    private func transaction(_ writes: [GroupCommit.Write]) throws {
+        let recorder = observer.withLock { $0.recorder }
+        var isRecorded = false
+        try writer.write { turn in
+            let writer = KeychainWriter(turn: turn)
+            try recorder?.lookIfOwed(writer)
+            if writes.count == 1 {
+                for write in writes { try write.body?(KeychainWriter(turn: turn, changed: write.changed)) }
+            } else {
+                for write in writes { write.outcome = try Self.outcome(of: write, in: turn) }
+            }
+            try room?.hold(writer.database)
+            // Last, so that little can prevent what was recorded.
+            isRecorded = try writer.recordGuardedRows(with: recorder, isDeletion: writes.allSatisfy(\.isAlone))
+        } ended: { turn, isKept in
+            guard isRecorded, let recorder else { return }
+            // Where the enclave is gone the device ends, and the next boot looks.
+            if isKept { try? recorder.settle() } else { recorder.lookAgain(KeychainWriter(turn: turn)) }
         }
-        observer.withLock { $0.changed }?()
-        return result
+    }
+
+    /// Carries out one of several writes: nothing of it stays where it fails.
+    ///
+    /// - Throws: What leaves nothing of the transaction to go on with, such as a full disk.
+    private static func outcome(
+        of write: GroupCommit.Write, in turn: StoreConnection.Turn
+    ) throws -> Result<Void, any Error> {
+        var outcome = Result<Void, any Error>.success(())
+        try turn.database.inSavepoint {
+            outcome = Result { try write.body?(KeychainWriter(turn: turn, changed: write.changed)) ?? () }
+            switch outcome {
+            case .success: return .commit
+            case .failure(let error as DatabaseError) where error.resultCode != .SQLITE_CONSTRAINT: throw error
+            case .failure: return .rollback
+            }
+        }
+        return outcome
     }
 
     /// Has the enclave know from now on which rows with an access control there are, beginning with those that are there.
@@ -382,9 +404,13 @@ package final class KeychainStore: RowSource, Sendable {
     /// Has `observer` told of every change from now on; there is one.
     func observe(_ observer: @escaping @Sendable () -> Void) { self.observer.withLock { $0.changed = observer } }
 
+    /// Has the keys of rows that are changed or deleted from now on forgotten.
+    func observe(_ openedKeys: OpenedKeys) { observer.withLock { $0.openedKeys = openedKeys } }
+
     /// Deletes every item, what was put aside of items that do not open, and the owner's limits.
     func eraseItems() throws {
         try write(isDeletion: true) {
+            $0.changed.isAll = true
             try $0.database.execute(sql: "DELETE FROM item; DELETE FROM quarantine; DELETE FROM quota")
         }
     }
@@ -392,6 +418,7 @@ package final class KeychainStore: RowSource, Sendable {
     /// The transaction of one `write`.
     struct KeychainWriter: RowSource {
         let turn: StoreConnection.Turn
+        var changed = ChangedRows()
         var database: Database { turn.database }
 
         func scan(_ filter: RowFilter, _ body: (ItemRow) throws -> Bool) throws {
@@ -416,41 +443,87 @@ package final class KeychainStore: RowSource, Sendable {
 
         /// Deletes the row as it was read; not one that another call has put in its place since.
         func delete(_ row: ItemRow) throws {
+            changed.add(row.rowID)
             try database.cachedStatement(sql: "DELETE FROM item WHERE rowid = ? AND version = ?")
                 .execute(arguments: [row.rowID, row.version])
         }
 
         func delete(rowID: Int64) throws {
+            changed.add(rowID)
             try database.cachedStatement(sql: "DELETE FROM item WHERE rowid = ?").execute(arguments: [rowID])
         }
 
         /// Puts other wrapped keys of the same into the row as it was read; not into one that another call has put in its place since.
         func rewrap(_ row: Rewrapping.Row) throws {
+            changed.add(row.rowID)
             try database.cachedStatement(
                 sql: "UPDATE item SET wrappedKey = ?, metadata = ? WHERE rowid = ? AND version = ?"
             ).execute(arguments: [row.wrappedKey, row.metadata, row.rowID, row.version])
         }
 
         /// Inserts the row, or writes it over the one with its `rowID`.
-        func save(_ row: ItemRow) throws {
-            let columns = KeychainStore.tagColumns
-            let names =
-                [
-                    "rowid", "class", "identifier", "version", "pdmn", "identity", "metadata", "wrappedKey", "secret",
-                    "guarded",
-                ]
-                + columns.map { "\"\($0)\"" }
-            let places = Array(repeating: "?", count: names.count).joined(separator: ", ")
+        ///
+        /// With `keepsTags` the row that is there has the same tags, protection class and identity: its indexes stay as they are.
+        func save(_ row: ItemRow, keepsTags: Bool = false) throws {
+            if let rowID = row.rowID {
+                if keepsTags, !row.isGuarded, try overwrite(row, rowID) { return }
+                try delete(rowID: rowID)
+            }
             var arguments: [(any DatabaseValueConvertible)?] = [
                 row.rowID, row.itemClass.rawValue, row.identifier.bytes, row.version, row.accessibility.rawValue,
                 row.identityTag, row.metadata, row.wrappedKey, row.secret,
                 row.isGuarded ? KeychainStore.guardedMark : nil,
             ]
-            arguments += columns.map { row.tags[$0] }
-            if let rowID = row.rowID { try delete(rowID: rowID) }
+            arguments += KeychainStore.tagColumns.map { row.tags[$0] }
+            try database.cachedStatement(sql: KeychainStore.insertion)
+                .execute(arguments: StatementArguments(arguments))
+        }
+
+        /// Writes a row over its earlier self where it lies; not over one with an access control, which is recorded as it comes and goes.
+        ///
+        /// - Returns: Whether it was there.
+        private func overwrite(_ row: ItemRow, _ rowID: Int64) throws -> Bool {
+            changed.add(rowID)
             try database.cachedStatement(
-                sql: "INSERT INTO item (\(names.joined(separator: ", "))) VALUES (\(places))"
-            ).execute(arguments: StatementArguments(arguments))
+                sql: """
+                    UPDATE item SET version = ?, metadata = ?, wrappedKey = ?, secret = ?
+                    WHERE rowid = ? AND identifier = ? AND guarded IS NULL
+                    """
+            ).execute(
+                arguments: [row.version, row.metadata, row.wrappedKey, row.secret, rowID, row.identifier.bytes])
+            return database.changesCount == 1
+        }
+    }
+
+    private static let insertion: String = {
+        let names =
+            [
+                "rowid", "class", "identifier", "version", AttributeKey.accessible.rawValue, "identity", "metadata", "wrappedKey", "secret",
+                "guarded",
+            ] + tagColumns.map { "\"\($0.rawValue)\"" }
+        let places = Array(repeating: "?", count: names.count).joined(separator: ", ")
+        return "INSERT INTO item (\(names.joined(separator: ", "))) VALUES (\(places))"
+    }()
+}
+
+/// The rows that a transaction changes or deletes, by their numbers.
+///
+/// > Concurrency: Used in the turn of its transaction only.
+final class ChangedRows {
+    private var rowIDs: [Int64] = []
+    /// Whether it is all that there are.
+    var isAll = false
+
+    /// nil: a row that is not there yet.
+    func add(_ rowID: Int64?) {
+        if let rowID { rowIDs.append(rowID) }
+    }
+
+    func forget(in keys: OpenedKeys) {
+        if isAll {
+            keys.forgetAll()
+        } else if !rowIDs.isEmpty {
+            keys.forget(rowIDs)
         }
     }
 }

@@ -6,7 +6,7 @@ import TouchstoneInterfaces
 struct OpenItem {
     var row: ItemRow
     /// Without the access control.
-    var attributes: [String: AttributeValue]
+    var attributes: [AttributeKey: AttributeValue]
     var control: AccessControl
     var data: Data?
     /// What an app gave of an item that is there already and guarded: no name of it is known to the app.
@@ -27,9 +27,9 @@ struct Match {
             // Of an identity the key says who protects it, and the certificate all else that both have.
             var all = item.attributes
             if let certificate { all.merge(certificate.attributes) { _, certificate in certificate } }
-            all["pdmn"] = .string(item.control.protection.rawValue)
+            all[.accessible] = .string(item.control.protection.rawValue)
             let key = EnclaveKeyAttributes.take(from: &all)
-            all["accc"] = .accessControl(key?.control ?? item.control)
+            all[.accessControl] = .accessControl(key?.control ?? item.control)
             result.attributes = all
             if query.returnsReference { result.publicKey = key?.publicKey }
         }

@@ -112,7 +112,7 @@ final class CallProofs: Sendable {
             }
             guard rounds <= Self.maximumRounds else { throw Self.tooManyRounds(proofs) }
             try releaseRequest()
-            try prove(proofs[...], in: contextToProve(), options, done)
+            prove(proofs[...], options, done)
         } catch {
             done(.failure(error))
         }
@@ -125,25 +125,16 @@ final class CallProofs: Sendable {
     }
 
     /// What a large request keeps from others it gives back while a person is waited for.
-    private func releaseRequest() throws(Refusal) {
+    private func releaseRequest() throws {
         guard let largeRequests, connection.hasLargeTurn else { return }
-        guard let place = largeRequests.take() else { throw Refusal(.allocate, .tooManyWait) }
+        let app = try connection.identity().identifier
+        guard let place = largeRequests.take(for: app) else { throw Refusal(.allocate, .tooManyWait) }
         state.withLock { $0.place = place }
         connection.endLargeTurn()
     }
 
-    private func contextToProve() throws -> String {
-        if let context { return context }
-        let context = try broker.makeContext(for: connection)
-        state.withLock { state in
-            state.context = context
-            state.isOwn = true
-        }
-        return context
-    }
-
     private func prove(
-        _ proofs: ArraySlice<WantedProof>, in context: String, _ options: AuthenticationInterface.Options,
+        _ proofs: ArraySlice<WantedProof>, _ options: AuthenticationInterface.Options,
         _ done: @escaping @Sendable (Result<Void, any Error>) -> Void
     ) {
         guard let proof = proofs.first else {
@@ -152,11 +143,16 @@ final class CallProofs: Sendable {
         broker.prove(
             proof.accessControl, for: proof.operation, keyLabel: keyLabel, in: context, options: options,
             connection: connection
-        ) { [self] result in
+        ) { [self] context in
+            state.withLock { state in
+                state.context = context
+                state.isOwn = true
+            }
+        } answer: { [self] result in
             switch result {
             case .success:
                 // Whoever tells us brings the answers of others, too.
-                connection.perform { [self] in prove(proofs.dropFirst(), in: context, options, done) }
+                connection.perform { [self] in prove(proofs.dropFirst(), options, done) }
             case .failure(let failed as AuthenticationInterface.Failed):
                 done(.failure(ProofNotGiven(failed: failed, accessControl: proof.accessControl)))
             case .failure(let error): done(.failure(error))
@@ -166,24 +162,34 @@ final class CallProofs: Sendable {
 }
 
 /// How many large requests are kept in memory while a person is waited for.
+///
+/// One app has at most half of the places, and the last place is for an app that has none: two apps do not keep a third out.
 final class LargeRequests: Sendable {
     private static let maximum = 4
-    private let count = Mutex(0)
+    private static let maximumOfOneApp = 2
+    private let taken = Mutex<[AppIdentifier: Int]>([:])
 
     /// Ends with the object.
     final class Place: Sendable {
         private let requests: LargeRequests
-        fileprivate init(_ requests: LargeRequests) { self.requests = requests }
-        deinit { requests.count.withLock { $0 -= 1 } }
+        private let app: AppIdentifier
+
+        fileprivate init(_ requests: LargeRequests, _ app: AppIdentifier) {
+            (self.requests, self.app) = (requests, app)
+        }
+
+        deinit { requests.taken.withLock { [app] in $0.countDown(app) } }
     }
 
-    /// nil where there are as many as there may be.
-    func take() -> Place? {
-        let isFree = count.withLock { count in
-            guard count < Self.maximum else { return false }
-            count += 1
+    /// nil where the app has as many as it may have.
+    func take(for app: AppIdentifier) -> Place? {
+        let isFree = taken.withLock { taken in
+            let own = taken[app, default: 0]
+            let free = Self.maximum - taken.values.reduce(0, +)
+            guard own < Self.maximumOfOneApp, free >= (own == 0 ? 1 : 2) else { return false }
+            taken[app] = own + 1
             return true
         }
-        return isFree ? Place(self) : nil
+        return isFree ? Place(self, app) : nil
     }
 }

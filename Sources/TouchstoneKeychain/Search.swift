@@ -18,13 +18,15 @@ final class Search<Source: RowSource>: @unchecked Sendable {
     private let source: Source
     /// Whether nobody waits for it any more.
     private let isAbandoned: @Sendable () -> Bool
-    private let groups: [String]
-    private let allGroups: [String]
+    private let groups: [AccessGroup]
+    private let allGroups: [AccessGroup]
     private let filter: RowFilter
 
     private var located: [(rowID: Int64, secret: Int, attributes: Int)] = []
     /// So many of them were handed out.
     private var delivered = 0
+    /// From before the rows were read that are opened now; nil within a transaction, whose rows may never come to be.
+    private var moment: OpenedKeys.Moment?
     private var blocked = 0
     private var needed: [WantedProof] = []
     private var gone: [ItemRow] = []
@@ -76,6 +78,7 @@ final class Search<Source: RowSource>: @unchecked Sendable {
 
     /// The only match, opened at once: the shortest way for what is asked most.
     func only() throws -> Only {
+        beginReading()
         var rows: [ItemRow] = []
         try source.scan(filter) { row in
             rows.append(row)
@@ -156,6 +159,7 @@ final class Search<Source: RowSource>: @unchecked Sendable {
     /// - Throws: As `decide`, where a device was locked or a context ended in the meantime. Then the next call begins with the same rows.
     func next() throws -> [Match] {
         try checkWanted()
+        beginReading()
         let slice = nextSlice
         let rows = try source.rows(slice.map(\.rowID)[...], withSecrets: readsSecrets)
         let matches = try opened(rows.compactMap(match), withData: query.opensSecret)
@@ -163,6 +167,10 @@ final class Search<Source: RowSource>: @unchecked Sendable {
         try conclude(isFound: false)
         delivered = slice.endIndex
         return matches
+    }
+
+    private func beginReading() {
+        if source is KeychainStore { moment = service.openedKeys.moment }
     }
 
     private func checkWanted() throws {
@@ -220,7 +228,7 @@ final class Search<Source: RowSource>: @unchecked Sendable {
     private func accepts(_ item: OpenItem) throws -> Bool {
         if let host = query.hostOrParent {
             // Text, or data of the same bytes.
-            guard let attribute = item.row.itemClass.attribute("srvr"), let server = item.attributes["srvr"] else {
+            guard let attribute = item.row.itemClass.attribute(.server), let server = item.attributes[.server] else {
                 return false
             }
             let name = String(decoding: attribute.comparable(server), as: UTF8.self).lowercased()
@@ -230,7 +238,7 @@ final class Search<Source: RowSource>: @unchecked Sendable {
         guard item.row.itemClass == .certificate else { return true }
         if let issuers = query.certificates.issuers, try !comes(item, from: issuers) { return false }
         guard query.certificates.readCertificates else { return true }
-        switch try service.open([item], withData: true, for: app, context: context).first {
+        switch try service.open([item], withData: true, for: app, context: context, since: nil).first {
         case .open(let data?):
             let now = service.now().timeIntervalSinceReferenceDate
             return Certificate(der: data).map { query.certificates.accept($0, now: now) } ?? false
@@ -248,8 +256,8 @@ final class Search<Source: RowSource>: @unchecked Sendable {
         case .on(let asked): date = asked
         case nil: return true
         }
-        if case .date(let start)? = key.attributes["sdat"], start != 0, date < start { return false }
-        if case .date(let end)? = key.attributes["edat"], end != 0, date > end { return false }
+        if case .date(let start)? = key.attributes[.startDate], start != 0, date < start { return false }
+        if case .date(let end)? = key.attributes[.endDate], end != 0, date > end { return false }
         return true
     }
 
@@ -261,7 +269,8 @@ final class Search<Source: RowSource>: @unchecked Sendable {
             if issuers.contains(issuer) { return true }
             guard climbed.insert(issuer).inserted else { continue }
             let above = try KeychainQuery([
-                "class": .string(ItemClass.certificate.rawValue), "subj": .data(issuer), "sync": .string("syna"),
+                .class: .string(ItemClass.certificate.rawValue), .subject: .data(issuer),
+                .synchronizable: .synchronizableAny,
             ])
             try scan(service.filter(above, for: app), withSecrets: false) { row in
                 if let item = try readable(row), service.matches(item, above, allGroups), let issuer = item.issuer {
@@ -283,7 +292,7 @@ final class Search<Source: RowSource>: @unchecked Sendable {
     /// Those that open; notes what is in the way of the others.
     private func opened(_ matches: [Match], withData: Bool, attempt: Int = 1) throws -> [Match] {
         let items = matches.flatMap(\.items)
-        let states = try service.open(items, withData: withData, for: app, context: context)
+        let states = try service.open(items, withData: withData, for: app, context: context, since: moment)
         if let item = zip(items, states).first(where: { $0.1.isAltered })?.0 {
             // Whoever changes a row while it is read is no attacker: only what lies there still was altered.
             let rows = try source.rows(
@@ -364,19 +373,19 @@ struct Abandoned: Error {}
 
 extension OpenItem {
     fileprivate var issuer: Data? {
-        if case .data(let name)? = attributes["issr"] { name } else { nil }
+        if case .data(let name)? = attributes[.issuer] { name } else { nil }
     }
 }
 
 extension KeychainQuery {
     /// Of a search for keys: only the private key of this certificate; nil where it has no public-key hash.
     func keys(of certificate: OpenItem) -> KeychainQuery? {
-        guard case .data(let hash)? = certificate.attributes["pkhh"], !hash.isEmpty else { return nil }
+        guard case .data(let hash)? = certificate.attributes[.publicKeyHash], !hash.isEmpty else { return nil }
         var keys = self
-        if let label = keys.attributes["klbl"], label != .data(hash) { return nil }
-        if let kind = keys.attributes["kcls"], kind != .number(Self.privateKey) { return nil }
-        keys.attributes["klbl"] = .data(hash)
-        keys.attributes["kcls"] = .number(Self.privateKey)
+        if let label = keys.attributes[.applicationLabel], label != .data(hash) { return nil }
+        if let kind = keys.attributes[.keyClass], kind != .number(Self.privateKey) { return nil }
+        keys.attributes[.applicationLabel] = .data(hash)
+        keys.attributes[.keyClass] = .number(Self.privateKey)
         return keys
     }
 

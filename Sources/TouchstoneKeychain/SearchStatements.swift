@@ -1,4 +1,63 @@
+import Foundation
 import GRDB
+import TouchstoneCore
+
+/// What the statement of a search depends on: by what is searched, and nothing of what is searched for.
+struct SearchShape: Hashable {
+    /// What it reads of each row.
+    enum Result { case rows, rowIDs }
+
+    private var itemClass: ItemClass
+    private var result: Result
+    private var groups: Int
+    private var hasIdentifier: Bool
+    private var hasAccessibility: Bool
+    /// One bit for each of the tags' columns.
+    private var columns: UInt64 = 0
+
+    init(_ filter: RowFilter, _ result: Result) {
+        itemClass = filter.itemClass
+        self.result = result
+        groups = filter.accessGroupTags.count
+        hasIdentifier = filter.identifier != nil
+        hasAccessibility = filter.accessibility != nil
+        for column in filter.tags.keys {
+            if let place = Self.places[column] { columns |= 1 << UInt64(place) }
+        }
+    }
+
+    /// Where each column is among the tags' columns.
+    private static let places = Dictionary(
+        uniqueKeysWithValues: KeychainStore.tagColumns.enumerated().map { ($0.element, $0.offset) })
+
+    private var tags: some Sequence<AttributeKey> {
+        KeychainStore.tagColumns.indices.lazy.filter { columns & 1 << UInt64($0) != 0 }
+            .map { KeychainStore.tagColumns[$0] }
+    }
+
+    var sql: String {
+        // The class is said in the text, not as an argument, so that SQLite sees that the partial indexes serve.
+        var conditions = ["class = '\(itemClass.rawValue)'"]
+        if hasIdentifier { conditions.append("identifier = ?") }
+        conditions.append("agrp IN (\(Array(repeating: "?", count: groups).joined(separator: ", ")))")
+        if hasAccessibility { conditions.append("pdmn = ?") }
+        conditions += tags.map { "\"\($0.rawValue)\" = ?" }
+        return """
+            SELECT \(result == .rows ? ItemRow.columnsWithSmallSecret : "rowid") FROM item
+            WHERE \(conditions.joined(separator: " AND "))
+            """
+    }
+
+    /// The values of a filter of this shape, in the order of the text.
+    func arguments(_ filter: RowFilter) -> StatementArguments {
+        var arguments: [(any DatabaseValueConvertible)?] = []
+        if let identifier = filter.identifier { arguments.append(identifier.bytes) }
+        arguments += filter.accessGroupTags
+        if let accessibility = filter.accessibility { arguments.append(accessibility.rawValue) }
+        for column in tags { arguments.append(filter.tags[column]) }
+        return StatementArguments(arguments)
+    }
+}
 
 /// One connection's prepared statements of searches, those used last.
 ///
@@ -13,22 +72,22 @@ final class SearchStatements {
         var lastUse: UInt64
     }
 
-    private var byText: [String: Kept] = [:]
+    private var byShape: [SearchShape: Kept] = [:]
     private var uses: UInt64 = 0
 
-    func statement(_ sql: String, in database: Database) throws -> Statement {
+    func statement(_ shape: SearchShape, in database: Database) throws -> Statement {
         uses += 1
-        if let kept = byText[sql] {
-            byText[sql]?.lastUse = uses
-            return kept.statement
+        if let statement = byShape[shape]?.statement {
+            byShape[shape]?.lastUse = uses
+            return statement
         }
-        let statement = try database.makeStatement(sql: sql)
-        if byText.count >= Self.maximum,
-            let idle = byText.min(by: { $0.value.lastUse < $1.value.lastUse })?.key
+        let statement = try database.makeStatement(sql: shape.sql)
+        if byShape.count >= Self.maximum,
+            let idle = byShape.min(by: { $0.value.lastUse < $1.value.lastUse })?.key
         {
-            byText[idle] = nil
+            byShape[idle] = nil
         }
-        byText[sql] = Kept(statement: statement, lastUse: uses)
+        byShape[shape] = Kept(statement: statement, lastUse: uses)
         return statement
     }
 }

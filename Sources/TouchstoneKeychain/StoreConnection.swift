@@ -68,6 +68,6 @@ final class StoreConnection: @unchecked Sendable {
         }
 
         /// The statement of a search: there are more of them than can be kept.
-        func searchStatement(_ sql: String) throws -> Statement { try statements.statement(sql, in: database) }
+        func searchStatement(_ shape: SearchShape) throws -> Statement { try statements.statement(shape, in: database) }
     }
 }

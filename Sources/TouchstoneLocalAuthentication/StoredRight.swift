@@ -32,7 +32,7 @@ struct StoredRight: Sendable {
         init(on endpoint: any VarlinkEndpoint) throws {
             do {
                 let reply = try endpoint.call(AuthenticationInterface.GetIdentity.self, Empty(), isRepeatable: true)
-                accessGroup = reply.app
+                accessGroup = reply.app.rawValue
             } catch {
                 throw StoredRight.failure(Status(failure: error).rawValue)
             }

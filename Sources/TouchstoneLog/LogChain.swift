@@ -6,11 +6,11 @@ package import TouchstoneCore
 package struct LogFact: Hashable, Sendable {
     package var event: LogEvent
     package var author: LogEntry.Author
-    package var app: String?
+    package var app: AppIdentifier?
     /// Whom the app asks for, if it is a bridge (ND-1).
-    package var client: String?
+    package var client: AppIdentifier?
     /// The program that sent what was typed, as touchstoned says.
-    package var by: String?
+    package var by: AppIdentifier?
     /// A word of ours, as `result`.
     package var asked: String?
     package var factors: [LogFactor]
@@ -24,8 +24,8 @@ package struct LogFact: Hashable, Sendable {
     package var isRepeatable: Bool
 
     package init(
-        event: LogEvent, author: LogEntry.Author = .enclave, app: String? = nil, client: String? = nil,
-        by: String? = nil,
+        event: LogEvent, author: LogEntry.Author = .enclave, app: AppIdentifier? = nil, client: AppIdentifier? = nil,
+        by: AppIdentifier? = nil,
         asked: String? = nil, factors: [LogFactor] = [], result: String = "ok", count: Int? = nil,
         isRepeatable: Bool = false
     ) {
@@ -107,11 +107,6 @@ package struct LogChain: Sendable {
     /// Takes what happened, so many times if it is repeatable.
     package mutating func note(_ fact: LogFact, times: Int = 1) {
         guard !isClosed, waiting.count < Limits.waiting else { return }
-        var fact = fact
-        // At once, so that two apps are told apart by their bytes also where they are counted.
-        fact.app = fact.app.map { Self.escaped($0) }
-        fact.client = fact.client.map { Self.escaped($0, at: Limits.clientCharacters) }
-        fact.by = fact.by.map { Self.escaped($0) }
         waiting.append((fact, times))
     }
 
@@ -237,9 +232,11 @@ package struct LogChain: Sendable {
     private mutating func line(_ fact: LogFact, _ date: Date) -> String {
         var text = "{\"sequence\":\(head.sequence + 1),\"time\":\"\(Self.time(date))\",\"boot\":\"\(boot)\""
         text += ",\"author\":\"\(fact.author.rawValue)\",\"event\":\"\(fact.event.rawValue)\""
-        if let app = fact.app { text += ",\"app\":\"\(app)\"" }
-        if let client = fact.client { text += ",\"client\":\"\(client)\"" }
-        if let by = fact.by { text += ",\"by\":\"\(by)\"" }
+        if let app = fact.app { text += ",\"app\":\"\(Self.escaped(app))\"" }
+        if let client = fact.client {
+            text += ",\"client\":\"\(Self.escaped(client, at: Limits.clientCharacters))\""
+        }
+        if let by = fact.by { text += ",\"by\":\"\(Self.escaped(by))\"" }
         if let asked = fact.asked { text += ",\"asked\":\"\(asked)\"" }
         if !fact.factors.isEmpty {
             text += ",\"factors\":[\(fact.factors.map { "\"\($0.rawValue)\"" }.joined(separator: ","))]"
@@ -279,9 +276,9 @@ package struct LogChain: Sendable {
     /// Plain ASCII for inside a JSON string, cut where it is long: any other character is escaped.
     ///
     /// A line of ASCII has one spelling only, and none that a program shows as something else.
-    private static func escaped(_ text: String, at maximum: Int = Limits.appCharacters) -> String {
+    private static func escaped(_ app: AppIdentifier, at maximum: Int = Limits.appCharacters) -> String {
         var escaped = ""
-        for (index, scalar) in text.unicodeScalars.enumerated() {
+        for (index, scalar) in app.rawValue.unicodeScalars.enumerated() {
             if index == maximum { return escaped + "\\u2026" }
             switch scalar {
             case "\"", "\\": escaped += "\\\(scalar)"

@@ -46,7 +46,7 @@ internal import Synchronization
 
     private static let ready: Bool = sodium_init() >= 0
 
-    private static func prepare() {
+    static func prepare() {
         precondition(ready, "libsodium did not start")
     }
 }

@@ -1,4 +1,4 @@
-import TouchstoneCore
+package import TouchstoneCore
 
 /// What the administrator, or the package that brings an app, says of it: its name, and the access groups that it has besides its own.
 ///
@@ -21,14 +21,14 @@ package struct AppManifest: Hashable, Sendable {
     }
 
     /// The application identifier that it speaks for: `flatpak:…`, `snap:…`, `unit:…`, or the path of an executable.
-    package let identity: String
+    package let identity: AppIdentifier
     /// SHA-256 of the executables that may be the app, lowercase hex; empty where any at the path may.
     package let digests: Set<String>
     package let name: String
     /// Apps of one family, and no others, share groups (KC-43).
     package let family: String?
-    package let keychainAccessGroups: [String]
-    package let applicationGroups: [String]
+    package let keychainAccessGroups: [AccessGroup]
+    package let applicationGroups: [AccessGroup]
     /// `NSFaceIDUsageDescription`: why the app wants to use Face ID.
     package let faceIDUsageDescription: String?
     /// Whether the app is a bridge: it may say whom it asks for (ND-2).
@@ -53,7 +53,7 @@ package struct AppManifest: Hashable, Sendable {
             throw Refused(
                 description: "Identity is not flatpak:ID, snap:NAME, unit:NAME.service or the path of an executable")
         }
-        self.identity = identity
+        self.identity = AppIdentifier(identity)
         guard let name = application["Name"], (1...Limits.nameBytes).contains(name.utf8.count) else {
             throw Refused(description: "Name is missing or longer than \(Limits.nameBytes) bytes")
         }
@@ -87,7 +87,7 @@ package struct AppManifest: Hashable, Sendable {
 
     private static func groups(
         _ key: String, in application: [String: String], _ isOfFamily: (String) -> Bool
-    ) throws(Refused) -> [String] {
+    ) throws(Refused) -> [AccessGroup] {
         guard let value = application[key] else { return [] }
         let groups = list(value)
         guard groups.count <= Limits.groups else {
@@ -105,7 +105,7 @@ package struct AppManifest: Hashable, Sendable {
                 throw Refused(description: "\(group) is named twice")
             }
         }
-        return groups
+        return groups.map { AccessGroup($0) }
     }
 
     private static func digests(_ value: String?, of identity: String) throws(Refused) -> Set<String> {
@@ -131,12 +131,13 @@ package struct AppManifest: Hashable, Sendable {
     }
 
     /// The identity of the template of which a unit is an instance: `unit:NAME@.service` of `unit:NAME@1000.service`; nil: of none (ND-9).
-    static func template(of identity: String) -> String? {
+    static func template(of identity: AppIdentifier) -> AppIdentifier? {
+        let identity = identity.rawValue
         guard identity.hasPrefix("unit:"), identity.hasSuffix(".service"), let at = identity.firstIndex(of: "@") else {
             return nil
         }
         let template = "\(identity[...at]).service"
-        return template == identity ? nil : template
+        return template == identity ? nil : AppIdentifier(template)
     }
 
     private static func isIdentity(_ identity: String) -> Bool {

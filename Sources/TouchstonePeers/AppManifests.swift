@@ -1,7 +1,7 @@
 package import Foundation
 import Glibc
 import Synchronization
-import TouchstoneCore
+package import TouchstoneCore
 import TouchstoneTransport
 
 /// The manifests of a device's apps, read anew when a file or a directory has changed.
@@ -32,8 +32,7 @@ package final class AppManifests: Sendable {
 
     private struct State {
         var versions: [String: OwnedDirectory.Version]?
-        /// By the spelling of the identity.
-        var manifests: [[UInt8]: Found] = [:]
+        var manifests: [AppIdentifier: Found] = [:]
     }
 
     private enum Limits {
@@ -59,10 +58,10 @@ package final class AppManifests: Sendable {
     }
 
     /// The manifest that speaks for an application identifier, as the files are now.
-    package func manifest(for identity: String) -> AppManifest? { found(for: identity)?.manifest }
+    package func manifest(for identity: AppIdentifier) -> AppManifest? { found(for: identity)?.manifest }
 
     /// The same with its file.
-    func found(for identity: String) -> Found? {
+    func found(for identity: AppIdentifier) -> Found? {
         state.withLock { state in
             let found = directories.map { (directory: $0, names: OwnedDirectory.names(in: $0.path)) }
             let versions = Self.versions(found)
@@ -71,8 +70,7 @@ package final class AppManifests: Sendable {
                 state.versions = versions
             }
             // One for the instance itself wins.
-            return state.manifests[identity.spelling]
-                ?? AppManifest.template(of: identity).flatMap { state.manifests[$0.spelling] }
+            return state.manifests[identity] ?? AppManifest.template(of: identity).flatMap { state.manifests[$0] }
         }
     }
 
@@ -87,7 +85,7 @@ package final class AppManifests: Sendable {
         return versions
     }
 
-    private func load(_ found: [(directory: Directory, names: [String])]) -> [[UInt8]: Found] {
+    private func load(_ found: [(directory: Directory, names: [String])]) -> [AppIdentifier: Found] {
         var read: [Found] = []
         var names: Set<String> = []
         for (directory, all) in found {
@@ -115,28 +113,28 @@ package final class AppManifests: Sendable {
     }
 
     /// One manifest for each identity, the first; and no group of two families (KC-43).
-    private func withoutConflicts(_ read: [Found]) -> [[UInt8]: Found] {
-        var first: [[UInt8]: Found] = [:]
+    private func withoutConflicts(_ read: [Found]) -> [AppIdentifier: Found] {
+        var first: [AppIdentifier: Found] = [:]
         var inOrder: [Found] = []
         for entry in read {
-            if let other = first[entry.manifest.identity.spelling] {
+            if let other = first[entry.manifest.identity] {
                 report("\(entry.file) is not used: \(other.file) speaks for \(entry.manifest.identity) already")
             } else {
-                first[entry.manifest.identity.spelling] = entry
+                first[entry.manifest.identity] = entry
                 inOrder.append(entry)
             }
         }
-        var families: [String: Set<String>] = [:]
+        var families: [AccessGroup: Set<String>] = [:]
         for manifest in inOrder.map(\.manifest) {
             for group in manifest.applicationGroups { families[group, default: []].insert(manifest.family ?? "") }
         }
-        var manifests: [[UInt8]: Found] = [:]
+        var manifests: [AppIdentifier: Found] = [:]
         for entry in inOrder {
             // Nobody has it, rather than whoever comes first.
             if let group = entry.manifest.applicationGroups.first(where: { families[$0, default: []].count > 1 }) {
                 report("\(entry.file) is not used: \(group) is named by more than one family")
             } else {
-                manifests[entry.manifest.identity.spelling] = entry
+                manifests[entry.manifest.identity] = entry
             }
         }
         return manifests

@@ -77,7 +77,7 @@ final class FileDigests: Sendable {
         if let known { return Found(version: version, digest: known) }
         guard isFirst else { return nil }
         // The file, whatever is in it.
-        let party = Turns.Party(app: "\(version.device) \(version.inode)".spelling)
+        let party = Turns.Party(app: "\(version.device) \(version.inode)")
         turns.take(for: party) { [self] turn in
             queue.async { [self] in
                 // One that has changed since needs no reading: what is found is not of what it is now.

@@ -108,7 +108,7 @@ package final class PeerIdentities: PeerSource {
         "nothing tells what it runs; a program that is not dumpable has to be a system service or a snap"
 
     /// Why nobody is served under this name; nil: it is one.
-    static func refusal(of identifier: String) -> String? {
+    static func refusal(of identifier: AppIdentifier) -> String? {
         // One message carries it once for each of hundreds of items, as their access group.
         identifier.utf8.count <= AppManifest.Limits.identityBytes
             ? nil : "its path is longer than \(AppManifest.Limits.identityBytes) bytes"
@@ -119,7 +119,7 @@ package final class PeerIdentities: PeerSource {
     ) -> AppIdentity? {
         let proc = process.path
         func identity(
-            _ identifier: String, _ evidence: AppIdentity.Evidence, _ name: String, faceIDUsage: String? = nil
+            _ identifier: AppIdentifier, _ evidence: AppIdentity.Evidence, _ name: String, faceIDUsage: String? = nil
         ) -> AppIdentity {
             Self.identity(
                 identifier, evidence, name, manifests.manifest(for: identifier), digest: digest,
@@ -134,12 +134,13 @@ package final class PeerIdentities: PeerSource {
         // A path in another mount namespace, or one whose file was replaced since, is not the path we see.
         guard isSameFile("\(proc)/exe", path) else { return identity("\(path) (replaced)", .executable, name) }
         return identity(
-            path, .executable, name, faceIDUsage: faceIDUsage(ofExecutable: path, userID: userID)?.description)
+            AppIdentifier(path), .executable, name,
+            faceIDUsage: faceIDUsage(ofExecutable: path, userID: userID)?.description)
     }
 
     /// What the evidence says, and the manifest adds.
     private static func identity(
-        _ identifier: String, _ evidence: AppIdentity.Evidence, _ name: String, _ manifest: AppManifest?,
+        _ identifier: AppIdentifier, _ evidence: AppIdentity.Evidence, _ name: String, _ manifest: AppManifest?,
         digest: String?, faceIDUsage: String?, processID: Int32, userID: UInt32
     ) -> AppIdentity {
         if let manifest, !manifest.digests.isEmpty, digest.map(manifest.digests.contains) != true {
@@ -166,21 +167,22 @@ package final class PeerIdentities: PeerSource {
     ///   - userID: Whose process it would be.
     /// - Returns: What a process is told it is, part by part.
     package func description(ofExecutable path: String, userID: UInt32) -> AppDescription {
+        let app = AppIdentifier(path)
         let digest = digests.digest(path)
-        let found = manifests.found(for: path)
+        let found = manifests.found(for: app)
         let usage = faceIDUsage(ofExecutable: path, userID: userID)
         let identity = Self.identity(
-            path, .executable, Self.name(ofExecutable: path), found?.manifest, digest: digest,
+            app, .executable, Self.name(ofExecutable: path), found?.manifest, digest: digest,
             faceIDUsage: usage?.description, processID: 0, userID: userID)
         // With another digest the manifest speaks of another app.
-        let used = identity.identifier == path ? found : nil
+        let used = identity.identifier == app ? found : nil
         func part(_ value: String, isManifests: Bool, else origin: AppDescription.Origin) -> AppDescription.Part {
             isManifests && used != nil ? .init(value, .manifest, file: used?.file) : .init(value, origin)
         }
         var description = AppDescription(
-            identifier: identity.identifier, name: part(identity.name, isManifests: true, else: .executable),
+            identifier: identity.identifier.rawValue, name: part(identity.name, isManifests: true, else: .executable),
             accessGroups: identity.accessGroups.map { group in
-                part(group, isManifests: group != identity.identifier, else: .identifier)
+                part(group.rawValue, isManifests: group != identity.identifier, else: .identifier)
             })
         description.faceIDUsageDescription = identity.faceIDUsageDescription.map { words in
             words == used?.manifest.faceIDUsageDescription

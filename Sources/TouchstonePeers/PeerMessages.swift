@@ -31,7 +31,7 @@ struct PeerAnswer: Codable {
     /// An identity with what otherwise never is in a message.
     struct Identity: Codable {
         struct Shown: Codable {
-            var identifier: String
+            var identifier: AppIdentifier
             var evidence: AppIdentity.Evidence
             var name: String
             var processID: Int32
@@ -40,8 +40,8 @@ struct PeerAnswer: Codable {
         }
 
         var identity: Shown
-        var keychainAccessGroups: [String]
-        var applicationGroups: [String]
+        var keychainAccessGroups: [AccessGroup]
+        var applicationGroups: [AccessGroup]
         var hasPinnedDigest: Bool?
         var faceIDUsageDescription: String?
         var actsForClients: Bool?

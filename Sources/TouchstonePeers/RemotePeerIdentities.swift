@@ -80,7 +80,9 @@ private final class WatchedProcess: Sendable {
     let userID: UInt32
     private let ownerID: UInt32
 
-    /// Takes ownership of `descriptor`. With `startTicks` it is no peer, and touchstone-peers says whose it is.
+    /// Takes ownership of `descriptor`.
+    ///
+    /// With `startTicks` it is no peer, and touchstone-peers says whose it is.
     init?(
         _ processID: Int32, _ userID: UInt32, _ ownerID: UInt32, _ descriptor: Int32, _ questions: PeerQuestions,
         startTicks: Int64? = nil

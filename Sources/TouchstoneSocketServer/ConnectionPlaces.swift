@@ -36,7 +36,7 @@ package struct ConnectionLimits: Sendable {
 enum OwnersPrograms {
     static func contains(_ app: AppIdentity) -> Bool {
         guard app.evidence == .executable else { return false }
-        let directory = (app.identifier as NSString).deletingLastPathComponent
+        let directory = (app.identifier.rawValue as NSString).deletingLastPathComponent
         return directory == own || app.identifier == "/usr/bin/touchstone"
             || directory == "/usr/libexec/touchstone"
     }
@@ -57,7 +57,7 @@ final class ConnectionPlaces: Sendable {
         var last: UInt64 = 0
         var known = 0
         var byProcess: [Int32: Int] = [:]
-        var byApp: [[UInt8]: Int] = [:]
+        var byApp: [AppIdentifier: Int] = [:]
         /// What ends each connection of which nobody knows the app, by its number.
         ///
         /// The numbers grow.
@@ -106,7 +106,7 @@ final class ConnectionPlaces: Sendable {
 
         private enum Holder {
             case unknown
-            case app([UInt8])
+            case app(AppIdentifier)
             case nobody
         }
 
@@ -125,24 +125,24 @@ final class ConnectionPlaces: Sendable {
         ///
         /// - Returns: Whether that app may have one more; the connection has to end where not.
         func belongs(to app: AppIdentity) -> Bool {
-            let spelling = app.identifier.spelling
+            let identifier = app.identifier
             return holder.withLock { holder in
                 guard case .unknown = holder else {
-                    if case .app(spelling) = holder { return true }
+                    if case .app(identifier) = holder { return true }
                     return false
                 }
                 let hasPlace = places.state.withLock { state in
                     let limits = places.limits
                     let room = limits.total - limits.unknown - (limits.isOwners(app) ? 0 : limits.reserved)
                     guard state.unknown[number] != nil, state.known < room,
-                        state.byApp[spelling, default: 0] < limits.perApp
+                        state.byApp[identifier, default: 0] < limits.perApp
                     else { return false }
                     state.unknown[number] = nil
                     state.known += 1
-                    state.byApp[spelling, default: 0] += 1
+                    state.byApp[identifier, default: 0] += 1
                     return true
                 }
-                if hasPlace { holder = .app(spelling) }
+                if hasPlace { holder = .app(identifier) }
                 return hasPlace
             }
         }

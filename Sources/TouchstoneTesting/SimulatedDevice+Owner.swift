@@ -133,7 +133,7 @@ extension SimulatedDevice {
     /// - Throws: ``SimulatedDeviceError``.
     public func faceIDPermission(app: String = applicationIdentifier) throws -> Bool? {
         let permissions = try call(DeviceInterface.ListFaceIDPermissions.self, Empty()).permissions
-        return permissions.first { $0.app.isSpelled(like: app) }?.isAllowed
+        return permissions.first { $0.app == AppIdentifier(app) }?.isAllowed
     }
 
     /// Allows an app the use of Face ID, or denies it, as in the device's settings; nil has the next evaluation ask.
@@ -143,8 +143,8 @@ extension SimulatedDevice {
     ///   - app: The application identifier; the test process's own where none is given.
     /// - Throws: ``SimulatedDeviceError`` without Face ID.
     public func setFaceIDPermission(_ isAllowed: Bool?, app: String = applicationIdentifier) throws {
-        introduced.withLock { _ = $0.insert(app.spelling) }
-        try call(DeviceInterface.SetFaceIDPermission.self, .init(app: app, isAllowed: isAllowed))
+        introduced.withLock { _ = $0.insert(AppIdentifier(app)) }
+        try call(DeviceInterface.SetFaceIDPermission.self, .init(app: AppIdentifier(app), isAllowed: isAllowed))
     }
 
     /// Limits what an app may keep in the keychain, as `touchstone keychain quota` does; nil is as many, or as much, as every other app.
@@ -162,7 +162,7 @@ extension SimulatedDevice {
         let limit =
             items == nil && bytes == nil
             ? nil : BackupInterface.Storage(items: items ?? every.items, bytes: bytes ?? every.bytes)
-        try call(BackupInterface.SetQuota.self, .init(app: app, limit: limit))
+        try call(BackupInterface.SetQuota.self, .init(app: AppIdentifier(app), limit: limit))
     }
 
     /// Brings an app to the foreground or the background.
@@ -176,7 +176,7 @@ extension SimulatedDevice {
     public func setForeground(_ isForeground: Bool, app: String = applicationIdentifier) throws {
         try call(
             DeviceInterface.SetApplicationState.self,
-            .init(app: app, state: isForeground ? .foreground : .background))
+            .init(app: AppIdentifier(app), state: isForeground ? .foreground : .background))
     }
 
     /// Unplugs the sensor, or plugs it in again: unplugged, biometry is not available, whatever is enrolled.

@@ -49,9 +49,9 @@ public final class SimulatedDevice: Sendable {
     /// What its sensor looks at.
     let biometryType: BiometryType
     /// Apps whose use of Face ID has been decided once.
-    let introduced = Mutex<Set<[UInt8]>>([])
+    let introduced = Mutex<Set<AppIdentifier>>([])
     /// How other apps reach it, by their identifiers, usage descriptions and groups.
-    private let others = Mutex<[[[UInt8]]: SimulatedEndpoint]>([:])
+    private let others = Mutex<[[AppIdentifier]: SimulatedEndpoint]>([:])
 
     /// Makes a device, boots it, and has its owner set it up; afterwards it is unlocked.
     ///
@@ -94,7 +94,7 @@ public final class SimulatedDevice: Sendable {
         person.attend(first)
         endpoint.beforeConnecting { [weak self] in
             self?.person.noteTest()
-            self?.introduce(Self.applicationIdentifier)
+            self?.introduce(Self.thisApp.identifier)
         }
         DeviceEndpoint.fallback.add(endpoint, for: self)
     }
@@ -214,14 +214,15 @@ public final class SimulatedDevice: Sendable {
     ) {
         let name = app ?? ProcessInfo.processInfo.processName
         let identity = AppIdentity(
-            identifier: app ?? "process:\(name)", evidence: .process, name: name, processID: getpid(),
-            userID: getuid(), keychainAccessGroups: keychainAccessGroups, applicationGroups: applicationGroups,
+            identifier: app.map { AppIdentifier($0) } ?? "process:\(name)", evidence: .process, name: name,
+            processID: getpid(), userID: getuid(), keychainAccessGroups: keychainAccessGroups.map { AccessGroup($0) },
+            applicationGroups: applicationGroups.map { AccessGroup($0) },
             faceIDUsageDescription: faceIDUsageDescription)
         processApp.withLock { $0 = identity }
     }
 
     /// The application identifier of the test process.
-    public static var applicationIdentifier: String { thisApp.identifier }
+    public static var applicationIdentifier: String { thisApp.identifier.rawValue }
 
     /// What apps say they want Face ID for, where a test does not have them say something else.
     public static let defaultFaceIDUsageDescription = "let you in by your face"
@@ -230,13 +231,14 @@ public final class SimulatedDevice: Sendable {
         as app: String, _ keychainAccessGroups: [String], _ applicationGroups: [String],
         _ faceIDUsageDescription: String?
     ) -> SimulatedEndpoint {
-        introduce(app)
+        introduce(AppIdentifier(app))
         let identity = AppIdentity(
-            identifier: app, evidence: .process, name: app, processID: getpid(), userID: getuid(),
-            keychainAccessGroups: keychainAccessGroups, applicationGroups: applicationGroups,
+            identifier: AppIdentifier(app), evidence: .process, name: app, processID: getpid(), userID: getuid(),
+            keychainAccessGroups: keychainAccessGroups.map { AccessGroup($0) },
+            applicationGroups: applicationGroups.map { AccessGroup($0) },
             faceIDUsageDescription: faceIDUsageDescription)
         return others.withLock { others in
-            let key = ([app, faceIDUsageDescription ?? ""] + identity.accessGroups).map(\.spelling)
+            let key = [identity.identifier, AppIdentifier(faceIDUsageDescription ?? "")] + identity.accessGroups
             if let known = others[key] { return known }
             let other = SimulatedEndpoint(
                 app: identity, device: booted.withLock { $0 }, refusalLines: explanations)
@@ -247,8 +249,8 @@ public final class SimulatedDevice: Sendable {
     }
 
     /// Allows the app the use of Face ID, where the test has not decided about that.
-    private func introduce(_ app: String) {
-        guard biometryType == .faceID, introduced.withLock({ $0.insert(app.spelling).inserted }) else { return }
+    private func introduce(_ app: AppIdentifier) {
+        guard biometryType == .faceID, introduced.withLock({ $0.insert(app).inserted }) else { return }
         // Of more apps than the device keeps answers for the first are asked again, as on every device.
         _ = try? call(DeviceInterface.SetFaceIDPermission.self, .init(app: app, isAllowed: true))
     }

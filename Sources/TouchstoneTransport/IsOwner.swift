@@ -24,7 +24,7 @@ package struct IsOwner: Sendable {
         case .systemdUnit, .executable, .process: break
         }
         guard peer.userID != 0, let programs = peer.ownerPrograms, !programs.contains(app) else { return }
-        throw .init(.notListed, program: app.identifier, directory: programs.administrators)
+        throw .init(.notListed, program: app.identifier.rawValue, directory: programs.administrators)
     }
 }
 

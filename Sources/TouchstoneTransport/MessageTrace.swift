@@ -59,7 +59,7 @@ package final class MessageTrace: Sendable {
         var caller: InspectorInterface.Party
         var callee: InspectorInterface.Party
         /// Names the caller, where it is no daemon; asked only where somebody watches.
-        var app: @Sendable () -> String? = { nil }
+        var app: @Sendable () -> AppIdentifier? = { nil }
     }
 
     /// A call that was told, and whose answer is to be.
@@ -106,12 +106,14 @@ package final class MessageTrace: Sendable {
 
     @discardableResult
     private func tell(
-        _ method: String, from: InspectorInterface.Party, to: InspectorInterface.Party, app: String?, _ kind: Kind,
+        _ method: String, from: InspectorInterface.Party, to: InspectorInterface.Party, app: AppIdentifier?,
+        _ kind: Kind,
         outcome: String?, bytes: Int
     ) -> Int {
         var message = Message(
             sequence: 0, time: Date().timeIntervalSince1970, from: from, to: to,
-            app: app.map { String($0.prefix(Limits.app)) }, method: method, call: nil, outcome: outcome, duration: nil,
+            app: app.map { AppIdentifier(String($0.rawValue.prefix(Limits.app))) }, method: method, call: nil,
+            outcome: outcome, duration: nil,
             bytes: bytes)
         let (number, isFirst) = state.withLock { state in
             state.sequence += 1

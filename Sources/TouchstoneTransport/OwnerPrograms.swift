@@ -23,7 +23,7 @@ package final class OwnerPrograms: Sendable {
 
     private struct State {
         var versions: [String: OwnedDirectory.Version]?
-        var programs: Set<[UInt8]> = []
+        var programs: Set<AppIdentifier> = []
     }
 
     /// The administrator's, which win, and those of packages.
@@ -56,19 +56,19 @@ package final class OwnerPrograms: Sendable {
             if versions != state.versions {
                 let listed = read()
                 for problem in listed.problems { report(problem) }
-                state.programs = Set(listed.programs.map(\.spelling))
+                state.programs = Set(listed.programs.map { AppIdentifier($0) })
                 state.versions = versions
             }
-            return state.programs.contains(app.identifier.spelling)
+            return state.programs.contains(app.identifier)
         }
         guard isListed else { return false }
         switch app.evidence {
         case .flatpak, .snap, .process: return false
         case .systemdUnit: return true
         case .executable:
-            guard app.identifier.hasPrefix("/") else { return false }
+            guard app.identifier.rawValue.hasPrefix("/") else { return false }
             // Its mode may have changed since the list was read.
-            guard let refusal = Self.refusal(ofExecutable: app.identifier) else { return true }
+            guard let refusal = Self.refusal(ofExecutable: app.identifier.rawValue) else { return true }
             report("\(app.identifier) may not use the owner's interface: \(refusal)")
             return false
         }

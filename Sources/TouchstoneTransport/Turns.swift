@@ -1,4 +1,5 @@
 internal import Synchronization
+package import TouchstoneCore
 
 /// Lets so much work go on at a time; whoever has more waits in a list, and not on a thread.
 ///
@@ -31,10 +32,10 @@ package final class Turns: Sendable {
     /// Whose work it is.
     package struct Party: Sendable {
         let process: Int32
-        /// The spelling of its identifier; empty where it is not known yet.
-        let app: [UInt8]
+        /// Empty where it is not known yet.
+        let app: AppIdentifier
 
-        package init(process: Int32 = 0, app: [UInt8] = []) {
+        package init(process: Int32 = 0, app: AppIdentifier = "") {
             self.process = process
             self.app = app
         }
@@ -50,14 +51,14 @@ package final class Turns: Sendable {
     fileprivate struct State {
         var last: UInt64 = 0
         /// The apps that wait, the next one first.
-        var apps: [[UInt8]] = []
-        var waiting: [[UInt8]: [Waiting]] = [:]
+        var apps: [AppIdentifier] = []
+        var waiting: [AppIdentifier: [Waiting]] = [:]
         var waitingByProcess: [Int32: Int] = [:]
         var taken = 0
         var takenByProcess: [Int32: Int] = [:]
-        var takenByApp: [[UInt8]: Int] = [:]
+        var takenByApp: [AppIdentifier: Int] = [:]
         var cost = 0
-        var costByApp: [[UInt8]: Int] = [:]
+        var costByApp: [AppIdentifier: Int] = [:]
     }
 
     private let limits: Limits
@@ -118,7 +119,7 @@ package final class Turns: Sendable {
         beginNext()
     }
 
-    fileprivate func leave(_ number: UInt64, _ app: [UInt8]) {
+    fileprivate func leave(_ number: UInt64, _ app: AppIdentifier) {
         // Let go of outside of the lock: what it holds may be another turn.
         let left = state.withLock { state in
             state.waiting[app]?.firstIndex { $0.number == number }.flatMap { state.remove($0, of: app) }
@@ -131,9 +132,9 @@ package final class Turns: Sendable {
     package final class Place: Sendable {
         private let turns: Turns
         private let number: UInt64
-        private let app: [UInt8]
+        private let app: AppIdentifier
 
-        fileprivate init(_ turns: Turns, _ number: UInt64, _ app: [UInt8]) {
+        fileprivate init(_ turns: Turns, _ number: UInt64, _ app: AppIdentifier) {
             (self.turns, self.number, self.app) = (turns, number, app)
         }
 
@@ -149,7 +150,7 @@ extension Turns.State {
         waitingByProcess[one.party.process, default: 0] += 1
     }
 
-    mutating func remove(_ index: Int, of app: [UInt8]) -> Turns.Waiting? {
+    mutating func remove(_ index: Int, of app: AppIdentifier) -> Turns.Waiting? {
         guard let one = waiting[app]?.remove(at: index) else { return nil }
         waitingByProcess.countDown(one.party.process)
         if waiting[app]?.isEmpty == true {

@@ -213,7 +213,7 @@ package final class VarlinkConnection: Sendable {
     package func perform(
         inTurnOf turns: Turns, cost: Int = 0, _ body: @escaping @Sendable (Turn) -> Void
     ) -> Bool {
-        let app = state.withLock { $0.identity }?.identifier.spelling ?? []
+        let app = state.withLock { $0.identity }?.identifier ?? ""
         return turns.take(
             for: .init(process: peer.processID, app: app), cost: cost,
             placed: { place in

@@ -15,7 +15,8 @@ extension AgentInterface.Prompt {
     ) -> Self {
         AgentInterface.Prompt(
             identifier: "1",
-            app: AppIdentity(identifier: identifier, evidence: evidence, name: name, processID: 42, userID: 1000),
+            app: AppIdentity(
+                identifier: AppIdentifier(identifier), evidence: evidence, name: name, processID: 42, userID: 1000),
             origin: origin, reason: reason, operation: operation, keyLabel: keyLabel, biometryType: biometry,
             phase: phase,
             cancelTitle: cancel, fallbackTitle: fallback, failures: failures, nonce: Data(), retryAfterSeconds: nil,
@@ -96,6 +97,38 @@ struct PromptAlertTests {
         let lines = text(.test(fallback: "Enter Passcode", failures: 1))
         #expect(lines.contains("  Not recognised. Try again."))
         #expect(lines.last == "  [f] Enter Passcode · [c] Cancel")
+    }
+
+    @Test("ND-1: a bridge's client is who asks, and the bridge the way it came; without one the app is") func client() {
+        var prompt = Prompt.test(name: "ssh agent", identifier: "unit:touchstone-ssh@1000.service", reason: "")
+        #expect(text(prompt).contains("  Touch ID for “ssh agent”"))
+        prompt.client = AppIdentity(
+            identifier: "/usr/bin/ssh", evidence: .executable, name: "ssh", processID: 7, userID: 1000)
+        let lines = text(prompt)
+        #expect(lines.contains("  Touch ID for “ssh”"))
+        #expect(lines.contains("  asked by “/usr/bin/ssh” (verified: executable), process 7"))
+        #expect(lines.contains("  through “ssh agent”, “unit:touchstone-ssh@1000.service”"))
+    }
+
+    @Test("ND-5: a fact is said to be the bridge's, in quotation marks that it cannot end") func facts() {
+        var prompt = Prompt.test(reason: "sign in")
+        prompt.facts = [.init(kind: .host, text: "a\u{201D} b"), .init(kind: .hostKey, text: "SHA256:x")]
+        let lines = text(prompt)
+        #expect(lines.contains("  the bridge says: host “a' b”"))
+        #expect(lines.contains("  the bridge says: host key “SHA256:x”"))
+    }
+
+    @Test("ND-6: to unlock the device its passcode is typed, and sealed for the lock screen alone") func unlock() {
+        var prompt = Prompt.test(reason: "", biometry: .none, phase: .unlock)
+        let lines = text(prompt, entered: 2)
+        #expect(lines.contains("  Unlock for “gate”"))
+        #expect(lines.contains("  wants the device to be unlocked"))
+        #expect(lines.contains("  Enter the passcode of this device. ••"))
+        #expect(prompt.purpose == .unlock && prompt.isTyped && prompt.takesPasscode)
+        prompt.wrongPasscode = true
+        #expect(text(prompt).contains("  Wrong passcode."))
+        prompt.phase = .passcode
+        #expect(prompt.purpose != .unlock)
     }
 
     @Test("EV-11: Face ID begins with an indicator: no alert, no reason") func indicator() {

@@ -374,7 +374,8 @@ def attack(daemon, moments, seed):
             "reuseDuration": one_of([0.0, 300.0, 1e300, -1.0]), "isFaceIDDescribed": one_of([True, False])},
         "BeginEvaluation": lambda: {
             "context": one_of(contexts), "app": one_of(apps), "requirement": requirement(),
-            "isFallbackHidden": one_of([True, False]), "isFaceIDDescribed": one_of([True, False])},
+            "isFallbackHidden": one_of([True, False]), "isFaceIDDescribed": one_of([True, False]),
+            "reuseDuration": one_of([None, 300.0, -1.0]), "accessGroups": one_of([None, moments.sample(groups, 3)])},
         "EndEvaluation": lambda: {"evaluation": one_of(evaluations)},
         "SetShown": lambda: {"evaluation": one_of(evaluations), "isShown": one_of([True, False])},
         "ChooseFallback": lambda: {"evaluation": one_of(evaluations)},

@@ -95,6 +95,20 @@ class Opened:
         return number, fields[1]
 
 
+    def item_key(self, wrapped, access_group, binding):
+        """The key of an item without an access control."""
+        version, number = wrapped[0], wrapped[1]
+        check(version in (1, 3), f"version {version} of a wrapped item key")
+        generation = int.from_bytes(wrapped[2:6], "little") if version == 3 else 0
+        protection = {6: "ak", 7: "ck", 8: "dk", 9: "aku", 10: "cku", 11: "dku", 12: "akpu"}[number]
+        group = access_group.encode()
+        words = [version, number] + ([generation] if generation else []) + [len(group)]
+        context = "".join(f"{word} " for word in ["io.touchstone item key", *words]).encode() + group + binding
+        plain = open_sealed(self.class_key(protection, generation), wrapped[6 if version == 3 else 2:], context)
+        equal(len(plain), 32 + 8 + 32, "what a wrapped item key has inside")
+        return plain[:32]
+
+
 def seal_passcodes(public_key, passcodes, context):
     """HPKE, base mode: DHKEM X25519 with HKDF-SHA256, HKDF-SHA256, ChaCha20-Poly1305 (RFC 9180)."""
 

@@ -5,12 +5,14 @@ Runs as root, which may read a daemon's memory. MEMORY_ROUNDS says how many devi
 
 import array
 import base64
+import contextlib
 import fcntl
 import json
 import os
 import pathlib
 import secrets
 import signal
+import sqlite3
 import subprocess
 import sys
 import termios
@@ -18,6 +20,7 @@ import threading
 
 from daemons import add, dictionary, item
 from device import LONGEST_WAIT, Device, call, check, equal, main, wait_for
+from enclave import Opened
 
 ROUNDS = int(os.environ.get("MEMORY_ROUNDS", "1"))
 CALLS = 600
@@ -176,6 +179,20 @@ def check_kept_half(device, process, method, *values, **parameters):
             check(is_found(value, found), f"{value.name} is not found while it is there")
 
 
+def plain_item_key(device, app, passcode):
+    """The key of an item without an access control, which is the only one, as its files have it."""
+    account = "plain"
+    equal(add(app, account, b"the plain value", pdmn="ak"), 0, "the plain item")
+    with contextlib.closing(sqlite3.connect(f"file:{device.state}/keychain/keychain.db?mode=ro", uri=True)) as database:
+        rows = database.execute("SELECT class, identifier, version, wrappedKey FROM item WHERE guarded IS NULL").fetchall()
+    equal(len(rows), 1, "items without an access control")
+    item_class, identifier, version, wrapped = rows[0]
+    # Its first read, which tells its group.
+    group = item(app, account)[1]["agrp"]
+    key = Opened(device, passcode).item_key(wrapped, group, item_class.encode() + identifier + version)
+    return Value("the plain item's key", key)
+
+
 def nothing_is_left_after_the_lock():
     for number in range(ROUNDS):
         one_device(number)
@@ -208,6 +225,10 @@ def one_device(number):
                         app, "Keychain.CopyMatching", query=dictionary(name, r_Data=True, r_Attributes=True), context=context)
                     equal(error, None, f"the read: {reply}")
                     equal(base64.b64decode(reply["items"][0]["data"]), expected, "the secret")
+            # The key of an item that was read stays until the lock: the control of what it leaves behind.
+            plain = plain_item_key(device, app, passcode)
+            check_found(touchstoned, "in touchstoned, which has read the item", plain)
+            values.append(plain)
             for index in range(CALLS // 3):
                 other = f"other {index}"
                 equal(add(app, other, secrets.token_bytes(1 + index * 7)), 0, "another item")

@@ -32,7 +32,7 @@ import TouchstoneInterfaces
                 return nil
             }
             let identity = AppIdentity(
-                identifier: name, evidence: .executable, name: "ssh", processID: 4711, userID: getuid())
+                identifier: AppIdentifier(name), evidence: .executable, name: "ssh", processID: 4711, userID: getuid())
             return Peer(
                 processID: 4711, userID: getuid(), isUnchanged: { [self] in isThere.load(ordering: .relaxed) },
                 identify: { identity },
@@ -46,7 +46,7 @@ import TouchstoneInterfaces
         _ app: String = "unit:touchstone-ssh@1000.service", isBridge: Bool = true, client: Client = Client()
     ) -> LoopbackEndpoint {
         let identity = AppIdentity(
-            identifier: app, evidence: .systemdUnit, name: app, processID: getpid(), userID: getuid(),
+            identifier: AppIdentifier(app), evidence: .systemdUnit, name: app, processID: getpid(), userID: getuid(),
             actsForClients: isBridge)
         return LoopbackEndpoint(
             router: device.booted.withLock { $0 }.router,

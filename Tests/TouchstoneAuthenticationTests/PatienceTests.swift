@@ -51,6 +51,14 @@ import TouchstoneTransport
         #expect(await evaluate(biometrics, on: context(of: "org.example.a")) == nil)
     }
 
+    @Test("EV-05, KC-42: an app whose name is another spelling of the same characters does not wait with it")
+    func spellings() async throws {
+        await cancelThree("org.example.caf\u{e9}")
+        #expect(await evaluate(biometrics, on: context(of: "org.example.caf\u{e9}")) == .notInteractive)
+        device.present(.finger(1))
+        #expect(await evaluate(biometrics, on: context(of: "org.example.cafe\u{301}")) == nil)
+    }
+
     @Test("Three cancels in more than two minutes, and ends that are not the owner's, hold nobody back")
     func staysPatient() async throws {
         for _ in 0..<4 {

@@ -75,6 +75,22 @@ import TouchstoneTransport
         #expect(await replacing.only() == nil)
     }
 
+    @Test("EV-52, KC-42: one spelling of a name goes to the background, and the prompt of the other stays")
+    func spellings() async throws {
+        let (one, other) = ("org.example.caf\u{e9}", "org.example.cafe\u{301}")
+        let (mine, theirs) = (context(of: one), context(of: other))
+        let first = ask(mine)
+        await eventually { device.prompts.count == 1 }
+        // EV-53: it is another app's, and waits.
+        let second = ask(theirs)
+        try await waits(1)
+        try device.setForeground(false, app: other)
+        #expect(await second.only() == .systemCancel)
+        device.present(.finger(1))
+        #expect(await first.only() == nil)
+        #expect(await evaluate(biometrics, on: context(of: other)) == .notInteractive)
+    }
+
     enum Ending: CaseIterable, Sendable { case invalidate, background, reboot }
 
     @Test(

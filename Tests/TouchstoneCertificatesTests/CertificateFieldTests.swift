@@ -149,15 +149,15 @@ import TouchstoneCore
         #expect(certificate.itemClass == .certificate)
         let attributes = certificate.itemAttributes
         let name = Data([0x31, 0x11, 0x30, 0x0f, 0x06, 0x03, 0x55, 0x04, 0x03, 0x13, 0x08] + Array("SOMEBODY".utf8))
-        #expect(attributes["issr"] == .data(name))
-        #expect(attributes["subj"] == .data(name))
-        #expect(attributes["ctyp"] == .number(3))
-        #expect(attributes["cenc"] == .number(3))
-        #expect(attributes["slnr"] == .data(Data([77])))
-        #expect(attributes["pkhh"] == key.itemAttributes["klbl"])
+        #expect(attributes[.issuer] == .data(name))
+        #expect(attributes[.subject] == .data(name))
+        #expect(attributes[.certificateType] == .number(3))
+        #expect(attributes[.certificateEncoding] == .number(3))
+        #expect(attributes[.serialNumber] == .data(Data([77])))
+        #expect(attributes[.publicKeyHash] == key.itemAttributes[.applicationLabel])
         // OpenSSL's identifier is the same SHA-1.
-        #expect(attributes["skid"] == attributes["pkhh"])
-        #expect(attributes["labl"] == nil)
+        #expect(attributes[.subjectKeyID] == attributes[.publicKeyHash])
+        #expect(attributes[.label] == nil)
         #expect(certificate.inferredLabel == "Somebody")
         let data = try #require(certificate.itemData)
         #expect(SecCertificate(itemData: data) == certificate)
@@ -166,8 +166,8 @@ import TouchstoneCore
 
     @Test func certificateWithoutIdentifierOfItsKeyHasNoAttributeForIt() throws {
         let certificate = try certificate(more: ["-extensions", "authority"])
-        #expect(certificate.itemAttributes["skid"] == nil)
-        #expect(certificate.itemAttributes["pkhh"] != nil)
+        #expect(certificate.itemAttributes[.subjectKeyID] == nil)
+        #expect(certificate.itemAttributes[.publicKeyHash] != nil)
     }
 
     @Test func oldVersionIsType1() throws {
@@ -175,7 +175,7 @@ import TouchstoneCore
         try openssl("x509", "-req", "-in", "one.csr", "-signkey", "one.key", "-outform", "DER", "-out", "v1.der")
         #expect(try openssl("x509", "-inform", "DER", "-in", "v1.der", "-noout", "-text").contains("Version: 1"))
         let certificate = try #require(SecCertificateCreateWithData(nil, try openssl["v1.der"] as CFData))
-        #expect(certificate.itemAttributes["ctyp"] == .number(1))
+        #expect(certificate.itemAttributes[.certificateType] == .number(1))
     }
 
     @Test func equalCertificatesAreThoseOfEqualBytes() throws {

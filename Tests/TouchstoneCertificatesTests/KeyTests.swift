@@ -203,8 +203,8 @@ import TouchstoneTesting
                 kSecValueData: (isPublic ? point : secret) as NSData,
             ]
             #expect(SecKeyCopyAttributes(key) == expected)
-            #expect(key.itemAttributes["kcls"] == .number(isPublic ? 0 : 1))
-            #expect(key.itemAttributes["type"] == .number(73))
+            #expect(key.itemAttributes[.keyClass] == .number(isPublic ? 0 : 1))
+            #expect(key.itemAttributes[.keyType] == .number(73))
             #expect(Set(key.itemAttributes.keys).isSubset(of: ItemClass.key.attributes.map(\.key)))
             let data = try #require(key.itemData)
             #expect(SecKey(itemAttributes: key.itemAttributes, itemData: data) == key)
@@ -214,12 +214,12 @@ import TouchstoneTesting
     @Test func itemWhoseAttributesAndDataDisagreeIsNoKey() throws {
         try openssl.makeKey()
         let (secret, point) = try openssl.keyBytes(.p256)
-        let right: KeychainInterface.Dictionary = ["type": .number(73), "kcls": .number(1)]
+        let right: KeychainInterface.Dictionary = [.keyType: .number(73), .keyClass: .number(1)]
         #expect(SecKey(itemAttributes: right, itemData: secret) != nil)
         #expect(SecKey(itemAttributes: right, itemData: point) == nil)
-        #expect(SecKey(itemAttributes: right.merging(["type": .number(42)]) { $1 }, itemData: secret) == nil)
-        #expect(SecKey(itemAttributes: right.merging(["type": .string("x")]) { $1 }, itemData: secret) == nil)
-        #expect(SecKey(itemAttributes: ["type": .number(73)], itemData: secret) == nil)
+        #expect(SecKey(itemAttributes: right.merging([.keyType: .number(42)]) { $1 }, itemData: secret) == nil)
+        #expect(SecKey(itemAttributes: right.merging([.keyType: .string("x")]) { $1 }, itemData: secret) == nil)
+        #expect(SecKey(itemAttributes: [.keyType: .number(73)], itemData: secret) == nil)
     }
 
     @Test func equalKeysAreThoseOfEqualBytes() throws {

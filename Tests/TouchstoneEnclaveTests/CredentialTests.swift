@@ -21,7 +21,7 @@ import TouchstoneMemory
         try seal(password, to: enclave.passcodePublicKey(), nonce: Data(), for: .credential(context: context))
     }
 
-    private mutating func context(_ password: String, app: String = "app") throws -> String {
+    private mutating func context(_ password: String, app: AppIdentifier = "app") throws -> String {
         let context = enclave.createContext(app: app, accessGroups: [app])
         let entry = try sealed(password, for: context, in: enclave)
         let job = try #require(try enclave.setCredential(entry, context: context, app: app, now: 0))
@@ -195,7 +195,7 @@ import TouchstoneMemory
         var taken = 0
         expectRefusal(.busy) {
             for number in 0...Enclave.Limits.credentialJobs {
-                let app = "app \(number)"
+                let app: AppIdentifier = "app \(number)"
                 let context = enclave.createContext(app: app, accessGroups: [app])
                 let entry = try sealed("x", for: context, in: enclave)
                 if try enclave.setCredential(entry, context: context, app: app, now: 0) != nil { taken += 1 }
@@ -217,7 +217,7 @@ import TouchstoneMemory
             happened.signal()
         }
         host.credentials.suspend()
-        func set(_ app: String) throws -> String {
+        func set(_ app: AppIdentifier) throws -> String {
             let context = try host.change { enclave, _ in (enclave.createContext(app: app, accessGroups: [app]), []) }
             let entry = try seal(
                 "x", to: host.passcodePublicKey(), nonce: Data(), for: .credential(context: context))

@@ -91,8 +91,9 @@ import TouchstoneMemory
     @Test("A non-match is on disk before anybody hears of it")
     func nonMatchIsKept() async throws {
         #expect(try host.touch(.stranger) == .passcodeRequired, "locked: the lock screen asks for the passcode")
-        #expect(throws: Enclave.InvalidContext.self, "nothing is evaluated behind the lock screen") {
-            try host.change { enclave, _ in (try enclave.begin(.biometrics).evaluation, []) }
+        let refused = Enclave.NotBegun(beginning: .refused(.deviceLocked))
+        #expect(throws: refused, "EV-05: nothing is evaluated behind the lock screen") {
+            try host.change { enclave, _ in (try enclave.begin(.deviceOwner).evaluation, []) }
         }
         #expect(try await unlock("1234", ticket: "a").outcome == .succeeded)
         _ = try host.change { enclave, _ in (try enclave.begin(.biometrics).evaluation, []) }
@@ -112,7 +113,7 @@ import TouchstoneMemory
         }
         host.read { enclave, _ in
             #expect(enclave.state.passcodeFailures == 0)
-            #expect(!enclave.isPasscodeBusy)
+            #expect(!enclave.passcodeGuesses.isBusy)
             #expect(enclave.isLocked)
         }
         storage.isFull = false
@@ -194,7 +195,7 @@ import TouchstoneMemory
         await eventually { events.all.contains { $0.ticket == "a" } }
         #expect(events.all.last { $0.ticket == "a" }?.refusal == .busy)
         #expect(host.read { enclave, _ in enclave.state.passcodeFailures } == (isGated ? 1 : 0))
-        #expect(host.read { enclave, _ in !enclave.isPasscodeBusy })
+        #expect(host.read { enclave, _ in !enclave.passcodeGuesses.isBusy })
     }
 
     @Test(
@@ -308,15 +309,15 @@ import TouchstoneMemory
             }
         }
         try host.change { enclave, now in
-            enclave.passcodeRetryAt = now + 60
+            enclave.passcodeGuesses.delayNext(by: 60, now: now)
             return ((), [])
         }
         #expect(throws: Enclave.Refused.self) { try submit() }
         await eventually { events.all.last?.evaluation == evaluation }
         #expect(events.all.last?.outcome == .progress)
         #expect(events.all.last?.progress?.retryAfterSeconds == 60)
-        try host.change { enclave, _ in
-            enclave.passcodeRetryAt = nil
+        try host.change { enclave, now in
+            enclave.passcodeGuesses.delayNext(by: 0, now: now)
             return ((), [])
         }
         try submit()

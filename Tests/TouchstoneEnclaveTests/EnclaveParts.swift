@@ -113,20 +113,29 @@ extension Enclave {
 
     /// Begins an evaluation on a context, new where none is given.
     mutating func begin(
-        _ requirement: Requirement, app: String = "app", context: String? = nil, isFallbackHidden: Bool = false,
+        _ requirement: Requirement, app: AppIdentifier = "app", context: String? = nil, isFallbackHidden: Bool = false,
         isShown: Bool = true, now: Double = 0
     ) throws -> (evaluation: String, context: String, events: [EnclaveEvent]) {
-        let context = context ?? createContext(app: app, accessGroups: [app])
-        let (reply, events) = try beginEvaluation(
-            .init(context: context, app: app, requirement: requirement, isFallbackHidden: isFallbackHidden),
+        let (beginning, events) = beginEvaluation(
+            .init(
+                context: context, accessGroups: [app], app: app, requirement: requirement,
+                isFallbackHidden: isFallbackHidden),
             now: now)
+        guard case .begun(let evaluation, let context, _) = beginning else { throw NotBegun(beginning: beginning) }
         // So long ago that the sensor counts.
-        if isShown { _ = setShown(true, reply.evaluation, now: now - Limits.touchDelay) }
-        return (reply.evaluation, context, events)
+        if isShown { _ = setShown(true, evaluation, now: now - Limits.touchDelay) }
+        return (evaluation, context, events)
+    }
+
+    /// Nobody is asked.
+    struct NotBegun: Error, Equatable {
+        var beginning: Beginning
     }
 
     /// A context to which the owner has proven what is required, with a finger or the passcode.
-    mutating func proven(_ requirement: Requirement, app: String = "app", passcode: String? = nil) throws -> String {
+    mutating func proven(_ requirement: Requirement, app: AppIdentifier = "app", passcode: String? = nil) throws
+        -> String
+    {
         let (evaluation, context, _) = try begin(requirement, app: app)
         if let passcode {
             if self.evaluation?.phase == .biometry {
@@ -236,16 +245,20 @@ func refusal(_ body: () throws -> Void) -> Status? {
 // Of an app that says why it wants Face ID.
 
 extension Enclave.EvaluationRequest {
-    init(context: String?, app: String, requirement: Requirement, reuseDuration: Double) {
+    init(context: String?, app: AppIdentifier, requirement: Requirement, reuseDuration: Double) {
         self.init(
             context: context, app: app, requirement: requirement, reuseDuration: reuseDuration, isFaceIDDescribed: true)
     }
 }
 
 extension Enclave.EvaluationStart {
-    init(context: String, app: String, requirement: Requirement, isFallbackHidden: Bool, replaces: String? = nil) {
+    init(
+        context: String?, accessGroups: [AccessGroup] = [], app: AppIdentifier, requirement: Requirement,
+        isFallbackHidden: Bool = false, replaces: String? = nil, reuseDuration: Double = 0
+    ) {
         self.init(
-            context: context, app: app, requirement: requirement, isFallbackHidden: isFallbackHidden,
-            isFaceIDDescribed: true, replaces: replaces)
+            context: context, accessGroups: accessGroups, app: app, requirement: requirement,
+            isFallbackHidden: isFallbackHidden, isFaceIDDescribed: true, replaces: replaces,
+            reuseDuration: reuseDuration)
     }
 }

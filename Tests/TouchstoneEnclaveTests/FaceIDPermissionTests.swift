@@ -9,7 +9,7 @@ import TouchstoneInterfaces
 
 /// What the enclave keeps of the owner's answers (CE-09, CE-10).
 @Suite struct FaceIDPermissionTests {
-    private func answer(_ isAllowed: Bool?, _ app: String, in enclave: inout Enclave) throws {
+    private func answer(_ isAllowed: Bool?, _ app: AppIdentifier, in enclave: inout Enclave) throws {
         _ = try enclave.setFaceIDPermission(isAllowed, of: app, now: 0)
     }
 
@@ -61,10 +61,10 @@ import TouchstoneInterfaces
             try EnclaveHost(storage: file, root: root, clock: StandingClock(), newPasscodeCost: { .minimum })
         }
         let host = try boot()
-        var last = ""
+        var last: AppIdentifier = ""
         for number in 0..<200 {
             // Two bytes in the file for each: nothing that is taken needs more.
-            last = "\(number)" + String(repeating: "\"", count: 1020)
+            last = AppIdentifier("\(number)" + String(repeating: "\"", count: 1020))
             try host.change { [last] enclave, now in ((), try enclave.setFaceIDPermission(true, of: last, now: now)) }
         }
         #expect(try #require(try file.read()).count < 1 << 19)
@@ -76,7 +76,7 @@ import TouchstoneInterfaces
     )
     func controlCharacters() throws {
         var enclave = try Enclave.device(.faceID)
-        for app in ["a\u{1}", "a\nb", "\u{7F}", "a\u{85}"] {
+        for app: AppIdentifier in ["a\u{1}", "a\nb", "\u{7F}", "a\u{85}"] {
             let error = #expect(throws: Enclave.Refused.self) { try answer(true, app, in: &enclave) }
             #expect(error?.reason == .invalidName)
             #expect(enclave.biometryObstacle(of: app, isFaceIDDescribed: true, now: 0) == .biometryNotAvailable)
@@ -88,11 +88,11 @@ import TouchstoneInterfaces
     @Test("CE-09: an identifier that is empty or too long is refused, the longest is not")
     func names() throws {
         var enclave = try Enclave.device(.faceID)
-        for app in ["", String(repeating: "a", count: 1025)] {
+        for app: AppIdentifier in ["", AppIdentifier(String(repeating: "a", count: 1025))] {
             let error = #expect(throws: Enclave.Refused.self) { try answer(true, app, in: &enclave) }
             #expect(error?.reason == .invalidName)
         }
-        try answer(true, String(repeating: "a", count: 1024), in: &enclave)
+        try answer(true, AppIdentifier(String(repeating: "a", count: 1024)), in: &enclave)
         var touch = try Enclave.device(.touchID)
         let error = #expect(throws: Enclave.Refused.self) { try answer(true, "app", in: &touch) }
         #expect(error?.reason == .noFaceID)

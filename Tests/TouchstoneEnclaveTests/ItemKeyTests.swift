@@ -25,7 +25,7 @@ import TouchstoneCore
     }
 
     private func state(
-        _ item: Enclave.WrappedItem, app: String = "app", context: String? = nil
+        _ item: Enclave.WrappedItem, app: AppIdentifier = "app", context: String? = nil
     ) -> Enclave.KeyState {
         let opened = enclave.unwrap(item, app: app, context: context)
         #expect((opened.key == Self.key) == (opened.state == .open))
@@ -76,7 +76,7 @@ import TouchstoneCore
         let item = try wrap()
         for (group, name) in [("other", "item"), ("app", "other"), ("appi", "tem"), ("", "appitem"), ("app", "")] {
             var moved = item
-            moved.binding = .init(accessGroup: group, item: Data(name.utf8))
+            moved.binding = .init(accessGroup: AccessGroup(group), item: Data(name.utf8))
             #expect(state(moved) == .gone)
         }
         #expect(state(item) == .open)
@@ -159,7 +159,7 @@ import TouchstoneCore
     func proofForAGroup() throws {
         var enclave = try Enclave.device()
         let control = try AccessControl(protection: .whenUnlocked, flags: .userPresence)
-        let items = try ["shared", "app", "foreign", ""].map { group in
+        let items = try (["shared", "app", "foreign", ""] as [AccessGroup]).map { group in
             let binding = Enclave.ItemBinding(accessGroup: group, item: Data("item".utf8))
             let key = try enclave.wrap(
                 .init(accessControl: control, binding: binding, key: Data(0..<32), app: "app", context: nil), now: 0)

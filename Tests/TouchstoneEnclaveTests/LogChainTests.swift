@@ -56,7 +56,7 @@ private final class Boot: Sendable {
 }
 
 extension LogFact {
-    fileprivate static func used(_ app: String = "app", repeatable: Bool = false) -> LogFact {
+    fileprivate static func used(_ app: AppIdentifier = "app", repeatable: Bool = false) -> LogFact {
         LogFact(
             event: .itemOpened, app: app, asked: "biometryAny", factors: [.touchID], isRepeatable: repeatable)
     }
@@ -242,11 +242,11 @@ extension LogFact {
             "\u{e9}", "\0",
             "\",\"result\":\"ok\",\"code\":\"", "😀", String(repeating: "long", count: 1000),
         ]
-        for name in names { boot.host.note([.used(name)]) }
+        for name in names { boot.host.note([.used(AppIdentifier(name))]) }
         let lines = await boot.written()
         #expect(lines.allSatisfy { $0.utf8.allSatisfy { (0x20...0x7E).contains($0) } && $0.utf8.count < 4096 })
         let told = lines.compactMap(LogEntry.init(line:)).compactMap(\.app)
-        #expect(told.dropLast().elementsEqual(names.dropLast()) { $0.isSpelled(like: $1) })
+        #expect(told.dropLast().elementsEqual(names.dropLast()) { $0.utf8.elementsEqual($1.utf8) })
         #expect(told.last == String(repeating: "long", count: 50) + "…")
         #expect(boot.findings(lines) == [])
     }
@@ -293,7 +293,7 @@ extension LogFact {
 
     @Test("A touch for an app ends its counts, and no other's") func countsEndWithATouch() async throws {
         let boot = try Boot()
-        for app in ["a", "b"] {
+        for app: AppIdentifier in ["a", "b"] {
             for _ in 0..<3 { boot.host.note([.used(app, repeatable: true)]) }
         }
         boot.host.note([.used("a")])

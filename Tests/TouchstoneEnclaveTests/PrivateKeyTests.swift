@@ -16,7 +16,7 @@ import TouchstoneMemory
 
     private func create(
         _ flags: AccessControl.Flags = .privateKeyUsage, _ protection: Accessibility = .whenUnlocked,
-        group: String = "app", context: String? = nil, in enclave: Enclave? = nil
+        group: AccessGroup = "app", context: String? = nil, in enclave: Enclave? = nil
     ) throws -> MadeKey {
         try (enclave ?? self.enclave).createKey(
             .init(
@@ -25,7 +25,8 @@ import TouchstoneMemory
     }
 
     private func sign(
-        _ key: Data, context: String? = nil, app: String = "app", groups: [String] = ["app"], data: Data = digest,
+        _ key: Data, context: String? = nil, app: AppIdentifier = "app", groups: [AccessGroup] = ["app"],
+        data: Data = digest,
         in enclave: Enclave? = nil
     ) throws -> Data {
         try (enclave ?? self.enclave)
@@ -103,15 +104,15 @@ import TouchstoneMemory
         let other = try Enclave.device(root: TestRoot(2))
         #expect(refusal { _ = try sign(made.key, in: other) } == .decode)
         #expect(refusal { _ = try other.inspectKey(made.key, accessGroups: ["app"]) } == .decode)
-        for groups in [[], ["other"], ["App"], ["app "], ["app\0"]] {
+        for groups: [AccessGroup] in [[], ["other"], ["App"], ["app "], ["app\0"]] {
             #expect(refusal { _ = try sign(made.key, groups: groups) } == .itemNotFound)
             #expect(
                 refusal { _ = try enclave.inspectKey(made.key, accessGroups: groups) } == .itemNotFound)
         }
         let spelled = try create(group: "caf\u{e9}")
         #expect(refusal { _ = try sign(spelled.key, groups: ["cafe\u{301}"]) } == .itemNotFound)
-        #expect(refusal { _ = try create(group: String(repeating: "g", count: 65_536)) } == .param)
-        let long = String(repeating: "g", count: 65_535)
+        #expect(refusal { _ = try create(group: AccessGroup(String(repeating: "g", count: 65_536))) } == .param)
+        let long = AccessGroup(String(repeating: "g", count: 65_535))
         #expect(try isValid(sign(create(group: long).key, groups: [long]), by: create().publicKey) == false)
     }
 
@@ -195,7 +196,7 @@ import TouchstoneMemory
     mutating func contexts() throws {
         let made = try create([.biometryAny, .privateKeyUsage])
         let control = try AccessControl(protection: .whenUnlocked, flags: [.biometryAny, .privateKeyUsage])
-        func expectNeeded(_ context: String?, app: String = "app") {
+        func expectNeeded(_ context: String?, app: AppIdentifier = "app") {
             #expect(throws: KeyRefusal.needed(control, .useKeySign)) {
                 try sign(made.key, context: context, app: app)
             }
@@ -269,6 +270,65 @@ import TouchstoneMemory
         try enclave.changePasscode(from: nil, to: "1234")
         #expect(isInvalidated { _ = try sign(passcode.key) })
         #expect(try isValid(sign(locked.key), by: locked.publicKey))
+    }
+
+    // MARK: keys that stay open
+
+    @Test("A key that was opened stays so until the lock, and is the same key") mutating func staysOpen() throws {
+        let made = try create()
+        #expect(enclave.openedPrivateKeys.count == 0)
+        for _ in 0..<3 { #expect(try isValid(sign(made.key), by: made.publicKey)) }
+        #expect(enclave.openedPrivateKeys.count == 1)
+        // A copy of the enclave that is not kept shuts nothing that the other has not shut.
+        var dropped = enclave
+        _ = dropped.lock(now: 0)
+        #expect(refusal { _ = try sign(made.key, in: dropped) } == .interactionNotAllowed)
+        #expect(try isValid(sign(made.key), by: made.publicKey))
+        _ = enclave.lock(now: 0)
+        #expect(enclave.openedPrivateKeys.count == 0)
+        #expect(refusal { _ = try sign(made.key) } == .interactionNotAllowed)
+        #expect(enclave.openedPrivateKeys.count == 0)
+        try enclave.unlock("1234")
+        #expect(try isValid(sign(made.key), by: made.publicKey))
+    }
+
+    @Test("SE-03, AC-20: a key that is open asks for all that it asked for when it was not")
+    mutating func openAsksForAll() throws {
+        let made = try create([.biometryCurrentSet, .privateKeyUsage])
+        let proven = try enclave.proven(.biometrics)
+        #expect(try isValid(sign(made.key, context: proven), by: made.publicKey))
+        #expect(enclave.openedPrivateKeys.count == 1)
+        #expect(isNeeded { _ = try sign(made.key) } != nil)
+        #expect(isNeeded { _ = try sign(made.key, context: proven, app: "other") } != nil)
+        #expect(refusal { _ = try sign(made.key, context: proven, groups: ["other"]) } == .itemNotFound)
+        #expect(try isValid(sign(made.key, context: proven), by: made.publicKey))
+        try enclave.enroll("another", sample: .finger(7))
+        #expect(isInvalidated { _ = try sign(made.key, context: try enclave.proven(.biometrics)) })
+    }
+
+    @Test("AC-04: a key that wants an application password is opened each time") mutating func passwordKeys() throws {
+        let context = enclave.createContext(app: "app", accessGroups: ["app"])
+        let entry = try seal(
+            "right", to: enclave.passcodePublicKey(), nonce: Data(), for: .credential(context: context))
+        let job = try #require(try enclave.setCredential(entry, context: context, app: "app", now: 0))
+        _ = enclave.finishCredential(job, key: try job.run())
+        let made = try create([.applicationPassword, .privateKeyUsage], context: context)
+        for _ in 0..<2 { #expect(try isValid(sign(made.key, context: context), by: made.publicKey)) }
+        #expect(enclave.openedPrivateKeys.count == 0)
+        #expect(isNeeded { _ = try sign(made.key) } != nil)
+        // Its twin.
+        let other = try create()
+        #expect(try isValid(sign(other.key), by: other.publicKey))
+        #expect(enclave.openedPrivateKeys.count == 1)
+    }
+
+    @Test("The 257th key takes the place of the oldest") func mostOpenKeys() throws {
+        let keys = try (0...OpenedPrivateKeys.maximum).map { _ in try create() }
+        for made in keys { #expect(try isValid(sign(made.key), by: made.publicKey)) }
+        #expect(enclave.openedPrivateKeys.count == OpenedPrivateKeys.maximum)
+        #expect(enclave.openedPrivateKeys.key(keys[0].key, epoch: enclave.keysEpoch) == nil)
+        #expect(enclave.openedPrivateKeys.key(keys[1].key, epoch: enclave.keysEpoch) != nil)
+        #expect(try isValid(sign(keys[0].key), by: keys[0].publicKey))
     }
 
     @Test("AC-15, KC-24: what could never be given refuses the key") func whatCannotBeBound() throws {

@@ -60,7 +60,7 @@ import TouchstoneCore
         #expect(classes(.open) == Set(Accessibility.allCases))
         _ = enclave.lock(now: 1)
         for _ in 0..<5 { #expect(enclave.touch(.stranger, now: 1).0 == .notMatched) }
-        #expect(enclave.heldForBiometry.isEmpty)
+        #expect(enclave.screenLock.held.isEmpty)
         #expect(enclave.touch(.finger(1), now: 1).0 == .passcodeRequired)
         #expect(classes(.locked) == Self.classA)
     }
@@ -69,12 +69,12 @@ import TouchstoneCore
     mutating func lockedWithoutBiometry() throws {
         try enclave.removeFinger("finger 1")
         _ = enclave.lock(now: 0)
-        #expect(enclave.heldForBiometry.isEmpty)
+        #expect(enclave.screenLock.held.isEmpty)
         #expect(try enclave.unlock("1234"))
         try enclave.enroll("finger 1", sample: .finger(1))
         enclave.state.biometryFailures = 5
         _ = enclave.lock(now: 0)
-        #expect(enclave.heldForBiometry.isEmpty)
+        #expect(enclave.screenLock.held.isEmpty)
     }
 
     @Test("PC-20, PC-33: a lock that asks for the passcode discards A at once, also behind the lock screen")
@@ -83,7 +83,7 @@ import TouchstoneCore
             var enclave = try Enclave.device()
             if isLockedBefore { _ = enclave.lock(now: 0) }
             _ = enclave.lock(requiresPasscode: true, now: 0)
-            #expect(enclave.heldForBiometry.isEmpty)
+            #expect(enclave.screenLock.held.isEmpty)
             #expect(enclave.touch(.finger(1), now: 0).0 == .passcodeRequired)
             #expect(enclave.biometryObstacle(now: 0) == .biometryLockout, "PC-25")
             #expect(try enclave.unlock("1234"))
@@ -117,9 +117,9 @@ import TouchstoneCore
     @Test("PC-33: removing the last finger behind the lock screen discards A")
     mutating func lastFingerRemovedWhileLocked() throws {
         _ = enclave.lock(now: 0)
-        #expect(!enclave.heldForBiometry.isEmpty)
+        #expect(!enclave.screenLock.held.isEmpty)
         try enclave.removeFinger("finger 1")
-        #expect(enclave.heldForBiometry.isEmpty)
+        #expect(enclave.screenLock.held.isEmpty)
     }
 
     @Test("KC-14, KC-20: before the first unlock only D is open, whatever finger is shown")

@@ -19,7 +19,7 @@ import TouchstoneCore
         }
     }
 
-    private static let apps = ["app", "other"]
+    private static let apps: [AppIdentifier] = ["app", "other"]
 
     private struct Run {
         enum Proof { case finger, passcode }
@@ -27,7 +27,7 @@ import TouchstoneCore
         var enclave: Enclave
         var now = 0.0
         var begun: [String: Requirement] = [:]
-        var contexts: [(identifier: String, app: String)] = []
+        var contexts: [(identifier: String, app: AppIdentifier)] = []
         var ended: [String: Int] = [:]
         /// What the owner proved in this step.
         var proof: Proof?
@@ -99,7 +99,7 @@ import TouchstoneCore
             for context in run.enclave.contexts.values where run.enclave.faceIDPermission(of: context.app) == false {
                 run.check(context.proven.biometry == nil, "CE-09: a face has proven nothing to who was denied it")
             }
-            run.check(!run.enclave.isPasscodeBusy, "PC-07: no passcode is looked at for ever")
+            run.check(!run.enclave.passcodeGuesses.isBusy, "PC-07: no passcode is looked at for ever")
         }
         #expect(run.wrongs.isEmpty, "seed \(seed), \(type), after\n\(run.history.joined(separator: "\n"))")
     }

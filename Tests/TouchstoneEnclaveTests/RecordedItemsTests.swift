@@ -279,7 +279,7 @@ import TouchstoneCore
         throws
     {
         let enclave = try Self.device()
-        enclave.host.changeInMemory { $0.maximumItems = 100 }
+        enclave.host.changeInMemory { $0.guardedItems.maximum = 100 }
         func items(_ numbers: Range<Int>) -> Data { numbers.reduce(Data()) { $0 + Self.item(UInt8($1), 1) } }
         #expect(throws: MalformedItems.self) {
             for page in 0..<10 {
@@ -287,7 +287,7 @@ import TouchstoneCore
                 _ = try enclave.host.compareItems(rows, isFirst: page == 0, isLast: false)
             }
         }
-        #expect(enclave.host.read { now, _ in now.comparedItems == nil })
+        #expect(enclave.host.read { now, _ in now.guardedItems.compared == nil })
         for isAdded in [false, true] {
             #expect(throws: MalformedItems.self) {
                 for page in 0..<10 {

@@ -21,7 +21,7 @@ import TouchstoneInterfaces
     /// Nothing of a refused entry was counted, and the next good one is taken.
     private func expectUnharmed(_ enclave: inout Enclave) throws {
         #expect(enclave.state.passcodeFailures == 0)
-        #expect(!enclave.isPasscodeBusy)
+        #expect(!enclave.passcodeGuesses.isBusy)
         #expect(try enclave.unlock("1234"))
     }
 
@@ -275,9 +275,9 @@ import TouchstoneInterfaces
             }
         }
         for other in [0, 2] { #expect(refused(other) == .staleNonce) }
-        #expect(enclave.state.passcodeFailures == 0 && !enclave.isPasscodeBusy)
+        #expect(enclave.state.passcodeFailures == 0 && !enclave.passcodeGuesses.isBusy)
         #expect(refused(1) == nil)
-        enclave.isPasscodeBusy = false
+        enclave.passcodeGuesses.end()
         #expect(refused(1) == .staleNonce)
     }
 

@@ -70,7 +70,7 @@ import TouchstoneCore
         let (evaluation, context, _) = try enclave.begin(.biometrics)
         _ = enclave.touch(.finger(1), now: 0)
         let other = enclave.createContext(app: "app", accessGroups: ["app"])
-        _ = try enclave.beginEvaluation(
+        _ = enclave.beginEvaluation(
             .init(
                 context: other, app: "app", requirement: .biometrics, isFallbackHidden: false, replaces: evaluation),
             now: 0)

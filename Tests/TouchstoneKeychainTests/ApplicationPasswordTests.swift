@@ -348,7 +348,7 @@ import TouchstoneTransport
         try device.run(as: "other") {
             try addItem()
             let client = try DeviceEndpoint.current().client()
-            let query: KeychainInterface.Dictionary = ["class": .string("genp"), "r_Data": .boolean(true)]
+            let query: KeychainInterface.Dictionary = [.class: .string("genp"), .returnData: .boolean(true)]
             #expect {
                 try client.call(KeychainInterface.CopyMatching.self, .init(query: query, context: name))
             } throws: {

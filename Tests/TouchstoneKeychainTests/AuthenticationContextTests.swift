@@ -201,7 +201,7 @@ private final class FakedContext: LAContext {
     }
 
     @Test("AT-02: a context proves nothing for another app that knows its name") func foreignContext() throws {
-        let query: KeychainInterface.Dictionary = ["class": .string("genp"), "r_Data": .boolean(true)]
+        let query: KeychainInterface.Dictionary = [.class: .string("genp"), .returnData: .boolean(true)]
         /// As the app in scope, past our own client.
         func copy(context: String?) throws -> KeychainInterface.CopyMatching.Reply {
             let client = try DeviceEndpoint.current().client()

@@ -87,7 +87,9 @@ import TouchstoneTransport
                 #expect(item.itemClass == "genp")
                 // KC-15: who cannot read the attributes does not know whose it is.
                 let isReadable = item.availability == .available
-                #expect(item.accessGroup == (isReadable ? SimulatedDevice.applicationIdentifier : nil), "\(state)")
+                #expect(
+                    item.accessGroup?.rawValue == (isReadable ? SimulatedDevice.applicationIdentifier : nil), "\(state)"
+                )
                 #expect(item.flags == (isReadable ? [] : nil))
                 // The keychain itself is of the same opinion.
                 #expect((read(account("a")) == errSecSuccess) == isReadable, "\(state)")
@@ -191,7 +193,7 @@ import TouchstoneTransport
         try device.lock()
         key = try onlyItem()
         #expect(key.availability == .locked)
-        #expect(key.accessGroup == SimulatedDevice.applicationIdentifier)
+        #expect(key.accessGroup?.rawValue == SimulatedDevice.applicationIdentifier)
         try device.unlock(passcode: "1234")
         try device.enrollFinger()
         #expect(try onlyItem().availability == .enrolmentChanged)
@@ -373,7 +375,7 @@ import TouchstoneTransport
                 }, "\(from) to \(to): \(method) \(outcome ?? "call")")
         }
         let search = try first(.app, .touchstoned, "Keychain.CopyMatching", nil)
-        #expect(search.app == SimulatedDevice.applicationIdentifier)
+        #expect(search.app == AppIdentifier(SimulatedDevice.applicationIdentifier))
         let unwrap = try first(.touchstoned, .enclave, "Enclave.UnwrapKeys", nil)
         let unwrapped = try first(.enclave, .touchstoned, "Enclave.UnwrapKeys", "ok")
         #expect(unwrapped.call == unwrap.call)

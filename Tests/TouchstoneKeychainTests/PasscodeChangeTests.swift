@@ -249,10 +249,10 @@ import TouchstoneTransport
             contexts: ContextOwners(), broker: ScriptedBroker())
         let keychain = LoopbackEndpoint(router: router(service.interface), peer: peer)
         let client = try keychain.client()
-        let item: KeychainInterface.Dictionary = ["class": .string("genp"), "acct": .string("a")]
+        let item: KeychainInterface.Dictionary = [.class: .string("genp"), .account: .string("a")]
         _ = try client.call(
             KeychainInterface.Add.self,
-            .init(attributes: item.merging(["v_Data": .data(Data("a".utf8))]) { $1 }, context: nil))
+            .init(attributes: item.merging([.valueData: .data(Data("a".utf8))]) { $1 }, context: nil))
         try store.write { try $0.database.execute(sql: "UPDATE item SET metadata = x'00'") }
         try host.change { now, _ in
             now.state.erasure = .pending
@@ -261,7 +261,7 @@ import TouchstoneTransport
         let error = #expect(throws: RemoteError.self) {
             try client.call(
                 KeychainInterface.CopyMatching.self,
-                .init(query: item.merging(["r_Data": .boolean(true)]) { $1 }, context: nil))
+                .init(query: item.merging([.returnData: .boolean(true)]) { $1 }, context: nil))
         }
         #expect(error?.as(KeychainInterface.Failed.self)?.status == Status.itemNotFound.rawValue)
         try service.refreshKeys()

@@ -4,6 +4,7 @@ import Security
 import Testing
 import TouchstoneCore
 import TouchstoneInterfaces
+import TouchstoneSystem
 import TouchstoneTransport
 
 @testable import TouchstoneKeychain
@@ -28,7 +29,7 @@ import TouchstoneTransport
         try #require(try uses().uses.first { $0.app == FileDevice.app.identifier })
     }
 
-    private func limit(_ items: Int?, _ bytes: Int? = nil, app: String = FileDevice.app.identifier) throws {
+    private func limit(_ items: Int?, _ bytes: Int? = nil, app: AppIdentifier = FileDevice.app.identifier) throws {
         let every = BackupInterface.Storage.ofEveryApp
         let limit = BackupInterface.Storage(items: items ?? every.items, bytes: bytes ?? every.bytes)
         _ = try device.device.owner.call(
@@ -105,12 +106,29 @@ import TouchstoneTransport
         #expect((other.used.items, other.limit.items, other.isDefault) == (0, 7, false))
     }
 
+    @Test("KC-42: the limit of an app is not that of one whose name is another spelling of the same characters")
+    func spellings() throws {
+        let (one, other) = ("/opt/caf\u{e9}", "/opt/cafe\u{301}")
+        try limit(1, app: AppIdentifier(one))
+        for (app, second) in [(one, errSecDiskFull), (other, errSecSuccess)] {
+            let identity = AppIdentity(
+                identifier: AppIdentifier(app), evidence: .process, name: app, processID: getpid(), userID: getuid())
+            DeviceEndpoint.$scoped.withValue(SimulatedEndpoint(app: identity, device: device.device)) {
+                #expect(add(account("a").value("1")) == errSecSuccess)
+                #expect(add(account("b").value("2")) == second)
+            }
+        }
+        let used = try uses().uses.filter { $0.app?.rawValue == one }
+        #expect(used.map(\.used.items).sorted() == [1, 2])
+        #expect(Set(used.map(\.app)) == [AppIdentifier(one), AppIdentifier(other)])
+    }
+
     @Test("Limits out of range are refused", arguments: [(-1, 0), (0, -1), (1_000_000_001, 0), (0, (1 << 40) + 1)])
     func malformed(items: Int, bytes: Int) throws {
         #expect(throws: (any Error).self) { try limit(items, bytes) }
         #expect(throws: (any Error).self) { try limit(1, 1, app: "") }
-        #expect(throws: (any Error).self) { try limit(1, 1, app: String(repeating: "x", count: 1025)) }
-        try limit(1, 1, app: String(repeating: "x", count: 1024))
+        #expect(throws: (any Error).self) { try limit(1, 1, app: AppIdentifier(String(repeating: "x", count: 1025))) }
+        try limit(1, 1, app: AppIdentifier(String(repeating: "x", count: 1024)))
     }
 
     @Test("Another user's program is told nothing, and sets nothing") func owner() throws {

@@ -13,7 +13,8 @@ import TouchstoneTransport
     private typealias CopyMatching = KeychainInterface.CopyMatching
 
     private static let app = AppIdentity(
-        identifier: SimulatedDevice.applicationIdentifier, evidence: .process, name: "App", processID: getpid(),
+        identifier: AppIdentifier(SimulatedDevice.applicationIdentifier), evidence: .process, name: "App",
+        processID: getpid(),
         userID: getuid())
 
     private func client(_ device: SimulatedDevice) throws -> VarlinkClient {
@@ -21,7 +22,7 @@ import TouchstoneTransport
     }
 
     private static let all: KeychainInterface.Dictionary = [
-        "class": .string("genp"), "m_Limit": .string("m_LimitAll"), "r_Data": .boolean(true),
+        .class: .string("genp"), .matchLimit: .string("m_LimitAll"), .returnData: .boolean(true),
     ]
 
     private func fill(_ device: SimulatedDevice, _ count: Int, bytes: Int) {
@@ -102,7 +103,7 @@ import TouchstoneTransport
             #expect(add(account("guarded", item).value("s")) == errSecSuccess)
         }
         // By an attribute that all of them share they are found in the order in which they were added: it comes last.
-        let query = Self.all.merging(["labl": .string("filled")]) { $1 }
+        let query = Self.all.merging([.label: .string("filled")]) { $1 }
         let client = try client(device)
         var replies = 0
         let error = #expect(throws: RemoteError.self) {
@@ -137,7 +138,7 @@ import TouchstoneTransport
         #expect(error?.as(KeychainInterface.Failed.self)?.status == errSecInteractionNotAllowed)
         // The connection is as good as before.
         #expect(throws: RemoteError.self) {
-            try client.call(CopyMatching.self, .init(query: ["class": .string("inet")], context: nil))
+            try client.call(CopyMatching.self, .init(query: [.class: .string("inet")], context: nil))
         }
     }
 

@@ -21,7 +21,8 @@ import TouchstoneTransport
 
     private func app(_ identifier: String, _ evidence: AppIdentity.Evidence, isPinned: Bool? = nil) -> AppIdentity {
         AppIdentity(
-            identifier: identifier, evidence: evidence, name: "App", processID: 1, userID: 1, hasPinnedDigest: isPinned)
+            identifier: AppIdentifier(identifier), evidence: evidence, name: "App", processID: 1, userID: 1,
+            hasPinnedDigest: isPinned)
     }
 
     private func validity(_ text: String?) throws -> OSStatus {
@@ -51,6 +52,14 @@ import TouchstoneTransport
         try run(app(identifier, evidence, isPinned: isPinned)) {
             let found = try [nil, "identifier \"\(identifier)\"", "identifier \"another\""].map(validity)
             #expect(found == [errSecSuccess, errSecSuccess, errSecCSReqFailed])
+        }
+    }
+
+    @Test("A requirement names an app by its bytes: another spelling of the same characters is another app")
+    func spelling() throws {
+        try run(app("flatpak:caf\u{e9}", .flatpak)) {
+            let found = try ["flatpak:caf\u{e9}", "flatpak:cafe\u{301}"].map { try validity("identifier \"\($0)\"") }
+            #expect(found == [errSecSuccess, errSecCSReqFailed])
         }
     }
 

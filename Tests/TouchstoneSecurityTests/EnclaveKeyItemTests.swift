@@ -118,6 +118,19 @@ import TouchstoneTesting
         }
     }
 
+    @Test("SE-14, KC-42: a key's group is not changed to another spelling of the same characters")
+    func groupSpelling() throws {
+        let groups = ["T.caf\u{e9}", "T.cafe\u{301}"]
+        try device.run(as: "app", keychainAccessGroups: groups) {
+            _ = try makeStored("t", [.privateKeyUsage], [kSecAttrAccessGroup: groups[0]])
+            func change(to group: String) -> OSStatus {
+                SecItemUpdate(tagged("t") as CFDictionary, [kSecAttrAccessGroup: group] as Entries as CFDictionary)
+            }
+            #expect(change(to: groups[1]) == errSecParam)
+            #expect(change(to: groups[0]) == errSecSuccess)
+        }
+    }
+
     @Test("SE-02, SE-14: label and tag are changed without asking; nothing of the key itself is")
     func updating() throws {
         try device.runUnprompted {

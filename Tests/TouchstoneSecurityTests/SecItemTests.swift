@@ -37,13 +37,16 @@ import TouchstoneTransport
         let made = SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, .userPresence, nil)
         let control = try #require(made)
         _ = add([
-            "s": "text", "d": Data([1]), "n": 7, "i8": Int8(1), "u": UInt64(9), "b": true, "cb": kCFBooleanFalse as Any,
-            "r": 1.5, "t": Date(timeIntervalSinceReferenceDate: 3), "accc": control,
+            "acct": "text", "gena": Data([1]), "type": 7, "crtr": Int8(1), "port": UInt64(9), "invi": true,
+            "nega": kCFBooleanFalse as Any, "bsiz": 1.5, "sdat": Date(timeIntervalSinceReferenceDate: 3),
+            "accc": control,
+            "unknown": "word",
         ])
         let expected: KeychainInterface.Dictionary = [
-            "class": .string("genp"), "s": .string("text"), "d": .data(Data([1])), "n": .number(7), "i8": .number(1),
-            "u": .number(9), "b": .boolean(true), "cb": .boolean(false), "r": .real(1.5), "t": .date(3),
-            "accc": .accessControl(try AccessControl(protection: .whenUnlocked, flags: .userPresence)),
+            .class: .string("genp"), .account: .string("text"), .generic: .data(Data([1])), .type: .number(7),
+            .creator: .number(1), .port: .number(9), .isInvisible: .boolean(true), .isNegative: .boolean(false),
+            .keySizeInBits: .real(1.5), .startDate: .date(3), AttributeKey(rawValue: "unknown"): .string("word"),
+            .accessControl: .accessControl(try AccessControl(protection: .whenUnlocked, flags: .userPresence)),
         ]
         #expect(device.state.withLock { $0.lastAttributes } == expected)
     }
@@ -64,8 +67,8 @@ import TouchstoneTransport
 
     private let item = KeychainInterface.Item(
         attributes: [
-            "acct": .string("me"), "sync": .number(0), "cdat": .date(5), "gena": .data(Data([9])),
-            "accc": .accessControl(ScriptedDevice.State.userPresence), "v_Data": .data(Data([0])),
+            .account: .string("me"), .synchronizable: .number(0), .creationDate: .date(5), .generic: .data(Data([9])),
+            .accessControl: .accessControl(ScriptedDevice.State.userPresence), .valueData: .data(Data([0])),
         ], data: Data([1, 2]), persistentReference: Data([3]))
 
     @Test func dataAloneIsData() {
@@ -155,7 +158,7 @@ import TouchstoneTransport
         #expect(copy(["u_AuthCtx": context, "u_AuthUI": kSecUseAuthenticationUIFail]).0 == errSecSuccess)
         #expect(device.state.withLock { $0.options.map(\.reason) } == ["first"])
         #expect(device.state.withLock { $0.created } == 1)
-        #expect(device.state.withLock { $0.lastAttributes["u_AuthCtx"] } == nil)
+        #expect(device.state.withLock { $0.lastAttributes[.useAuthenticationContext] } == nil)
     }
 
     @Test("AC-41: Fail and NoAuthenticationUI end with errSecInteractionNotAllowed")

@@ -130,7 +130,7 @@ final class BoundDevice {
     /// A private key, which wants nobody where nothing else is said.
     func createKey(
         _ flags: AccessControl.Flags = .privateKeyUsage, _ protection: Accessibility = .afterFirstUnlock,
-        kind: KeyKind = .p256, group: String = "group", context: String? = nil
+        kind: KeyKind = .p256, group: AccessGroup = "group", context: String? = nil
     ) throws -> MadeKey {
         let host = try #require(host)
         let creation = Enclave.KeyCreation(
@@ -146,7 +146,7 @@ final class BoundDevice {
 
     /// Of the digest, r and s.
     func signature(
-        by key: Data, of digest: Data = digest, groups: [String] = ["group"], context: String? = nil
+        by key: Data, of digest: Data = digest, groups: [AccessGroup] = ["group"], context: String? = nil
     ) throws -> Data {
         let host = try #require(host)
         let request = Enclave.KeyRequest(key: key, app: "app", accessGroups: groups, context: context)

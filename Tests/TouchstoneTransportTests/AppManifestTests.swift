@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Testing
+import TouchstoneCore
 
 @testable import TouchstonePeers
 
@@ -100,7 +101,8 @@ final class ManifestDirectory: Sendable {
     )
     func templates() throws {
         let directory = try ManifestDirectory()
-        try directory.write("a.conf", "[Application]\nIdentity=unit:bridge@.service\nName=Bridge\nActsForClients=true\n")
+        try directory.write(
+            "a.conf", "[Application]\nIdentity=unit:bridge@.service\nName=Bridge\nActsForClients=true\n")
         try directory.write("b.conf", "[Application]\nIdentity=unit:bridge@7.service\nName=Seven\n")
         let manifests = directory.manifests()
         #expect(manifests.manifest(for: "unit:bridge@1000.service")?.actsForClients == true)
@@ -110,7 +112,7 @@ final class ManifestDirectory: Sendable {
             "unit:bridge.service", "unit:xbridge@1.service", "unit:bridge@1.socket", "snap:bridge@1.service",
             "/usr/bin/bridge@1.service",
         ] {
-            #expect(manifests.manifest(for: other) == nil)
+            #expect(manifests.manifest(for: AppIdentifier(other)) == nil)
         }
     }
 
@@ -129,7 +131,7 @@ final class ManifestDirectory: Sendable {
             "unit:dev-disk-by\\x2did.service", "/usr/bin/x", "/opt/a b/c",
         ])
     func identities(_ identity: String) throws {
-        #expect(try Self.manifest("[Application]\nIdentity=\(identity)\nName=x\n").identity == identity)
+        #expect(try Self.manifest("[Application]\nIdentity=\(identity)\nName=x\n").identity == AppIdentifier(identity))
     }
 
     @Test(

@@ -99,9 +99,9 @@ import TouchstoneInterfaces
     func longIdentifier() throws {
         let watcher = Watcher()
         _ = try #require(trace.watch { watcher.take($0, $1) })
-        let name = String(repeating: "x", count: 10_000)
+        let name = AppIdentifier(String(repeating: "x", count: 10_000))
         trace.streamed("a.B", .init(caller: .app, callee: .touchstoned, app: { name }), bytes: 1)
         try watcher.wait(for: 1)
-        #expect(watcher.told.withLock { $0.messages.first?.app?.count } == 200)
+        #expect(watcher.told.withLock { $0.messages.first?.app?.utf8.count } == 200)
     }
 }

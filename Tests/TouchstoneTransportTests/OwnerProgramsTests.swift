@@ -38,7 +38,8 @@ import TouchstoneInterfaces
     }
 
     private func app(_ identifier: String, _ evidence: AppIdentity.Evidence = .executable) -> AppIdentity {
-        AppIdentity(identifier: identifier, evidence: evidence, name: "app", processID: 1, userID: getuid())
+        AppIdentity(
+            identifier: AppIdentifier(identifier), evidence: evidence, name: "app", processID: 1, userID: getuid())
     }
 
     @Test("Promise 31: a listed program is one, by its evidence; any other is not") func listed() throws {

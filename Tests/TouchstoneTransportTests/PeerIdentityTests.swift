@@ -84,7 +84,7 @@ import TouchstoneTransport
         #expect(identity.executableDigest == (try Self.digest(executable)))
         // In a container or a service the stronger evidence comes first; on a developer's machine there is none.
         if identity.evidence == .executable {
-            #expect(identity.identifier == executable)
+            #expect(identity.identifier == AppIdentifier(executable))
             #expect(identity.name == URL(fileURLWithPath: executable).lastPathComponent)
         }
     }
@@ -93,7 +93,7 @@ import TouchstoneTransport
         let server = try ProbeServer()
         let copy = try CopiedProgram(server.path)
         let identity = try #require(try copy.identity(server, number: 1))
-        #expect(identity.identifier == copy.path)
+        #expect(identity.identifier == AppIdentifier(copy.path))
         #expect(identity.evidence == .executable)
         #expect(identity.executableDigest == (try Self.digest(copy.path)))
     }
@@ -106,8 +106,8 @@ import TouchstoneTransport
         try FileManager.default.copyItem(atPath: copy.path + ".old", toPath: copy.path)
         try FileManager.default.removeItem(atPath: copy.path + ".old")
         let identity = try #require(try copy.whoAmI(server, number: 1))
-        #expect(identity.identifier.hasSuffix(" (replaced)"))
-        #expect(identity.identifier != copy.path)
+        #expect(identity.identifier.rawValue.hasSuffix(" (replaced)"))
+        #expect(identity.identifier.rawValue != copy.path)
         // The digest is of what runs, not of what lies there now; here they are the same bytes.
         #expect(identity.executableDigest == (try Self.digest(copy.path)))
     }
@@ -182,7 +182,7 @@ import TouchstoneTransport
         default: try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
         }
         let identity = try #require(try program.identity(server, number: 1))
-        #expect(identity.identifier == program.path)
+        #expect(identity.identifier == AppIdentifier(program.path))
         #expect(identity.faceIDUsageDescription == nil)
     }
 
@@ -201,9 +201,9 @@ import TouchstoneTransport
         func check(number: Int) throws -> AppDescription {
             let description = describe()
             let identity = try #require(try program.identity(server, number: number))
-            #expect(description.identifier == identity.identifier)
+            #expect(description.identifier == identity.identifier.rawValue)
             #expect(description.name.value == identity.name)
-            #expect(description.accessGroups.map(\.value) == identity.accessGroups)
+            #expect(description.accessGroups.map(\.value) == identity.accessGroups.map(\.rawValue))
             #expect(description.faceIDUsageDescription?.value == identity.faceIDUsageDescription)
             #expect(description.executableDigest == identity.executableDigest)
             #expect(description.refusal == nil)
@@ -241,8 +241,10 @@ import TouchstoneTransport
         let identities = PeerIdentities(ownerID: getuid(), manifests: AppManifests([]) { _ in }, report: { _ in })
         let missing = identities.description(ofExecutable: "/nonexistent", userID: getuid())
         #expect(missing.refusal == PeerIdentities.isUnreadable)
-        #expect(PeerIdentities.refusal(of: "/" + String(repeating: "a", count: 1023)) == nil)
-        #expect(PeerIdentities.refusal(of: "/" + String(repeating: "a", count: 1024))?.contains("1024 bytes") == true)
+        #expect(PeerIdentities.refusal(of: AppIdentifier("/" + String(repeating: "a", count: 1023))) == nil)
+        #expect(
+            PeerIdentities.refusal(of: AppIdentifier("/" + String(repeating: "a", count: 1024)))?.contains("1024 bytes")
+                == true)
     }
 
     // MARK: attacks
@@ -258,17 +260,17 @@ import TouchstoneTransport
             "a.conf",
             "[Application]\nIdentity=\(one.path)\nName=One\nFamily=F\nkeychain-access-groups=F.a\n")
         let first = try #require(try one.identity(server, number: 1))
-        #expect(first.accessGroups == ["F.a", one.path])
+        #expect(first.accessGroups == ["F.a", AccessGroup(one.path)])
         let second = try #require(try other.identity(server, number: 2))
-        #expect(second.identifier.utf8.elementsEqual(other.path.utf8))
-        #expect(second.accessGroups == [other.path])
+        #expect(second.identifier == AppIdentifier(other.path) && second.identifier != first.identifier)
+        #expect(second.accessGroups == [AccessGroup(other.path)])
     }
 
     @Test("AT: a path of more than 1024 bytes is no identifier")
     func longPath() throws {
         let server = try ProbeServer()
         let short = try CopiedProgram(server.path, in: String(repeating: "d/", count: 300) + "d")
-        #expect(try short.identity(server, number: 1)?.identifier == short.path)
+        #expect(try short.identity(server, number: 1)?.identifier == AppIdentifier(short.path))
         let long = try CopiedProgram(server.path, in: String(repeating: "d/", count: 600) + "d")
         #expect(try long.identity(server, number: 2) == nil)
         #expect(server.reports.all.count == 1)
@@ -298,7 +300,7 @@ import TouchstoneTransport
         try attacker.start()
         try attacker.send("wait")
         let call = try server.calls.wait()[0]
-        #expect(try call.connection.identity().identifier == attacker.path)
+        #expect(try call.connection.identity().identifier == AppIdentifier(attacker.path))
         try attacker.send("exec")
         #expect(try attacker.line() == "executed")
         call.reply(Empty())
@@ -374,7 +376,7 @@ import TouchstoneTransport
         try program.send("chroot")
         let identity = try #require(try server.peers.wait()[0])
         #expect(identity.evidence == .executable)
-        #expect(identity.identifier == program.path)
+        #expect(identity.identifier == AppIdentifier(program.path))
     }
 
     @Test(
@@ -437,15 +439,15 @@ import TouchstoneTransport
         let manifests = try ManifestDirectory()
         let server = try ProbeServer(manifests: [manifests.directory])
         let copy = try CopiedProgram(server.path)
-        #expect(try copy.identity(server, number: 1)?.accessGroups == [copy.path])
+        #expect(try copy.identity(server, number: 1)?.accessGroups == [AccessGroup(copy.path)])
         try manifests.write(
             "a.conf",
             "[Application]\nIdentity=\(copy.path)\nName=Copy\nFamily=F\nkeychain-access-groups=F.b;F.a;\napplication-groups=group.x\n"
         )
         let identity = try #require(try copy.identity(server, number: 2))
-        #expect(identity.identifier == copy.path)
+        #expect(identity.identifier == AppIdentifier(copy.path))
         #expect(identity.name == "Copy")
-        #expect(identity.accessGroups == ["F.b", "F.a", copy.path, "group.x"])
+        #expect(identity.accessGroups == ["F.b", "F.a", AccessGroup(copy.path), "group.x"])
         #expect(identity.keychainAccessGroups == ["F.b", "F.a"] && identity.applicationGroups == ["group.x"])
         #expect(identity.hasPinnedDigest == nil)
         #expect(server.reports.all.isEmpty)
@@ -461,8 +463,8 @@ import TouchstoneTransport
             "[Application]\nIdentity=\(copy.path)\nName=Copy\nFamily=F\nkeychain-access-groups=F.a\nSHA256=\(try Self.digest(copy.path))\n"
         )
         let identity = try #require(try copy.identity(server, number: 1))
-        #expect(identity.identifier == copy.path)
-        #expect(identity.accessGroups == ["F.a", copy.path])
+        #expect(identity.identifier == AppIdentifier(copy.path))
+        #expect(identity.accessGroups == ["F.a", AccessGroup(copy.path)])
         #expect(identity.hasPinnedDigest == true)
         try copy.setLastByte(1)
         let other = try #require(try copy.identity(server, number: 2))
@@ -488,7 +490,7 @@ import TouchstoneTransport
         Int64(try #require(ProcessStatus(directory: "/proc/\(process)")).started)
     }
 
-    @Test("ND-1: a process is known by its number and its start as a peer is; with another start, or gone, it is none")
+    @Test("ND-1: a process is known by its number and its start as a peer is; with another start, or gone, it is not found")
     func clients() throws {
         let program = try CopiedProgram("")
         try program.start()

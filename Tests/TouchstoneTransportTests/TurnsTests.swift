@@ -19,9 +19,9 @@ import TouchstoneCore
         }
 
         @discardableResult
-        func take(_ name: String, process: Int32 = 0, app: String = "", cost: Int = 0) -> Bool {
+        func take(_ name: String, process: Int32 = 0, app: AppIdentifier = "", cost: Int = 0) -> Bool {
             turns.take(
-                for: .init(process: process, app: app.spelling), cost: cost,
+                for: .init(process: process, app: app), cost: cost,
                 placed: { place in places.withLock { $0[name] = place } },
                 { turn in self.begun.withLock { $0.append((name, turn)) } })
         }
@@ -53,11 +53,24 @@ import TouchstoneCore
         #expect(Set(taken.all) == ["a1-1", "a1-2", "a1-3", "a2-1", "a2-2", "b3", "b4", "b5"])
     }
 
+    @Test("KC-42: an app whose name is another spelling of the same characters has turns of its own")
+    func spellings() {
+        let taken = Taken(.init(total: 4, perApp: 1))
+        taken.take("one", app: "caf\u{e9}")
+        taken.take("same", app: "caf\u{e9}")
+        taken.take("other", app: "cafe\u{301}")
+        #expect(taken.all == ["one", "other"])
+        taken.end("other")
+        #expect(taken.all == ["one", "other"])
+        taken.end("one")
+        #expect(taken.all == ["one", "other", "same"])
+    }
+
     @Test("An app with a hundred that wait keeps another waiting for one of them")
     func oneAfterTheOther() {
         let taken = Taken(.init(total: 1))
         for number in 0..<100 { taken.take("a\(number)", app: "a") }
-        for name in ["b0", "b1", "c0"] { taken.take(name, app: name.first.map(String.init) ?? "") }
+        for name in ["b0", "b1", "c0"] { taken.take(name, app: AppIdentifier(String(name.prefix(1)))) }
         for _ in 0..<6 { taken.end(taken.all.last ?? "") }
         #expect(taken.all == ["a0", "a1", "b0", "c0", "a2", "b1", "a3"])
     }
@@ -69,7 +82,7 @@ import TouchstoneCore
         taken.take("c0", app: "c")
         for number in 0..<20 {
             let last = taken.all.last ?? ""
-            taken.take("\(last.prefix(1))\(number + 1)", app: String(last.prefix(1)))
+            taken.take("\(last.prefix(1))\(number + 1)", app: AppIdentifier(String(last.prefix(1))))
             taken.end(last)
         }
         #expect(taken.all.map { $0.prefix(1) }.joined().hasPrefix("abcabcabcabc"))

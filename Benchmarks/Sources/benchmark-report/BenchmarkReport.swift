@@ -2,12 +2,21 @@ import Foundation
 import Timing
 
 /// Reads a run's lines from standard input; prints what was measured, and which budgets it keeps.
+///
+/// With arguments it prints the budgets as lines of `history.csv` instead, each of which begins with them. Ends with 1 where a budget is missed.
 @main
 struct BenchmarkReport {
     static func main() {
         var results = Results()
         while let line = readLine() { results.read(line) }
+        let head = CommandLine.arguments.dropFirst()
+        if head.isEmpty { printTables(results) } else { printHistory(results, head.joined(separator: ",")) }
+        let isMissed = Budget.all.contains { budget in budget.rounds(results)?.keeps(budget.limit) == false }
+        exit(isMissed ? 1 : 0)
+    }
 
+    private static func printTables(_ results: Results) {
+        print("load average, as the rounds began: \(results.loads.joined(separator: "; "))\n")
         print(row("what", "operation", "items", "cores", "p50 µs", "p99 µs", "per second"))
         for timing in results.timings {
             let key = timing.key
@@ -17,14 +26,26 @@ struct BenchmarkReport {
                     decimal(timing.p50Microseconds), decimal(timing.p99Microseconds),
                     String(format: "%.0f", timing.perSecond)))
         }
-        print("\n" + budgetRow("budget", "limit", "measured", ""))
+        print("\n" + budgetRow("budget", "limit", "median", "rounds", ""))
         for budget in Budget.all {
-            let value = budget.value(results)
+            let rounds = budget.rounds(results)
+            let verdict = rounds.flatMap { $0.keeps(budget.limit) }.map { $0 ? "met" : "MISSED" }
             print(
                 budgetRow(
-                    budget.title, "\(budget.limit) \(budget.unit)",
-                    value.map { "\(decimal($0)) \(budget.unit)" } ?? "not measured",
-                    value.map { budget.limit.allows($0) ? "met" : "MISSED" } ?? ""))
+                    budget.title, budget.limit.map { "\($0) \(budget.unit)" } ?? "told",
+                    rounds.map { "\(decimal($0.median)) \(budget.unit)" } ?? "not measured",
+                    rounds.map { "\(decimal($0.lowest))–\(decimal($0.highest))" } ?? "", verdict ?? ""))
+        }
+    }
+
+    private static func printHistory(_ results: Results, _ head: String) {
+        for budget in Budget.all {
+            guard let rounds = budget.rounds(results) else { continue }
+            let figures = [rounds.median, rounds.lowest, rounds.highest].map { decimal($0) }
+            let title = budget.title.replacing("\"", with: "'")
+            print(
+                ([head, "\"\(title)\"", budget.limit.map { "\($0)" } ?? "", budget.unit] + figures)
+                    .joined(separator: ","))
         }
     }
 
@@ -33,7 +54,7 @@ struct BenchmarkReport {
     }
 
     private static func budgetRow(_ columns: String...) -> String {
-        zip(columns, [74, 11, -14, 7]).map(pad).joined(separator: " ")
+        zip(columns, [76, 9, -14, 15, 7]).map(pad).joined(separator: " ")
     }
 
     /// Fills up to `width` characters; a negative width puts the text at the right.
@@ -49,18 +70,42 @@ struct BenchmarkReport {
 
 /// Everything that one run measured.
 struct Results {
+    /// In the order of the rounds.
     private(set) var timings: [Timing] = []
     private(set) var residentKibibytes: Int?
+    /// The machine's load averages when the rounds began.
+    private(set) var loads: [String] = []
 
     mutating func read(_ line: String) {
         if let timing = Timing(line: line) {
             timings.append(timing)
         } else if line.hasPrefix("memory\t") {
             residentKibibytes = Int(line.dropFirst("memory\t".count))
+        } else if line.hasPrefix("load\t") {
+            loads.append(String(line.dropFirst("load\t".count)))
         }
     }
 
-    subscript(subject: String, operation: String, items: Int, placement: String) -> Timing? {
-        timings.first { $0.key == .init(subject, operation, items: items, placement) }
+    /// One for each round.
+    subscript(subject: String, operation: String, items: Int, placement: String) -> [Timing] {
+        timings.filter { $0.key == .init(subject, operation, items: items, placement) }
     }
+}
+
+/// What the rounds of a run say of one budget.
+struct Rounds {
+    private let sorted: [Double]
+
+    /// nil where there was no round.
+    init?(_ values: [Double]) {
+        guard !values.isEmpty else { return nil }
+        sorted = values.sorted()
+    }
+
+    var median: Double { sorted[sorted.count / 2] }
+    var lowest: Double { sorted[0] }
+    var highest: Double { sorted[sorted.count - 1] }
+
+    /// nil where there is no limit.
+    func keeps(_ limit: Budget.Limit?) -> Bool? { limit.map { $0.allows(median) } }
 }

@@ -21,6 +21,7 @@ struct KeychainBenchmark {
             let timing = try await match("match among \(words[1])", placement: words[0])
             print(timing.line, try readers.end(), separator: "\n")
         case ("readers", 3): try Readers.run(count: number(words[0]), items: number(words[1]), placement: words[2])
+        case ("adders", 2): try Adders.run(count: number(words[0]), placement: words[1])
         case ("prompt", 2): try prompt(items: number(words[0]), placement: words[1])
         case ("sign", 1): try await sign(placement: words[0])
         case ("boot", 4): try boot(count: number(words[0]), placement: words[1], touchstone: words[2], device: words[3])
@@ -40,11 +41,16 @@ struct KeychainBenchmark {
         }
         // A stride that visits the items in no order that an index would like.
         func item(_ index: Int) -> Item { Item(index &* 7919 % count) }
+        // So many that the device keeps all of their keys.
+        func readBefore(_ index: Int) -> Item { item(index % min(count, 1_000)) }
 
-        print(try measure(key("read"), count: 2_000) { try check(item($0).read()) }.line)
-        print(try measure(key("update"), count: 300) { try check(item($0).update()) }.line)
         print(try measure(key("add"), count: 300) { try check(Item(count + $0).add()) }.line)
+        // Nobody has read those.
+        print(try measure(key("first read"), count: 300) { try check(Item(count + $0).read()) }.line)
         for index in 0..<330 { try check(Item(count + index).delete()) }
+        print(try measure(key("update"), count: 300) { try check(item($0).update()) }.line)
+        for index in 0..<min(count, 1_000) { try check(readBefore(index).read()) }
+        print(try measure(key("read"), count: 2_000) { try check(readBefore($0).read()) }.line)
 
         let owner = try OwnerAtHand(finger: "left-index")
         let context = LAContext()
@@ -71,11 +77,11 @@ struct KeychainBenchmark {
         for index in 0..<(count / 10 + count) { try check(Item(items + index).delete()) }
     }
 
-    /// From the sensor's match to the app's reply, with a new context each time, or the second would ask for nobody.
+    /// From the sensor's match to the app's reply: one round of it, with a new context each time, or the second would ask for nobody.
     private static func match(_ operation: String, placement: String) async throws -> Timing {
         let owner = try OwnerAtHand(finger: "left-index")
         var durations: [Duration] = []
-        for _ in 0..<500 {
+        for _ in 0..<170 {
             let context = LAContext()
             let end: ContinuousClock.Instant = try await withCheckedThrowingContinuation { continuation in
                 context.evaluatePolicy(.deviceOwnerAuthenticationWithBiometrics, localizedReason: "measure") {
@@ -180,6 +186,7 @@ struct KeychainBenchmark {
             keychain-benchmark repeat read|update|add CALLS ITEMS
             keychain-benchmark match PLACEMENT [READERS ITEMS]
             keychain-benchmark readers COUNT ITEMS PLACEMENT
+            keychain-benchmark adders COUNT PLACEMENT
             keychain-benchmark prompt ITEMS PLACEMENT
             keychain-benchmark sign PLACEMENT
             keychain-benchmark boot COUNT PLACEMENT TOUCHSTONE DEVICE

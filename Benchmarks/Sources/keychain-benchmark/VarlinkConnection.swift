@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// As much of a Varlink client as the owner's hands need.
 final class VarlinkConnection: Sendable {
@@ -21,6 +22,8 @@ final class VarlinkConnection: Sendable {
     static var device: String { ProcessInfo.processInfo.environment["TOUCHSTONE_DEVICE"] ?? "default" }
 
     private let socket: UnixSocket
+    /// What came behind the last message: an agent's events may arrive together.
+    private let unread = Mutex(Data())
 
     init(device: String) throws {
         let runtime = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"] ?? "/run/user/\(getuid())"
@@ -57,21 +60,39 @@ final class VarlinkConnection: Sendable {
 
     /// Reads one of the passwords of `Item`, without any of our library.
     func read(account: String) throws {
+        try call("CopyMatching", "query", account, #","r_Data":{"boolean":true}"#)
+    }
+
+    /// Adds a password such as those of `Item`.
+    func add(account: String) throws {
+        let secret = Data(repeating: 0x5A, count: 64).base64EncodedString()
+        try call("Add", "attributes", account, #","v_Data":{"data":"\#(secret)"}"#)
+    }
+
+    func delete(account: String) throws { try call("Delete", "query", account, "") }
+
+    /// Makes a call of the keychain's about one of the passwords of `Item`.
+    private func call(_ method: String, _ parameter: String, _ account: String, _ more: String) throws {
         let message = """
-            {"method":"io.touchstone.Keychain.CopyMatching","parameters":{"query":{"class":{"string":"genp"},\
-            "svce":{"string":"benchmark"},"acct":{"string":"\(account)"},"r_Data":{"boolean":true}}}}
+            {"method":"io.touchstone.Keychain.\(method)","parameters":{"\(parameter)":{"class":{"string":"genp"},\
+            "svce":{"string":"benchmark"},"acct":{"string":"\(account)"}\(more)}}}
             """
         try socket.send(Data(message.utf8) + [0])
         if let error = try receive().error { throw Refused(name: error) }
     }
 
     /// The next message.
-    ///
-    /// The other side sends none unasked but an agent's events, and of those one at a time.
     func receive() throws -> Reply {
-        var message = Data()
-        while message.last != 0 { message += try socket.receive(upTo: 65_536) }
-        return try JSONDecoder().decode(Reply.self, from: message.dropLast())
+        let message = try unread.withLock { unread in
+            while true {
+                if let end = unread.firstIndex(of: 0) {
+                    defer { unread = Data(unread[(end + 1)...]) }
+                    return Data(unread[..<end])
+                }
+                unread += try socket.receive(upTo: 65_536)
+            }
+        }
+        return try JSONDecoder().decode(Reply.self, from: message)
     }
 
     func close() { socket.shutDown() }

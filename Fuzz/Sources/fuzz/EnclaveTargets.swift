@@ -120,7 +120,7 @@ private func log(_ bytes: Data) {
     hold(lines.allSatisfy { !chain.isGenuine($0) }, "somebody wrote an entry without the key")
     chain.resume(newestLines: lines)
     // What an app calls itself goes into a line of its own and nowhere else.
-    chain.note(LogFact(event: .itemOpened, app: text, by: text, asked: nil))
+    chain.note(LogFact(event: .itemOpened, app: AppIdentifier(text), by: AppIdentifier(text), asked: nil))
     for line in chain.lines(now: 1, date: Date(timeIntervalSince1970: 0)) + chain.close(now: 2, date: Date()) {
         hold(chain.isGenuine(line), "a line of ours is not genuine")
         hold(line.utf8.allSatisfy { (0x20...0x7E).contains($0) }, "a line is not plain ASCII")

@@ -92,7 +92,7 @@ private func databases() throws -> [Data] {
 private func attributes(_ bytes: Data) {
     guard let attributes = ItemAttributes.decode(bytes) else { return }
     // A key of a length that no key of ours has is not written.
-    guard attributes.keys.allSatisfy({ $0.utf8.count < 256 }) else { return }
+    guard attributes.keys.allSatisfy({ $0.rawValue.utf8.count < 256 }) else { return }
     hold(ItemAttributes.decode(ItemAttributes.encode(attributes)) == attributes, "attributes change")
 }
 
@@ -144,10 +144,12 @@ let keychainTargets: [FuzzTarget] = [
         var other = record
         other.secret = nil
         other.isSealed = true
-        let all: [String: AttributeValue] = [
-            "acct": .string("a"), "svce": .data(Data([1])), "port": .number(-7), "real": .real(0.5),
-            "sync": .boolean(true),
-            "cdat": .date(1), "accc": .accessControl(try AccessControl(protection: .whenUnlocked, flags: [])),
+        let all: [AttributeKey: AttributeValue] = [
+            .account: .string("a"), .service: .data(Data([1])), .port: .number(-7),
+            AttributeKey(rawValue: "real"): .real(0.5),
+            .synchronizable: .boolean(true),
+            .creationDate: .date(1),
+            .accessControl: .accessControl(try AccessControl(protection: .whenUnlocked, flags: [])),
         ]
         return [
             Data([0]) + record.encoded() + other.encoded(), Data([1]) + ItemAttributes.encode(all),
@@ -157,22 +159,26 @@ let keychainTargets: [FuzzTarget] = [
     FuzzTarget(name: "query", run: query) {
         let dictionaries: [KeychainInterface.Dictionary] = [
             [
-                "class": .string("genp"), "acct": .string("a"), "svce": .string("s"), "r_Data": .boolean(true),
-                "r_Attributes": .boolean(true), "m_Limit": .string("m_LimitAll"),
+                .class: .string("genp"), .account: .string("a"), .service: .string("s"), .returnData: .boolean(true),
+                .returnAttributes: .boolean(true), .matchLimit: .string("m_LimitAll"),
             ],
             [
-                "class": .string("cert"), "m_Issuers": .boolean(true), "r_Ref": .boolean(true),
-                "subj": .data(Data([0x30, 0])),
-            ],
-            ["v_PersistentRef": .data(Data("genp".utf8) + Data(count: 16)), "u_AuthUI": .string("u_AuthUIS")],
-            [
-                "class": .string("inet"), "port": .number(80), "sync": .string("syna"), "cdat": .date(5),
-                "m_SubjectContains": .string("x"),
+                .class: .string("cert"), .matchIssuers: .boolean(true), .returnRef: .boolean(true),
+                .subject: .data(Data([0x30, 0])),
             ],
             [
-                "class": .string("keys"), "type": .string("73"),
-                "accc": .accessControl(
-                    try AccessControl(protection: .whenUnlocked, flags: [])), "v_Data": .data(Data([1])),
+                .valuePersistentRef: .data(Data("genp".utf8) + Data(count: 16)),
+                .useAuthenticationUI: .string("u_AuthUIS"),
+            ],
+            [
+                .class: .string("inet"), .port: .number(80), .synchronizable: .synchronizableAny,
+                .creationDate: .date(5),
+                .matchSubjectContains: .string("x"),
+            ],
+            [
+                .class: .string("keys"), .keyType: .string("73"),
+                .accessControl: .accessControl(
+                    try AccessControl(protection: .whenUnlocked, flags: [])), .valueData: .data(Data([1])),
             ],
         ]
         return try dictionaries.map {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Crypto
 import Foundation
+import Glibc
 
 /// A load generator for `touchstone-signin` on this machine.
 ///
@@ -11,7 +12,7 @@ struct SignInLoad: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "signin-load",
         abstract: "Loads servers on 127.0.0.1 with sign-ins by software keys, and prints what it measured.",
-        subcommands: [Verify.self, Load.self, Faults.self])
+        subcommands: [Floor.self, Load.self, Faults.self])
 
     /// No run is longer, in seconds.
     static let longestRun = 120.0
@@ -50,9 +51,11 @@ struct Target: ParsableArguments {
 }
 
 extension SignInLoad {
-    /// The work that no server can avoid: one verification of one signature, again and again on one core.
-    struct Verify: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "The bare cost of one P-256 verification.")
+    /// The work that no server can avoid: one verification of a device's signature and one signature of a token, again and
+    /// again on one core.
+    struct Floor: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "The bare cost of one P-256 verification and one signature, as so many in a second.")
         @Option(help: "0.1 to 120.") var seconds = 2.0
 
         func run() throws {
@@ -61,8 +64,8 @@ extension SignInLoad {
             let signature = try key.signature(for: message).derRepresentation
             let der = key.publicKey.derRepresentation
             var count = 0
-            let start = ContinuousClock.now
-            let end = start + .seconds(min(max(seconds, 0.1), SignInLoad.longestRun))
+            let start = clock()
+            let end = ContinuousClock.now + .seconds(min(max(seconds, 0.1), SignInLoad.longestRun))
             while ContinuousClock.now < end {
                 for _ in 0..<50 {
                     // From the bytes, as a server has them.
@@ -70,10 +73,12 @@ extension SignInLoad {
                     guard publicKey.isValidSignature(try .init(derRepresentation: signature), for: message) else {
                         throw ExitCode.failure
                     }
+                    _ = try key.signature(for: message)
                     count += 1
                 }
             }
-            print(Double(count) / ((ContinuousClock.now - start) / .seconds(1)))
+            // Of processor time, in microseconds (POSIX): others may use this core too.
+            print(Double(count) * 1_000_000 / Double(clock() - start))
         }
     }
 }

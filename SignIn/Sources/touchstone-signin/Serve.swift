@@ -81,7 +81,8 @@ struct Serve: AsyncParsableCommand {
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: 8192, maxHeaderListSize: 16384, maxHeaderFieldCount: 64))
         let application = Application(
-            router: router, server: .http1(configuration: http),
+            router: router,
+            server: HTTPServerBuilder { OnEventLoop(base: HTTP1Channel(responder: $0, configuration: http)) },
             configuration: .init(
                 address: .hostname(address, port: port), backlog: 512,
                 availableConnectionsDelegate: MaximumAvailableConnections(connections)),

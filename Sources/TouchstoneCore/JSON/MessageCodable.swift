@@ -91,15 +91,26 @@ extension Array: MessageCodable where Element: MessageCodable {
     }
 }
 
-extension Dictionary: MessageCodable where Key == String, Value: MessageCodable {
+/// What the members of a dictionary are called.
+package protocol MessageKey: Hashable, Sendable {
+    init(memberName: String)
+    var memberName: String { get }
+}
+
+extension String: MessageKey {
+    package init(memberName: String) { self = memberName }
+    package var memberName: String { self }
+}
+
+extension Dictionary: MessageCodable where Key: MessageKey, Value: MessageCodable {
     package init(from json: MessageDecoder) throws {
         self.init()
-        try json.forEachMember { self[$0] = try Value(from: $1) }
+        try json.forEachMember { self[Key(memberName: $0)] = try Value(from: $1) }
     }
 
     package func write(to json: inout JSONOutput) throws {
         json.beginObject()
-        for (key, value) in self { try json.write(value, for: key) }
+        for (key, value) in self { try json.write(value, for: key.memberName) }
         json.endObject()
     }
 }

@@ -207,11 +207,11 @@ package enum EnclaveInterface {
 
     /// What a wrapped key is bound to: if it changes, the key can no longer be opened.
     package struct ItemBinding: MessageCodable, Hashable {
-        package var accessGroup: String
+        package var accessGroup: AccessGroup
         /// Bytes, base64: class, id and version of the row.
         package var item: Data
 
-        package init(accessGroup: String, item: Data) {
+        package init(accessGroup: AccessGroup, item: Data) {
             self.accessGroup = accessGroup
             self.item = item
         }
@@ -378,9 +378,9 @@ package enum EnclaveInterface {
     package enum GetFacts: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.GetFacts"
         package struct Parameters: MessageCodable {
-            package var app: String
+            package var app: AppIdentifier
 
-            package init(app: String) {
+            package init(app: AppIdentifier) {
                 self.app = app
             }
 
@@ -425,11 +425,11 @@ package enum EnclaveInterface {
     package enum CreateContext: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.CreateContext"
         package struct Parameters: MessageCodable {
-            package var app: String
-            package var accessGroups: [String]
-            package var client: String?
+            package var app: AppIdentifier
+            package var accessGroups: [AccessGroup]
+            package var client: AppIdentifier?
 
-            package init(app: String, accessGroups: [String], client: String? = nil) {
+            package init(app: AppIdentifier, accessGroups: [AccessGroup], client: AppIdentifier? = nil) {
                 self.app = app
                 self.accessGroups = accessGroups
                 self.client = client
@@ -511,10 +511,10 @@ package enum EnclaveInterface {
         package static let name = "io.touchstone.Enclave.SetCredential"
         package struct Parameters: MessageCodable {
             package var context: String
-            package var app: String
+            package var app: AppIdentifier
             package var credential: SealedPasscode?
 
-            package init(context: String, app: String, credential: SealedPasscode? = nil) {
+            package init(context: String, app: AppIdentifier, credential: SealedPasscode? = nil) {
                 self.context = context
                 self.app = app
                 self.credential = credential
@@ -562,9 +562,9 @@ package enum EnclaveInterface {
         package static let name = "io.touchstone.Enclave.IsCredentialSet"
         package struct Parameters: MessageCodable {
             package var context: String
-            package var app: String
+            package var app: AppIdentifier
 
-            package init(context: String, app: String) {
+            package init(context: String, app: AppIdentifier) {
                 self.context = context
                 self.app = app
             }
@@ -622,14 +622,14 @@ package enum EnclaveInterface {
         package static let name = "io.touchstone.Enclave.Preflight"
         package struct Parameters: MessageCodable {
             package var context: String?
-            package var app: String
+            package var app: AppIdentifier
             package var requirement: Requirement
             package var reuseDuration: Double
             package var isFaceIDDescribed: Bool
             package var validFor: Double?
 
             package init(
-                context: String? = nil, app: String, requirement: Requirement, reuseDuration: Double,
+                context: String? = nil, app: AppIdentifier, requirement: Requirement, reuseDuration: Double,
                 isFaceIDDescribed: Bool, validFor: Double? = nil
             ) {
                 self.context = context
@@ -697,29 +697,35 @@ package enum EnclaveInterface {
         }
     }
 
-    /// Begins an evaluation.
+    /// Looks as Preflight does, and begins an evaluation if the owner has to act.
     ///
     /// The one before it, if any, ends with -4 (EV-53), told by an event. isFallbackHidden: the app hid the fallback
-    /// button (EV-14, EV-22). isFaceIDDescribed: as for Preflight. replaces: an evaluation whose app hears of a
-    /// failure, because this one takes its place. If it has just succeeded, its context loses that again. validFor:
-    /// seconds, clamped to 0...300, after which the context loses what was proven in this evaluation, by the enclave's
-    /// monotonic clock (ND-4); absent: it keeps it.
+    /// button (EV-14, EV-22). isFaceIDDescribed and reuseDuration: as for Preflight; absent: 0. replaces: an evaluation
+    /// whose app hears of a failure, because this one takes its place. If it has just succeeded, its context loses that
+    /// again. validFor: seconds, clamped to 0...300, after which the context loses what was proven in this evaluation,
+    /// by the enclave's monotonic clock (ND-4); absent: it keeps it.
     ///
-    /// Errors: InvalidContext; the evaluation before goes on then.
+    /// accessGroups: present if the app named no context. Then context is empty, and one is made as by CreateContext,
+    /// unless the verdict is refused. The answer names it. biometryType: as for Preflight.
+    ///
+    /// Errors: NotBegun; the evaluation before goes on then.
     package enum BeginEvaluation: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.BeginEvaluation"
         package struct Parameters: MessageCodable {
             package var context: String
-            package var app: String
+            package var app: AppIdentifier
             package var requirement: Requirement
             package var isFallbackHidden: Bool
             package var isFaceIDDescribed: Bool
             package var replaces: String?
+            package var reuseDuration: Double?
+            package var accessGroups: [AccessGroup]?
             package var validFor: Double?
 
             package init(
-                context: String, app: String, requirement: Requirement, isFallbackHidden: Bool,
-                isFaceIDDescribed: Bool, replaces: String? = nil, validFor: Double? = nil
+                context: String, app: AppIdentifier, requirement: Requirement, isFallbackHidden: Bool,
+                isFaceIDDescribed: Bool, replaces: String? = nil, reuseDuration: Double? = nil,
+                accessGroups: [AccessGroup]? = nil, validFor: Double? = nil
             ) {
                 self.context = context
                 self.app = app
@@ -727,6 +733,8 @@ package enum EnclaveInterface {
                 self.isFallbackHidden = isFallbackHidden
                 self.isFaceIDDescribed = isFaceIDDescribed
                 self.replaces = replaces
+                self.reuseDuration = reuseDuration
+                self.accessGroups = accessGroups
                 self.validFor = validFor
             }
 
@@ -738,6 +746,8 @@ package enum EnclaveInterface {
                 self.isFallbackHidden = try json.value("isFallbackHidden")
                 self.isFaceIDDescribed = try json.value("isFaceIDDescribed")
                 self.replaces = try json.valueIfPresent("replaces")
+                self.reuseDuration = try json.valueIfPresent("reuseDuration")
+                self.accessGroups = try json.valueIfPresent("accessGroups")
                 self.validFor = try json.valueIfPresent("validFor")
             }
 
@@ -749,6 +759,8 @@ package enum EnclaveInterface {
                 try json.write(isFallbackHidden, for: "isFallbackHidden")
                 try json.write(isFaceIDDescribed, for: "isFaceIDDescribed")
                 try json.write(replaces, for: "replaces")
+                try json.write(reuseDuration, for: "reuseDuration")
+                try json.write(accessGroups, for: "accessGroups")
                 try json.write(validFor, for: "validFor")
                 json.endObject()
             }
@@ -757,22 +769,33 @@ package enum EnclaveInterface {
         package struct Reply: MessageCodable {
             package var evaluation: String
             package var progress: EnclaveInterface.Progress
+            package var biometryType: BiometryType?
+            package var context: String?
 
-            package init(evaluation: String, progress: EnclaveInterface.Progress) {
+            package init(
+                evaluation: String, progress: EnclaveInterface.Progress, biometryType: BiometryType? = nil,
+                context: String? = nil
+            ) {
                 self.evaluation = evaluation
                 self.progress = progress
+                self.biometryType = biometryType
+                self.context = context
             }
 
             package init(from json: MessageDecoder) throws {
                 try json.checkIsObject()
                 self.evaluation = try json.value("evaluation")
                 self.progress = try json.value("progress")
+                self.biometryType = try json.valueIfPresent("biometryType")
+                self.context = try json.valueIfPresent("context")
             }
 
             package func write(to json: inout JSONOutput) throws {
                 json.beginObject()
                 try json.write(evaluation, for: "evaluation")
                 try json.write(progress, for: "progress")
+                try json.write(biometryType, for: "biometryType")
+                try json.write(context, for: "context")
                 json.endObject()
             }
         }
@@ -1129,9 +1152,9 @@ package enum EnclaveInterface {
     /// The log names that program if a passcode is rejected.
     package struct Caller: MessageCodable, Hashable {
         package var connection: Int
-        package var app: String?
+        package var app: AppIdentifier?
 
-        package init(connection: Int, app: String? = nil) {
+        package init(connection: Int, app: AppIdentifier? = nil) {
             self.connection = connection
             self.app = app
         }
@@ -1898,11 +1921,11 @@ package enum EnclaveInterface {
             package var accessControl: AccessControl
             package var binding: EnclaveInterface.ItemBinding
             package var key: Data
-            package var app: String
+            package var app: AppIdentifier
             package var context: String?
 
             package init(
-                accessControl: AccessControl, binding: EnclaveInterface.ItemBinding, key: Data, app: String,
+                accessControl: AccessControl, binding: EnclaveInterface.ItemBinding, key: Data, app: AppIdentifier,
                 context: String? = nil
             ) {
                 self.accessControl = accessControl
@@ -1966,10 +1989,10 @@ package enum EnclaveInterface {
         package static let name = "io.touchstone.Enclave.UnwrapKeys"
         package struct Parameters: MessageCodable {
             package var items: [EnclaveInterface.WrappedItem]
-            package var app: String
+            package var app: AppIdentifier
             package var context: String?
 
-            package init(items: [EnclaveInterface.WrappedItem], app: String, context: String? = nil) {
+            package init(items: [EnclaveInterface.WrappedItem], app: AppIdentifier, context: String? = nil) {
                 self.items = items
                 self.app = app
                 self.context = context
@@ -2015,12 +2038,12 @@ package enum EnclaveInterface {
     package struct KeyUse: MessageCodable, Hashable {
         /// Bytes, base64, as CreateKey gave them.
         package var key: Data
-        package var app: String
+        package var app: AppIdentifier
         /// The app's groups; the key must belong to one of them.
-        package var accessGroups: [String]
+        package var accessGroups: [AccessGroup]
         package var context: String?
 
-        package init(key: Data, app: String, accessGroups: [String], context: String? = nil) {
+        package init(key: Data, app: AppIdentifier, accessGroups: [AccessGroup], context: String? = nil) {
             self.key = key
             self.app = app
             self.accessGroups = accessGroups
@@ -2060,12 +2083,12 @@ package enum EnclaveInterface {
         package struct Parameters: MessageCodable {
             package var kind: KeyInterface.Kind
             package var accessControl: AccessControl
-            package var accessGroup: String
-            package var app: String
+            package var accessGroup: AccessGroup
+            package var app: AppIdentifier
             package var context: String?
 
             package init(
-                kind: KeyInterface.Kind, accessControl: AccessControl, accessGroup: String, app: String,
+                kind: KeyInterface.Kind, accessControl: AccessControl, accessGroup: AccessGroup, app: AppIdentifier,
                 context: String? = nil
             ) {
                 self.kind = kind
@@ -2108,9 +2131,9 @@ package enum EnclaveInterface {
         package static let name = "io.touchstone.Enclave.InspectKey"
         package struct Parameters: MessageCodable {
             package var key: Data
-            package var accessGroups: [String]
+            package var accessGroups: [AccessGroup]
 
-            package init(key: Data, accessGroups: [String]) {
+            package init(key: Data, accessGroups: [AccessGroup]) {
                 self.key = key
                 self.accessGroups = accessGroups
             }
@@ -2412,11 +2435,11 @@ package enum EnclaveInterface {
     /// Which call of which app was refused: reason is a word of io.touchstone.Keychain's Failed; any other word is not
     /// written down. requirement is what the owner would have had to prove; absent: nothing.
     package struct RefusedCall: MessageCodable, Hashable {
-        package var app: String
+        package var app: AppIdentifier
         package var reason: String
         package var requirement: Requirement?
 
-        package init(app: String, reason: String, requirement: Requirement? = nil) {
+        package init(app: AppIdentifier, reason: String, requirement: Requirement? = nil) {
             self.app = app
             self.reason = reason
             self.requirement = requirement
@@ -2531,6 +2554,47 @@ package enum EnclaveInterface {
         package static let name = "io.touchstone.Enclave.CloseLog"
         package typealias Parameters = Empty
         package typealias Reply = EnclaveInterface.GetLogHead.Reply
+    }
+
+    /// Nobody has to be asked, or the requirement cannot be met. verdict is satisfied or refused; it, code, reason and
+    /// biometryType are as in the answer of Preflight. context: the one that was made; absent: none was.
+    package struct NotBegun: VarlinkError {
+        package static let name = "io.touchstone.Enclave.NotBegun"
+        package var verdict: EnclaveInterface.Verdict
+        package var code: AuthenticationFailure?
+        package var reason: String?
+        package var biometryType: BiometryType?
+        package var context: String?
+
+        package init(
+            verdict: EnclaveInterface.Verdict, code: AuthenticationFailure? = nil, reason: String? = nil,
+            biometryType: BiometryType? = nil, context: String? = nil
+        ) {
+            self.verdict = verdict
+            self.code = code
+            self.reason = reason
+            self.biometryType = biometryType
+            self.context = context
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.verdict = try json.value("verdict")
+            self.code = try json.valueIfPresent("code")
+            self.reason = try json.valueIfPresent("reason")
+            self.biometryType = try json.valueIfPresent("biometryType")
+            self.context = try json.valueIfPresent("context")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(verdict, for: "verdict")
+            try json.write(code, for: "code")
+            try json.write(reason, for: "reason")
+            try json.write(biometryType, for: "biometryType")
+            try json.write(context, for: "context")
+            json.endObject()
+        }
     }
 
     /// There is no such session for this direction, or it has ended.

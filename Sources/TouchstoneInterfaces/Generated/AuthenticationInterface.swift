@@ -554,15 +554,15 @@ package enum AuthenticationInterface {
         package static let name = "io.touchstone.Authentication.GetIdentity"
         package typealias Parameters = Empty
         package struct Reply: MessageCodable {
-            package var app: String
+            package var app: AppIdentifier
             package var evidence: AppIdentity.Evidence?
             package var hasPinnedDigest: Bool?
-            package var keychainAccessGroups: [String]?
-            package var applicationGroups: [String]?
+            package var keychainAccessGroups: [AccessGroup]?
+            package var applicationGroups: [AccessGroup]?
 
             package init(
-                app: String, evidence: AppIdentity.Evidence? = nil, hasPinnedDigest: Bool? = nil,
-                keychainAccessGroups: [String]? = nil, applicationGroups: [String]? = nil
+                app: AppIdentifier, evidence: AppIdentity.Evidence? = nil, hasPinnedDigest: Bool? = nil,
+                keychainAccessGroups: [AccessGroup]? = nil, applicationGroups: [AccessGroup]? = nil
             ) {
                 self.app = app
                 self.evidence = evidence

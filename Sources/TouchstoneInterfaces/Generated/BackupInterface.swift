@@ -151,10 +151,10 @@ package enum BackupInterface {
         /// 64 bits.
         package var row: Int64
         package var itemClass: String
-        package var app: String
+        package var app: AppIdentifier
         package var created: Double?
 
-        package init(row: Int64, itemClass: String, app: String, created: Double? = nil) {
+        package init(row: Int64, itemClass: String, app: AppIdentifier, created: Double? = nil) {
             self.row = row
             self.itemClass = itemClass
             self.app = app
@@ -209,13 +209,14 @@ package enum BackupInterface {
     /// it. app is absent for all groups whose names cannot be read while the device is locked; these are one row.
     /// isDefault: the owner has not set a limit for this group.
     package struct Use: MessageCodable, Hashable {
-        package var app: String?
+        package var app: AppIdentifier?
         package var used: BackupInterface.Storage
         package var limit: BackupInterface.Storage
         package var isDefault: Bool
 
         package init(
-            app: String? = nil, used: BackupInterface.Storage, limit: BackupInterface.Storage, isDefault: Bool
+            app: AppIdentifier? = nil, used: BackupInterface.Storage, limit: BackupInterface.Storage,
+            isDefault: Bool
         ) {
             self.app = app
             self.used = used
@@ -556,10 +557,10 @@ package enum BackupInterface {
     package enum SetQuota: VarlinkMethod {
         package static let name = "io.touchstone.Backup.SetQuota"
         package struct Parameters: MessageCodable {
-            package var app: String
+            package var app: AppIdentifier
             package var limit: BackupInterface.Storage?
 
-            package init(app: String, limit: BackupInterface.Storage? = nil) {
+            package init(app: AppIdentifier, limit: BackupInterface.Storage? = nil) {
                 self.app = app
                 self.limit = limit
             }

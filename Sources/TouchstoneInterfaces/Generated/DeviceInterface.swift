@@ -547,10 +547,10 @@ package enum DeviceInterface {
     /// Whether an app may use Face ID, as the owner answered (CE-09). app is its application identifier, as prompts
     /// show it.
     package struct FaceIDPermission: MessageCodable, Hashable {
-        package var app: String
+        package var app: AppIdentifier
         package var isAllowed: Bool
 
-        package init(app: String, isAllowed: Bool) {
+        package init(app: AppIdentifier, isAllowed: Bool) {
             self.app = app
             self.isAllowed = isAllowed
         }
@@ -607,10 +607,10 @@ package enum DeviceInterface {
     package enum SetFaceIDPermission: VarlinkMethod {
         package static let name = "io.touchstone.Device.SetFaceIDPermission"
         package struct Parameters: MessageCodable {
-            package var app: String
+            package var app: AppIdentifier
             package var isAllowed: Bool?
 
-            package init(app: String, isAllowed: Bool? = nil) {
+            package init(app: AppIdentifier, isAllowed: Bool? = nil) {
                 self.app = app
                 self.isAllowed = isAllowed
             }
@@ -814,10 +814,10 @@ package enum DeviceInterface {
     package enum SetApplicationState: VarlinkMethod {
         package static let name = "io.touchstone.Device.SetApplicationState"
         package struct Parameters: MessageCodable {
-            package var app: String
+            package var app: AppIdentifier
             package var state: DeviceInterface.ApplicationState
 
-            package init(app: String, state: DeviceInterface.ApplicationState) {
+            package init(app: AppIdentifier, state: DeviceInterface.ApplicationState) {
                 self.app = app
                 self.state = state
             }

@@ -43,7 +43,7 @@ package enum InspectorInterface {
         /// Absent if it has no such value.
         package var itemClass: String?
         /// Absent: nobody can read it now, because it is encrypted like every attribute (KC-10, KC-15).
-        package var accessGroup: String?
+        package var accessGroup: AccessGroup?
         /// Absent if it has no such value.
         package var protection: Accessibility?
         /// The bits of SecAccessControlCreateFlags.
@@ -67,7 +67,7 @@ package enum InspectorInterface {
         package var wrappedKeyBytes: Int
 
         package init(
-            row: Int64, itemClass: String? = nil, accessGroup: String? = nil, protection: Accessibility? = nil,
+            row: Int64, itemClass: String? = nil, accessGroup: AccessGroup? = nil, protection: Accessibility? = nil,
             flags: AccessControl.Flags? = nil, isEnclaveKey: Bool, availability: InspectorInterface.Availability,
             obstacle: AuthenticationFailure? = nil, attributeBytes: Int, valueBytes: Int? = nil,
             wrappedKeyBytes: Int
@@ -268,7 +268,7 @@ package enum InspectorInterface {
         /// Application identifier of the party that is not a daemon, at most 200 characters.
         ///
         /// Absent if both are daemons.
-        package var app: String?
+        package var app: AppIdentifier?
         /// Interface and method; empty for a method that nobody answers.
         package var method: String
         /// The number of this call, or of the call that it answers.
@@ -286,8 +286,8 @@ package enum InspectorInterface {
 
         package init(
             sequence: Int, time: Double, from: InspectorInterface.Party, to: InspectorInterface.Party,
-            app: String? = nil, method: String, call: Int? = nil, outcome: String? = nil, duration: Double? = nil,
-            bytes: Int
+            app: AppIdentifier? = nil, method: String, call: Int? = nil, outcome: String? = nil,
+            duration: Double? = nil, bytes: Int
         ) {
             self.sequence = sequence
             self.time = time

@@ -45,12 +45,12 @@ package enum KeyInterface {
         package struct Parameters: MessageCodable {
             package var kind: KeyInterface.Kind
             package var accessControl: AccessControl
-            package var accessGroup: String?
+            package var accessGroup: AccessGroup?
             package var context: String?
             package var options: AuthenticationInterface.Options?
 
             package init(
-                kind: KeyInterface.Kind, accessControl: AccessControl, accessGroup: String? = nil,
+                kind: KeyInterface.Kind, accessControl: AccessControl, accessGroup: AccessGroup? = nil,
                 context: String? = nil, options: AuthenticationInterface.Options? = nil
             ) {
                 self.kind = kind
@@ -135,10 +135,10 @@ package enum KeyInterface {
             package var kind: KeyInterface.Kind
             package var publicKey: Data
             package var accessControl: AccessControl
-            package var accessGroup: String
+            package var accessGroup: AccessGroup
 
             package init(
-                kind: KeyInterface.Kind, publicKey: Data, accessControl: AccessControl, accessGroup: String
+                kind: KeyInterface.Kind, publicKey: Data, accessControl: AccessControl, accessGroup: AccessGroup
             ) {
                 self.kind = kind
                 self.publicKey = publicKey

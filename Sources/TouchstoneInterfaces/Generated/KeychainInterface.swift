@@ -27,7 +27,7 @@ package enum KeychainInterface {
 
     /// One item of a result: only what the return keys of the query asked for.
     package struct Item: MessageCodable, Hashable {
-        package var attributes: [String: AttributeValue]?
+        package var attributes: [AttributeKey: AttributeValue]?
         /// The secret, base64.
         package var data: Data?
         /// Opaque bytes, base64.
@@ -39,7 +39,7 @@ package enum KeychainInterface {
         package var publicKey: Data?
 
         package init(
-            attributes: [String: AttributeValue]? = nil, data: Data? = nil, persistentReference: Data? = nil,
+            attributes: [AttributeKey: AttributeValue]? = nil, data: Data? = nil, persistentReference: Data? = nil,
             certificate: Data? = nil, publicKey: Data? = nil
         ) {
             self.attributes = attributes
@@ -96,13 +96,13 @@ package enum KeychainInterface {
         package static let name = "io.touchstone.Keychain.Add"
         package static var takesLargeRequests: Bool { true }
         package struct Parameters: MessageCodable {
-            package var attributes: [String: AttributeValue]
-            package var certificate: [String: AttributeValue]?
+            package var attributes: [AttributeKey: AttributeValue]
+            package var certificate: [AttributeKey: AttributeValue]?
             package var context: String?
             package var options: AuthenticationInterface.Options?
 
             package init(
-                attributes: [String: AttributeValue], certificate: [String: AttributeValue]? = nil,
+                attributes: [AttributeKey: AttributeValue], certificate: [AttributeKey: AttributeValue]? = nil,
                 context: String? = nil, options: AuthenticationInterface.Options? = nil
             ) {
                 self.attributes = attributes
@@ -176,13 +176,13 @@ package enum KeychainInterface {
     package enum CopyMatching: VarlinkMethod {
         package static let name = "io.touchstone.Keychain.CopyMatching"
         package struct Parameters: MessageCodable {
-            package var query: [String: AttributeValue]
+            package var query: [AttributeKey: AttributeValue]
             package var issuers: [Data]?
             package var context: String?
             package var options: AuthenticationInterface.Options?
 
             package init(
-                query: [String: AttributeValue], issuers: [Data]? = nil, context: String? = nil,
+                query: [AttributeKey: AttributeValue], issuers: [Data]? = nil, context: String? = nil,
                 options: AuthenticationInterface.Options? = nil
             ) {
                 self.query = query
@@ -240,14 +240,14 @@ package enum KeychainInterface {
         package static let name = "io.touchstone.Keychain.Update"
         package static var takesLargeRequests: Bool { true }
         package struct Parameters: MessageCodable {
-            package var query: [String: AttributeValue]
-            package var attributes: [String: AttributeValue]
+            package var query: [AttributeKey: AttributeValue]
+            package var attributes: [AttributeKey: AttributeValue]
             package var context: String?
             package var options: AuthenticationInterface.Options?
 
             package init(
-                query: [String: AttributeValue], attributes: [String: AttributeValue], context: String? = nil,
-                options: AuthenticationInterface.Options? = nil
+                query: [AttributeKey: AttributeValue], attributes: [AttributeKey: AttributeValue],
+                context: String? = nil, options: AuthenticationInterface.Options? = nil
             ) {
                 self.query = query
                 self.attributes = attributes
@@ -288,10 +288,10 @@ package enum KeychainInterface {
     package enum Delete: VarlinkMethod {
         package static let name = "io.touchstone.Keychain.Delete"
         package struct Parameters: MessageCodable {
-            package var query: [String: AttributeValue]
+            package var query: [AttributeKey: AttributeValue]
             package var context: String?
 
-            package init(query: [String: AttributeValue], context: String? = nil) {
+            package init(query: [AttributeKey: AttributeValue], context: String? = nil) {
                 self.query = query
                 self.context = context
             }

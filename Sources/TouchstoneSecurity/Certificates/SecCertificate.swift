@@ -50,12 +50,12 @@ extension SecCertificate: ItemReference {
 
     var itemAttributes: KeychainInterface.Dictionary {
         var attributes: KeychainInterface.Dictionary = [
-            "ctyp": .number(Int64(value.version)), "cenc": .number(Self.derEncoding),
-            "slnr": .data(value.serialNumber), "pkhh": .data(publicKeyHash),
+            .certificateType: .number(Int64(value.version)), .certificateEncoding: .number(Self.derEncoding),
+            .serialNumber: .data(value.serialNumber), .publicKeyHash: .data(publicKeyHash),
         ]
-        attributes["subj"] = value.subject.normalizedContent.map(AttributeValue.data)
-        attributes["issr"] = value.issuer.normalizedContent.map(AttributeValue.data)
-        attributes["skid"] = value.subjectKeyIdentifier.map(AttributeValue.data)
+        attributes[.subject] = value.subject.normalizedContent.map(AttributeValue.data)
+        attributes[.issuer] = value.issuer.normalizedContent.map(AttributeValue.data)
+        attributes[.subjectKeyID] = value.subjectKeyIdentifier.map(AttributeValue.data)
         return attributes
     }
 

@@ -85,7 +85,7 @@ public func SecCodeCheckValidity(_ code: SecCode, _ flags: SecCSFlags, _ require
         case (.flatpak?, _), (.snap?, _), (.systemdUnit?, _), (.executable?, true?): break
         case (.executable?, nil), (.process?, _), (nil, _): return errSecCSUnsigned
         }
-        if let requirement, !requirement.identifier.isSpelled(like: identity.app) { return errSecCSReqFailed }
+        if let requirement, requirement.identifier != identity.app { return errSecCSReqFailed }
         return errSecSuccess
     } catch {
         return Status(failure: error).rawValue

@@ -1,14 +1,15 @@
 internal import Foundation
+internal import TouchstoneCore
 public import TouchstoneCoreFoundation
 
 /// What code has to be.
 public final class SecRequirement: NSObject, CoreFoundationType, Sendable {
     /// The identifier that the device has to know the app by.
-    let identifier: String
+    let identifier: AppIdentifier
 
     package static let typeID: CFTypeID = 0x5443_5251
 
-    init(identifier: String) {
+    init(identifier: AppIdentifier) {
         self.identifier = identifier
     }
 }
@@ -34,6 +35,6 @@ public func SecRequirementCreateWithString(
     let words = (text as String).trimmingCharacters(in: .whitespacesAndNewlines)
     guard !words.isEmpty else { return errSecCSReqInvalid }
     guard let identifier = words.wholeMatch(of: #/identifier\s+"([^"]+)"/#)?.1 else { return errSecCSReqUnsupported }
-    unsafe requirement.pointee = SecRequirement(identifier: String(identifier))
+    unsafe requirement.pointee = SecRequirement(identifier: AppIdentifier(String(identifier)))
     return errSecSuccess
 }

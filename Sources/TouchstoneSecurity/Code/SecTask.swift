@@ -72,7 +72,7 @@ public func SecTaskCopySigningIdentifier(
 private func entitlements(_ error: UnsafeMutablePointer<Unmanaged<CFError>?>?) -> [String: AnyObject]? {
     do {
         let identity = try ownIdentity()
-        let identifier = identity.app as NSString
+        let identifier = identity.app.rawValue as NSString
         var values: [String: AnyObject] = [
             "application-identifier": identifier, "com.apple.application-identifier": identifier,
         ]
@@ -80,7 +80,7 @@ private func entitlements(_ error: UnsafeMutablePointer<Unmanaged<CFError>?>?) -
             ("keychain-access-groups", identity.keychainAccessGroups),
             ("com.apple.security.application-groups", identity.applicationGroups),
         ] {
-            if let groups, !groups.isEmpty { values[name] = groups as NSArray }
+            if let groups, !groups.isEmpty { values[name] = groups.map(\.rawValue) as NSArray }
         }
         return values
     } catch let failure {

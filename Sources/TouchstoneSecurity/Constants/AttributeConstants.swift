@@ -3,148 +3,149 @@
 // Each is a constant object, as on Apple's platforms: `nonisolated(unsafe)` because Foundation makes no `NSString`
 // Sendable on account of its mutable subclass, `@safe` because an immutable string is safe to read from any isolation.
 
+internal import TouchstoneCore
 public import TouchstoneCoreFoundation
 
 /// Attribute: accessible (CFString, accessible constant).
-@safe nonisolated(unsafe) public let kSecAttrAccessible: CFString = "pdmn"
+@safe nonisolated(unsafe) public let kSecAttrAccessible: CFString = CFString(.accessible)
 
 /// Attribute: access control (SecAccessControl).
-@safe nonisolated(unsafe) public let kSecAttrAccessControl: CFString = "accc"
+@safe nonisolated(unsafe) public let kSecAttrAccessControl: CFString = CFString(.accessControl)
 
 /// Attribute: access group (CFString).
-@safe nonisolated(unsafe) public let kSecAttrAccessGroup: CFString = "agrp"
+@safe nonisolated(unsafe) public let kSecAttrAccessGroup: CFString = CFString(.accessGroup)
 
 /// Attribute: creation date (CFDate, read-only).
-@safe nonisolated(unsafe) public let kSecAttrCreationDate: CFString = "cdat"
+@safe nonisolated(unsafe) public let kSecAttrCreationDate: CFString = CFString(.creationDate)
 
 /// Attribute: modification date (CFDate, read-only).
-@safe nonisolated(unsafe) public let kSecAttrModificationDate: CFString = "mdat"
+@safe nonisolated(unsafe) public let kSecAttrModificationDate: CFString = CFString(.modificationDate)
 
 /// Attribute: description (CFString).
-@safe nonisolated(unsafe) public let kSecAttrDescription: CFString = "desc"
+@safe nonisolated(unsafe) public let kSecAttrDescription: CFString = CFString(.description)
 
 /// Attribute: comment (CFString).
-@safe nonisolated(unsafe) public let kSecAttrComment: CFString = "icmt"
+@safe nonisolated(unsafe) public let kSecAttrComment: CFString = CFString(.comment)
 
 /// Attribute: creator (CFNumber, 4CC).
-@safe nonisolated(unsafe) public let kSecAttrCreator: CFString = "crtr"
+@safe nonisolated(unsafe) public let kSecAttrCreator: CFString = CFString(.creator)
 
 /// Attribute: type (CFNumber, 4CC).
-@safe nonisolated(unsafe) public let kSecAttrType: CFString = "type"
+@safe nonisolated(unsafe) public let kSecAttrType: CFString = CFString(.type)
 
 /// Attribute: label (CFString).
-@safe nonisolated(unsafe) public let kSecAttrLabel: CFString = "labl"
+@safe nonisolated(unsafe) public let kSecAttrLabel: CFString = CFString(.label)
 
 /// Attribute: is invisible (CFBoolean).
-@safe nonisolated(unsafe) public let kSecAttrIsInvisible: CFString = "invi"
+@safe nonisolated(unsafe) public let kSecAttrIsInvisible: CFString = CFString(.isInvisible)
 
 /// Attribute: is negative (CFBoolean).
-@safe nonisolated(unsafe) public let kSecAttrIsNegative: CFString = "nega"
+@safe nonisolated(unsafe) public let kSecAttrIsNegative: CFString = CFString(.isNegative)
 
 /// Attribute: account (CFString).
-@safe nonisolated(unsafe) public let kSecAttrAccount: CFString = "acct"
+@safe nonisolated(unsafe) public let kSecAttrAccount: CFString = CFString(.account)
 
 /// Attribute: service (CFString).
-@safe nonisolated(unsafe) public let kSecAttrService: CFString = "svce"
+@safe nonisolated(unsafe) public let kSecAttrService: CFString = CFString(.service)
 
 /// Attribute: generic (CFData).
-@safe nonisolated(unsafe) public let kSecAttrGeneric: CFString = "gena"
+@safe nonisolated(unsafe) public let kSecAttrGeneric: CFString = CFString(.generic)
 
 /// Attribute: security domain (CFString).
-@safe nonisolated(unsafe) public let kSecAttrSecurityDomain: CFString = "sdmn"
+@safe nonisolated(unsafe) public let kSecAttrSecurityDomain: CFString = CFString(.securityDomain)
 
 /// Attribute: server (CFString).
-@safe nonisolated(unsafe) public let kSecAttrServer: CFString = "srvr"
+@safe nonisolated(unsafe) public let kSecAttrServer: CFString = CFString(.server)
 
 /// Attribute: protocol (protocol constant, header says CFNumber).
-@safe nonisolated(unsafe) public let kSecAttrProtocol: CFString = "ptcl"
+@safe nonisolated(unsafe) public let kSecAttrProtocol: CFString = CFString(.protocol)
 
 /// Attribute: authentication type (authtype constant, header says CFNumber).
-@safe nonisolated(unsafe) public let kSecAttrAuthenticationType: CFString = "atyp"
+@safe nonisolated(unsafe) public let kSecAttrAuthenticationType: CFString = CFString(.authenticationType)
 
 /// Attribute: port (CFNumber).
-@safe nonisolated(unsafe) public let kSecAttrPort: CFString = "port"
+@safe nonisolated(unsafe) public let kSecAttrPort: CFString = CFString(.port)
 
 /// Attribute: path (CFString).
-@safe nonisolated(unsafe) public let kSecAttrPath: CFString = "path"
+@safe nonisolated(unsafe) public let kSecAttrPath: CFString = CFString(.path)
 
 /// Attribute: subject (CFData, read-only).
-@safe nonisolated(unsafe) public let kSecAttrSubject: CFString = "subj"
+@safe nonisolated(unsafe) public let kSecAttrSubject: CFString = CFString(.subject)
 
 /// Attribute: issuer (CFData, read-only).
-@safe nonisolated(unsafe) public let kSecAttrIssuer: CFString = "issr"
+@safe nonisolated(unsafe) public let kSecAttrIssuer: CFString = CFString(.issuer)
 
 /// Attribute: serial number (CFData, read-only).
-@safe nonisolated(unsafe) public let kSecAttrSerialNumber: CFString = "slnr"
+@safe nonisolated(unsafe) public let kSecAttrSerialNumber: CFString = CFString(.serialNumber)
 
 /// Attribute: subject key ID (CFData, read-only).
-@safe nonisolated(unsafe) public let kSecAttrSubjectKeyID: CFString = "skid"
+@safe nonisolated(unsafe) public let kSecAttrSubjectKeyID: CFString = CFString(.subjectKeyID)
 
 /// Attribute: public key hash (CFData, read-only).
-@safe nonisolated(unsafe) public let kSecAttrPublicKeyHash: CFString = "pkhh"
+@safe nonisolated(unsafe) public let kSecAttrPublicKeyHash: CFString = CFString(.publicKeyHash)
 
 /// Attribute: certificate type (CFNumber, read-only; X.509 version 1..3).
-@safe nonisolated(unsafe) public let kSecAttrCertificateType: CFString = "ctyp"
+@safe nonisolated(unsafe) public let kSecAttrCertificateType: CFString = CFString(.certificateType)
 
 /// Attribute: certificate encoding (CFNumber, read-only; 3 = DER).
-@safe nonisolated(unsafe) public let kSecAttrCertificateEncoding: CFString = "cenc"
+@safe nonisolated(unsafe) public let kSecAttrCertificateEncoding: CFString = CFString(.certificateEncoding)
 
 /// Attribute: key class (keyclass constant).
-@safe nonisolated(unsafe) public let kSecAttrKeyClass: CFString = "kcls"
+@safe nonisolated(unsafe) public let kSecAttrKeyClass: CFString = CFString(.keyClass)
 
 /// Attribute: application label (CFData, SHA-1 of public key for asymmetric keys).
-@safe nonisolated(unsafe) public let kSecAttrApplicationLabel: CFString = "klbl"
+@safe nonisolated(unsafe) public let kSecAttrApplicationLabel: CFString = CFString(.applicationLabel)
 
 /// Attribute: is permanent (CFBoolean).
-@safe nonisolated(unsafe) public let kSecAttrIsPermanent: CFString = "perm"
+@safe nonisolated(unsafe) public let kSecAttrIsPermanent: CFString = CFString(.isPermanent)
 
 /// Attribute: application tag (CFData).
-@safe nonisolated(unsafe) public let kSecAttrApplicationTag: CFString = "atag"
+@safe nonisolated(unsafe) public let kSecAttrApplicationTag: CFString = CFString(.applicationTag)
 
 /// Attribute: key type (keytype constant or CFNumber).
-@safe nonisolated(unsafe) public let kSecAttrKeyType: CFString = "type"
+@safe nonisolated(unsafe) public let kSecAttrKeyType: CFString = CFString(.keyType)
 
 /// Attribute: key size in bits (CFNumber).
-@safe nonisolated(unsafe) public let kSecAttrKeySizeInBits: CFString = "bsiz"
+@safe nonisolated(unsafe) public let kSecAttrKeySizeInBits: CFString = CFString(.keySizeInBits)
 
 /// Attribute: effective key size (CFNumber).
-@safe nonisolated(unsafe) public let kSecAttrEffectiveKeySize: CFString = "esiz"
+@safe nonisolated(unsafe) public let kSecAttrEffectiveKeySize: CFString = CFString(.effectiveKeySize)
 
 /// Attribute: is sensitive (CFBoolean).
-@safe nonisolated(unsafe) public let kSecAttrIsSensitive: CFString = "sens"
+@safe nonisolated(unsafe) public let kSecAttrIsSensitive: CFString = CFString(.isSensitive)
 
 /// Attribute: is extractable (CFBoolean).
-@safe nonisolated(unsafe) public let kSecAttrIsExtractable: CFString = "extr"
+@safe nonisolated(unsafe) public let kSecAttrIsExtractable: CFString = CFString(.isExtractable)
 
 /// Attribute: can encrypt (CFBoolean).
-@safe nonisolated(unsafe) public let kSecAttrCanEncrypt: CFString = "encr"
+@safe nonisolated(unsafe) public let kSecAttrCanEncrypt: CFString = CFString(.canEncrypt)
 
 /// Attribute: can decrypt (CFBoolean).
-@safe nonisolated(unsafe) public let kSecAttrCanDecrypt: CFString = "decr"
+@safe nonisolated(unsafe) public let kSecAttrCanDecrypt: CFString = CFString(.canDecrypt)
 
 /// Attribute: can derive (CFBoolean).
-@safe nonisolated(unsafe) public let kSecAttrCanDerive: CFString = "drve"
+@safe nonisolated(unsafe) public let kSecAttrCanDerive: CFString = CFString(.canDerive)
 
 /// Attribute: can sign (CFBoolean).
-@safe nonisolated(unsafe) public let kSecAttrCanSign: CFString = "sign"
+@safe nonisolated(unsafe) public let kSecAttrCanSign: CFString = CFString(.canSign)
 
 /// Attribute: can verify (CFBoolean).
-@safe nonisolated(unsafe) public let kSecAttrCanVerify: CFString = "vrfy"
+@safe nonisolated(unsafe) public let kSecAttrCanVerify: CFString = CFString(.canVerify)
 
 /// Attribute: can wrap (CFBoolean).
-@safe nonisolated(unsafe) public let kSecAttrCanWrap: CFString = "wrap"
+@safe nonisolated(unsafe) public let kSecAttrCanWrap: CFString = CFString(.canWrap)
 
 /// Attribute: can unwrap (CFBoolean).
-@safe nonisolated(unsafe) public let kSecAttrCanUnwrap: CFString = "unwp"
+@safe nonisolated(unsafe) public let kSecAttrCanUnwrap: CFString = CFString(.canUnwrap)
 
 /// Attribute: sync view hint (CFString).
-@safe nonisolated(unsafe) public let kSecAttrSyncViewHint: CFString = "vwht"
+@safe nonisolated(unsafe) public let kSecAttrSyncViewHint: CFString = CFString(.syncViewHint)
 
 /// Attribute: token ID (CFString).
-@safe nonisolated(unsafe) public let kSecAttrTokenID: CFString = "tkid"
+@safe nonisolated(unsafe) public let kSecAttrTokenID: CFString = CFString(.tokenID)
 
 /// Attribute: synchronizable (CFBoolean or kSecAttrSynchronizableAny).
-@safe nonisolated(unsafe) public let kSecAttrSynchronizable: CFString = "sync"
+@safe nonisolated(unsafe) public let kSecAttrSynchronizable: CFString = CFString(.synchronizable)
 
 /// Attribute: persistant reference (CFData, misspelt alias).
 @safe nonisolated(unsafe) public let kSecAttrPersistantReference: CFString = "persistref"

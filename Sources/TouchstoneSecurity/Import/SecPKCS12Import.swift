@@ -77,7 +77,7 @@ private struct ImportedIdentity {
         let ofCertificates = NSMutableDictionary()
         for (key, value) in options {
             guard let key = key as? NSString else { throw .param }
-            let name = key as String
+            let name = AttributeKey(rawValue: key as String)
             // What only keys have.
             if ItemClass.certificate.attribute(name) == nil, ItemClass.key.attribute(name) != nil { continue }
             ofCertificates[key] = value

@@ -27,23 +27,23 @@ struct ItemQuery {
         entries.reserveCapacity(dictionary.count)
         for (key, value) in dictionary {
             guard let key = key as? String else { throw .param }
-            try read(key, value as AnyObject)
+            try read(AttributeKey(rawValue: key), value as AnyObject)
         }
     }
 
-    private mutating func read(_ key: String, _ value: AnyObject) throws(Status) {
+    private mutating func read(_ key: AttributeKey, _ value: AnyObject) throws(Status) {
         switch (key, value) {
-        case (Key.authenticationContext, let context as any AuthenticationContext): self.context = context
-        case (Key.reference, let identity as SecIdentity): reference = .identity(identity)
-        case (Key.reference, let item as any ItemReference): reference = .item(item)
-        case (Key.authenticationContext, _), (Key.reference, _): throw .param
-        case (Key.matchIssuers, let names as NSArray):
+        case (.useAuthenticationContext, let context as any AuthenticationContext): self.context = context
+        case (.valueRef, let identity as SecIdentity): reference = .identity(identity)
+        case (.valueRef, let item as any ItemReference): reference = .item(item)
+        case (.useAuthenticationContext, _), (.valueRef, _): throw .param
+        case (.matchIssuers, let names as NSArray):
             issuers = try Self.issuers(names)
             entries[key] = .boolean(true)
         // Without effect, as on iOS; that they are there is an error in all but a search.
-        case (Key.matchItemList, _ as NSArray), (Key.matchSearchList, _ as NSArray): entries[key] = .boolean(true)
-        case (Key.matchValidOnDate, _ as NSNull): entries[key] = .boolean(true)
-        case (Key.matchValidOnDate, _ as NSNumber): throw .param
+        case (.matchItemList, _ as NSArray), (.matchSearchList, _ as NSArray): entries[key] = .boolean(true)
+        case (.matchValidOnDate, _ as NSNull): entries[key] = .boolean(true)
+        case (.matchValidOnDate, _ as NSNumber): throw .param
         default:
             guard let value = AttributeValue(value) else { throw .param }
             if Self.forbidsInteraction(key, value) {
@@ -81,9 +81,9 @@ struct ItemQuery {
             return Self.primaryKey(item).merging(entries) { _, own in own }
         case .identity(let identity):
             var attributes = Self.primaryKey(identity.certificate)
-            attributes["klbl"] = identity.privateKey.itemAttributes["klbl"]
+            attributes[.applicationLabel] = identity.privateKey.itemAttributes[.applicationLabel]
             attributes.merge(entries) { _, own in own }
-            attributes[Key.itemClass] = .string(ItemClass.identity.rawValue)
+            attributes[.class] = .string(ItemClass.identity.rawValue)
             return attributes
         }
     }
@@ -91,7 +91,7 @@ struct ItemQuery {
     private static func primaryKey(_ item: any ItemReference) -> KeychainInterface.Dictionary {
         var attributes = item.itemAttributes.filter { key, _ in item.itemClass.attribute(key)?.isPrimaryKey == true }
         attributes.merge(item.tellingAttributes) { $1 }
-        attributes[Key.itemClass] = .string(item.itemClass.rawValue)
+        attributes[.class] = .string(item.itemClass.rawValue)
         return attributes
     }
 
@@ -104,21 +104,21 @@ struct ItemQuery {
         switch reference {
         case .item(let item): return (try Self.added(item, entries), nil)
         case .identity(let identity):
-            guard entries[Key.data] == nil else { throw .param }
+            guard entries[.valueData] == nil else { throw .param }
             var ofKey = entries.filter { key, _ in
                 ItemClass.certificate.attribute(key) == nil || ItemClass.key.attribute(key) != nil
             }
-            ofKey[Key.itemClass] = nil
+            ofKey[.class] = nil
             let ofCertificate = entries.filter { key, _ in
-                key == Key.accessControl || ItemClass.certificate.attribute(key) != nil
+                key == .accessControl || ItemClass.certificate.attribute(key) != nil
             }
             return (
                 try Self.added(identity.privateKey, ofKey), try Self.added(identity.certificate, ofCertificate)
             )
         case nil:
             // The attributes of a certificate follow from its bytes.
-            guard entries[Key.itemClass] == .string(ItemClass.certificate.rawValue),
-                case .data(let data)? = entries[Key.data], let certificate = SecCertificate(itemData: data)
+            guard entries[.class] == .string(ItemClass.certificate.rawValue),
+                case .data(let data)? = entries[.valueData], let certificate = SecCertificate(itemData: data)
             else { return (entries, nil) }
             return (try Self.added(certificate, entries), nil)
         }
@@ -129,23 +129,23 @@ struct ItemQuery {
     ) throws(Status) -> KeychainInterface.Dictionary {
         guard let data = item.itemData else { throw .param }
         var attributes = item.itemAttributes
-        attributes["labl"] = item.inferredLabel.map(AttributeValue.string)
-        attributes[Key.itemClass] = .string(item.itemClass.rawValue)
-        attributes[Key.data] = .data(data)
+        attributes[.label] = item.inferredLabel.map(AttributeValue.string)
+        attributes[.class] = .string(item.itemClass.rawValue)
+        attributes[.valueData] = .data(data)
         return attributes.merging(entries) { _, own in own }
     }
 
     // MARK: what the client reads
 
-    private static func forbidsInteraction(_ key: String, _ value: AttributeValue) -> Bool {
-        (key, value) == (Key.authenticationUI, .string("u_AuthUIF"))
-            || (key, value) == (Key.noAuthenticationUI, .boolean(true))
+    private static func forbidsInteraction(_ key: AttributeKey, _ value: AttributeValue) -> Bool {
+        (key, value) == (.useAuthenticationUI, .string(AuthenticationUI.fail.rawValue))
+            || (key, value) == (.useNoAuthenticationUI, .boolean(true))
     }
 
     /// Whether one item is returned by itself; else an array is, even of one (section 5 of the primary-key table).
     var isLimitedToOne: Bool {
-        switch entries[Key.matchLimit] {
-        case nil, .string("m_LimitOne"), .number(1), .real(1): true
+        switch entries[.matchLimit] {
+        case nil, .matchLimitOne, .number(1), .real(1): true
         default: false
         }
     }
@@ -153,13 +153,13 @@ struct ItemQuery {
     /// How the owner is asked for this call, and for the use of a key that it finds (SE-05).
     var authentication: Authentication {
         var authentication = Authentication(context: context, forbidsInteraction: forbidsInteraction)
-        if case .string(let reason)? = entries[Key.operationPrompt] { authentication.operationPrompt = reason }
+        if case .string(let reason)? = entries[.useOperationPrompt] { authentication.operationPrompt = reason }
         return authentication
     }
 
     /// What is looked for or added, as the device sees it; nil if the device refuses it.
     var itemClass: ItemClass? {
-        switch (reference, entries[Key.itemClass], entries[Key.persistentReference]) {
+        switch (reference, entries[.class], entries[.valuePersistentRef]) {
         case (.identity, _, _): .identity
         case (_, .string(let name)?, _): ItemClass(rawValue: name)
         case (.item(let item), _, _): item.itemClass
@@ -169,27 +169,5 @@ struct ItemQuery {
         }
     }
 
-    func asks(for key: String) -> Bool { entries[key] == .boolean(true) }
-
-    /// The keys that the client reads; all others are the device's affair.
-    enum Key {
-        static let itemClass = "class"
-        static let accessControl = "accc"
-        static let authenticationContext = "u_AuthCtx"
-        static let authenticationUI = "u_AuthUI"
-        static let noAuthenticationUI = "u_NoAuthUI"
-        static let operationPrompt = "u_OpPrompt"
-        static let matchLimit = "m_Limit"
-        static let matchIssuers = "m_Issuers"
-        static let matchItemList = "m_ItemList"
-        static let matchSearchList = "m_SearchList"
-        static let matchValidOnDate = "m_ValidOnDate"
-        static let returnData = "r_Data"
-        static let returnAttributes = "r_Attributes"
-        static let returnReference = "r_Ref"
-        static let returnPersistentReference = "r_PersistentRef"
-        static let data = "v_Data"
-        static let reference = "v_Ref"
-        static let persistentReference = "v_PersistentRef"
-    }
+    func asks(for key: AttributeKey) -> Bool { entries[key] == .boolean(true) }
 }

@@ -13,10 +13,10 @@ struct ItemResult {
     private let authentication: Authentication
 
     init(_ query: ItemQuery) {
-        returnsData = query.asks(for: ItemQuery.Key.returnData)
-        returnsAttributes = query.asks(for: ItemQuery.Key.returnAttributes)
-        returnsReference = query.asks(for: ItemQuery.Key.returnReference)
-        returnsPersistentReference = query.asks(for: ItemQuery.Key.returnPersistentReference)
+        returnsData = query.asks(for: .returnData)
+        returnsAttributes = query.asks(for: .returnAttributes)
+        returnsReference = query.asks(for: .returnRef)
+        returnsPersistentReference = query.asks(for: .returnPersistentRef)
         itemClass = query.itemClass
         authentication = query.authentication
     }
@@ -75,21 +75,21 @@ struct ItemResult {
     private func dictionary(_ item: KeychainInterface.Item) -> NSDictionary {
         let result = NSMutableDictionary()
         if returnsAttributes || returnsReference {
-            for (key, value) in item.attributes ?? [:] where key != ItemQuery.Key.data {
-                result[key as NSString] = value.object
+            for (key, value) in item.attributes ?? [:] where key != .valueData {
+                result[key.rawValue as NSString] = value.object
             }
         }
         if returnsReference, let itemClass {
-            result[ItemQuery.Key.itemClass as NSString] = itemClass.rawValue as NSString
+            result[kSecClass] = itemClass.rawValue as NSString
         }
         if returnsReference, let reference = reference(item) {
-            result[ItemQuery.Key.reference as NSString] = reference
+            result[kSecValueRef] = reference
         }
         if returnsData, let data = data(item) {
-            result[ItemQuery.Key.data as NSString] = data as NSData
+            result[kSecValueData] = data as NSData
         }
         if returnsPersistentReference, let reference = item.persistentReference {
-            result[ItemQuery.Key.persistentReference as NSString] = reference as NSData
+            result[kSecValuePersistentRef] = reference as NSData
         }
         return result
     }

@@ -9,9 +9,6 @@ internal import TouchstoneTransport
 ///
 /// Whatever needs the private half is asked of the device, each time (SE-16), on the context that the key came with (SE-05).
 struct EnclaveKey: Sendable {
-    /// The value of `kSecAttrTokenIDSecureEnclave`.
-    static let token = "com.apple.setoken"
-
     private let key: Data
     private let point: EllipticCurvePublicKey
     private let attributes: KeychainInterface.Dictionary
@@ -49,14 +46,17 @@ struct EnclaveKey: Sendable {
     /// - Throws: `.param` if the access control and the accessibility disagree; what the call throws.
     init(_ query: ItemQuery, isPermanent: Bool) throws {
         let control = try Self.accessControl(query.entries)
-        let group: String? = if case .string(let group)? = query.entries["agrp"] { group } else { nil }
+        let group: AccessGroup? =
+            if case .string(let group)? = query.entries[.accessGroup] { AccessGroup(group) } else { nil }
         let reply = try query.authentication.call(KeyInterface.Create.self, as: "SecKeyCreateRandomKey") {
             .init(
                 kind: .p256, accessControl: control, accessGroup: group, context: $0.context, options: $0.options)
         }
-        var attributes = query.entries.filter { ["labl", "atag", "agrp"].contains($0.key) }
-        if let label = query.entries["klbl"] { attributes["klbl"] = try ItemClass.key.attribute("klbl")?.kept(label) }
-        attributes["accc"] = .accessControl(control)
+        var attributes = query.entries.filter { [.label, .applicationTag, .accessGroup].contains($0.key) }
+        if let label = query.entries[.applicationLabel] {
+            attributes[.applicationLabel] = try ItemClass.key.attribute(.applicationLabel)?.kept(label)
+        }
+        attributes[.accessControl] = .accessControl(control)
         guard
             let key = EnclaveKey(
                 key: reply.key, publicKey: reply.publicKey, attributes: attributes, isPermanent: isPermanent,
@@ -67,11 +67,11 @@ struct EnclaveKey: Sendable {
 
     private static func accessControl(_ entries: KeychainInterface.Dictionary) throws(Status) -> AccessControl {
         var accessibility: Accessibility?
-        if let value = entries["pdmn"] {
+        if let value = entries[.accessible] {
             guard case .string(let code) = value, let known = Accessibility(rawValue: code) else { throw .param }
             accessibility = known
         }
-        switch entries[ItemQuery.Key.accessControl] {
+        switch entries[.accessControl] {
         case nil:
             return try AccessControl(
                 protection: accessibility ?? ItemClass.key.defaultAccessibility, flags: [])
@@ -82,7 +82,7 @@ struct EnclaveKey: Sendable {
     }
 
     private static func label(_ attributes: KeychainInterface.Dictionary) -> String? {
-        switch attributes["labl"] {
+        switch attributes[.label] {
         case .string(let label): label
         case .data(let label): String(data: label, encoding: .utf8)
         default: nil
@@ -118,13 +118,14 @@ extension EnclaveKey: KeyImplementation {
 
     var ownAttributes: KeychainInterface.Dictionary {
         [
-            "tkid": .string(Self.token), "perm": .boolean(isPermanent), "sens": .boolean(true), "asen": .boolean(true),
-            "extr": .boolean(false), "next": .boolean(true),
-        ].merging(attributes.filter { $0.key == "klbl" }) { $1 }
+            .tokenID: .secureEnclave, .isPermanent: .boolean(isPermanent), .isSensitive: .boolean(true),
+            .wasAlwaysSensitive: .boolean(true),
+            .isExtractable: .boolean(false), .wasNeverExtractable: .boolean(true),
+        ].merging(attributes.filter { $0.key == .applicationLabel }) { $1 }
     }
 
     var furtherAttributes: KeychainInterface.Dictionary {
-        attributes.filter { ["labl", "atag", "agrp", "accc"].contains($0.key) }
+        attributes.filter { [.label, .applicationTag, .accessGroup, .accessControl].contains($0.key) }
     }
 
     func supports(_ operation: KeyOperation, _ algorithm: KeyAlgorithm) -> Bool {

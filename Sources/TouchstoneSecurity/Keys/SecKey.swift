@@ -16,8 +16,8 @@ public final class SecKey: NSObject, CoreFoundationType, Sendable {
 
     /// Makes the key that an item keeps; nil if its attributes and its data do not fit together.
     convenience init?(itemAttributes: KeychainInterface.Dictionary, itemData: Data) {
-        guard case .number(let type)? = itemAttributes["type"], let type = KeyType(rawValue: type),
-            case .number(let keyClass)? = itemAttributes["kcls"], let keyClass = KeyClass(rawValue: keyClass),
+        guard case .number(let type)? = itemAttributes[.keyType], let type = KeyType(rawValue: type),
+            case .number(let keyClass)? = itemAttributes[.keyClass], let keyClass = KeyClass(rawValue: keyClass),
             let key = SoftwareKey(type, keyClass, data: itemData)
         else { return nil }
         self.init(key)
@@ -53,23 +53,25 @@ extension SecKey: ItemReference {
     var itemAttributes: KeychainInterface.Dictionary {
         let isPublic = implementation.keyClass == .public
         let common: KeychainInterface.Dictionary = [
-            "kcls": .number(implementation.keyClass.rawValue), "klbl": .data(publicKeyHash),
-            "type": .number(implementation.keyType.rawValue),
-            "bsiz": .number(Int64(implementation.sizeInBits)), "esiz": .number(Int64(implementation.sizeInBits)),
+            .keyClass: .number(implementation.keyClass.rawValue), .applicationLabel: .data(publicKeyHash),
+            .keyType: .number(implementation.keyType.rawValue),
+            .keySizeInBits: .number(Int64(implementation.sizeInBits)),
+            .effectiveKeySize: .number(Int64(implementation.sizeInBits)),
             // Apple's say of a public key, too, that it is private.
-            "perm": .boolean(true), "priv": .boolean(true), "modi": .boolean(true),
-            "sens": .boolean(false), "asen": .boolean(false), "extr": .boolean(true), "next": .boolean(false),
-            "encr": .boolean(isPublic), "vrfy": .boolean(isPublic), "wrap": .boolean(isPublic),
-            "decr": .boolean(!isPublic), "sign": .boolean(!isPublic), "unwp": .boolean(!isPublic),
-            "drve": .boolean(true), "snrc": .boolean(false), "vyrc": .boolean(false),
+            .isPermanent: .boolean(true), .isPrivate: .boolean(true), .isModifiable: .boolean(true),
+            .isSensitive: .boolean(false), .wasAlwaysSensitive: .boolean(false), .isExtractable: .boolean(true),
+            .wasNeverExtractable: .boolean(false),
+            .canEncrypt: .boolean(isPublic), .canVerify: .boolean(isPublic), .canWrap: .boolean(isPublic),
+            .canDecrypt: .boolean(!isPublic), .canSign: .boolean(!isPublic), .canUnwrap: .boolean(!isPublic),
+            .canDerive: .boolean(true), .canSignRecover: .boolean(false), .canVerifyRecover: .boolean(false),
         ]
         return common.merging(implementation.ownAttributes) { _, own in own }
     }
 
     /// An application label that an app chose may be that of keys with other tags: none of them is to be deleted instead.
     var tellingAttributes: KeychainInterface.Dictionary {
-        guard itemAttributes["klbl"] != .data(publicKeyHash) else { return [:] }
-        return implementation.furtherAttributes.filter { $0.key == "atag" }
+        guard itemAttributes[.applicationLabel] != .data(publicKeyHash) else { return [:] }
+        return implementation.furtherAttributes.filter { $0.key == .applicationTag }
     }
 
     var itemData: Data? { implementation.itemData }
@@ -122,7 +124,7 @@ public func SecKeyCopyExternalRepresentation(
 public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? {
     let attributes = NSMutableDictionary()
     for (name, value) in key.itemAttributes.merging(key.implementation.furtherAttributes, uniquingKeysWith: { $1 }) {
-        attributes[name as NSString] = value.object
+        attributes[name.rawValue as NSString] = value.object
     }
     attributes[kSecClass] = kSecClassKey
     // Constants in the dictionary of a key, numbers in that of its item.

@@ -53,8 +53,8 @@ extension SoftwareKey: KeyImplementation {
     /// What a key of an old curve cannot do.
     var ownAttributes: KeychainInterface.Dictionary {
         switch self {
-        case .ellipticCurvePublic(let key) where key.curve.isOld: ["encr": .boolean(false)]
-        case .ellipticCurvePrivate(let key) where key.publicKey.curve.isOld: ["sign": .boolean(false)]
+        case .ellipticCurvePublic(let key) where key.curve.isOld: [.canEncrypt: .boolean(false)]
+        case .ellipticCurvePrivate(let key) where key.publicKey.curve.isOld: [.canSign: .boolean(false)]
         default: [:]
         }
     }

@@ -42,7 +42,8 @@ struct PromptText {
     /// The way by which a client asks.
     private var bridge: String? {
         guard prompt.client != nil else { return nil }
-        return "through \(quoted(prompt.app.name, Limits.name)), \(quoted(prompt.app.identifier, Limits.bridge))"
+        return
+            "through \(quoted(prompt.app.name, Limits.name)), \(quoted(prompt.app.identifier.rawValue, Limits.bridge))"
     }
 
     private func described(_ app: AppIdentity) -> String {
@@ -55,7 +56,7 @@ struct PromptText {
             case .process: "this process"
             }
         let user = app.userID == 0 && geteuid() != 0 ? ", as root" : ""
-        return "asked by \(quoted(app.identifier, Limits.identifier)) (verified: \(evidence)), process "
+        return "asked by \(quoted(app.identifier.rawValue, Limits.identifier)) (verified: \(evidence)), process "
             + "\(app.processID)\(user)"
     }
 

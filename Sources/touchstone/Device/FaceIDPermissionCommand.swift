@@ -25,7 +25,7 @@ struct FaceIDPermissionCommand: ParsableCommand {
             let permissions = try DeviceConnection(option.paths)
                 .call(DeviceInterface.ListFaceIDPermissions.self).permissions
             if json { return try StandardOutput.json(permissions.map { try JSONValue($0) }) }
-            let rows = permissions.map { [$0.isAllowed ? "allowed" : "denied", PlainText.line($0.app)] }
+            let rows = permissions.map { [$0.isAllowed ? "allowed" : "denied", PlainText.line($0.app.rawValue)] }
             for line in Table.lines(rows) { StandardOutput.say(line) }
         }
     }
@@ -70,7 +70,7 @@ struct FaceIDPermissionCommand: ParsableCommand {
 
         func set(_ isAllowed: Bool?) throws {
             _ = try DeviceConnection(option.paths)
-                .call(DeviceInterface.SetFaceIDPermission.self, .init(app: app, isAllowed: isAllowed))
+                .call(DeviceInterface.SetFaceIDPermission.self, .init(app: AppIdentifier(app), isAllowed: isAllowed))
         }
     }
 }

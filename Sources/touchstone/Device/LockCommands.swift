@@ -90,7 +90,7 @@ struct ForegroundCommand: ParsableCommand {
 
     func run() throws {
         _ = try DeviceConnection(option.paths)
-            .call(DeviceInterface.SetApplicationState.self, .init(app: app, state: .foreground))
+            .call(DeviceInterface.SetApplicationState.self, .init(app: AppIdentifier(app), state: .foreground))
     }
 }
 
@@ -105,6 +105,6 @@ struct BackgroundCommand: ParsableCommand {
 
     func run() throws {
         _ = try DeviceConnection(option.paths)
-            .call(DeviceInterface.SetApplicationState.self, .init(app: app, state: .background))
+            .call(DeviceInterface.SetApplicationState.self, .init(app: AppIdentifier(app), state: .background))
     }
 }

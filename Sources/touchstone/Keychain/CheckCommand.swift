@@ -114,7 +114,8 @@ struct CheckCommand: ParsableCommand {
         let created = row.created.map {
             ", created \(Date(timeIntervalSinceReferenceDate: $0).formatted(.iso8601))"
         }
-        return "altered: \(PlainText.line(row.itemClass)) item \(row.row) of \(PlainText.line(row.app))\(created ?? "")"
+        return
+            "altered: \(PlainText.line(row.itemClass)) item \(row.row) of \(PlainText.line(row.app.rawValue))\(created ?? "")"
     }
 
     static func line(_ row: BackupInterface.DamagedRow, isRepaired: Bool) -> String {

@@ -53,9 +53,9 @@ struct QuotaCommand: ParsableCommand {
 
     func run() throws {
         let device = try DeviceConnection(option.paths)
-        if changes, let app { try set(app, device) }
+        if changes, let app { try set(AppIdentifier(app), device) }
         let reply = try device.call(BackupInterface.ListUse.self)
-        let uses = reply.uses.filter { use in app.map { use.app?.isSpelled(like: $0) == true } ?? true }
+        let uses = reply.uses.filter { use in app.map { use.app == AppIdentifier($0) } ?? true }
         if json { return try StandardOutput.json(uses.map { try JSONValue($0) }) }
         if uses.isEmpty {
             StandardOutput.say(
@@ -65,13 +65,13 @@ struct QuotaCommand: ParsableCommand {
     }
 
     /// What is not said of the limit stays as it is.
-    private func set(_ app: String, _ device: DeviceConnection) throws {
+    private func set(_ app: AppIdentifier, _ device: DeviceConnection) throws {
         guard !isDefault else {
             _ = try device.call(BackupInterface.SetQuota.self, .init(app: app, limit: nil))
             return
         }
         let reply = try device.call(BackupInterface.ListUse.self)
-        var limit = reply.uses.first { $0.app?.isSpelled(like: app) == true }?.limit ?? reply.limit
+        var limit = reply.uses.first { $0.app == app }?.limit ?? reply.limit
         if let items { limit.items = items }
         if let size { limit.bytes = size.bytes }
         _ = try device.call(BackupInterface.SetQuota.self, .init(app: app, limit: limit))
@@ -87,7 +87,7 @@ struct QuotaCommand: ParsableCommand {
         }
         return [
             "\(used.items) of \(limit.items) items", "\(ByteCount(used.bytes)) of \(ByteCount(limit.bytes))",
-            PlainText.line(app) + (use.isDefault ? "" : " (own limit)"),
+            PlainText.line(app.rawValue) + (use.isDefault ? "" : " (own limit)"),
         ]
     }
 }

@@ -32,7 +32,7 @@ struct SelfTest {
         let secret = Data((0..<32).map { _ in UInt8.random(in: .min ... .max) })
         try step("stores an item that opens only while the device is unlocked") {
             let value: KeychainInterface.Dictionary = [
-                "v_Data": .data(secret), "pdmn": .string(Accessibility.whenUnlockedThisDeviceOnly.rawValue),
+                .valueData: .data(secret), .accessible: .string(Accessibility.whenUnlockedThisDeviceOnly.rawValue),
             ]
             _ = try device.call(
                 KeychainInterface.Add.self, .init(attributes: Self.item.merging(value) { $1 }, context: nil))
@@ -78,11 +78,12 @@ struct SelfTest {
     }
 
     private static let item: KeychainInterface.Dictionary = [
-        "class": .string("genp"), "svce": .string("io.touchstone.setup"), "acct": .string("self-test"),
+        .class: .string(ItemClass.genericPassword.rawValue), .service: .string("io.touchstone.setup"),
+        .account: .string("self-test"),
     ]
 
     private func read() throws -> Data? {
-        let query = Self.item.merging(["r_Data": .boolean(true)]) { $1 }
+        let query = Self.item.merging([.returnData: .boolean(true)]) { $1 }
         return try device.call(KeychainInterface.CopyMatching.self, .init(query: query, context: nil)).items.first?.data
     }
 

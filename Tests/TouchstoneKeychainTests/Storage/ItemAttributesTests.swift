@@ -12,7 +12,7 @@ struct ItemAttributesTests {
             Double.infinity, -.infinity, .nan, 0, -1.5, .greatestFiniteMagnitude,
         ])
     func finite(number: Double) {
-        for attributes: [String: AttributeValue] in [["cdat": .date(number)], ["x": .real(number)]] {
+        for attributes: [AttributeKey: AttributeValue] in [[.creationDate: .date(number)], [.port: .real(number)]] {
             #expect((ItemAttributes.decode(ItemAttributes.encode(attributes)) != nil) == number.isFinite)
         }
     }

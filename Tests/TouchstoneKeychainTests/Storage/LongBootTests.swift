@@ -74,7 +74,11 @@ import TouchstoneCore
     @Test("4,000 searches by different attributes leave no more statements than are kept")
     func manyQueries() throws {
         let store = try KeychainStore()
-        let columns = ["acct", "alis", "atyp", "crtr", "cusi", "desc", "gena", "icmt", "invi", "labl", "nega", "svce"]
+        let columns: [AttributeKey] = [
+            .account, .alias, .authenticationType, .creator, .hasCustomIcon, .description, .generic, .comment,
+            .isInvisible,
+            .label, .isNegative, .service,
+        ]
         let group = Data("group".utf8)
         for number in 0..<4000 {
             let tags = columns.enumerated().filter { number >> $0.offset & 1 == 1 }

@@ -39,8 +39,8 @@ import TouchstoneTransport
         /// SQLite's plan of a search, and of the same one with two access groups.
         func plan(_ query: KeychainInterface.Dictionary) throws -> String {
             let filter = try service.filter(KeychainQuery(query).checkedForSearch(), for: FileDevice.app)
-            let (sql, arguments) = KeychainStore.selection(filter, columns: "rowid, secret")
-            return try plan(sql, arguments)
+            let shape = SearchShape(filter, .rows)
+            return try plan(shape.sql, shape.arguments(filter))
         }
 
         func plan(_ sql: String, _ arguments: StatementArguments) throws -> String {
@@ -53,17 +53,20 @@ import TouchstoneTransport
 
     private static let queries: [(name: String, query: KeychainInterface.Dictionary, index: String)] = [
         (
-            "service and account", ["class": .string("genp"), "svce": .string("s"), "acct": .string("a")],
+            "service and account", [.class: .string("genp"), .service: .string("s"), .account: .string("a")],
             "item_service"
         ),
-        ("service", ["class": .string("genp"), "svce": .string("s")], "item_service"),
-        ("server and account", ["class": .string("inet"), "srvr": .string("s"), "acct": .string("a")], "item_server"),
-        ("server", ["class": .string("inet"), "srvr": .string("s"), "port": .number(443)], "item_server"),
-        ("account", ["class": .string("genp"), "acct": .string("a")], "item_account"),
-        ("account of inet", ["class": .string("inet"), "acct": .string("a")], "item_account"),
-        ("label", ["class": .string("genp"), "labl": .string("l")], "item_label"),
+        ("service", [.class: .string("genp"), .service: .string("s")], "item_service"),
         (
-            "persistent reference", ["v_PersistentRef": .data(Data("genp".utf8) + Data(count: 16))],
+            "server and account", [.class: .string("inet"), .server: .string("s"), .account: .string("a")],
+            "item_server"
+        ),
+        ("server", [.class: .string("inet"), .server: .string("s"), .port: .number(443)], "item_server"),
+        ("account", [.class: .string("genp"), .account: .string("a")], "item_account"),
+        ("account of inet", [.class: .string("inet"), .account: .string("a")], "item_account"),
+        ("label", [.class: .string("genp"), .label: .string("l")], "item_label"),
+        (
+            "persistent reference", [.valuePersistentRef: .data(Data("genp".utf8) + Data(count: 16))],
             "sqlite_autoindex_item"
         ),
     ]
@@ -71,15 +74,15 @@ import TouchstoneTransport
     @Test("Only what has a tag is looked for on the thread that asks") func takesOnly() throws {
         let parts = try Parts()
         func takesOnly(_ query: KeychainInterface.Dictionary) throws -> Bool {
-            try Search(
+            let search = try Search(
                 KeychainQuery(query).checkedForSearch(), of: parts.service, for: FileDevice.app, context: nil,
-                in: parts.service.store
-            ).canTakeOnly
+                in: parts.service.store)
+            return search.canTakeOnly
         }
         for (name, query, _) in Self.queries { #expect(try takesOnly(query), "\(name)") }
-        #expect(try !takesOnly(["class": .string("genp"), "cdat": .date(0)]))
-        #expect(try !takesOnly(["class": .string("keys"), "m_ValidOnDate": .date(0)]))
-        #expect(try !takesOnly(["class": .string("inet"), "m_HostOrSubdomainOfHost": .string("h")]))
+        #expect(try !takesOnly([.class: .string("genp"), .creationDate: .date(0)]))
+        #expect(try !takesOnly([.class: .string("keys"), .matchValidOnDate: .date(0)]))
+        #expect(try !takesOnly([.class: .string("inet"), .matchHostOrSubdomainOfHost: .string("h")]))
     }
 
     @Test("That one look finds the only match; a second match sends a search for one the way of many")
@@ -91,13 +94,15 @@ import TouchstoneTransport
                 in: parts.service.store)
             return if case .match(let match) = try search.only() { match != nil } else { false }
         }
-        let item: KeychainInterface.Dictionary = ["class": .string("genp"), "svce": .string("s"), "acct": .string("a")]
+        let item: KeychainInterface.Dictionary = [
+            .class: .string("genp"), .service: .string("s"), .account: .string("a"),
+        ]
         _ = try parts.service.add(.init(attributes: item, context: nil), for: FileDevice.app, context: nil)
         #expect(try isHadAtOnce(item))
-        let other = item.merging(["acct": .string("b")]) { $1 }
+        let other = item.merging([.account: .string("b")]) { $1 }
         _ = try parts.service.add(.init(attributes: other, context: nil), for: FileDevice.app, context: nil)
         #expect(try isHadAtOnce(item))
-        #expect(try !isHadAtOnce(["class": .string("genp"), "svce": .string("s")]))
+        #expect(try !isHadAtOnce([.class: .string("genp"), .service: .string("s")]))
     }
 
     @Test("A search uses its index and scans nothing", arguments: queries.map(\.name)) func usesIndex(name: String)

@@ -101,7 +101,7 @@ import Testing
             #expect(delete(internet([kSecAttrAccessible: kSecAttrAccessibleWhenUnlocked])) == errSecSuccess)
             #expect(find(generic([kSecAttrAccount: canary("sought")])).status == errSecItemNotFound)
         }
-        values.append(FileDevice.app.identifier)
+        values.append(FileDevice.app.identifier.rawValue)
         #expect(values.count == 19)
         let names = try FileManager.default.contentsOfDirectory(
             atPath: device.database.deletingLastPathComponent().path)

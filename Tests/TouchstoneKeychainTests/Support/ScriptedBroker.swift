@@ -15,24 +15,19 @@ final class ScriptedBroker: ProofBroker {
 
     let state = Mutex(State())
 
-    func makeContext(for connection: VarlinkConnection) throws -> String {
-        state.withLock { state in
-            state.made += 1
-            return "context \(state.made)"
-        }
-    }
-
     func endContext(_ context: String) { state.withLock { $0.ended.append(context) } }
 
     func prove(
-        _ accessControl: AccessControl, for operation: AccessControlOperation, keyLabel: String?, in context: String,
+        _ accessControl: AccessControl, for operation: AccessControlOperation, keyLabel: String?, in context: String?,
         options: AuthenticationInterface.Options, connection: VarlinkConnection,
-        answer: @escaping @Sendable (Result<Void, any Error>) -> Void
+        made: @escaping @Sendable (String) -> Void, answer: @escaping @Sendable (Result<Void, any Error>) -> Void
     ) {
-        let said = state.withLock { state in
+        let (said, number) = state.withLock { state in
             state.asked.append(accessControl)
-            return state.answer
+            if context == nil { state.made += 1 }
+            return (state.answer, state.made)
         }
+        if context == nil { made("context \(number)") }
         answer(said.mapError { $0 })
     }
 }

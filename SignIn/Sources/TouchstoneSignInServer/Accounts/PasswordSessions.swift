@@ -31,7 +31,8 @@ extension SignInServer {
         try await limit(limits.addressPasswords, "password address", Data(call.address.utf8), .limitAddress)
         let name = AccountName.normalized(body.name)
         // If it is not a valid name, its own text: a name that cannot exist costs and counts like one that does not exist.
-        try await limit(limits.accountPasswords, "password", Data((name ?? body.name).utf8), .limitAccount, from: call)
+        let subject = Data((name ?? body.name).utf8)
+        try await limit(uses(limits.accountPasswords, "password", subject, .limitAccount, from: call))
         var account: StoredAccount?
         if let name { account = try await store.account(named: name) }
         guard try await matches(body.password, account) else {

@@ -1,13 +1,36 @@
 import Foundation
 import TouchstoneSignInProtocol
 
+/// A message by a registered key, which passed every check but that of its counter.
+struct SignedByKey: Sendable {
+    var key: StoredKey
+    var message: SignedMessage
+    var submitted: SubmittedMessage
+    var challenge: StoredChallenge
+}
+
 extension SignInServer {
     /// Takes the challenge and looks at the message as far as that goes without its key: the first half of the checks of
     /// docs/sign-in.md, in their order.
-    func open(_ call: Call, for purpose: Purpose) async throws -> (SubmittedMessage, SignedMessage, StoredChallenge?) {
-        let submitted = try SubmittedMessage(call.decode(SignedRequest.self))
-        var challenge: StoredChallenge?
-        if let bytes = submitted.challenge { challenge = try await store.takeChallenge(hash: bytes.hashed) }
+    ///
+    /// Reads the key too, for all but a registration, whose key nobody has yet.
+    func open(
+        _ call: Call, for purpose: Purpose, counting uses: [LimitedUse] = []
+    ) async throws -> (SubmittedMessage, SignedMessage, StoredChallenge?, StoredKey?) {
+        let submitted = try await counting(uses) { try SubmittedMessage(call.decode(SignedRequest.self)) }
+        let message = Result { try self.message(submitted, for: purpose) }
+        let keyID = purpose == .register ? nil : (try? message.get())?.keyID
+        let now = configuration.now
+        let outcome = try await store.takeChallenge(
+            hash: submitted.challenge?.hashed, keyID: keyID, counting: uses.map(\.use), at: now)
+        switch outcome {
+        case .limited(let index): throw uses[index].failure(at: now)
+        case .taken(let challenge, let key): return (submitted, try message.get(), challenge, key)
+        }
+    }
+
+    /// The message's form, version, purpose, audience and application.
+    private func message(_ submitted: SubmittedMessage, for purpose: Purpose) throws -> SignedMessage {
         let message: SignedMessage
         do {
             message = try SignedMessage(bytes: submitted.bytes)
@@ -23,27 +46,35 @@ extension SignInServer {
         guard configuration.applications.contains(message.application) else {
             throw Failure.refused(.applicationUnknown, key: message.keyID)
         }
-        return (submitted, message, challenge)
+        return message
     }
 
-    /// The second half, for a key that is already registered; its counter is raised with it.
+    /// All checks for a key that is already registered; its counter is raised with them.
     ///
     /// `binding`: what else the challenge has to have been made for.
     func verify(
         _ call: Call, for purpose: Purpose, binding: (StoredChallenge) -> Bool = { $0.binding == nil }
-    ) async throws -> (key: StoredKey, message: SignedMessage, submitted: SubmittedMessage, challenge: StoredChallenge)
-    {
-        let (submitted, message, taken) = try await open(call, for: purpose)
+    ) async throws -> SignedByKey {
+        let signed = try await check(call, for: purpose, binding: binding)
+        try await raiseCounter(for: signed)
+        return signed
+    }
+
+    /// All checks but the last, for who raises the counter together with what the message is for.
+    func check(
+        _ call: Call, for purpose: Purpose, counting uses: [LimitedUse] = [],
+        binding: (StoredChallenge) -> Bool = { $0.binding == nil }
+    ) async throws -> SignedByKey {
+        let (submitted, message, taken, found) = try await open(call, for: purpose, counting: uses)
         let id = message.keyID
-        guard let key = try await store.key(id: id) else { throw Failure.refused(.keyUnknown, key: id) }
+        guard let key = found else { throw Failure.refused(.keyUnknown, key: id) }
         guard key.state == .active else { throw Failure.refused(.keyRevoked, key: id) }
         guard message.userHandle == key.userHandle else { throw Failure.refused(.userHandle, key: id) }
         let challenge = try check(taken, of: message)
         guard challenge.keyID == id, binding(challenge) else { throw Failure.refused(.challengeForAnother, key: id) }
         guard let publicKey = DeviceKey(der: key.publicKey) else { throw Failure.refused(.keyForm, key: id) }
         try check(submitted, message, by: publicKey)
-        try await raise(message.counter, of: key, for: challenge)
-        return (key, message, submitted, challenge)
+        return SignedByKey(key: key, message: message, submitted: submitted, challenge: challenge)
     }
 
     /// That there is such a challenge, in time, for this purpose.
@@ -71,20 +102,29 @@ extension SignInServer {
         }
     }
 
+    func raiseCounter(for signed: SignedByKey) async throws {
+        let (id, counter) = (signed.key.id, signed.message.counter)
+        guard try await store.raiseCounter(of: id, to: counter, at: configuration.now) else {
+            throw try await counterRefusal(of: signed)
+        }
+    }
+
     /// NP-23: a counter that does not rise was signed by a copy, of the key or of its state; but for a request that
     /// another one of the same device overtook.
     ///
     /// Its challenge is older than what came of the other.
-    private func raise(_ counter: UInt64, of key: StoredKey, for challenge: StoredChallenge) async throws {
-        guard try await !store.raiseCounter(of: key.id, to: counter, at: configuration.now) else { return }
+    func counterRefusal(of signed: SignedByKey) async throws -> Failure {
+        let (key, challenge) = (signed.key, signed.challenge)
         let issuedAt = challenge.expiresAt - lifetime(ofChallengeFor: challenge.purpose)
-        // Read again: the other request may have come since this one's key was read.
-        if let lastUsedAt = try await store.key(id: key.id)?.lastUsedAt, issuedAt < lastUsedAt {
-            throw Failure.refused(.counterOvertaken, key: key.id)
+        // Read again: the other request may have come since this one's key was read, and a revocation too.
+        let found = try await store.key(id: key.id)
+        guard found?.state == .active else { return .refused(.keyRevoked, key: key.id) }
+        if let lastUsedAt = found?.lastUsedAt, issuedAt < lastUsedAt {
+            return .refused(.counterOvertaken, key: key.id)
         }
         if try await store.revoke(keyID: key.id, reason: .counter, at: configuration.now) {
             await notify(.revoked(device: key.deviceName, .counter), userHandle: key.userHandle)
         }
-        throw Failure.refused(.counter, key: key.id)
+        return .refused(.counter, key: key.id)
     }
 }

@@ -14,7 +14,8 @@ extension SignInServer {
 
     /// `POST /v1/keys/rotate`: the old key signs for the new one, and the new one that it is there.
     func rotateKey(_ call: Call) async throws -> Response {
-        let (key, message, submitted, _) = try await verify(call, for: .rotate)
+        let signed = try await verify(call, for: .rotate)
+        let (key, submitted) = (signed.key, signed.submitted)
         let details = try submitted.details(Details.Rotate.self, ["publicKey"])
         guard let new = DeviceKey(pem: details.publicKey) else { throw Failure.refused(.keyForm, key: key.id) }
         guard let newSignature = submitted.newSignature.flatMap(StrictSignature.init),
@@ -34,14 +35,15 @@ extension SignInServer {
         }
         guard rotated else { throw Failure.refused(.keyRevoked, key: key.id) }
         call.tell("key rotated", key: key.id)
-        await notify(.rotated(device: key.deviceName), userHandle: message.userHandle)
+        await notify(.rotated(device: key.deviceName), userHandle: key.userHandle)
         return try .json(Body.KeyID(keyID: new.id.base64URL))
     }
 
     /// `POST /v1/keys/revoke`: any key of the same account, its own among them (NP-30).
     func revokeKey(_ call: Call) async throws -> Response {
-        let (key, _, submitted, _) = try await verify(call, for: .revoke)
-        let details = try submitted.details(Details.Revoke.self, ["keyID"])
+        let signed = try await verify(call, for: .revoke)
+        let key = signed.key
+        let details = try signed.submitted.details(Details.Revoke.self, ["keyID"])
         guard let id = Data(base64URL: details.keyID), let other = try await store.key(id: id),
             other.userHandle == key.userHandle
         else { throw Failure.refused(.keyUnknown, key: key.id) }

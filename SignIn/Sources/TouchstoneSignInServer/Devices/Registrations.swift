@@ -12,7 +12,7 @@ extension SignInServer {
     /// `POST /v1/registrations`: the new key signs that it is there (NP-20).
     func register(_ call: Call) async throws -> Response {
         let (userHandle, session) = try await passwordSession(call)
-        let (submitted, message, taken) = try await open(call, for: .register)
+        let (submitted, message, taken, _) = try await open(call, for: .register)
         let id = message.keyID
         let details = try submitted.details(
             Details.Register.self, ["publicKey", "deviceID", "deviceName"], optional: ["attestation"])

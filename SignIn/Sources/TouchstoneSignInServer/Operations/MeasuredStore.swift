@@ -51,8 +51,20 @@ struct MeasuredStore: SignInStore {
         try await measured("addChallenge") { try await store.addChallenge(challenge) }
     }
 
-    func takeChallenge(hash: Data) async throws -> StoredChallenge? {
-        try await measured("takeChallenge") { try await store.takeChallenge(hash: hash) }
+    func addChallenge(
+        _ challenge: StoredChallenge, counting uses: [StoredUse], ofAccount accountUses: [StoredUse], at time: Date
+    ) async throws -> ChallengeOutcome {
+        try await measured("addChallenge") {
+            try await store.addChallenge(challenge, counting: uses, ofAccount: accountUses, at: time)
+        }
+    }
+
+    func takeChallenge(
+        hash: Data?, keyID: Data?, counting uses: [StoredUse], at time: Date
+    ) async throws -> TakeOutcome {
+        try await measured("takeChallenge") {
+            try await store.takeChallenge(hash: hash, keyID: keyID, counting: uses, at: time)
+        }
     }
 
     func register(_ key: StoredKey, passwordSession: Data) async throws {
@@ -83,8 +95,8 @@ struct MeasuredStore: SignInStore {
         try await measured("revokeUnused") { try await store.revokeUnused(since: time, at: now) }
     }
 
-    func addSession(_ session: StoredSession) async throws {
-        try await measured("addSession") { try await store.addSession(session) }
+    func addSession(_ session: StoredSession, raisingCounterTo counter: UInt64, at time: Date) async throws -> Bool {
+        try await measured("addSession") { try await store.addSession(session, raisingCounterTo: counter, at: time) }
     }
 
     func session(id: Data) async throws -> StoredSession? {

@@ -5,14 +5,17 @@ import Hummingbird
 struct Route: Sendable {
     let method: HTTPRequest.Method
     let path: String
+    /// Its answer counts the use of the address, together with what else it asks the store.
+    let countsAddress: Bool
     let answer: @Sendable (SignInServer, Call) async throws -> Response
 
     init(
-        _ method: HTTPRequest.Method, _ path: String,
+        _ method: HTTPRequest.Method, _ path: String, countsAddress: Bool = false,
         _ answer: @escaping @Sendable (SignInServer, Call) async throws -> Response
     ) {
         self.method = method
         self.path = path
+        self.countsAddress = countsAddress
         self.answer = answer
     }
 
@@ -22,8 +25,8 @@ struct Route: Sendable {
         Route(.post, "/v1/password-sessions") { try await $0.addPasswordSession($1) },
         Route(.post, "/v1/registrations/challenge") { try await $0.registrationChallenge($1) },
         Route(.post, "/v1/registrations") { try await $0.register($1) },
-        Route(.post, "/v1/challenges") { try await $0.challenge($1) },
-        Route(.post, "/v1/sessions") { try await $0.signIn($1) },
+        Route(.post, "/v1/challenges", countsAddress: true) { try await $0.challenge($1) },
+        Route(.post, "/v1/sessions", countsAddress: true) { try await $0.signIn($1) },
         Route(.post, "/v1/sessions/refresh") { try await $0.refresh($1) },
         Route(.post, "/v1/sessions/end") { try await $0.endSession($1) },
         Route(.get, "/v1/devices") { try await $0.devices($1) },

@@ -95,7 +95,7 @@ public final class SignInServer: Sendable {
         do {
             let body = route.method == .get ? Data() : try await Self.collect(request)
             let call = Call(request: request, body: body, address: address, logger: logger)
-            if route.path.hasPrefix("/v1/") { try await limitAddress(call) }
+            if route.path.hasPrefix("/v1/"), !route.countsAddress { try await limit([addressUse(call)]) }
             response = try await route.answer(self, call)
         } catch {
             let failure = Failure(error, logger)

@@ -5,21 +5,27 @@ import TouchstoneSignInProtocol
 extension SignInServer {
     /// `POST /v1/sessions`: a finger's signature for a session (NP-01).
     func signIn(_ call: Call) async throws -> Response {
-        let (key, _, submitted, _) = try await verify(call, for: .signIn)
-        let details = try submitted.details(Details.SignIn.self, ["sessionKey"])
-        guard Data(base64URL: details.sessionKey)?.count == 32 else {
-            throw Failure.refused(.detailsForm, key: key.id)
+        let signed = try await check(call, for: .signIn, counting: [addressUse(call)])
+        let key = signed.key
+        let details: Details.SignIn
+        do {
+            details = try signed.submitted.details(Details.SignIn.self, ["sessionKey"])
+            guard Data(base64URL: details.sessionKey)?.count == 32 else {
+                throw Failure.refused(.detailsForm, key: key.id)
+            }
+        } catch {
+            // Signed all the same: its counter is not good for another message.
+            try await raiseCounter(for: signed)
+            throw error
         }
         let id = configuration.random(16)
         let refresh = RefreshToken(session: id, secret: configuration.random(32))
         let session = StoredSession(
             id: id, keyID: key.id, userHandle: key.userHandle, sessionKey: details.sessionKey,
             refreshHash: refresh.hash, expiresAt: configuration.now + configuration.lifetimes.session)
-        do {
-            try await store.addSession(session)
-        } catch StoreError.notActive {
-            throw Failure.refused(.keyRevoked, key: key.id)
-        }
+        let isAdded = try await store.addSession(
+            session, raisingCounterTo: signed.message.counter, at: configuration.now)
+        guard isAdded else { throw try await counterRefusal(of: signed) }
         call.tell("signed in", key: key.id)
         return try await .json(answer(session, refresh))
     }

@@ -110,11 +110,25 @@ enum PostgreSQLError: Error {
 
     func rows(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow] {
         let parameters = PostgreSQLParameters(values)
-        let name = try prepare(sql, parameters)
-        try unsafe parameters.withPointers { pointers, lengths, formats in
-            try send { unsafe PQsendQueryPrepared(handle, name, Int32(values.count), pointers, lengths, formats, 1) }
-        }
+        try send(try prepare(sql, parameters), parameters)
         return try answer()
+    }
+
+    /// In libpq's pipeline: one message there, one back, and without a transaction one of their own.
+    func rows(_ statements: [SQLStatement]) throws -> [[SQLRow]] {
+        let prepared = try statements.map { statement in
+            let parameters = PostgreSQLParameters(statement.values)
+            return (name: try prepare(statement.text, parameters), parameters)
+        }
+        try send { unsafe PQenterPipelineMode(handle) }
+        for (name, parameters) in prepared { try send(name, parameters) }
+        try send { unsafe PQpipelineSync(handle) }
+        let deadline = ContinuousClock.now + limit
+        let answers = try prepared.map { _ in try result(until: deadline) }
+        // The mark that all was done or nothing.
+        _ = try result(until: deadline)
+        try send { unsafe PQexitPipelineMode(handle) }
+        return try answers.map { try $0.get() }
     }
 
     /// A statement whose value is NULL is prepared separately, because the server then chooses its type.
@@ -128,6 +142,14 @@ enum PostgreSQLError: Error {
         return name
     }
 
+    private func send(_ name: String, _ parameters: PostgreSQLParameters) throws {
+        try unsafe parameters.withPointers { pointers, lengths, formats in
+            try send {
+                unsafe PQsendQueryPrepared(handle, name, Int32(pointers.count), pointers, lengths, formats, 1)
+            }
+        }
+    }
+
     private func send(_ call: () -> Int32) throws {
         guard call() == 1 else { throw unsafe lost(Self.text(handle)) }
     }
@@ -139,31 +161,39 @@ enum PostgreSQLError: Error {
 
     /// Waits for everything that belongs to what was sent; the last result's rows.
     private func answer() throws -> [SQLRow] {
-        let deadline = ContinuousClock.now + limit
-        var rows: [SQLRow] = []
-        var refusal: PostgreSQLError?
+        try result(until: ContinuousClock.now + limit).get()
+    }
+
+    /// - Throws: `lost`; what the server refused is in the result.
+    private func result(until deadline: ContinuousClock.Instant) throws -> Result<[SQLRow], PostgreSQLError> {
+        var answer = Result<[SQLRow], PostgreSQLError>.success([])
         while true {
-            while unsafe PQisBusy(handle) != 0 {
-                let left = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
-                var descriptor = unsafe pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
-                let ready = unsafe left > 0 ? poll(&descriptor, 1, Int32(left) + 1) : 0
-                if ready < 0, errno == EINTR { continue }
-                guard ready > 0 else { throw lost("no answer within \(limit)") }
-                guard unsafe PQconsumeInput(handle) == 1 else { throw unsafe lost(Self.text(handle)) }
-            }
+            try wait(until: deadline)
             guard let result = unsafe PQgetResult(handle) else { break }
             defer { unsafe PQclear(result) }
             switch unsafe PQresultStatus(result) {
-            case PGRES_TUPLES_OK: rows = unsafe PostgreSQLParameters.rows(of: result)
-            case PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: rows = []
+            case PGRES_TUPLES_OK: answer = unsafe .success(PostgreSQLParameters.rows(of: result))
+            case PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: answer = .success([])
+            // Nothing follows it.
+            case PGRES_PIPELINE_SYNC: return answer
             default:
                 let state = unsafe Self.field(result, "C") ?? ""
-                refusal = unsafe .refused(state: state, Self.field(result, "M") ?? Self.text(handle))
+                answer = unsafe .failure(.refused(state: state, Self.field(result, "M") ?? Self.text(handle)))
             }
         }
         guard unsafe PQstatus(handle) == CONNECTION_OK else { throw unsafe lost(Self.text(handle)) }
-        if let refusal { throw refusal }
-        return rows
+        return answer
+    }
+
+    private func wait(until deadline: ContinuousClock.Instant) throws {
+        while unsafe PQisBusy(handle) != 0 {
+            let left = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
+            var descriptor = unsafe pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
+            let ready = unsafe left > 0 ? poll(&descriptor, 1, Int32(left) + 1) : 0
+            if ready < 0, errno == EINTR { continue }
+            guard ready > 0 else { throw lost("no answer within \(limit)") }
+            guard unsafe PQconsumeInput(handle) == 1 else { throw unsafe lost(Self.text(handle)) }
+        }
     }
 
     /// `PG_DIAG_…`: the primary message and the code.

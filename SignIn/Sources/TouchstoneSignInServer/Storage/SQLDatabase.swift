@@ -16,7 +16,7 @@ protocol SQLDatabase: Sendable {
 enum SQLWork: Sendable {
     /// Changes nothing: may be asked once more.
     case read
-    /// One statement, a transaction of its own.
+    /// One statement, or several that are sent together: a transaction of its own.
     case statement
     case transaction
 }
@@ -25,6 +25,19 @@ protocol SQLConnection {
     /// - Throws: ``StoreError``: `exists` if a row breaks a unique index, `notActive` if what it belongs to is not there.
     @discardableResult
     func rows(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow]
+
+    /// The rows of each, in one transaction: that of the caller, or one of their own.
+    ///
+    /// PostgreSQL has all of them at once. So none can depend on another's answer, but each sees what those before it did.
+    ///
+    /// - Throws: as the first that fails; then none of them changed anything.
+    func rows(_ statements: [SQLStatement]) throws -> [[SQLRow]]
+}
+
+/// A text with `$1`, `$2` … and their values.
+struct SQLStatement: Sendable {
+    var text: String
+    var values: [SQLValue]
 }
 
 /// The words that differ.

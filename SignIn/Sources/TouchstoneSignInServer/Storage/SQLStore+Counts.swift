@@ -3,23 +3,9 @@ public import Foundation
 extension SQLStore {
     /// ``SignInStore``: `count`, as it says there.
     public func count(bucket: Data, window: TimeInterval, at time: Date) async throws -> Int {
-        let start = (time.timeIntervalSince1970 / window).rounded(.down) * window
-        // A process whose clock is behind counts in the newer window.
-        return try await change(
-            """
-            INSERT INTO counts (bucket, window_start, uses, expires_at) VALUES ($1, $2, 1, $3)
-            ON CONFLICT (bucket) DO UPDATE SET
-                uses = CASE WHEN counts.window_start >= excluded.window_start THEN counts.uses + 1 ELSE 1 END,
-                window_start = CASE WHEN counts.window_start >= excluded.window_start
-                    THEN counts.window_start ELSE excluded.window_start END,
-                expires_at = excluded.expires_at
-            RETURNING uses
-            """,
-            [
-                .bytes(bucket), .time(Date(timeIntervalSince1970: start)),
-                .time(Date(timeIntervalSince1970: start + window)),
-            ]
-        ) { Int(try $0.integer(0)) }.first ?? 1
+        var counting = CountedUses(at: time, database.dialect)
+        counting.add(StoredUse(bucket: bucket, window: window, most: .max))
+        return try await perform(counting.statements).first.flatMap(CountedUses.number(in:)) ?? 1
     }
 
     /// ``SignInStore``: `useOnce`, as it says there.

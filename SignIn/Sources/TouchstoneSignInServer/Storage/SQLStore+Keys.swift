@@ -31,7 +31,12 @@ extension SQLStore {
 
     /// ``SignInStore``: `key`, as it says there.
     public func key(id: Data) async throws -> StoredKey? {
-        try await read("\(Self.keys) WHERE id = $1", [.bytes(id)], StoredKey.init).first
+        let reading = Self.reading(keyID: id)
+        return try await read(reading.text, reading.values, StoredKey.init).first
+    }
+
+    static func reading(keyID: Data) -> SQLStatement {
+        SQLStatement(text: "\(keys) WHERE id = $1", values: [.bytes(keyID)])
     }
 
     /// ``SignInStore``: `keys`, as it says there.
@@ -47,11 +52,18 @@ extension SQLStore {
 
     /// ``SignInStore``: `raiseCounter`, as it says there.
     public func raiseCounter(of keyID: Data, to counter: UInt64, at time: Date) async throws -> Bool {
-        try await changes(
-            """
-            UPDATE device_keys SET counter = $1, last_used_at = $2
-            WHERE id = $3 AND counter < $1 AND revoked_reason IS NULL RETURNING id
-            """, [.counter(counter), .time(time), .bytes(keyID)])
+        let raise = Self.raise(counterOf: keyID, to: counter, at: time)
+        return try await changes(raise.text, raise.values)
+    }
+
+    static func raise(
+        counterOf keyID: Data, to counter: UInt64, at time: Date, ifItsKey condition: String = ""
+    ) -> SQLStatement {
+        SQLStatement(
+            text: """
+                UPDATE device_keys SET counter = $1, last_used_at = $2
+                WHERE id = $3 AND counter < $1 AND revoked_reason IS NULL\(condition) RETURNING id
+                """, values: [.counter(counter), .time(time), .bytes(keyID)])
     }
 
     /// ``SignInStore``: `revoke`, as it says there.

@@ -12,13 +12,54 @@ extension SQLStore {
             ])
     }
 
+    /// ``SignInStore``: `addChallenge`, as it says there.
+    public func addChallenge(
+        _ challenge: StoredChallenge, counting uses: [StoredUse], ofAccount accountUses: [StoredUse], at time: Date
+    ) async throws -> ChallengeOutcome {
+        var counting = CountedUses(at: time, database.dialect)
+        for use in uses { counting.add(use) }
+        for use in accountUses { counting.add(use, ofAccountOf: challenge.keyID ?? Data()) }
+        let bytes = database.dialect.bytes
+        let addition = counting.followed(by: [
+            .bytes(challenge.hash), .text(challenge.purpose.rawValue), .optional(challenge.keyID),
+            .optional(challenge.binding), .time(challenge.expiresAt),
+        ]) { condition, values in
+            """
+            INSERT INTO challenges (hash, purpose, key_id, binding, expires_at)
+            SELECT \(values[0]), \(values[1]), CAST(\(values[2]) AS \(bytes)), CAST(\(values[3]) AS \(bytes)), \(values[4])
+            WHERE \(condition) AND NOT EXISTS (
+                SELECT 1 FROM device_keys WHERE id = \(values[2]) AND revoked_reason IS NOT NULL)
+            RETURNING hash
+            """
+        }
+        let answers = try await perform(counting.statements + [addition])
+        if let limit = try counting.limit(in: answers) { return .limited(limit) }
+        return answers.last?.isEmpty == false ? .added : .keyRevoked
+    }
+
     /// ``SignInStore``: `takeChallenge`, as it says there.
-    public func takeChallenge(hash: Data) async throws -> StoredChallenge? {
-        try await change(
-            "DELETE FROM challenges WHERE hash = $1 RETURNING hash, purpose, key_id, binding, expires_at",
-            [.bytes(hash)],
-            StoredChallenge.init
-        ).first
+    public func takeChallenge(
+        hash: Data?, keyID: Data?, counting uses: [StoredUse], at time: Date
+    ) async throws -> TakeOutcome {
+        var counting = CountedUses(at: time, database.dialect)
+        for use in uses { counting.add(use) }
+        var statements = counting.statements
+        if let hash {
+            statements.append(
+                counting.followed(by: [.bytes(hash)]) { condition, values in
+                    """
+                    DELETE FROM challenges WHERE hash = \(values[0]) AND \(condition)
+                    RETURNING hash, purpose, key_id, binding, expires_at
+                    """
+                })
+        }
+        if let keyID { statements.append(Self.reading(keyID: keyID)) }
+        let answers = statements.isEmpty ? [] : try await perform(statements)
+        if let limit = try counting.limit(in: answers) { return .limited(limit) }
+        let rows = answers.dropFirst(uses.count)
+        return .taken(
+            try hash.flatMap { _ in try rows.first?.first.map(StoredChallenge.init) },
+            try keyID.flatMap { _ in try rows.last?.first.map(StoredKey.init) })
     }
 
     /// ``SignInStore``: `addTransaction`, as it says there.
@@ -105,7 +146,8 @@ extension SQLStore {
                 WHERE id = $2 AND state = 'approved' AND key_id = $3 RETURNING id
                 """, [.time(time), .text(id), .bytes(session.keyID)])
             guard !collected.isEmpty else { return false }
-            guard try Self.insert(session, connection, forShare) else { throw StoreError.notActive }
+            let insertion = Self.insertion(of: session, ifItsKey: "revoked_reason IS NULL\(forShare)")
+            guard try !connection.rows(insertion.text, insertion.values).isEmpty else { throw StoreError.notActive }
             return true
         }
     }

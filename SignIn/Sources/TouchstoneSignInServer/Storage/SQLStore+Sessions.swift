@@ -2,29 +2,31 @@ public import Foundation
 
 extension SQLStore {
     /// ``SignInStore``: `addSession`, as it says there.
-    public func addSession(_ session: StoredSession) async throws {
-        // A revocation waits until this session is there, and ends it. One statement: each sign-in waits for it.
-        let forShare = forShare
-        let isAdded = try await database.perform(.statement) { try Self.insert(session, $0, forShare) }
-        guard isAdded else { throw StoreError.notActive }
+    public func addSession(
+        _ session: StoredSession, raisingCounterTo counter: UInt64, at time: Date
+    ) async throws -> Bool {
+        // The session is first, and locks the key: the counter is raised if, and only if, the session was added. A
+        // revocation waits until this session is there, and ends it. Sent together: each sign-in waits for it.
+        var insertion = Self.insertion(of: session, ifItsKey: "revoked_reason IS NULL AND counter < $7\(forUpdate)")
+        insertion.values.append(.counter(counter))
+        var raise = Self.raise(counterOf: session.keyID, to: counter, at: time, ifItsKey: " AND user_handle = $4")
+        raise.values.append(.bytes(session.userHandle))
+        return try await !perform([insertion, raise])[0].isEmpty
     }
 
-    /// False if its key is not active, or another account's.
-    static func insert(
-        _ session: StoredSession, _ connection: any SQLConnection, _ forShare: String
-    ) throws -> Bool {
-        try !connection.rows(
-            """
-            INSERT INTO sessions (id, key_id, user_handle, session_key, refresh_hash, expires_at)
-            SELECT $1, id, user_handle, $2, $3, $4 FROM device_keys
-            WHERE id = $5 AND user_handle = $6 AND revoked_reason IS NULL\(forShare) RETURNING id
-            """,
-            [
+    /// Adds nothing if the key is another account's, or not as `condition` says.
+    static func insertion(of session: StoredSession, ifItsKey condition: String) -> SQLStatement {
+        SQLStatement(
+            text: """
+                INSERT INTO sessions (id, key_id, user_handle, session_key, refresh_hash, expires_at)
+                SELECT $1, id, user_handle, $2, $3, $4 FROM device_keys
+                WHERE id = $5 AND user_handle = $6 AND \(condition) RETURNING id
+                """,
+            values: [
                 .bytes(session.id), .optional(session.sessionKey), .bytes(session.refreshHash),
                 .time(session.expiresAt),
                 .bytes(session.keyID), .bytes(session.userHandle),
-            ]
-        ).isEmpty
+            ])
     }
 
     /// ``SignInStore``: `session`, as it says there.

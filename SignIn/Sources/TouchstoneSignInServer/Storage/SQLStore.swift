@@ -31,6 +31,11 @@ public struct SQLStore: SignInStore {
         try await database.perform(.statement) { try !$0.rows(sql, values).isEmpty }
     }
 
+    /// Several statements, a transaction of their own.
+    func perform(_ statements: [SQLStatement]) async throws -> [[SQLRow]] {
+        try await database.perform(.statement) { try $0.rows(statements) }
+    }
+
     /// ``SignInStore``: `ping`, as it says there.
     public func ping() async throws {
         _ = try await read("SELECT version FROM touchstone_signin", []) { try $0.integer(0) }

@@ -172,6 +172,10 @@ struct SQLiteConnection: SQLConnection {
         }
     }
 
+    func rows(_ statements: [SQLStatement]) throws -> [[SQLRow]] {
+        try statements.map { try rows($0.text, $0.values) }
+    }
+
     /// GRDB's own texts name values only with `publicStatementArguments`, which is off.
     static func storeError(_ error: DatabaseError) -> StoreError {
         switch error.extendedResultCode {

@@ -32,8 +32,18 @@ public protocol SignInStore: Sendable {
 
     // Challenges.
     func addChallenge(_ challenge: StoredChallenge) async throws
-    /// Takes it out, expired or not: no second call finds it (NP-11).
-    func takeChallenge(hash: Data) async throws -> StoredChallenge?
+    /// Counts the uses one after the other, up to the first that is too many. If none is, adds the challenge, unless the
+    /// key is revoked (NP-10, NP-41).
+    ///
+    /// `accountUses`: Counted after `uses`, each for the account that has the key, or for the key's id if nobody has it.
+    func addChallenge(
+        _ challenge: StoredChallenge, counting uses: [StoredUse], ofAccount accountUses: [StoredUse], at time: Date
+    ) async throws -> ChallengeOutcome
+    /// Counts the uses one after the other, up to the first that is too many. If none is, takes the challenge out, expired
+    /// or not: no second call finds it (NP-11). Reads the key at the same time.
+    ///
+    /// `hash`, `keyID`: nil if the caller wants no challenge, or no key.
+    func takeChallenge(hash: Data?, keyID: Data?, counting uses: [StoredUse], at time: Date) async throws -> TakeOutcome
 
     // Device keys.
     /// Adds the key, and revokes the account's earlier key of the same device in the same transaction (NP-22).
@@ -60,8 +70,10 @@ public protocol SignInStore: Sendable {
     func revokeUnused(since time: Date, at now: Date) async throws -> Int
 
     // Sessions.
-    /// - Throws: `.notActive` if the key is not active, looked at in the same transaction.
-    func addSession(_ session: StoredSession) async throws
+    /// Raises the key's counter as ``raiseCounter(of:to:at:)`` does, and adds the session: both, or neither.
+    ///
+    /// False if the counter is not greater than the stored one, or the key is not an active one of the session's account.
+    func addSession(_ session: StoredSession, raisingCounterTo counter: UInt64, at time: Date) async throws -> Bool
     func session(id: Data) async throws -> StoredSession?
     /// The session whose current refresh token this is, expired or not: a page's cookie.
     func session(refreshHash: Data) async throws -> StoredSession?
@@ -131,6 +143,32 @@ public struct StoredAccount: Sendable, Equatable {
     public var passwordHash: String
     /// When it was added.
     public var createdAt: Date
+}
+
+/// One use of something that may be used so often (NP-41).
+public struct StoredUse: Sendable, Equatable {
+    /// What is counted, as its hash of 32 bytes.
+    public var bucket: Data
+    /// Seconds.
+    public var window: TimeInterval
+    /// So many may there be in one window, with this one.
+    public var most: Int
+}
+
+/// What became of a challenge that was to be added.
+public enum ChallengeOutcome: Sendable, Equatable {
+    case added
+    /// Which of the uses was too many, counted through those of the account; what follows it was not counted.
+    case limited(Int)
+    case keyRevoked
+}
+
+/// What became of a challenge that was to be taken.
+public enum TakeOutcome: Sendable, Equatable {
+    /// Nil for what is not there.
+    case taken(StoredChallenge?, StoredKey?)
+    /// Which of the uses was too many; what follows it was not counted, and the challenge is still there.
+    case limited(Int)
 }
 
 /// A challenge that was given out.

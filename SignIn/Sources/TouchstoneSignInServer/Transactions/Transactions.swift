@@ -22,9 +22,10 @@ extension SignInServer {
 
     /// `POST /v1/transactions/confirm`: the text is in what the finger signed (NP-13).
     func confirmTransaction(_ call: Call) async throws -> Response {
-        let (key, _, submitted, challenge) = try await verify(call, for: .confirmTransaction) { $0.binding != nil }
-        let details = try submitted.details(Details.ConfirmTransaction.self, ["transaction", "text"])
-        guard challenge.binding == Data(details.transaction.utf8),
+        let signed = try await verify(call, for: .confirmTransaction) { $0.binding != nil }
+        let key = signed.key
+        let details = try signed.submitted.details(Details.ConfirmTransaction.self, ["transaction", "text"])
+        guard signed.challenge.binding == Data(details.transaction.utf8),
             let transaction = try await store.transaction(id: details.transaction),
             transaction.userHandle == key.userHandle, Array(transaction.text.utf8) == Array(details.text.utf8),
             transaction.expiresAt > configuration.now,

@@ -10,8 +10,9 @@ extension SignInServer {
     func approveWebRequest(_ call: Call) async throws -> Response {
         try await limit(
             configuration.limits.addressWebRequests, "web answer", Data(call.address.utf8), .limitAddress)
-        let (key, _, submitted, _) = try await verify(call, for: .signIn)
-        let details = try submitted.details(Details.WebSignIn.self, ["web", "code", "origin"])
+        let signed = try await verify(call, for: .signIn)
+        let key = signed.key
+        let details = try signed.submitted.details(Details.WebSignIn.self, ["web", "code", "origin"])
         let now = configuration.now
         guard let request = try await store.webRequest(id: details.web), request.state == .pending,
             request.expiresAt > now

@@ -89,6 +89,37 @@ struct PostgreSQLStoreTests {
         #expect(!connection.isAlive)
     }
 
+    /// What is sent together is done as a whole, or not at all; the connection is good afterwards.
+    @Test func statementsThatAreSentTogetherAreOneTransaction() throws {
+        let connection = try PostgreSQLConnection(try PostgreSQLServer.shared.get().makeDatabase())
+        try connection.simple("CREATE TABLE numbers (number BIGINT PRIMARY KEY)")
+        func insert(_ number: Int64) -> SQLStatement {
+            SQLStatement(text: "INSERT INTO numbers VALUES ($1) RETURNING number", values: [.integer(number)])
+        }
+        let sum = SQLStatement(text: "SELECT SUM(number)::int8 FROM numbers", values: [])
+        let answers = try connection.rows([insert(1), insert(2), sum])
+        #expect(try answers.map { try $0[0].integer(0) } == [1, 2, 3])
+        let error = #expect(throws: PostgreSQLError.self) {
+            _ = try connection.rows([insert(3), insert(2), insert(4)])
+        }
+        #expect(error?.storeError == .exists)
+        #expect(connection.isAlive)
+        #expect(try connection.rows(sum.text, [])[0].integer(0) == 3)
+        #expect(try connection.rows([]).isEmpty)
+    }
+
+    @Test func answersThatDoNotComeAreALostConnection() throws {
+        let connection = try PostgreSQLConnection(try PostgreSQLServer.shared.get().target("postgres"))
+        connection.limit = .milliseconds(50)
+        let one = SQLStatement(text: "SELECT 1::int8", values: [])
+        let error = #expect(throws: PostgreSQLError.self) {
+            _ = try connection.rows([one, SQLStatement(text: "SELECT pg_sleep(60)", values: []), one])
+        }
+        let text = reason(error?.storeError)
+        #expect(text.contains("no answer within"))
+        #expect(!connection.isAlive)
+    }
+
     /// What may have taken something is not done again: the answer is that nobody knows.
     @Test func statementWhoseAnswerWasLostIsNotRepeated() async throws {
         let target = try PostgreSQLServer.shared.get().makeDatabase()

@@ -38,6 +38,43 @@ struct StoreConcurrencyTests {
         }
     }
 
+    // NP-23
+    @Test(arguments: Storage.allCases)
+    func oneOfManyCallersAddsASessionWithACounter(_ storage: Storage) async throws {
+        try await storage.with(stores: 2) { stores async throws in
+            try await stores[0].addAccount("ana", keys: ["k"])
+            let added = try await atOnce(Self.callers, stores) { store, number in
+                let session = StoredSession.made("s\(number)", key: "k", of: "ana", refresh: "r\(number)")
+                return try await store.addSession(session, raisingCounterTo: 7, at: now)
+            }
+            var sessions = 0
+            for number in 0..<Self.callers {
+                if try await stores[1].session(id: bytes("s\(number)", count: 16)) != nil { sessions += 1 }
+            }
+            #expect(added.count { $0 } == 1)
+            #expect(sessions == 1)
+        }
+    }
+
+    // NP-41
+    @Test(arguments: Storage.allCases)
+    func asManyCallersAsMayHaveAChallengeAndTheOthersUseUpNothing(_ storage: Storage) async throws {
+        let most = 10
+        try await storage.with(stores: 2) { stores async throws in
+            try await stores[0].addAccount("ana", keys: ["k"])
+            let outcomes = try await atOnce(Self.callers, stores) { store, number in
+                try await store.addChallenge(
+                    .made("c\(number)", key: "k"), counting: [.made("address", most: most), .made("key", most: .max)],
+                    ofAccount: [.made("account", most: .max)], at: now)
+            }
+            #expect(outcomes.count { $0 == .added } == most)
+            #expect(outcomes.count { $0 == .limited(0) } == Self.callers - most)
+            for bucket in [bytes("key"), bytes("account") + bytes("ana", count: 16)] {
+                #expect(try await stores[1].count(bucket: bucket, window: 60, at: now) == most + 1)
+            }
+        }
+    }
+
     @Test(arguments: Storage.allCases)
     func oneOfManyCallersRotatesARefreshTokenAndTheSessionEnds(_ storage: Storage) async throws {
         try await storage.with(stores: 2) { stores async throws in

@@ -30,6 +30,114 @@ struct StoredRequestsTests {
         }
     }
 
+    /// NP-10, NP-41: of a known key and of one that nobody has.
+    @Test(arguments: Storage.allCases)
+    func challengeIsAddedWhileNoUseIsTooMany(_ storage: Storage) async throws {
+        try await storage.with { store async throws in
+            try await store.addAccount("ana", keys: ["k"])
+            for key in ["k", "nobodys"] {
+                for number in 1...2 {
+                    var challenge = StoredChallenge.made("\(key) \(number)", key: key)
+                    challenge.binding = number == 1 ? nil : bytes("bound")
+                    let outcome = try await store.addChallenge(
+                        challenge, counting: [.made("a \(key)", most: 2), .made("b \(key)", most: 3)],
+                        ofAccount: [.made("c", most: 2)], at: now)
+                    #expect(outcome == .added)
+                    #expect(try await store.takeChallenge(hash: challenge.hash) == challenge)
+                }
+            }
+            await #expect(throws: StoreError.exists) {
+                try await store.addChallenge(.made("twice"))
+                _ = try await store.addChallenge(
+                    .made("twice", key: "k"), counting: [.made("d", most: 1)], ofAccount: [], at: now)
+            }
+            // Undone with it.
+            #expect(try await store.count(bucket: bytes("d"), window: 60, at: now) == 1)
+        }
+    }
+
+    /// NP-41: whatever is too many, what comes after it is not used up by it.
+    @Test(arguments: Storage.allCases, 0..<4)
+    func challengeIsNotAddedIfAUseIsTooManyAndLaterUsesDoNotCount(_ storage: Storage, _ limited: Int) async throws {
+        try await storage.with { store async throws in
+            try await store.addAccount("ana", keys: ["k"])
+            func add(_ hash: String) async throws -> ChallengeOutcome {
+                let uses = (0..<4).map { StoredUse.made("\($0)", most: $0 == limited ? 1 : 9) }
+                return try await store.addChallenge(
+                    .made(hash, key: "k"), counting: Array(uses[..<2]), ofAccount: Array(uses[2...]), at: now)
+            }
+            #expect(try await add("c0") == .added)
+            for number in 1...3 {
+                #expect(try await add("c\(number)") == .limited(limited))
+                #expect(try await store.takeChallenge(hash: bytes("c\(number)")) == nil)
+            }
+            for bucket in 0..<4 {
+                let counted = bucket <= limited ? 4 : 1
+                // An account's bucket has the account's handle at its end.
+                let name = bytes("\(bucket)") + (bucket < 2 ? Data() : bytes("ana", count: 16))
+                #expect(try await store.count(bucket: name, window: 60, at: now) == counted + 1)
+            }
+            // The next window is another one.
+            let later = try await store.addChallenge(
+                .made("later", key: "k"), counting: [.made("0", most: 1)], ofAccount: [], at: now + 60)
+            #expect(later == .added)
+        }
+    }
+
+    /// NP-41: together for the keys of one account, and apart from the keys of others.
+    @Test(arguments: Storage.allCases)
+    func accountsKeysAreCountedTogether(_ storage: Storage) async throws {
+        try await storage.with { store async throws in
+            try await store.addAccount("ana", keys: ["k1", "k2"])
+            try await store.addAccount("bob", keys: ["bobs"])
+            var outcomes: [ChallengeOutcome] = []
+            for key in ["k1", "k2", "k1", "bobs", "nobodys", "nobodys", "other"] {
+                outcomes.append(
+                    try await store.addChallenge(
+                        .made("c\(outcomes.count)", key: key), counting: [], ofAccount: [.made("a", most: 1)], at: now))
+            }
+            #expect(
+                outcomes == [.added, .limited(0), .limited(0), .added, .added, .limited(0), .added])
+        }
+    }
+
+    /// NP-30; it is counted all the same.
+    @Test(arguments: Storage.allCases)
+    func revokedKeyHasNoChallenge(_ storage: Storage) async throws {
+        try await storage.with { store async throws in
+            try await store.addAccount("ana", keys: ["k"])
+            #expect(try await store.revoke(keyID: bytes("k"), reason: .owner, at: now))
+            for (number, outcome) in [ChallengeOutcome.keyRevoked, .keyRevoked, .limited(0)].enumerated() {
+                let found = try await store.addChallenge(
+                    .made("c\(number)", key: "k"), counting: [.made("a", most: 2)], ofAccount: [], at: now)
+                #expect(found == outcome)
+                #expect(try await store.takeChallenge(hash: bytes("c\(number)")) == nil)
+            }
+        }
+    }
+
+    // NP-11, NP-41
+    @Test(arguments: Storage.allCases)
+    func challengeIsTakenWithItsKeyIfTheUseIsNotTooMany(_ storage: Storage) async throws {
+        try await storage.with { store async throws in
+            try await store.addAccount("ana", keys: ["k"])
+            let key = try await store.key(id: bytes("k"))
+            for name in ["c1", "c2", "c3"] { try await store.addChallenge(.made(name, key: "k")) }
+            func take(_ hash: String?, _ key: String?) async throws -> TakeOutcome {
+                try await store.takeChallenge(
+                    hash: hash.map { bytes($0) }, keyID: key.map { bytes($0) }, counting: [.made("a", most: 4)], at: now
+                )
+            }
+            #expect(try await take("c1", "k") == .taken(.made("c1", key: "k"), key))
+            #expect(try await take("c1", "nobodys") == .taken(nil, nil))
+            #expect(try await take(nil, "k") == .taken(nil, key))
+            #expect(try await take("c2", nil) == .taken(.made("c2", key: "k"), nil))
+            #expect(try await take("c3", "k") == .limited(0))
+            #expect(try await store.takeChallenge(hash: bytes("c3")) == .made("c3", key: "k"))
+            #expect(try await store.takeChallenge(hash: nil, keyID: nil, counting: [], at: now) == .taken(nil, nil))
+        }
+    }
+
     @Test(arguments: Storage.allCases)
     func transactionIsConfirmedOnceByAKeyOfItsAccount(_ storage: Storage) async throws {
         try await storage.with { store async throws in

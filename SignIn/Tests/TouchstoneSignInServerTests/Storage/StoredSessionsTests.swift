@@ -39,6 +39,49 @@ struct StoredSessionsTests {
         }
     }
 
+    // NP-23
+    @Test(arguments: Storage.allCases)
+    func sessionAndCounterAreRaisedTogether(_ storage: Storage) async throws {
+        try await storage.with { store async throws in
+            try await store.addAccount("ana", keys: ["k"])
+            for counter in [1, 5, UInt64.max] {
+                let session = StoredSession.made("s\(counter)", key: "k", of: "ana", refresh: "r\(counter)")
+                #expect(try await store.addSession(session, raisingCounterTo: counter, at: now + 1))
+                #expect(try await store.session(id: session.id) == session)
+                let key = try await store.key(id: bytes("k"))
+                #expect(key?.counter == counter)
+                #expect(key?.lastUsedAt == now + 1)
+            }
+        }
+    }
+
+    /// NP-23: neither of them, whatever the reason is.
+    @Test(arguments: Storage.allCases)
+    func counterThatDoesNotRiseAddsNoSessionAndASessionThatIsRefusedRaisesNoCounter(_ storage: Storage) async throws {
+        try await storage.with { store async throws in
+            try await store.addAccount("ana", keys: ["k", "gone"])
+            try await store.addAccount("bob")
+            let first = StoredSession.made("first", key: "k", of: "ana", refresh: "first")
+            #expect(try await store.addSession(first, raisingCounterTo: 5, at: now))
+            #expect(try await store.revoke(keyID: bytes("gone"), reason: .owner, at: now))
+            for (key, account, counter) in [
+                ("k", "ana", 5), ("k", "ana", 4), ("k", "ana", 0), ("gone", "ana", 6), ("k", "bob", 6),
+                ("nobodys", "ana", 6),
+            ] as [(String, String, UInt64)] {
+                let session = StoredSession.made("s", key: key, of: account, refresh: "r")
+                #expect(try await store.addSession(session, raisingCounterTo: counter, at: now + 9) == false)
+                #expect(try await store.session(id: session.id) == nil)
+            }
+            await #expect(throws: StoreError.exists) {
+                _ = try await store.addSession(first, raisingCounterTo: 6, at: now + 9)
+            }
+            let key = try await store.key(id: bytes("k"))
+            #expect(key?.counter == 5)
+            #expect(key?.lastUsedAt == now)
+            #expect(try await store.key(id: bytes("gone"))?.counter == 0)
+        }
+    }
+
     @Test(arguments: Storage.allCases)
     func refreshTokenWorksOnce(_ storage: Storage) async throws {
         try await storage.with { store async throws in

@@ -74,6 +74,10 @@ extension StoredSession {
     }
 }
 
+extension StoredUse {
+    static func made(_ bucket: String, most: Int) -> Self { Self(bucket: bytes(bucket), window: 60, most: most) }
+}
+
 extension StoredChallenge {
     static func made(_ hash: String, key: String? = nil, expiresAt: Date = now + 60) -> Self {
         Self(hash: bytes(hash), purpose: .signIn, keyID: key.map { bytes($0) }, binding: nil, expiresAt: expiresAt)
@@ -92,6 +96,20 @@ extension SQLStore {
         try await addPasswordSession(
             hash: bytes(hash ?? "password \(name)"), userHandle: bytes(name, count: 16),
             passwordHash: "$argon2id$\(name)", expiresAt: now + 300)
+    }
+
+    func takeChallenge(hash: Data) async throws -> StoredChallenge? {
+        guard case .taken(let challenge, nil) = try await takeChallenge(hash: hash, keyID: nil, counting: [], at: now)
+        else { return nil }
+        return challenge
+    }
+
+    /// By a message of the key that has the next counter, at the time of the one before it.
+    func addSession(_ session: StoredSession) async throws {
+        let key = try await key(id: session.keyID)
+        let isAdded = try await addSession(
+            session, raisingCounterTo: (key?.counter ?? 0) + 1, at: key?.lastUsedAt ?? key?.registeredAt ?? now)
+        guard isAdded else { throw StoreError.notActive }
     }
 
     func register(_ key: StoredKey, of name: String) async throws {

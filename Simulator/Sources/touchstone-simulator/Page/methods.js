@@ -6,7 +6,7 @@ export const methods = {
   "io.touchstone.Enclave.SetCredential": [["context", "app", "credential"], ["ticket"]],
   "io.touchstone.Enclave.IsCredentialSet": [["context", "app"], ["isSet", "retryAfterSeconds"]],
   "io.touchstone.Enclave.Preflight": [["context", "app", "requirement", "reuseDuration", "isFaceIDDescribed", "validFor"], ["verdict", "code", "reason", "biometryType"]],
-  "io.touchstone.Enclave.BeginEvaluation": [["context", "app", "requirement", "isFallbackHidden", "isFaceIDDescribed", "replaces", "validFor"], ["evaluation", "progress"]],
+  "io.touchstone.Enclave.BeginEvaluation": [["context", "app", "requirement", "isFallbackHidden", "isFaceIDDescribed", "replaces", "reuseDuration", "accessGroups", "validFor"], ["evaluation", "progress", "biometryType", "context"]],
   "io.touchstone.Enclave.EndEvaluation": [["evaluation", "code"], []],
   "io.touchstone.Enclave.SetShown": [["evaluation", "isShown"], ["touchesAfterSeconds"]],
   "io.touchstone.Enclave.ChooseFallback": [["evaluation"], []],

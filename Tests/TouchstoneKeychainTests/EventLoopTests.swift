@@ -1,0 +1,111 @@
+import Foundation
+import Synchronization
+import Testing
+import TouchstoneCore
+import TouchstoneEnclaveClient
+import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
+import TouchstoneTransport
+
+@testable import TouchstoneEnclave
+@testable import TouchstoneEnclaveHost
+@testable import TouchstoneKeychain
+@testable import TouchstoneTesting
+
+/// An event loop reads the requests of many connections: it never waits for the enclave.
+@Suite(.timeLimit(.minutes(10))) struct EventLoopTests {
+    /// An enclave that answers some calls only when the test lets it.
+    private final class SlowEnclave: Sendable {
+        let wasAsked = Mutex(false)
+        let mayAnswer = Gate()
+
+        /// An answer like any other: what it says is not what this is about.
+        func answer<Reply>() throws -> Reply {
+            wasAsked.withLock { $0 = true }
+            mayAnswer.wait()
+            throw EnclaveInterface.NotKept()
+        }
+    }
+
+    /// Says when a request was read, which an event loop does.
+    private final class WatchedChannel: VarlinkChannel {
+        private let channel: any VarlinkChannel
+        private let count = Mutex(0)
+        var requestsRead: Int { count.withLock { $0 } }
+
+        init(_ channel: any VarlinkChannel) { self.channel = channel }
+
+        func send(_ frame: Data) throws(TransportError) {
+            try channel.send(frame)
+            count.withLock { $0 += 1 }
+        }
+
+        func receive() throws(TransportError) -> Data { try channel.receive() }
+        func close() { channel.close() }
+    }
+
+    enum Request: CaseIterable, Sendable {
+        case search, signature, inspection
+
+        func make(_ client: VarlinkClient) throws {
+            switch self {
+            case .search:
+                let query: KeychainInterface.Dictionary = ["class": .string("genp"), "r_Data": .boolean(true)]
+                _ = try client.call(KeychainInterface.CopyMatching.self, .init(query: query))
+            case .signature: _ = try client.call(KeyInterface.Sign.self, .init(key: Data(), data: Data(count: 32)))
+            case .inspection: _ = try client.call(KeyInterface.Inspect.self, .init(key: Data()))
+            }
+        }
+    }
+
+    private let enclave = SlowEnclave()
+    private let channel: WatchedChannel
+    private let client: VarlinkClient
+
+    init() throws {
+        let (storage, root) = (MemoryStorage(), MemoryRoot())
+        try storage.replace(Enclave.create(isSimulated: true, biometryType: .none, root: root))
+        let host = try EnclaveHost(storage: storage, root: root, clock: ManualClock(), newPasscodeCost: { .minimum })
+        let whole = EnclaveService(host: host).interface
+        let slow: [VarlinkHandler] = [
+            .method(EnclaveInterface.UnwrapKeys.self) { [enclave] _, _ in try enclave.answer() },
+            .method(EnclaveInterface.Sign.self) { [enclave] _, _ in try enclave.answer() },
+            .method(EnclaveInterface.InspectKey.self) { [enclave] _, _ in try enclave.answer() },
+        ]
+        let interface = VarlinkInterface(
+            name: whole.name, description: Array(whole.description.utf8),
+            handlers: whole.handlers.filter { handler in !slow.contains { $0.name == handler.name } } + slow)
+        func endpoint(_ interfaces: [VarlinkInterface]) -> LoopbackEndpoint {
+            LoopbackEndpoint(
+                router: VarlinkRouter(info: .init(product: "test", version: "1"), interfaces: interfaces),
+                peer: Peer(processID: getpid(), userID: getuid(), identify: { FileDevice.app }))
+        }
+        let calls = endpoint([interface])
+        let services = EnclaveClient(calls: try calls.client(), events: try calls.client())
+        let (contexts, broker) = (ContextOwners(), ScriptedBroker())
+        let keychain = try KeychainService(
+            store: KeychainStore(), enclave: services, contexts: contexts, broker: broker)
+        let keys = KeyService(
+            enclave: services, contexts: contexts, broker: broker, refusals: RefusalNotes(enclave: services))
+        channel = WatchedChannel(try endpoint([keychain.interface, keys.interface]).connect())
+        client = VarlinkClient(channel)
+    }
+
+    @Test("A call that the enclave keeps waiting is read and left to another thread", arguments: Request.allCases)
+    func loopIsFree(_ request: Request) throws {
+        let item: KeychainInterface.Dictionary = ["class": .string("genp"), "v_Data": .data(Data("a".utf8))]
+        _ = try client.call(KeychainInterface.Add.self, .init(attributes: item))
+        let isOver = Mutex(false)
+        defer {
+            enclave.mayAnswer.open()
+            eventually { isOver.withLock { $0 } }
+        }
+        Thread.detachNewThread { [client] in
+            #expect(throws: (any Error).self) { try request.make(client) }
+            isOver.withLock { $0 = true }
+        }
+        eventually { enclave.wasAsked.withLock { $0 } }
+        eventually { channel.requestsRead == 2 }
+        #expect(!isOver.withLock { $0 })
+    }
+}

@@ -1,0 +1,266 @@
+import Crypto
+import Foundation
+import LocalAuthentication
+import Security
+import Synchronization
+import Testing
+import TouchstoneCore
+import TouchstoneInterfaces
+
+@testable import TouchstoneKeychain
+@testable import TouchstoneTesting
+
+/// Which keys of items touchstoned keeps, and for how long.
+@Suite(.timeLimit(.minutes(10))) struct OpenedKeysTests {
+    private let keys = OpenedKeys()
+
+    private func item(
+        _ rowID: Int64?, version: UInt8 = 1, wrappedKey: UInt8 = 1, group: String = "group",
+        protection: Accessibility = .whenUnlocked, flags: AccessControl.Flags = []
+    ) throws -> OpenItem {
+        let row = ItemRow(
+            rowID: rowID, itemClass: .genericPassword, identifier: ItemIdentifier(bytes: Data(repeating: 7, count: 16)),
+            version: Data(repeating: version, count: 16), accessibility: protection, identityTag: Data(),
+            metadata: Data(), wrappedKey: Data(repeating: wrappedKey, count: 102), secret: nil, tags: [:])
+        return OpenItem(
+            row: row, attributes: ["agrp": .string(group)],
+            control: try AccessControl(protection: protection, flags: flags), data: nil)
+    }
+
+    private func key(_ number: Int64) -> Data {
+        Data((0..<32).map { UInt8(truncatingIfNeeded: number >> (8 * ($0 % 8))) | 1 })
+    }
+
+    private func keep(_ rowID: Int64, protection: Accessibility = .whenUnlocked) throws {
+        keys.keep(key(rowID), of: try item(rowID, protection: protection), since: keys.moment)
+    }
+
+    private func isKept(_ rowID: Int64, protection: Accessibility = .whenUnlocked) throws -> Bool {
+        keys.key(of: try item(rowID, protection: protection)) == SymmetricKey(data: key(rowID))
+    }
+
+    @Test("A key that was kept is found for the same row, and for nothing that differs from it in anything")
+    func sameRowOnly() throws {
+        try keep(1)
+        #expect(try isKept(1))
+        #expect(keys.key(of: try item(2)) == nil)
+        #expect(keys.key(of: try item(nil)) == nil)
+        #expect(keys.key(of: try item(1, version: 2)) == nil)
+        #expect(keys.key(of: try item(1, wrappedKey: 2)) == nil)
+        #expect(keys.key(of: try item(1, group: "another")) == nil)
+        #expect(keys.key(of: try item(1, protection: .afterFirstUnlock)) == nil)
+        #expect(keys.key(of: try item(1, flags: .userPresence)) == nil)
+    }
+
+    @Test("The 4,097th key takes the place of the oldest, and of no other") func maximum() throws {
+        for rowID in 1...Int64(OpenedKeys.maximum) { try keep(rowID) }
+        #expect(try isKept(1))
+        try keep(4097)
+        #expect(keys.count == OpenedKeys.maximum)
+        #expect(try !isKept(1))
+        #expect(try isKept(2) && isKept(4096) && isKept(4097))
+        try keep(4098)
+        #expect(try !isKept(2) && isKept(3))
+    }
+
+    @Test("AC-10: a key of an item with an access control is never kept, nor one that belongs to no row yet")
+    func neverGuarded() throws {
+        for flags in [AccessControl.Flags.userPresence, .biometryAny, .devicePasscode, .applicationPassword] {
+            keys.keep(key(1), of: try item(1, flags: flags), since: keys.moment)
+        }
+        keys.keep(key(1), of: try item(nil), since: keys.moment)
+        #expect(keys.count == 0)
+        #expect(keys.isWiped)
+        keys.keep(key(1), of: try item(1), since: keys.moment)
+        #expect(keys.count == 1)
+    }
+
+    @Test("KC-20: a lock wipes the keys of the classes that it shuts, out of memory too, and leaves the others")
+    func lock() throws {
+        try keep(1)
+        try keep(2, protection: .afterFirstUnlock)
+        keys.forgetAll(but: [.afterFirstUnlock, .always])
+        #expect(try !isKept(1))
+        #expect(try isKept(2, protection: .afterFirstUnlock))
+        // The control: what is kept is seen there.
+        #expect(!keys.isWiped)
+        keys.forgetAll()
+        #expect(keys.count == 0)
+        #expect(keys.isWiped)
+    }
+
+    @Test("Once class keys were made anew no key is kept, so that each item is wrapped anew when it is read")
+    func generation() throws {
+        keys.forgetAll(but: [.whenUnlocked], generation: 1)
+        try keep(1)
+        keys.forgetAll(but: [.whenUnlocked], generation: 1)
+        #expect(try isKept(1))
+        keys.forgetAll(but: [.whenUnlocked], generation: 2)
+        #expect(keys.isWiped)
+    }
+
+    @Test("A row that was changed or deleted has its key wiped; the others keep theirs") func change() throws {
+        try keep(1)
+        try keep(2)
+        keys.forget([2, 3])
+        #expect(try isKept(1) && !isKept(2))
+        keys.forget([1])
+        #expect(keys.isWiped)
+        // A place that became free is used again.
+        try keep(4)
+        #expect(try isKept(4))
+    }
+
+    @Test("What was opened before a lock, or before a change, is not kept after it") func late() throws {
+        let beforeLock = keys.moment
+        keys.forgetAll()
+        keys.keep(key(1), of: try item(1), since: beforeLock)
+        #expect(keys.isWiped)
+        let beforeChange = keys.moment
+        keys.forget([1])
+        keys.keep(key(1), of: try item(1), since: beforeChange)
+        #expect(keys.isWiped)
+        keys.keep(key(1), of: try item(1), since: keys.moment)
+        #expect(try isKept(1))
+    }
+
+    @Test("A key of another length is not kept") func length() throws {
+        keys.keep(Data(repeating: 1, count: 31), of: try item(1), since: keys.moment)
+        #expect(keys.isWiped && keys.count == 0)
+    }
+}
+
+/// How often a device asks the enclave for an item's key.
+@Suite(.timeLimit(.minutes(10))) struct OpenedKeyCallsTests {
+    private let device: SimulatedDevice
+    private let told = Told()
+
+    private final class Told: Sendable { let messages = Mutex<[InspectorInterface.Message]>([]) }
+
+    init() throws {
+        device = try SimulatedDevice(passcode: "1234", fingers: 1)
+        try watch()
+        device.run { #expect(add(account("a").value("secret")) == errSecSuccess) }
+    }
+
+    /// Has the messages told that the device's daemons exchange until it restarts.
+    private func watch() throws {
+        let (client, told) = (try device.booted.withLock { try $0.client() }, told)
+        let isReady = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            try? client.stream(InspectorInterface.WatchMessages.self, Empty()) { reply in
+                told.messages.withLock { $0 += reply.messages }
+                isReady.signal()
+                return true
+            }
+        }
+        isReady.wait()
+    }
+
+    private func calls(_ method: String) -> Int {
+        told.messages.withLock { messages in
+            messages.count {
+                $0.to == .enclave && $0.outcome == nil && $0.method == "io.touchstone.Enclave.\(method)"
+            }
+        }
+    }
+
+    /// How often the enclave is asked for keys while `body` runs.
+    private func unwraps(_ body: () throws -> Void) throws -> Int {
+        // An item that is added makes a call that is told behind all that came before.
+        func settle() throws {
+            let before = calls("WrapKey")
+            device.run { #expect(add(account(UUID().uuidString).value("marker")) == errSecSuccess) }
+            eventually { calls("WrapKey") == before + 1 }
+        }
+        try settle()
+        let before = calls("UnwrapKeys")
+        try device.run(body)
+        try settle()
+        return calls("UnwrapKeys") - before
+    }
+
+    private func reads(_ name: String = "a", _ expected: String = "secret") throws -> Int {
+        try unwraps { #expect(secret(account(name)) == expected) }
+    }
+
+    @Test("The first read asks the enclave, the second does not") func secondRead() throws {
+        #expect(try reads() == 1)
+        #expect(try reads() == 0)
+        let calls = try unwraps { #expect(accounts(account("a")) == ["a"]) }
+        #expect(calls == 0)
+    }
+
+    @Test(
+        "KC-20, KC-22: a locked device refuses a read although its key was there; the first after it is unlocked asks anew"
+    )
+    func lock() throws {
+        device.run {
+            #expect(
+                add(account("c", [kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlock]).value("secret"))
+                    == errSecSuccess)
+        }
+        #expect(try reads() == 1)
+        #expect(try reads("c") == 1)
+        try device.lock()
+        // Nothing is added while the device is locked, and nothing is asked.
+        let before = calls("UnwrapKeys")
+        device.run {
+            #expect(read(account("a")) == errSecInteractionNotAllowed)
+            #expect(secret(account("c")) == "secret")
+        }
+        try device.unlock(passcode: "1234")
+        #expect(try reads("c") == 0)
+        #expect(calls("UnwrapKeys") == before)
+        #expect(try reads() == 1)
+        #expect(try reads() == 0)
+    }
+
+    @Test("An item that was changed or added anew is asked for again, and read as it is now") func change() throws {
+        #expect(try reads() == 1)
+        device.run { #expect(update(account("a"), [kSecValueData: Data("other".utf8)]) == errSecSuccess) }
+        #expect(try reads("a", "other") == 1)
+        #expect(try reads("a", "other") == 0)
+        device.run {
+            #expect(delete(account("a")) == errSecSuccess)
+            #expect(read(account("a")) == errSecItemNotFound)
+            #expect(add(account("a").value("third")) == errSecSuccess)
+        }
+        #expect(try reads("a", "third") == 1)
+    }
+
+    @Test("After a restart every item is asked for again") func restart() throws {
+        #expect(try reads() == 1)
+        device.reboot()
+        try device.unlock(passcode: "1234")
+        try watch()
+        #expect(try reads() == 1)
+        #expect(try reads() == 0)
+    }
+
+    @Test("Another passcode forgets every key: the item is wrapped anew, and its key is kept once its row has that")
+    func passcode() throws {
+        #expect(try reads() == 1)
+        try device.changePasscode(from: "1234", to: "5678")
+        #expect(try reads() == 1)
+        device.booted.withLock { $0.settleRewrapping() }
+        #expect(try reads() == 1)
+        #expect(try reads() == 0)
+    }
+
+    @Test("AC-10: an item with an access control is asked for each time, with a context that has proven the owner too")
+    func guarded() throws {
+        let control = try control(.userPresence)
+        device.run { #expect(add(account("g", [kSecAttrAccessControl: control]).value("secret")) == errSecSuccess) }
+        let context = device.run { LAContext() }
+        let query = account("g", [kSecUseAuthenticationContext: context])
+        device.present(.finger(1))
+        for _ in 0..<2 {
+            let calls = try unwraps { #expect(secret(query) == "secret") }
+            #expect(calls > 0)
+        }
+        // Its twin: an item without.
+        #expect(try reads() == 1)
+        #expect(try reads() == 0)
+    }
+}
