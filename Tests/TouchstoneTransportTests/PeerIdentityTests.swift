@@ -490,7 +490,7 @@ import TouchstoneTransport
         Int64(try #require(ProcessStatus(directory: "/proc/\(process)")).started)
     }
 
-    @Test("ND-1: a process is known by its number and its start as a peer is; with another start, or gone, it is not found")
+    @Test("ND-1: a process is known by its number and its start, as a peer is; with another start it is not found")
     func clients() throws {
         let program = try CopiedProgram("")
         try program.start()
