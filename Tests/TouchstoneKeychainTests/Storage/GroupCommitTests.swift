@@ -20,7 +20,7 @@ import TouchstoneSystem
             identifier: ItemIdentifier(bytes: Data(repeating: number, count: 16)),
             version: Data(repeating: number, count: 16), accessibility: .whenUnlocked,
             identityTag: Data(repeating: identity ?? number, count: 32), metadata: Data([1]), wrappedKey: Data([2]),
-            secret: nil, tags: ["agrp": Data(repeating: 9, count: 16)])
+            secret: nil, tags: [.accessGroup: Data(repeating: 9, count: 16)])
     }
 
     private func identifiers() throws -> Set<UInt8> {

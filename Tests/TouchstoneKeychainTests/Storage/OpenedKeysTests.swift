@@ -23,7 +23,7 @@ import TouchstoneInterfaces
             version: Data(repeating: version, count: 16), accessibility: protection, identityTag: Data(),
             metadata: Data(), wrappedKey: Data(repeating: wrappedKey, count: 102), secret: nil, tags: [:])
         return OpenItem(
-            row: row, attributes: ["agrp": .string(group)],
+            row: row, attributes: [.accessGroup: .string(group)],
             control: try AccessControl(protection: protection, flags: flags), data: nil)
     }
 
