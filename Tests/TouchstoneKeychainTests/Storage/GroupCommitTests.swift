@@ -110,6 +110,33 @@ import TouchstoneSystem
         #expect(try identifiers() == [1, 3, 200])
     }
 
+    @Test("Many callers write one after the other, and nothing holds what belongs to one that has gone on") func many()
+        throws
+    {
+        struct Refused: Error {}
+        let kept = Atomic<Int>(0)
+        let ended = DispatchGroup()
+        for caller in 0..<16 {
+            ended.enter()
+            Thread.detachNewThread { [store] in
+                for index in 0..<100 {
+                    // A closure that is held for longer than its call ends the process.
+                    let outcome = Result {
+                        try store.write { writer in
+                            try writer.database.execute(sql: "DELETE FROM quota WHERE items = ?", arguments: [caller])
+                            if index % 7 == 0 { throw Refused() }
+                        }
+                    }
+                    if case .success = outcome { kept.add(1, ordering: .relaxed) }
+                }
+                ended.leave()
+            }
+        }
+        ended.wait()
+        #expect(kept.load(ordering: .relaxed) == 16 * 85)
+        #expect(store.commits.waiting == 0)
+    }
+
     @Test("A deletion has a transaction of its own") func alone() throws {
         let groups = Mutex<[Int]>([])
         let commits = GroupCommit()
