@@ -26,11 +26,8 @@ final class GroupCommit: Sendable {
             self.body = body
         }
 
-        /// Has its caller go on.
-        fileprivate func end() {
-            body = nil
-            turn.signal()
-        }
+        /// Lets go of what belongs to its caller: whoever let it begin may hold the rest a moment longer.
+        fileprivate func end() { body = nil }
     }
 
     private struct State {
@@ -65,6 +62,9 @@ final class GroupCommit: Sendable {
             return state.waiting.first
         }
         next?.turn.signal()
-        for other in group where other !== write { other.end() }
+        for carriedOut in group {
+            carriedOut.end()
+            if carriedOut !== write { carriedOut.turn.signal() }
+        }
     }
 }

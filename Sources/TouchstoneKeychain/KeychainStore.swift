@@ -498,7 +498,8 @@ package final class KeychainStore: RowSource, Sendable {
     private static let insertion: String = {
         let names =
             [
-                "rowid", "class", "identifier", "version", AttributeKey.accessible.rawValue, "identity", "metadata", "wrappedKey", "secret",
+                "rowid", "class", "identifier", "version", AttributeKey.accessible.rawValue, "identity", "metadata",
+                "wrappedKey", "secret",
                 "guarded",
             ] + tagColumns.map { "\"\($0.rawValue)\"" }
         let places = Array(repeating: "?", count: names.count).joined(separator: ", ")

@@ -3,15 +3,30 @@ public import Foundation
 extension Data {
     /// Base64url without padding (RFC 4648, section 5).
     public var base64URL: String {
-        base64EncodedString()
-            .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+        // Byte for byte, because a server does this ten times a sign-in: replacing in a text costs as much as a signature.
+        let bytes = base64EncodedData().lazy.filter { $0 != UInt8(ascii: "=") }
+        return String(
+            decoding: bytes.map { byte in
+                switch byte {
+                case UInt8(ascii: "+"): UInt8(ascii: "-")
+                case UInt8(ascii: "/"): UInt8(ascii: "_")
+                default: byte
+                }
+            }, as: UTF8.self)
     }
 
     /// Reads ``base64URL``; nil for anything else, padding and line breaks among it.
     public init?(base64URL text: String) {
         guard text.utf8.allSatisfy({ $0.isBase64URL }) else { return nil }
-        let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
-        let standard = text.replacing("-", with: "+").replacing("_", with: "/") + padding
+        var standard = Data(
+            text.utf8.map { byte in
+                switch byte {
+                case UInt8(ascii: "-"): UInt8(ascii: "+")
+                case UInt8(ascii: "_"): UInt8(ascii: "/")
+                default: byte
+                }
+            })
+        while standard.count % 4 != 0 { standard.append(UInt8(ascii: "=")) }
         guard let data = Data(base64Encoded: standard), data.base64URL == text else { return nil }
         self = data
     }

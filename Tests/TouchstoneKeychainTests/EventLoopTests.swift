@@ -50,7 +50,7 @@ import TouchstoneTransport
         func make(_ client: VarlinkClient) throws {
             switch self {
             case .search:
-                let query: KeychainInterface.Dictionary = ["class": .string("genp"), "r_Data": .boolean(true)]
+                let query: KeychainInterface.Dictionary = [.`class`: .string("genp"), .returnData: .boolean(true)]
                 _ = try client.call(KeychainInterface.CopyMatching.self, .init(query: query))
             case .signature: _ = try client.call(KeyInterface.Sign.self, .init(key: Data(), data: Data(count: 32)))
             case .inspection: _ = try client.call(KeyInterface.Inspect.self, .init(key: Data()))
@@ -93,7 +93,7 @@ import TouchstoneTransport
 
     @Test("A call that the enclave keeps waiting is read and left to another thread", arguments: Request.allCases)
     func loopIsFree(_ request: Request) throws {
-        let item: KeychainInterface.Dictionary = ["class": .string("genp"), "v_Data": .data(Data("a".utf8))]
+        let item: KeychainInterface.Dictionary = [.`class`: .string("genp"), .valueData: .data(Data("a".utf8))]
         _ = try client.call(KeychainInterface.Add.self, .init(attributes: item))
         let isOver = Mutex(false)
         defer {

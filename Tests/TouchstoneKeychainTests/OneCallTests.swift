@@ -142,6 +142,15 @@ import TouchstoneTransport
                 #expect(SecKeyCreateSignature(key, .ecdsaSignatureMessageX962SHA256, message, nil) != nil)
             }
             #expect(calls(messages, .app, .touchstoned) == ["Sign"])
+            // Refused, it is one call too, and there is no signature.
+            device.present(.cancel)
+            var refusal: Unmanaged<CFError>?
+            let refused = try self.messages {
+                let message = Data("nonce".utf8) as CFData
+                #expect(SecKeyCreateSignature(key, .ecdsaSignatureMessageX962SHA256, message, &refusal) == nil)
+            }
+            #expect(calls(refused, .app, .touchstoned) == ["Sign"])
+            #expect((refusal?.takeRetainedValue() as? LAError)?.code == .userCancel)
         }
     }
 

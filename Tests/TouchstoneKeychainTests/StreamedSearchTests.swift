@@ -123,6 +123,42 @@ import TouchstoneTransport
         }
     }
 
+    @Test(
+        "AC-40: a stream has the owner asked for an item that is guarded by then, and goes on",
+        arguments: [true, false])
+    func askedInItsMiddle(isApproved: Bool) throws {
+        let device = try SimulatedDevice(passcode: "1234", fingers: 1)
+        fill(device, 20, bytes: 600_000)
+        device.present(isApproved ? .finger(1) : .cancel)
+        let guarded = try control(.userPresence)
+        let client = try client(device)
+        var found: [String] = []
+        let query = Self.all.merging([.returnAttributes: .boolean(true)]) { $1 }
+        func stream() throws {
+            try client.stream(CopyMatching.self, .init(query: query, context: nil, options: .init(reason: "r"))) {
+                reply in
+                if found.isEmpty {
+                    device.run {
+                        #expect(update(account("15"), [kSecAttrAccessControl: guarded]) == errSecSuccess)
+                    }
+                }
+                for case .string(let account) in reply.items.compactMap({ $0.attributes?[.account] }) {
+                    found.append(account)
+                }
+                return true
+            }
+        }
+        if isApproved {
+            try stream()
+            #expect(found.count == 20 && Set(found).count == 20)
+        } else {
+            let error = #expect(throws: RemoteError.self) { try stream() }
+            #expect(error?.as(KeychainInterface.Failed.self)?.status == errSecUserCanceled)
+            #expect(!found.isEmpty && !found.contains("15"))
+        }
+        #expect(device.prompts.count == 1)
+    }
+
     @Test("KC-20: a locked class ends a stream that has begun, and nothing that came counts") func lockedMeanwhile()
         throws
     {

@@ -51,6 +51,38 @@ import TouchstoneTransport
         #expect(device.state.withLock { $0.calls } == 2)
     }
 
+    private func search() -> OSStatus {
+        DeviceEndpoint.$scoped.withValue(SocketEndpoint(path: path)) { SecItemCopyMatching(query as CFDictionary, nil) }
+    }
+
+    @Test("A search on a kept connection that breaks is made again") func searchIsMadeAgain() throws {
+        let server = try SocketServer(path: path, router: device.router)
+        defer { server.stop() }
+        #expect(add() == errSecSuccess)
+        device.set {
+            $0.items = [.init()]
+            $0.dropsNextSearch = true
+        }
+        #expect(search() == errSecSuccess)
+        #expect(device.state.withLock { $0.calls } == 3)
+    }
+
+    @Test("AC-40: if the owner was asked for it, it fails, and the owner is not asked a second time")
+    func ownerIsNotAskedAgain() throws {
+        let server = try SocketServer(path: path, router: device.router)
+        defer { server.stop() }
+        #expect(add() == errSecSuccess)
+        let control = try AccessControl(protection: .whenUnlocked, flags: .userPresence)
+        device.set {
+            $0.items = [.init()]
+            $0.wanted = control
+            $0.dropsNextSearch = true
+        }
+        #expect(search() == errSecAuthFailed)
+        #expect(device.state.withLock { $0.calls } == 3)
+        #expect(device.state.withLock { $0.options.count } == 1)
+    }
+
     @Test func callsOfManyThreadsDoNotWaitForAPrompt() async throws {
         let server = try SocketServer(path: path, router: device.router)
         defer { server.stop() }

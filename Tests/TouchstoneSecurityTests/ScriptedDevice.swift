@@ -27,6 +27,8 @@ final class ScriptedDevice: Sendable {
         var closedEvaluations = 0
         /// Carries an addition out and dies before it answers.
         var dropsAdd = false
+        /// Carries the next search out and dies before it answers.
+        var dropsNextSearch = false
     }
 
     let state = Mutex(State())
@@ -79,7 +81,12 @@ final class ScriptedDevice: Sendable {
         [
             .deferred(KeychainInterface.CopyMatching.self) { parameters, call in
                 self.authorize(parameters.query, parameters.context, parameters.options, call) {
-                    .init(items: self.state.withLock { $0.items })
+                    let (isDropped, items) = self.state.withLock { state in
+                        defer { state.dropsNextSearch = false }
+                        return (state.dropsNextSearch, state.items)
+                    }
+                    if isDropped { call.connection.close() }
+                    return .init(items: items)
                 }
             },
             .deferred(KeychainInterface.Add.self) { parameters, call in

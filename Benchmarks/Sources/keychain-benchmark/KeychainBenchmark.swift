@@ -136,8 +136,8 @@ struct KeychainBenchmark {
         let context = LAContext()
         try await context.evaluatePolicy(.deviceOwnerAuthenticationWithBiometrics, localizedReason: "measure")
         owner.leave()
-        let enclaveKey = try EnclaveKey(context: context)
-        defer { EnclaveKey.delete() }
+        let enclaveKey = try FingerGuardedKey(context: context)
+        defer { FingerGuardedKey.delete() }
         print(try measure(key("touchstone"), count: 2_000) { _ in try enclaveKey.sign(message) }.line)
 
         if let path = ProcessInfo.processInfo.environment["SSH_AUTH_SOCK"] {

@@ -152,7 +152,7 @@ enum Messages {
         BackupInterface.NotOwner.self, BackupInterface.NoSuchSession.self, BackupInterface.Malformed.self,
         BackupInterface.Failed.self, DeviceInterface.NotSimulated.self, DeviceInterface.PasscodeRejected.self,
         DeviceInterface.Refused.self, EnclaveInterface.Deferred.self, EnclaveInterface.NoSuchBackup.self,
-        EnclaveInterface.NotWrapped.self, EnclaveInterface.InvalidContext.self,
+        EnclaveInterface.NotWrapped.self, EnclaveInterface.InvalidContext.self, EnclaveInterface.NotBegun.self,
         EnclaveInterface.NoSuchEvaluation.self, EnclaveInterface.NotKept.self, KeyInterface.Failed.self,
         KeyInterface.Invalidated.self, KeychainInterface.Failed.self,
         EnclaveInterface.AuthenticationNeeded.self,

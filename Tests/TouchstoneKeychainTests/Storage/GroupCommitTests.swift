@@ -20,7 +20,7 @@ import TouchstoneSystem
             identifier: ItemIdentifier(bytes: Data(repeating: number, count: 16)),
             version: Data(repeating: number, count: 16), accessibility: .whenUnlocked,
             identityTag: Data(repeating: identity ?? number, count: 32), metadata: Data([1]), wrappedKey: Data([2]),
-            secret: nil, tags: ["agrp": Data(repeating: 9, count: 16)])
+            secret: nil, tags: [.accessGroup: Data(repeating: 9, count: 16)])
     }
 
     private func identifiers() throws -> Set<UInt8> {
@@ -108,6 +108,33 @@ import TouchstoneSystem
         #expect((outcomes[1] as? DatabaseError)?.resultCode == .SQLITE_ERROR)
         #expect(attempts.load(ordering: .relaxed) == 2)
         #expect(try identifiers() == [1, 3, 200])
+    }
+
+    @Test("Many callers write one after the other, and nothing holds what belongs to one that has gone on") func many()
+        throws
+    {
+        struct Refused: Error {}
+        let kept = Atomic<Int>(0)
+        let ended = DispatchGroup()
+        for caller in 0..<16 {
+            ended.enter()
+            Thread.detachNewThread { [store] in
+                for index in 0..<100 {
+                    // A closure that is held for longer than its call ends the process.
+                    let outcome = Result {
+                        try store.write { writer in
+                            try writer.database.execute(sql: "DELETE FROM quota WHERE items = ?", arguments: [caller])
+                            if index % 7 == 0 { throw Refused() }
+                        }
+                    }
+                    if case .success = outcome { kept.add(1, ordering: .relaxed) }
+                }
+                ended.leave()
+            }
+        }
+        ended.wait()
+        #expect(kept.load(ordering: .relaxed) == 16 * 85)
+        #expect(store.commits.waiting == 0)
     }
 
     @Test("A deletion has a transaction of its own") func alone() throws {

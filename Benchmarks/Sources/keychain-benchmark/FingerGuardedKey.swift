@@ -3,7 +3,7 @@ import LocalAuthentication
 import Security
 
 /// A key of the enclave that only the owner's finger lets sign, with a context that has seen it.
-struct EnclaveKey {
+struct FingerGuardedKey {
     private let key: SecKey
     private static let tag = Data("benchmark".utf8)
 
