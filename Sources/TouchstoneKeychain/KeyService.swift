@@ -14,6 +14,8 @@ package final class KeyService: Sendable {
     private let contexts: ContextOwners
     private let broker: any ProofBroker
     private let refusals: RefusalNotes
+    /// Calls that have a thread: what the enclave keeps waiting.
+    private let calls = Turns(.calls)
 
     package init(
         enclave: EnclaveClient, contexts: ContextOwners, broker: any ProofBroker, refusals: RefusalNotes
@@ -42,7 +44,7 @@ package final class KeyService: Sendable {
                     }
                 },
                 .deferred(KeyInterface.Inspect.self) { [self] request, call in
-                    call.connection.perform { [self] in
+                    call.connection.perform(inTurnOf: calls) { [self] _ in
                         call.answer(
                             Result {
                                 try enclave.call(
@@ -130,7 +132,7 @@ package final class KeyService: Sendable {
         _ ask: @escaping @Sendable (AppIdentity, String?) throws -> M.Reply
     ) {
         ProvenCall.begin(call, proofs) { [self] call in
-            call.connection.perform { [self] in attempt(call, result, ask) }
+            call.connection.perform(inTurnOf: calls) { [self] _ in attempt(call, result, ask) }
         }
     }
 
@@ -190,4 +192,9 @@ package final class KeyService: Sendable {
         default: error
         }
     }
+}
+
+extension Turns.Limits {
+    /// Of one service's calls: each has a thread while it waits for the enclave or the disk, and no app takes all of them.
+    static let calls = Turns.Limits(total: 128, perApp: 64)
 }

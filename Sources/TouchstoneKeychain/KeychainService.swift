@@ -27,6 +27,8 @@ package final class KeychainService: Sendable {
     private let refreshing = NSLock()
     private let erasing = NSLock()
     let now: @Sendable () -> Date
+    /// Calls that have a thread: what the enclave or the disk keeps waiting.
+    let calls = Turns(.calls)
     /// Searches under way.
     let searches = Turns(KeychainService.searchLimits)
     /// Large results of searches.
@@ -69,7 +71,7 @@ package final class KeychainService: Sendable {
                 },
                 .deferred(KeychainInterface.CopyMatching.self) { [self] request, call in
                     ProvenCall.begin(call, proofs(of: call, request.context, request.options)) { [self] call in
-                        call.connection.perform { [self] in copyMatching(request, call) }
+                        call.connection.perform(inTurnOf: calls) { [self] _ in copyMatching(request, call) }
                     }
                 },
                 .deferred(KeychainInterface.Update.self) { [self] request, call in
@@ -163,7 +165,7 @@ package final class KeychainService: Sendable {
         _ body: @escaping @Sendable (KeychainService, AppIdentity, String?) throws -> M.Reply
     ) {
         ProvenCall.begin(call, proofs(of: call, context, options)) { [self] call in
-            call.connection.perform { [self] in
+            call.connection.perform(inTurnOf: calls) { [self] _ in
                 answer(call) { try body(self, call.connection.identity(), call.proofs.context) }
             }
         }

@@ -32,7 +32,7 @@ package final class Turns: Sendable {
     /// Whose work it is.
     package struct Party: Sendable {
         let process: Int32
-        /// Empty where it is not known yet.
+        /// Empty where nobody knows it.
         let app: AppIdentifier
 
         package init(process: Int32 = 0, app: AppIdentifier = "") {

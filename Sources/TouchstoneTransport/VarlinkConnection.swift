@@ -210,10 +210,11 @@ package final class VarlinkConnection: Sendable {
     ///   - cost: What it costs.
     ///   - body: Has the turn until it returns, or for as long as it keeps it.
     /// - Returns: Whether it may wait: false where the process has as many as it may have.
+    @discardableResult
     package func perform(
         inTurnOf turns: Turns, cost: Int = 0, _ body: @escaping @Sendable (Turn) -> Void
     ) -> Bool {
-        let app = state.withLock { $0.identity }?.identifier ?? ""
+        let app = (try? identity())?.identifier ?? ""
         return turns.take(
             for: .init(process: peer.processID, app: app), cost: cost,
             placed: { place in

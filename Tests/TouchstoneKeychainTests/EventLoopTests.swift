@@ -59,6 +59,8 @@ import TouchstoneTransport
     }
 
     private let enclave = SlowEnclave()
+    private let keychain: KeychainService
+    private let apps: @Sendable (AppIdentity) -> LoopbackEndpoint
     private let channel: WatchedChannel
     private let client: VarlinkClient
 
@@ -75,19 +77,21 @@ import TouchstoneTransport
         let interface = VarlinkInterface(
             name: whole.name, description: Array(whole.description.utf8),
             handlers: whole.handlers.filter { handler in !slow.contains { $0.name == handler.name } } + slow)
-        func endpoint(_ interfaces: [VarlinkInterface]) -> LoopbackEndpoint {
+        let endpoint = { @Sendable (app: AppIdentity, interfaces: [VarlinkInterface]) in
             LoopbackEndpoint(
                 router: VarlinkRouter(info: .init(product: "test", version: "1"), interfaces: interfaces),
-                peer: Peer(processID: getpid(), userID: getuid(), identify: { FileDevice.app }))
+                peer: Peer(processID: getpid(), userID: getuid(), identify: { app }))
         }
-        let calls = endpoint([interface])
+        let calls = endpoint(FileDevice.app, [interface])
         let services = EnclaveClient(calls: try calls.client(), events: try calls.client())
         let (contexts, broker) = (ContextOwners(), ScriptedBroker())
         let keychain = try KeychainService(
             store: KeychainStore(), enclave: services, contexts: contexts, broker: broker)
         let keys = KeyService(
             enclave: services, contexts: contexts, broker: broker, refusals: RefusalNotes(enclave: services))
-        channel = WatchedChannel(try endpoint([keychain.interface, keys.interface]).connect())
+        self.keychain = keychain
+        apps = { endpoint($0, [keychain.interface, keys.interface]) }
+        channel = WatchedChannel(try apps(FileDevice.app).connect())
         client = VarlinkClient(channel)
     }
 
@@ -107,5 +111,33 @@ import TouchstoneTransport
         eventually { enclave.wasAsked.withLock { $0 } }
         eventually { channel.requestsRead == 2 }
         #expect(!isOver.withLock { $0 })
+    }
+
+    @Test("An app's calls have its share of the threads; the rest wait in a list, and another app's is answered")
+    func threads() throws {
+        let item: KeychainInterface.Dictionary = [.`class`: .string("genp"), .valueData: .data(Data("a".utf8))]
+        _ = try client.call(KeychainInterface.Add.self, .init(attributes: item))
+        let ended = Mutex(0)
+        let count = 80
+        defer {
+            enclave.mayAnswer.open()
+            eventually { ended.withLock { $0 } == count }
+        }
+        for _ in 0..<count {
+            let client = try apps(FileDevice.app).client()
+            Thread.detachNewThread {
+                #expect(throws: (any Error).self) { try Request.search.make(client) }
+                ended.withLock { $0 += 1 }
+            }
+        }
+        eventually { keychain.calls.waiting == count - 64 }
+        var other = FileDevice.app
+        other.identifier = "another"
+        let error = #expect(throws: RemoteError.self) {
+            try apps(other).client().call(
+                KeychainInterface.CopyMatching.self, .init(query: [.`class`: .string("inet")]))
+        }
+        #expect(error?.as(KeychainInterface.Failed.self)?.status == Status.itemNotFound.rawValue)
+        #expect(keychain.calls.waiting == count - 64)
     }
 }
