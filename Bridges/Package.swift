@@ -1,0 +1,54 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A package of its own, so that whoever depends on Touchstone resolves and builds no bridges. `name:` lets the products below
+// say "touchstone" whatever folder the clone lives in.
+
+// The same in several files: Swift settings (script/same-text)
+/// What we ship: every warning an error, strict memory safety, and imports that must be said.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .strictMemorySafety(),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+/// Tests, examples and measurements: they call Apple's API as our users do, whose sources do not say `unsafe`.
+let asUsers: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
+// End: Swift settings
+
+let device: Target.Dependency = .product(name: "TouchstoneDevice", package: "touchstone")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
+let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+
+func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tool(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: asUsers)
+}
+
+let package = Package(
+    name: "touchstone-bridges",
+    dependencies: [
+        .package(name: "touchstone", path: ".."),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    ],
+    targets: [
+        // who asks, and how the owner is asked; no wire format
+        library("BridgeCore", [device, crypto]),
+        // ssh
+
+        // git and docker
+
+    ]
+)
