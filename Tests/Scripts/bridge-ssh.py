@@ -154,11 +154,6 @@ def message(namespace):
     return b"SSHSIG" + string(namespace) + string(b"") + string(b"sha512") + string(b"7" * 64)
 
 
-def cleared(test, bench):
-    bench.clear()
-    test(bench)
-
-
 def keys_are_made_listed_and_removed(bench):
     # SA-21.
     file = bench.make("laptop")
@@ -454,6 +449,20 @@ def nobody_speaks_in_anothers_name(bench):
     bench.owner.act = "touch"
 
 
+def a_locked_device_is_unlocked_first(bench):
+    # SA-30, ND-6: keys are listed while the device is locked; a signature asks to unlock it, and then for itself.
+    blob = blob_of(bench.make("behind"))
+    bench.device.run("device", "lock")
+
+    def signs():
+        with bench.connect() as connection:
+            equal(ask(connection, b"\x0b")[1][:4], b"\0\0\0\1", "the list of a locked device")
+            return ask(connection, sign_request(blob, message(b"git")))[0]
+
+    answer, prompts = bench.owner.took(signs)
+    equal((answer, len(prompts), prompts[0]["phase"]), (14, 2, "unlock"), f"the signature {prompts} {bench.log}")
+
+
 def a_second_agent_does_not_take_the_socket(bench):
     result = bench.run(BRIDGES / "touchstone-ssh-agent", "--socket", bench.socket, status=None)
     check(result.returncode != 0 and "listens there already" in result.stderr, result.stderr)
@@ -470,7 +479,7 @@ with Device() as device:
     tests = [
         keys_are_made_listed_and_removed, the_agent_is_locked_with_a_word, messages_are_signed_with_the_finger,
         commits_are_signed, hostile_clients_get_nothing, nobody_speaks_in_anothers_name,
-        a_second_agent_does_not_take_the_socket,
+        a_locked_device_is_unlocked_first, a_second_agent_does_not_take_the_socket,
     ]
     if os.geteuid() == 0 and SSHD:
         tests += [logins_take_the_finger, a_pinned_key_is_for_one_host]
@@ -478,7 +487,10 @@ with Device() as device:
         print("skipped: logins, since sshd is not there or this is not root", flush=True)
 
     def named(test):
-        run = functools.partial(cleared, test, bench)
+        def run():
+            bench.clear()
+            test(bench)
+
         run.__name__ = test.__name__
         return run
 

@@ -25,7 +25,9 @@ public struct ApprovalRequest: Sendable {
     /// Longest wait until the owner unlocks a locked device, in seconds; 0: the owner is not asked to.
     public var unlock: Double = 60
 
-    public init(client: Client, item: String, purpose: String, destination: String?, reason: String, facts: [Fact] = []) {
+    /// A request that is asked for each time.
+    public init(client: Client, item: String, purpose: String, destination: String?, reason: String, facts: [Fact] = [])
+    {
         self.client = client
         self.item = item
         self.purpose = purpose
@@ -44,6 +46,7 @@ public final class Approvals: Sendable {
     private let device: Device
     private let state = Mutex(State())
 
+    /// Asks the owner of this device.
     public init(device: Device) {
         self.device = device
     }
@@ -155,7 +158,9 @@ public final class Approvals: Sendable {
                     throw isWaitedOn() ? .unavailable : .clientGone
                 }
                 // If the first one left, the next one asks.
-                if case .failure(let failure)? = asking.result.withLock({ $0 }), failure != .clientGone { throw failure }
+                if case .failure(let failure)? = asking.result.withLock({ $0 }), failure != .clientGone {
+                    throw failure
+                }
             }
         }
     }
@@ -376,8 +381,10 @@ public final class Approvals: Sendable {
         let process = request.client.process
         let result = run(connection, request.unlock, isWaitedOn) { () throws(DeviceError) in
             do throws(DeviceError) {
-                return try connection.call("Authentication.RequestUnlock", ContextRequest(client: process), Nothing.self)
-            } catch .answered {
+                return try connection.call(
+                    "Authentication.RequestUnlock", ContextRequest(client: process), Nothing.self)
+            } catch .answered(let name, _) where !name.hasSuffix(".Failed") {
+                // The client cannot be named: then the bridge asks for itself.
                 return try connection.call("Authentication.RequestUnlock", ContextRequest(), Nothing.self)
             }
         }
@@ -403,7 +410,9 @@ public final class Approvals: Sendable {
         throw .cancelled
     }
 
-    /// The owner said no: the same waits for 10 seconds, after three times in two minutes for 5 minutes. What waits of it is taken down.
+    /// The owner said no: the same waits for 10 seconds, after three times in two minutes for 5 minutes.
+    ///
+    /// What waits of it is taken down.
     private func cancelled(_ asker: Asker) {
         let taken = state.withLock { state in
             let now = ContinuousClock.now

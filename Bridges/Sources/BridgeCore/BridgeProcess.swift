@@ -22,11 +22,15 @@ public enum BridgeProcess {
         signal(SIGPIPE, SIG_IGN)
         let groups = (try? String(contentsOfFile: "/proc/self/cgroup", encoding: .utf8)) ?? ""
         // touchstoned cannot see what an undumpable program executes, unless it is a service in this slice.
-        guard groups.split(separator: "\n").contains(where: { $0.hasPrefix("0::/system.slice/") }) else { return .ordinary }
+        guard groups.split(separator: "\n").contains(where: { $0.hasPrefix("0::/system.slice/") }) else {
+            return .ordinary
+        }
         return bridge_become_undumpable() ? .systemService : .ordinary
     }
 
-    /// Has SIGTERM and SIGINT end the program with status 0. To be called before any thread is started.
+    /// Has SIGTERM and SIGINT end the program with status 0.
+    ///
+    /// To be called before any thread is started.
     ///
     /// - Parameter last: What is done before, such as to remove a socket.
     public static func endsWithSignals(_ last: @escaping @Sendable () -> Void) {
@@ -50,7 +54,9 @@ public enum BridgeProcess {
         FileHandle.standardOutput.write(Data("\(line)\n".utf8))
     }
 
-    /// Says one line in the journal: who asked for what, and how it ended. No secret, no host's name (BR-53).
+    /// Says one line in the journal: who asked for what, and how it ended.
+    ///
+    /// No secret, no host's name (BR-53).
     public static func log(_ line: String) {
         FileHandle.standardError.write(Data("\(line)\n".utf8))
     }

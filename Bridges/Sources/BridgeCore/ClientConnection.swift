@@ -59,7 +59,9 @@ public final class ClientConnection: Sendable {
     /// Longest wait for the rest of a message, and for somebody who does not read.
     public static let patience = Duration.seconds(30)
 
-    /// Takes over a connected socket. nil, with the socket closed: it is not of this user or of root, in a sandbox, or gone (BR-7).
+    /// Takes over a connected socket.
+    ///
+    /// nil, with the socket closed: it is not of this user or of root, in a sandbox, or gone (BR-7).
     init?(descriptor: Int32) {
         guard let peer = Self.peer(of: descriptor), !peer.isSandboxed
         else {
@@ -76,7 +78,9 @@ public final class ClientConnection: Sendable {
         Glibc.close(descriptor)
     }
 
-    /// The process that connected, if it may. The kernel's descriptor of it, where there is one, tells that its number was not given to
+    /// The process that connected, if it may.
+    ///
+    /// The kernel's descriptor of it, where there is one, tells that its number was not given to
     /// another process before that was looked at.
     private static func peer(of descriptor: Int32) -> ClientProcess? {
         var number: pid_t = 0

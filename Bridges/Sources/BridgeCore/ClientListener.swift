@@ -18,6 +18,7 @@ public enum ListenError: Error, Hashable, Sendable {
 }
 
 extension ListenError: CustomStringConvertible {
+    /// For the person who started the program.
     public var description: String {
         switch self {
         case .taken: "another program listens there already"
@@ -45,6 +46,7 @@ public final class ClientListener: Sendable {
     /// Makes a socket, for this user only.
     ///
     /// - Parameter path: Where. A socket on which nobody listens any more is replaced.
+    /// - Throws: `ListenError`.
     public init(path: String) throws(ListenError) {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -129,7 +131,9 @@ public final class ClientListener: Sendable {
                 continue
             }
             // Who must not connect, or is one too many, is closed without an answer (BR-7, BR-51).
-            guard let connection = ClientConnection(descriptor: accepted), enter(connection.peerProcess) else { continue }
+            guard let connection = ClientConnection(descriptor: accepted), enter(connection.peerProcess) else {
+                continue
+            }
             let thread = Thread { [self] in
                 serve(connection)
                 connection.close()

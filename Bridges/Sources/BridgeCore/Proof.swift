@@ -13,6 +13,7 @@ public struct Fact: Hashable, Sendable, Codable {
     /// What is shown; the device cleans it, and cuts it after 256 characters.
     public var text: String
 
+    /// Says something about it.
     public init(_ kind: Kind, _ text: String) {
         self.kind = kind
         self.text = text
@@ -77,5 +78,6 @@ extension DeviceConnection {
 
 /// An object without fields, as parameters or as an answer.
 public struct Nothing: Sendable, Codable {
+    /// The one value.
     public init() {}
 }

@@ -33,6 +33,7 @@ public final class ServiceConnection {
     ///   - message: All of it.
     ///   - longest: The most bytes that an answer has.
     ///   - length: How long the answer is that begins with these bytes.
+    /// - Returns: The whole answer.
     /// - Throws: `ConnectionEnd`.
     public func exchange(
         _ message: [UInt8], longest: Int, _ length: ([UInt8]) -> MessageLength

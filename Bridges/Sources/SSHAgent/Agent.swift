@@ -75,7 +75,8 @@ public final class Agent: Sendable {
             do throws(BridgeFailure) {
                 return .signature(try sign(data, key, client, bindings, isWaitedOn))
             } catch {
-                BridgeProcess.log("\(Sentence.printable(client.executable ?? "an unknown program")): no signature: \(error)")
+                BridgeProcess.log(
+                    "\(Sentence.printable(client.executable ?? "an unknown program")): no signature: \(error)")
                 return .failure
             }
         case .extension, .other, .malformed: return .failure
@@ -105,17 +106,21 @@ public final class Agent: Sendable {
         if let host = bindings.destination?.hostKey {
             // Those made for this host first, those for others not at all, and few, since servers count attempts (SA-23).
             let known = entries.contains { $0.record.settings.host != nil } ? Destination.knownHosts() : nil
-            let here = entries.filter { $0.record.settings.isPinned && Self.isPin(of: $0.record.settings, host, client, known) }
+            let here = entries.filter {
+                $0.record.settings.isPinned && Self.isPin(of: $0.record.settings, host, client, known)
+            }
             entries = Array((here + entries.filter { !$0.record.settings.isPinned }).prefix(6))
         }
         return .identities(entries.map { .init(key: $0.blob, comment: $0.record.name) })
     }
 
     /// Whether a key that is pinned is pinned to this host.
-    private static func isPin(of settings: KeySettings, _ host: HostKey, _ client: Client, _ known: KnownHosts?) -> Bool {
+    private static func isPin(of settings: KeySettings, _ host: HostKey, _ client: Client, _ known: KnownHosts?) -> Bool
+    {
         if !settings.pins.isEmpty { return settings.pins.contains(host.fingerprint) }
         guard let name = settings.host else { return false }
-        return Destination.host(of: client) == name || (known ?? Destination.knownHosts()).verdict(of: name, host) == .known
+        return Destination.host(of: client) == name
+            || (known ?? Destination.knownHosts()).verdict(of: name, host) == .known
     }
 
     // MARK: Signing
@@ -142,7 +147,8 @@ public final class Agent: Sendable {
             try proof.call(
                 "Key.Sign",
                 SignRequest(
-                    key: record.key, data: digest, context: proof.context, options: proof.options, keyLabel: record.name),
+                    key: record.key, data: digest, context: proof.context, options: proof.options, keyLabel: record.name
+                ),
                 SignReply.self
             ).signature
         }
@@ -172,7 +178,8 @@ public final class Agent: Sendable {
         switch purpose {
         case .message(let namespace):
             guard settings.namespaces.contains(namespace) || settings.namespaces == ["any"] else { throw .denied }
-            let reason = namespace == "git" ? "sign a commit or a tag (git)" : "sign for “\(Sentence.printable(namespace))”"
+            let reason =
+                namespace == "git" ? "sign a commit or a tag (git)" : "sign for “\(Sentence.printable(namespace))”"
             var request = asked("sign", namespace, reason, [Fact(.namespace, namespace)])
             request.reuse = settings.messageReuse
             return (request, nil)
@@ -196,7 +203,8 @@ public final class Agent: Sendable {
             if let claimed, known.verdict(of: claimed, hostKey) == .revoked { throw .denied }
             let (name, mark, isOther) = try names(hostKey, claimed, known)
             var request = asked(
-                "sign in", "\(hostKey.fingerprint) \(user)", "\(isOther ? "beware: another host key than before: " : "")sign in to \(name) as \(user)",
+                "sign in", "\(hostKey.fingerprint) \(user)",
+                "\(isOther ? "beware: another host key than before: " : "")sign in to \(name) as \(user)",
                 facts + [Fact(.host, mark), Fact(.hostKey, "\(hostKey.shortFingerprint), checked")])
             request.reuse = isOther ? 0 : settings.loginReuse
             return (request, Host(key: hostKey, claimed: claimed))
@@ -209,10 +217,11 @@ public final class Agent: Sendable {
     ) throws(BridgeFailure) -> (String, String, Bool) {
         let hosts = try store.hosts()
         let printable = claimed.map(Sentence.printable)
-        let isOther = claimed.map { name in
-            hosts.contains { $0.name == name && $0.fingerprint != key.fingerprint }
-                && !hosts.contains { $0.name == name && $0.fingerprint == key.fingerprint }
-        } ?? false
+        let isOther =
+            claimed.map { name in
+                hosts.contains { $0.name == name && $0.fingerprint != key.fingerprint }
+                    && !hosts.contains { $0.name == name && $0.fingerprint == key.fingerprint }
+            } ?? false
         if let record = hosts.first(where: { $0.fingerprint == key.fingerprint && $0.name == claimed })
             ?? hosts.first(where: { $0.fingerprint == key.fingerprint })
         {
@@ -246,11 +255,12 @@ public final class Agent: Sendable {
         else { return .failure }
         var answer: ManagementAnswer
         do throws(BridgeFailure) {
-            answer = .keys(try manage(request).map { entry in
-                .init(
-                    name: entry.record.name, blob: Data(entry.blob), protection: entry.record.protection,
-                    settings: entry.record.settings)
-            })
+            answer = .keys(
+                try manage(request).map { entry in
+                    .init(
+                        name: entry.record.name, blob: Data(entry.blob), protection: entry.record.protection,
+                        settings: entry.record.settings)
+                })
         } catch {
             answer = .failed("\(error)")
         }

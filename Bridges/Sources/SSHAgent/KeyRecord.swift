@@ -10,6 +10,7 @@ public struct KeyRecord: Codable, Hashable, Sendable {
     public var publicKey: Data
     /// Who has to prove what.
     public var protection: KeyProtection
+    /// What it may be used for.
     public var settings = KeySettings()
 }
 
@@ -40,6 +41,7 @@ public enum KeyProtection: String, Codable, Sendable, CaseIterable {
 
 /// What a key may be used for.
 public struct KeySettings: Codable, Hashable, Sendable {
+    /// Whether the owner is asked at all.
     public enum Answer: String, Codable, Sendable { case refuse, ask }
 
     /// For which host it was made: the first login there that the owner approves pins the key to that host's key.
@@ -57,6 +59,7 @@ public struct KeySettings: Codable, Hashable, Sendable {
     /// The same of messages.
     public var messageReuse = 0.0
 
+    /// Those of a new key.
     public init() {}
 
     /// Whether it signs no login but for some hosts.
@@ -88,9 +91,13 @@ public enum ManagementAnswer: Codable, Sendable {
 
     /// What is shown of a key.
     public struct Key: Codable, Sendable {
+        /// What its owner calls it.
         public var name: String
+        /// Its public half, as ssh writes it.
         public var blob: Data
+        /// What using it takes.
         public var protection: KeyProtection
+        /// What it may be used for.
         public var settings: KeySettings
     }
 }

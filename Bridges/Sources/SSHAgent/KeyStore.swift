@@ -4,7 +4,9 @@ internal import SSHAgentProtocol
 internal import Synchronization
 public import TouchstoneDevice
 
-/// The agent's own records in the keychain: its keys with their settings, and hosts. They can be read while the device is locked, and hold
+/// The agent's own records in the keychain: its keys with their settings, and hosts.
+///
+/// They can be read while the device is locked, and hold
 /// nothing that would be of use without the enclave.
 public final class KeyStore: Sendable {
     private let device: Device
@@ -30,6 +32,7 @@ public final class KeyStore: Sendable {
     private static let mostKeys = 256
     private static let mostHosts = 1024
 
+    /// Records of this device's keychain.
     public init(device: Device) {
         self.device = device
     }
@@ -61,7 +64,9 @@ public final class KeyStore: Sendable {
 
     func create(_ name: String, _ protection: KeyProtection, host: String?) throws(BridgeFailure) -> Entry {
         let present = try keys()
-        guard !present.contains(where: { $0.record.name == name }), present.count < Self.mostKeys else { throw .invalid }
+        guard !present.contains(where: { $0.record.name == name }), present.count < Self.mostKeys else {
+            throw .invalid
+        }
         let made: Created = try call(
             "Key.Create", Create(accessControl: .init(protection: "aku", flags: protection.flags)))
         guard let blob = P256Key.blob(point: Array(made.publicKey)) else { throw .invalid }

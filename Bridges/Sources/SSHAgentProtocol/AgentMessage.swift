@@ -64,9 +64,12 @@ public enum AgentAnswer: Hashable, Sendable {
 
     /// A key, and what its owner calls it.
     public struct Identity: Hashable, Sendable {
+        /// Its public half, as ssh writes it.
         public var key: [UInt8]
+        /// What its owner calls it.
         public var comment: String
 
+        /// A key of a list.
         public init(key: [UInt8], comment: String) {
             self.key = key
             self.comment = comment

@@ -2,7 +2,9 @@
 public struct SessionBindings: Hashable, Sendable {
     /// One host on the way.
     public struct Binding: Hashable, Sendable {
+        /// The host's key, which signed the session.
         public var hostKey: HostKey
+        /// The name of the session.
         public var sessionID: [UInt8]
         /// Whether the connection was forwarded to this host, and not made to log in there.
         public var isForwarding: Bool
@@ -17,6 +19,7 @@ public struct SessionBindings: Hashable, Sendable {
     /// Whether a binding failed: from then on nobody knows where a signature goes.
     public private(set) var isTainted = false
 
+    /// Those of a connection that was not bound yet.
     public init() {}
 
     /// Whether somebody on another host asks, or a binding that failed said so.

@@ -39,11 +39,16 @@ struct TouchstoneSSHAgent: ParsableCommand {
             throw ValidationError("\(socket ?? "the socket"): \(error)")
         }
         let device: Device
-        do { device = try Device.selected() } catch { throw ValidationError("TOUCHSTONE_DEVICE is no name of a device") }
-        let directory = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
+        do { device = try Device.selected() } catch {
+            throw ValidationError("TOUCHSTONE_DEVICE is no name of a device")
+        }
+        let directory = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+            .path
         let agent = Agent(
             device: device,
-            manager: [directory, "/usr/bin"].map { "\($0)/touchstone-ssh" }.first { FileManager.default.isExecutableFile(atPath: $0) })
+            manager: [directory, "/usr/bin"].map { "\($0)/touchstone-ssh" }.first {
+                FileManager.default.isExecutableFile(atPath: $0)
+            })
         BridgeProcess.endsWithSignals { listener.remove() }
         if protection == .ordinary {
             BridgeProcess.log("an ordinary program: your other programs can read its memory, and act as it")

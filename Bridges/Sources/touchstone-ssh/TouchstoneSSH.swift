@@ -59,7 +59,9 @@ struct AgentSocket: ParsableArguments {
     }
 
     func key(_ name: String) throws -> ManagementAnswer.Key {
-        guard let key = try ask(.list).first(where: { $0.name == name }) else { throw Problem("there is no key of this name") }
+        guard let key = try ask(.list).first(where: { $0.name == name }) else {
+            throw Problem("there is no key of this name")
+        }
         return key
     }
 }
@@ -73,7 +75,8 @@ struct Problem: Error, CustomStringConvertible {
 enum PublicFile {
     static func url(_ name: String) -> URL {
         let environment = ProcessInfo.processInfo.environment
-        let base = environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        let base =
+            environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
             ?? "\(environment["HOME"] ?? NSHomeDirectory())/.config"
         return URL(fileURLWithPath: base).appendingPathComponent("touchstone/ssh/\(name).pub")
     }
@@ -84,7 +87,8 @@ enum PublicFile {
                 || [0x2D, 0x2E, 0x5F].contains(byte)
         }
         guard allowed, (1...64).contains(name.utf8.count), !name.hasPrefix("."), !name.hasPrefix("-") else {
-            throw ValidationError("a name has 1 to 64 letters, digits, '-', '_' and '.', and does not begin with a dot or '-'")
+            throw ValidationError(
+                "a name has 1 to 64 letters, digits, '-', '_' and '.', and does not begin with a dot or '-'")
         }
     }
 }
@@ -144,8 +148,12 @@ struct List: ParsableCommand {
             print(P256Key.line(blob: Array(key.blob), comment: key.name))
             let hosts = [settings.host].compactMap { $0 } + settings.pins
             print("  asks for:    \(key.protection.rawValue)")
-            print("  logins:      \(hosts.isEmpty ? "any host" : hosts.joined(separator: ", ")), again without asking for \(Int(settings.loginReuse)) s")
-            print("  signatures:  \(settings.namespaces.joined(separator: ", ")), again without asking for \(Int(settings.messageReuse)) s")
+            print(
+                "  logins:      \(hosts.isEmpty ? "any host" : hosts.joined(separator: ", ")), again without asking for \(Int(settings.loginReuse)) s"
+            )
+            print(
+                "  signatures:  \(settings.namespaces.joined(separator: ", ")), again without asking for \(Int(settings.messageReuse)) s"
+            )
             print("  forwarded:   \(settings.forwarding.rawValue)")
             print("  other data:  \(settings.unknown.rawValue)")
         }
@@ -177,7 +185,9 @@ struct Set: ParsableCommand {
 
     @Argument(help: "What you call it.")
     var name: String
-    @Option(help: ArgumentHelp("Host keys, as ssh-keygen -l writes them, separated by commas, or none.", valueName: "fingerprints"))
+    @Option(
+        help: ArgumentHelp(
+            "Host keys, as ssh-keygen -l writes them, separated by commas, or none.", valueName: "fingerprints"))
     var pin: String?
     @Option(help: ArgumentHelp("Namespaces of signatures, separated by commas, or none, or any.", valueName: "names"))
     var namespaces: String?
@@ -185,7 +195,8 @@ struct Set: ParsableCommand {
     var forwarding: KeySettings.Answer?
     @Option(help: "Data that is neither a login nor a signature of a namespace: refuse or ask.")
     var unknown: KeySettings.Answer?
-    @Option(help: ArgumentHelp("Seconds for which a login may be repeated without asking, 0 to 300.", valueName: "seconds"))
+    @Option(
+        help: ArgumentHelp("Seconds for which a login may be repeated without asking, 0 to 300.", valueName: "seconds"))
     var loginReuse: Int?
     @Option(help: ArgumentHelp("The same of signatures.", valueName: "seconds"))
     var signatureReuse: Int?

@@ -14,8 +14,10 @@ import Testing
     }
 
     @Test("BR-13: shells, interpreters and ssh say nothing about who asks; other programs do") func multiplexers() {
-        for path in ["/bin/sh", "/usr/bin/python3.11", "/usr/bin/git", "/usr/lib/git-core/git-remote-https", "/usr/bin/ssh",
-            "/usr/bin/xargs", "/usr/bin/bash (deleted)"] {
+        for path in [
+            "/bin/sh", "/usr/bin/python3.11", "/usr/bin/git", "/usr/lib/git-core/git-remote-https", "/usr/bin/ssh",
+            "/usr/bin/xargs", "/usr/bin/bash (deleted)",
+        ] {
             #expect(Multiplexers.contain(path), "\(path)")
         }
         for path in ["/usr/bin/gnome-terminal", "/usr/bin/code", "/usr/bin/sshfs", "/usr/bin/shotwell"] {

@@ -35,7 +35,8 @@ import Testing
 
     @Test("SA-4: numbers of a signature are as short as can be, and not negative") func signatures() {
         func raw(_ first: [UInt8], _ second: [UInt8]) -> [UInt8] {
-            first + Array(repeating: 1, count: 32 - first.count) + second + Array(repeating: 1, count: 32 - second.count)
+            first + Array(repeating: 1, count: 32 - first.count) + second
+                + Array(repeating: 1, count: 32 - second.count)
         }
         func numbers(_ raw: [UInt8]) -> [UInt8]? {
             P256Key.signature(raw: raw).map { Array($0.dropFirst(4 + P256Key.algorithm.utf8.count + 4)) }
@@ -52,7 +53,9 @@ import Testing
     @Test("SA-1: no bytes make the readers stop the program") func anything() {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<20_000 {
-            var bytes = (0..<Int.random(in: 0...80, using: &generator)).map { _ in UInt8.random(in: 0...255, using: &generator) }
+            var bytes = (0..<Int.random(in: 0...80, using: &generator)).map { _ in
+                UInt8.random(in: 0...255, using: &generator)
+            }
             if bytes.count > 8, Bool.random() { bytes.replaceSubrange(0..<4, with: [0, 0, 0, UInt8(bytes.count - 4)]) }
             _ = AgentRequest(frame: bytes)
             let bindings = Bound()

@@ -13,9 +13,11 @@ import Testing
     @Test("SA-16: a plain line, a pattern and a hashed line confirm a name") func known() throws {
         let key = try #require(HostKey(blob: server.blob))
         let salt = Data(repeating: 5, count: 20)
-        let code = HMAC<Insecure.SHA1>.authenticationCode(for: Data("hidden.example".utf8), using: SymmetricKey(data: salt))
+        let code = HMAC<Insecure.SHA1>.authenticationCode(
+            for: Data("hidden.example".utf8), using: SymmetricKey(data: salt))
         let hosts = KnownHosts(
-            "# nothing\n\n" + line("example.org,[example.org]:2222", server) + line("*.example.com,!bad.example.com", server)
+            "# nothing\n\n" + line("example.org,[example.org]:2222", server)
+                + line("*.example.com,!bad.example.com", server)
                 + line("|1|\(salt.base64EncodedString())|\(Data(code).base64EncodedString())", server))
         for name in ["example.org", "EXAMPLE.org", "[example.org]:2222", "a.example.com", "hidden.example"] {
             #expect(hosts.verdict(of: name, key) == .known, "\(name)")

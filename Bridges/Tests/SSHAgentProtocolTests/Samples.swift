@@ -15,7 +15,9 @@ struct Server {
 
     var blob: [UInt8] { string("ssh-ed25519") + string(Array(key.publicKey.rawRepresentation)) }
 
-    func signature(_ data: [UInt8]) throws -> [UInt8] { string("ssh-ed25519") + string(Array(try key.signature(for: data))) }
+    func signature(_ data: [UInt8]) throws -> [UInt8] {
+        string("ssh-ed25519") + string(Array(try key.signature(for: data)))
+    }
 
     func binding(_ id: [UInt8], forwarding: Bool = false) throws -> [UInt8] {
         string(blob) + string(id) + string(try signature(id)) + [forwarding ? 1 : 0]
@@ -26,10 +28,12 @@ struct Server {
 let userKey = P256Key.blob(point: Array(P256.Signing.PrivateKey().publicKey.x963Representation))!
 
 func login(
-    _ id: [UInt8], user: String = "git", key: [UInt8] = userKey, algorithm: String = "ecdsa-sha2-nistp256", host: [UInt8]? = nil
+    _ id: [UInt8], user: String = "git", key: [UInt8] = userKey, algorithm: String = "ecdsa-sha2-nistp256",
+    host: [UInt8]? = nil
 ) -> [UInt8] {
     string(id) + [50] + string(user) + string("ssh-connection")
-        + string(host == nil ? "publickey" : "publickey-hostbound-v00@openssh.com") + [1] + string(algorithm) + string(key)
+        + string(host == nil ? "publickey" : "publickey-hostbound-v00@openssh.com") + [1] + string(algorithm)
+        + string(key)
         + (host.map { string($0) } ?? [])
 }
 

@@ -75,7 +75,9 @@ import Testing
     }
 
     @Test("SA-12: ECDSA keys of three curves are verified") func curves() throws {
-        let p256 = P256.Signing.PrivateKey(), p384 = P384.Signing.PrivateKey(), p521 = P521.Signing.PrivateKey()
+        let p256 = P256.Signing.PrivateKey()
+        let p384 = P384.Signing.PrivateKey()
+        let p521 = P521.Signing.PrivateKey()
         let kinds: [(String, Data, Data)] = [
             ("nistp256", p256.publicKey.x963Representation, try p256.signature(for: one).rawRepresentation),
             ("nistp384", p384.publicKey.x963Representation, try p384.signature(for: one).rawRepresentation),
@@ -108,7 +110,8 @@ import Testing
 
     @Test("SA-12: of a certificate the key inside counts") func certificate() throws {
         let certificate =
-            string("ssh-ed25519-cert-v01@openssh.com") + string("nonce") + string(Array(here.key.publicKey.rawRepresentation))
+            string("ssh-ed25519-cert-v01@openssh.com") + string("nonce")
+            + string(Array(here.key.publicKey.rawRepresentation))
             + string("the rest")
         #expect(HostKey(blob: certificate)?.blob == here.blob)
         #expect(HostKey(blob: here.blob + [0]) == nil)
