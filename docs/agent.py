@@ -135,6 +135,11 @@ def show(prompt):
         print(f"  through \u201c{clean(bridge['name'])}\u201d, \u201c{clean(bridge['identifier'])}\u201d")
     for fact in prompt.get("facts") or []:
         print(f"  the bridge says: {fact['kind']} \u201c{clean(fact['text'])}\u201d")
+    items = prompt.get("items") or {"names": []}
+    for name in items["names"]:
+        print(f"  wants to use an item called \u201c{clean(name)}\u201d")
+    if items.get("count", 0) > len(items["names"]):
+        print(f"  wants to use {items['count']} items in all")
     if prompt["reason"]:
         print(f"  says: \u201c{clean(prompt['reason'])}\u201d")
     if prompt["wrongPasscode"]:

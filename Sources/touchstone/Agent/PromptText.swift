@@ -93,7 +93,7 @@ struct PromptText {
         if prompt.phase == .unlock { claims.append("wants the device to be unlocked") }
         if let wish {
             let label = prompt.keyLabel.map { " that it calls \(quoted($0, Limits.claim))" } ?? ""
-            claims.append("wants to \(wish)\(label)")
+            claims.append("wants to \(wish)\(label)\(itemNames)")
         }
         if !prompt.reason.isEmpty { claims.append("says: \(quoted(prompt.reason, Limits.claim))") }
         return claims
@@ -103,12 +103,19 @@ struct PromptText {
         switch prompt.operation {
         case nil: prompt.keyLabel == nil ? nil : "use a key"
         case .createItem: "store an item"
-        case .useItem: "use an item"
+        case .useItem: "use \(prompt.items.map { $0.count == 1 ? "an item" : "\($0.count) items" } ?? "an item")"
         case .createKey: "create a key"
         case .useKeySign: "sign with a key"
         case .useKeyDecrypt: "decrypt with a key"
         case .useKeyKeyExchange: "agree on a secret with a key"
         }
+    }
+
+    /// As the apps that stored them call them.
+    private var itemNames: String {
+        guard let items = prompt.items, !items.names.isEmpty else { return "" }
+        let names = items.names.map { quoted($0, items.count == 1 ? Limits.claim : Limits.itemName) }
+        return " called " + names.joined(separator: ", ") + (items.count > names.count ? " …" : "")
     }
 
     // MARK: how it stands
@@ -190,6 +197,7 @@ struct PromptText {
         static let button = 60
         /// Cut where there is less room.
         static let claim = 1200
+        static let itemName = 100
     }
 }
 

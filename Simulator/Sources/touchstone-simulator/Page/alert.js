@@ -248,9 +248,10 @@ export function showAlerts(screen, behind) {
   }
 }
 
-function claimWords({ reason, operation, keyLabel }) {
-  const wants = operation === null || operation === undefined ? null : operations[operation];
-  const key = keyLabel ? ` ${quoted(keyLabel)}` : "";
+function claimWords({ reason, operation, keyLabel, items }) {
+  const wants = items?.count > 1 ? `use ${items.count} items` : operations[operation];
+  const names = keyLabel ? [keyLabel] : items?.names ?? [];
+  const key = names.length ? ` ${names.map((name) => quoted(name, 100)).join(", ")}${items?.count > names.length ? " …" : ""}` : "";
   return [reason ? quoted(reason, 256) : null, wants ? `It wants to ${wants}${key}.` : null].filter(Boolean).join(" ");
 }
 
