@@ -79,6 +79,9 @@ package final class AuthenticationService: Sendable {
 
     enum Limits {
         static let contextsPerConnection = 256
+        /// Of one app, over all its connections, those for clients: each holds up to two descriptors.
+        static let clientContextsPerApp = 256
+        static let clientContexts = 1024
         /// Of which the log is told, each once.
         static let undescribedApps = 1024
         static let agents = 64
@@ -252,7 +255,7 @@ package final class AuthenticationService: Sendable {
         let app = try connection.identity()
         let key = ObjectIdentifier(connection)
         let count = state.withLock { $0.contextsByConnection[key]?.count }
-        guard count ?? 0 < Limits.contextsPerConnection else {
+        guard count ?? 0 < Limits.contextsPerConnection, client == nil || hasRoomForClient(of: app.identifier) else {
             refusals.note(.tooManyContexts, of: app)
             throw AuthenticationInterface.Failed(
                 .invalidContext, "Too many contexts: let go of some.", .tooManyContexts)
