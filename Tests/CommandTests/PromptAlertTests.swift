@@ -10,7 +10,8 @@ extension AgentInterface.Prompt {
     static func test(
         name: String = "gate", identifier: String = "/usr/bin/gate", evidence: AppIdentity.Evidence = .executable,
         origin: ProcessOrigin? = nil, reason: String = "log in", operation: AccessControlOperation? = nil,
-        keyLabel: String? = nil, items: AgentInterface.ItemNames? = nil, biometry: BiometryType = .touchID, phase: AgentInterface.Phase = .biometry,
+        keyLabel: String? = nil, items: AgentInterface.ItemNames? = nil, biometry: BiometryType = .touchID,
+        phase: AgentInterface.Phase = .biometry,
         cancel: String = "Cancel", fallback: String? = nil, failures: Int = 0, wrong: Bool = false
     ) -> Self {
         AgentInterface.Prompt(
@@ -18,7 +19,8 @@ extension AgentInterface.Prompt {
             app: AppIdentity(
                 identifier: AppIdentifier(identifier), evidence: evidence, name: name, processID: 42, userID: 1000),
             origin: origin, reason: reason, operation: operation, keyLabel: keyLabel, items: items,
-            biometryType: biometry, phase: phase, cancelTitle: cancel, fallbackTitle: fallback, failures: failures, nonce: Data(), retryAfterSeconds: nil,
+            biometryType: biometry, phase: phase, cancelTitle: cancel, fallbackTitle: fallback, failures: failures,
+            nonce: Data(), retryAfterSeconds: nil,
             wrongPasscode: wrong)
     }
 }

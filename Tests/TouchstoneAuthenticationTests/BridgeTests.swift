@@ -207,7 +207,8 @@ import TouchstoneInterfaces
             } == Self.gone)
     }
 
-    @Test("ND-1: a bridge has 256 contexts for clients over all its connections, and one more when one of them has ended")
+    @Test(
+        "ND-1: a bridge has 256 contexts for clients over all its connections, and one more when one of them has ended")
     func contextsForClients() throws {
         let endpoint = endpoint()
         let bridges = try (0..<2).map { _ in try endpoint.client() }
