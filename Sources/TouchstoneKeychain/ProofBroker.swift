@@ -22,5 +22,6 @@ package protocol ProofBroker: Sendable {
     func prove(
         _ accessControl: AccessControl, for operation: AccessControlOperation, keyLabel: String?,
         items: AgentInterface.ItemNames?, in context: String?, options: AuthenticationInterface.Options,
-        connection: VarlinkConnection, made: @escaping @Sendable (String) -> Void, answer: @escaping @Sendable (Result<Void, any Error>) -> Void)
+        connection: VarlinkConnection, made: @escaping @Sendable (String) -> Void,
+        answer: @escaping @Sendable (Result<Void, any Error>) -> Void)
 }
