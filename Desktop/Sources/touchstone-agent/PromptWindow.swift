@@ -128,7 +128,7 @@ import TouchstoneDevice
         guard let entry = card?.entry, entry.length.map({ passcode.characters < $0 }) ?? true else { return }
         guard unsafe !entry.isDigits || bytes.allSatisfy({ (0x30...0x39).contains($0) }) else { return }
         touchstone_main_hide_memory(true)
-        for unsafebyte in unsafe bytes { passcode.append(byte) }
+        for index in 0..<bytes.count { unsafe passcode.append(bytes[index]) }
         unsafe touchstone_window_set_dots(window, Int32(passcode.characters))
     }
 

@@ -45,7 +45,7 @@ while let word = words.popFirst() {
 touchstone_main_forbid_cores()
 signal(SIGPIPE, SIG_IGN)
 let agent: PromptAgent
-do {
+do throws(AgentFailure) {
     agent = try PromptAgent(device: device, presenter: WindowPresenter())
 } catch {
     end(EX_USAGE, error.message)
@@ -58,7 +58,7 @@ for number in [SIGTERM, SIGINT, SIGHUP] {
 }
 WindowEvents.receiver = PromptWindow { answer, card in agent.answer(answer, to: card) }
 Thread.detachNewThread {
-    do {
+    do throws(AgentFailure) {
         try agent.run()
     } catch {
         end(EX_UNAVAILABLE, error.message)
