@@ -103,8 +103,8 @@ let package = Package(
         parsers("TouchstoneSignInProtocol", [crypto]),
         // Of the command: a module of another name, as two programs do not go into one.
         .target(
-            name: "Command", dependencies: ["TouchstoneDevice"], path: "Parsers/touchstone",
-            sources: ["Pinentry/AssuanLine.swift", "PlainText.swift", "PlainText+Layout.swift"], swiftSettings: watched),
+            name: "Command", dependencies: ["TouchstoneCore", "TouchstoneDevice"], path: "Parsers/touchstone",
+            sources: ["Pinentry/AssuanLine.swift"], swiftSettings: watched),
         .executableTarget(
             name: "fuzz",
             dependencies: [
