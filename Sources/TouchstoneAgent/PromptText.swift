@@ -59,7 +59,7 @@ package struct PromptText {
     /// The item or the key that it is about, where `what` does not say.
     package var object: String? {
         guard let wish else { return nil }
-        let label = prompt.keyLabel.map { " \(quoted($0, Limits.headline))" } ?? ""
+        let label = prompt.keyLabel.map { " \(quoted($0, Limits.headline))" } ?? itemNames(" ", Limits.headline)
         return wish.prefix(1).uppercased() + wish.dropFirst() + label
     }
 
@@ -156,7 +156,7 @@ package struct PromptText {
         if prompt.phase == .unlock { claims.append("wants the device to be unlocked") }
         if let wish {
             let label = prompt.keyLabel.map { " that it calls \(quoted($0, Limits.claim))" } ?? ""
-            claims.append("wants to \(wish)\(label)\(itemNames)")
+            claims.append("wants to \(wish)\(label)\(itemNames(" called ", Limits.claim))")
         }
         if !prompt.reason.isEmpty { claims.append("says: \(quoted(prompt.reason, Limits.claim))") }
         return claims
@@ -174,11 +174,11 @@ package struct PromptText {
         }
     }
 
-    /// As the apps that stored them call them.
-    private var itemNames: String {
+    /// The items, as the apps that stored them call them.
+    private func itemNames(_ before: String, _ limit: Int) -> String {
         guard let items = prompt.items, !items.names.isEmpty else { return "" }
-        let names = items.names.map { quoted($0, items.count == 1 ? Limits.claim : Limits.itemName) }
-        return " called " + names.joined(separator: ", ") + (items.count > names.count ? " …" : "")
+        let names = items.names.map { quoted($0, items.count == 1 ? limit : Limits.itemName) }
+        return before + names.joined(separator: ", ") + (items.count > names.count ? " …" : "")
     }
 
     // MARK: how it stands
