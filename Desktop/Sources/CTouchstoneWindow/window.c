@@ -266,7 +266,7 @@ static GtkWidget *make_content(touchstone_window *self) {
     gtk_widget_set_margin_end(content, MARGIN);
     gtk_widget_set_margin_bottom(content, SPACING);
     gtk_widget_set_size_request(content, MINIMUM_WIDTH, -1);
-    self->icon = gtk_image_new();
+    self->icon = g_object_new(GTK_TYPE_IMAGE, "accessible-role", GTK_ACCESSIBLE_ROLE_PRESENTATION, NULL);
     gtk_image_set_pixel_size(GTK_IMAGE(self->icon), ICON);
     gtk_widget_add_css_class(self->icon, "accent");
     gtk_box_append(GTK_BOX(content), self->icon);
@@ -293,6 +293,7 @@ static GtkWidget *make_content(touchstone_window *self) {
     gtk_widget_set_margin_top(self->details, SPACING / 2);
     GtkWidget *expander = gtk_expander_new("Details");
     gtk_expander_set_child(GTK_EXPANDER(expander), self->details);
+    gtk_accessible_update_property(GTK_ACCESSIBLE(expander), GTK_ACCESSIBLE_PROPERTY_LABEL, "Details", -1);
     gtk_box_append(GTK_BOX(content), expander);
     return content;
 }
@@ -314,7 +315,8 @@ touchstone_window *touchstone_window_make(const struct touchstone_window_events 
     GtkWidget *bar = adw_header_bar_new();
     gtk_widget_add_css_class(bar, "flat");
     add_label(self, TOUCHSTONE_KIND, "dim-label", GTK_ACCESSIBLE_ROLE_LABEL);
-    gtk_label_set_width_chars(self->texts[TOUCHSTONE_KIND], -1);
+    gtk_label_set_wrap(self->texts[TOUCHSTONE_KIND], FALSE);
+    adw_header_bar_set_decoration_layout(ADW_HEADER_BAR(bar), ":close");
     adw_header_bar_set_title_widget(ADW_HEADER_BAR(bar), GTK_WIDGET(self->texts[TOUCHSTONE_KIND]));
     self->scroller = gtk_scrolled_window_new();
     gtk_scrolled_window_set_policy(GTK_SCROLLED_WINDOW(self->scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
@@ -412,6 +414,7 @@ void touchstone_window_add_button(touchstone_window *self, const char *title, bo
     if (is_suggested) gtk_widget_add_css_class(button, "suggested-action");
     g_object_set_data(G_OBJECT(button), "index", GINT_TO_POINTER(self->button_count++));
     g_signal_connect(button, "clicked", G_CALLBACK(on_button), self);
+    gtk_widget_set_sensitive(button, self->is_live);
     gtk_box_append(GTK_BOX(self->buttons), button);
 }
 
@@ -435,10 +438,16 @@ void touchstone_window_focus(touchstone_window *self) {
     gtk_window_set_focus(self->window, is_typed ? self->entry : GTK_WIDGET(self->texts[TOUCHSTONE_WHAT]));
 }
 
+/// Each by itself: of a box that is not sensitive GTK tells AT-SPI nothing about the buttons in it.
+static void set_sensitive(GtkWidget *box, bool is_sensitive) {
+    for (GtkWidget *child = gtk_widget_get_first_child(box); child != NULL; child = gtk_widget_get_next_sibling(child))
+        gtk_widget_set_sensitive(child, is_sensitive);
+}
+
 void touchstone_window_set_live(touchstone_window *self, bool is_live) {
     self->is_live = is_live;
-    gtk_widget_set_sensitive(self->buttons, is_live);
-    gtk_widget_set_sensitive(self->keypad, is_live);
+    set_sensitive(self->buttons, is_live);
+    set_sensitive(self->keypad, is_live);
 }
 
 void touchstone_window_show(touchstone_window *self, const char *title) {
@@ -459,6 +468,8 @@ void touchstone_window_show(touchstone_window *self, const char *title) {
     gtk_widget_queue_draw(GTK_WIDGET(self->window));
     if (!is_new) return;
     gtk_window_present(self->window);
+    // GTK gave it to the first widget that takes keys.
+    touchstone_window_focus(self);
     withdraw(self);
     self->waiting = g_timeout_add(FOCUS_MILLISECONDS, notify, self);
 }
