@@ -49,6 +49,10 @@ let package = Package(
         // ssh
 
         // git and docker
-
+        library("CredentialProtocol"),
+        library("CredentialsClient", ["CredentialProtocol"]),
+        tool("git-credential-touchstone", ["CredentialProtocol", "CredentialsClient"]),
+        tool("docker-credential-touchstone", ["CredentialProtocol", "CredentialsClient"]),
+        tests("CredentialProtocolTests", ["CredentialProtocol"]),
     ]
 )
