@@ -45,7 +45,8 @@ let package = Package(
     ],
     targets: [
         // who asks, and how the owner is asked; no wire format
-        library("BridgeCore", [device, crypto]),
+        .target(name: "CBridges"),
+        library("BridgeCore", ["CBridges", device]),
         // ssh
 
         // git and docker

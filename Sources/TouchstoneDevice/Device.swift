@@ -29,6 +29,14 @@ public struct Device: Sendable {
         paths = DevicePaths(name: name)
     }
 
+    /// The device that a program means which names none: the one of `TOUCHSTONE_DEVICE`, else "system" where root made one for this
+    /// user, else "default".
+    ///
+    /// - Throws: `DeviceError.invalidName` where the variable holds what cannot be a name.
+    public static func selected() throws(DeviceError) -> Device {
+        try Device(named: DevicePaths.selected().name)
+    }
+
     package init(_ paths: DevicePaths) {
         name = paths.name
         self.paths = paths

@@ -1,2 +1,0 @@
-internal import Crypto
-internal import TouchstoneDevice

@@ -1,0 +1,57 @@
+internal import CBridges
+internal import Foundation
+import Glibc
+
+/// What every resident bridge does with its own process.
+public enum BridgeProcess {
+    /// Whether other programs of the owner's can neither read this process's memory nor act as it (BR-2, BR-3).
+    public enum Protection: Sendable {
+        /// A service of the system's: known to touchstoned by its unit, and closed to programs of the same user.
+        case systemService
+        /// An ordinary program, which touchstoned knows by its path. For that it has to be dumpable.
+        case ordinary
+    }
+
+    /// Leaves no core dump, and where this is a service of the system's lets nobody look into its memory.
+    ///
+    /// - Returns: What that protects.
+    public static func harden() -> Protection {
+        var none = rlimit(rlim_cur: 0, rlim_max: 0)
+        _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+        umask(0o077)
+        signal(SIGPIPE, SIG_IGN)
+        let groups = (try? String(contentsOfFile: "/proc/self/cgroup", encoding: .utf8)) ?? ""
+        // touchstoned cannot see what an undumpable program executes, unless it is a service in this slice.
+        guard groups.split(separator: "\n").contains(where: { $0.hasPrefix("0::/system.slice/") }) else { return .ordinary }
+        return bridge_become_undumpable() ? .systemService : .ordinary
+    }
+
+    /// Has SIGTERM and SIGINT end the program with status 0. To be called before any thread is started.
+    ///
+    /// - Parameter last: What is done before, such as to remove a socket.
+    public static func endsWithSignals(_ last: @escaping @Sendable () -> Void) {
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe sigaddset(&signals, SIGTERM)
+        unsafe sigaddset(&signals, SIGINT)
+        unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
+        let waited = signals
+        Thread.detachNewThread {
+            var waited = waited
+            var received: Int32 = 0
+            _ = unsafe sigwait(&waited, &received)
+            last()
+            exit(0)
+        }
+    }
+
+    /// Says one line on standard output, at once.
+    public static func say(_ line: String) {
+        FileHandle.standardOutput.write(Data("\(line)\n".utf8))
+    }
+
+    /// Says one line in the journal: who asked for what, and how it ended. No secret, no host's name (BR-53).
+    public static func log(_ line: String) {
+        FileHandle.standardError.write(Data("\(line)\n".utf8))
+    }
+}

@@ -1,0 +1,118 @@
+import Foundation
+
+/// Programs that do whatever their caller wants, so that they say nothing about who asks (BR-13).
+///
+/// The list is data: a name, or the beginning of one, and the reason for which it is here.
+public enum Multiplexers {
+    struct Row {
+        /// The last part of the path; with a star, what it begins with.
+        var name: String
+        var reason: String
+    }
+
+    static let rows: [Row] = [
+        Row(name: "sh", reason: "a shell runs what it is told to"),
+        Row(name: "bash", reason: "a shell"),
+        Row(name: "dash", reason: "a shell"),
+        Row(name: "zsh*", reason: "a shell"),
+        Row(name: "fish", reason: "a shell"),
+        Row(name: "ksh*", reason: "a shell"),
+        Row(name: "mksh", reason: "a shell"),
+        Row(name: "tcsh", reason: "a shell"),
+        Row(name: "nu", reason: "a shell"),
+        Row(name: "busybox*", reason: "a shell, and much else"),
+        Row(name: "python*", reason: "an interpreter: all of its scripts are one program (BR-14)"),
+        Row(name: "perl*", reason: "an interpreter"),
+        Row(name: "ruby*", reason: "an interpreter"),
+        Row(name: "node*", reason: "an interpreter"),
+        Row(name: "java", reason: "an interpreter"),
+        Row(name: "php*", reason: "an interpreter"),
+        Row(name: "lua*", reason: "an interpreter"),
+        Row(name: "make", reason: "runs what a file says"),
+        Row(name: "env", reason: "runs its arguments"),
+        Row(name: "nice", reason: "runs its arguments"),
+        Row(name: "setsid", reason: "runs its arguments"),
+        Row(name: "timeout", reason: "runs its arguments"),
+        Row(name: "xargs", reason: "runs its arguments"),
+        Row(name: "sudo*", reason: "runs its arguments"),
+        Row(name: "flatpak-spawn", reason: "runs its arguments"),
+        Row(name: "git", reason: "runs programs, hooks and aliases of its configuration"),
+        Row(name: "git-*", reason: "git's own programs, started by git"),
+        Row(name: "ssh", reason: "carries the requests of another machine, and of whoever starts it"),
+        Row(name: "ssh-*", reason: "asks for whoever starts it"),
+        Row(name: "scp", reason: "starts ssh"),
+        Row(name: "sftp", reason: "starts ssh"),
+        Row(name: "rsync", reason: "starts ssh"),
+        Row(name: "docker-credential-*", reason: "asks for whoever starts it"),
+        Row(name: "secret-tool", reason: "asks for whoever starts it"),
+        Row(name: "busctl", reason: "sends what it is told to"),
+        Row(name: "gdbus", reason: "sends what it is told to"),
+        Row(name: "dbus-send", reason: "sends what it is told to"),
+        Row(name: "security", reason: "asks for whoever starts it"),
+        Row(name: "touchstone*", reason: "asks for whoever starts it"),
+        Row(name: "age", reason: "asks for whoever starts it"),
+        Row(name: "age-plugin-*", reason: "asks for whoever starts it"),
+    ]
+
+    /// Service managers start anything, and take over whatever lost its parent.
+    static let serviceManagers: Set<String> = ["systemd", "init", "openrc", "runit", "s6-svscan"]
+
+    /// Whether the program of this path is one of them; one of which nobody can tell the path is.
+    public static func contain(_ executable: String?) -> Bool {
+        guard let name = lastPart(executable) else { return true }
+        return rows.contains { row in
+            row.name.hasSuffix("*") ? name.hasPrefix(row.name.dropLast()) : name == row.name
+        }
+    }
+
+    static func isServiceManager(_ executable: String?) -> Bool {
+        lastPart(executable).map { serviceManagers.contains(String($0)) } ?? false
+    }
+
+    private static func lastPart(_ path: String?) -> Substring? {
+        // The kernel's word for a file that an update replaced.
+        path?.split(separator: "/").last.map { $0.hasSuffix(" (deleted)") ? $0.dropLast(10) : $0 }
+    }
+}
+
+extension ClientProcess {
+    /// The nearest ancestor that is no multiplexer, on whose behalf it asks; nil if it hangs from a service manager (BR-10, BR-13).
+    public var starter: ClientProcess? {
+        for process in ancestors {
+            let executable = process.executable
+            if Multiplexers.isServiceManager(executable) { return nil }
+            if !Multiplexers.contain(executable) { return process }
+        }
+        return nil
+    }
+
+    /// What an approval may be good for, beyond this process (BR-13): its program, in its session, started from the same place.
+    public var clientSession: ClientSession? {
+        guard let executable, let session else { return nil }
+        return ClientSession(executable: executable, session: session, terminal: terminal, anchor: anchor)
+    }
+
+    /// The starter, or where there is none the outermost that a service manager started.
+    private var anchor: ClientProcess {
+        var outermost = self
+        for process in ancestors {
+            let executable = process.executable
+            if Multiplexers.isServiceManager(executable) { break }
+            outermost = process
+            if !Multiplexers.contain(executable) { break }
+        }
+        return outermost
+    }
+}
+
+/// Processes of one program in one session of a terminal, started from the same place.
+public struct ClientSession: Hashable, Sendable {
+    /// The path of the program.
+    public let executable: String
+    /// The number of the session.
+    public let session: Int32
+    /// The number of the terminal's device.
+    public let terminal: Int32?
+    /// The nearest ancestor that is no multiplexer: with it the session ends.
+    public let anchor: ClientProcess
+}

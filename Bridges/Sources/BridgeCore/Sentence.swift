@@ -1,0 +1,42 @@
+/// Sentences of one's own for a prompt that cannot name the client (BR-21).
+public enum Sentence {
+    private enum Limits {
+        static let whole = 256
+        static let path = 96
+    }
+
+    /// `WISH for “LAST-PART” (PATH)`, printable, at most 256 characters.
+    ///
+    /// - Parameters:
+    ///   - wish: What the client wants: a verb, and what for.
+    ///   - executable: The path of its program; nil where nobody knows.
+    public static func reason(_ wish: String, for executable: String?) -> String {
+        guard let executable else { return cut("\(printable(wish)) for a program that could not be identified", Limits.whole) }
+        let path = shortened(printable(executable))
+        let name = cut(printable(String(executable.split(separator: "/").last ?? "")), 48)
+        let asker = " for “\(name)” (\(path))"
+        return cut(printable(wish), Limits.whole - asker.count) + asker
+    }
+
+    /// Without anything that is not printable, or that could end a quotation.
+    public static func printable(_ text: String) -> String {
+        String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.map { scalar in
+                    switch scalar.properties.generalCategory {
+                    case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: "\u{FFFD}"
+                    default: ["“", "”", "\"", "„", "‟"].contains(scalar) ? "'" : scalar
+                    }
+                }))
+    }
+
+    private static func shortened(_ path: String) -> String {
+        guard path.count > Limits.path else { return path }
+        let half = (Limits.path - 1) / 2
+        return "\(path.prefix(half))…\(path.suffix(half))"
+    }
+
+    private static func cut(_ text: String, _ count: Int) -> String {
+        text.count > count ? "\(text.prefix(max(0, count - 1)))…" : text
+    }
+}
