@@ -54,6 +54,11 @@ let package = Package(
         library("CredentialsClient", ["CredentialProtocol"]),
         tool("git-credential-touchstone", ["CredentialProtocol", "CredentialsClient"]),
         tool("docker-credential-touchstone", ["CredentialProtocol", "CredentialsClient"]),
+        .target(name: "CSealedFile"),
+        tool(
+            "touchstone-credentials",
+            ["BridgeCore", "CredentialProtocol", "CredentialsClient", device, crypto, arguments]),
+        tool("touchstone-run", ["CBridges", "CSealedFile", "CredentialProtocol", "CredentialsClient", arguments]),
         tests("CredentialProtocolTests", ["CredentialProtocol"]),
     ]
 )
