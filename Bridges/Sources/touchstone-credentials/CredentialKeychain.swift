@@ -24,16 +24,21 @@ struct KeychainValue: Codable, Sendable {
 
 typealias KeychainDictionary = [String: KeychainValue]
 
-/// A row of the keychain's, without its secret.
+/// What is kept, without its secret.
 struct CredentialRow: Sendable {
     var item: CredentialMessages.Item
     /// Which row it is, whatever else is alike.
     var reference: Data
+    /// The account of the row that has the secret.
+    var value: String
     var modified: Double
     var expiry: Int64?
 }
 
-/// The rows of this program's group (GC-3): internet passwords of git's and docker's, generic ones for commands, each under userPresence.
+/// The rows of this program's group (GC-3): two for each password.
+///
+/// One says what it is for, and has no access control: the keychain opens nothing of a protected row without the owner, also not
+/// its attributes. The other has the secret, under userPresence.
 struct CredentialKeychain: Sendable {
     let device: Device
 
@@ -100,9 +105,10 @@ struct CredentialKeychain: Sendable {
             item.port = attributes["port"]?.number.flatMap { $0 == 0 ? nil : UInt16(exactly: $0) }
             item.path = attributes["path"]?.string.flatMap { $0.isEmpty ? nil : $0 }
         }
+        guard let value = found.data.flatMap({ String(validating: $0, as: UTF8.self) }) else { return nil }
         let expiry = attributes["gena"]?.data.flatMap { Int64(String(decoding: $0, as: UTF8.self)) }
         return CredentialRow(
-            item: item, reference: reference, modified: attributes["mdat"]?.date ?? 0, expiry: expiry)
+            item: item, reference: reference, value: value, modified: attributes["mdat"]?.date ?? 0, expiry: expiry)
     }
 
     /// Those of a kind, and of a place and an account where they are named. Nobody is asked.
@@ -115,6 +121,7 @@ struct CredentialKeychain: Sendable {
         query["m_Limit"] = .text("m_LimitAll")
         query["r_Attributes"] = .yes
         query["r_PersistentRef"] = .yes
+        query["r_Data"] = .yes
         do throws(DeviceError) {
             let connection = try device.connect()
             defer { connection.close() }
@@ -129,60 +136,84 @@ struct CredentialKeychain: Sendable {
 
     /// The secret of a row: asks the owner where the proof says how.
     func secret(of row: CredentialRow, _ proof: Proof) throws(DeviceError) -> Data {
-        let query: KeychainDictionary = [
-            "class": .text(row.item.kind == .secret ? "genp" : "inet"), "v_PersistentRef": .bytes(row.reference),
-            "r_Data": .yes,
-        ]
+        let query = Self.value(row.value, ["r_Data": .yes])
         let found = try proof.call(
             "Keychain.CopyMatching", Query(query: query, context: proof.context, options: proof.options), Found.self)
         guard let data = found.items.first?.data else { throw .malformedReply }
         return data
     }
 
-    /// Adds a row. Nobody is asked: it is nobody else's yet.
-    func add(_ item: CredentialMessages.Item, _ secret: Data, expiry: Int64?) throws(BridgeFailure) -> Data {
-        guard var attributes = Self.attributes(item) else { throw .invalid }
-        attributes["labl"] = .text(item.place)
-        attributes["v_Data"] = .bytes(secret)
-        attributes["accc"] = KeychainValue(accessControl: .init(protection: "aku", flags: 1))
-        attributes["r_PersistentRef"] = .yes
-        attributes["gena"] = expiry.map { .bytes(Data(String($0).utf8)) }
+    /// The row that has a secret.
+    private static func value(_ name: String, _ more: KeychainDictionary = [:]) -> KeychainDictionary {
+        more.merging(
+            [
+                "class": .text("genp"), "svce": .text("io.touchstone.Credentials"), "desc": .text("value"),
+                "acct": .text(name),
+            ],
+            uniquingKeysWith: { $1 })
+    }
+
+    private static func named(_ row: CredentialRow) -> KeychainDictionary {
+        ["class": .text(row.item.kind == .secret ? "genp" : "inet"), "v_PersistentRef": .bytes(row.reference)]
+    }
+
+    private func changing<Value>(_ body: (DeviceConnection) throws(DeviceError) -> Value) throws(BridgeFailure) -> Value
+    {
         do throws(DeviceError) {
             let connection = try device.connect()
             defer { connection.close() }
-            let added = try connection.call("Keychain.Add", Change(attributes: attributes), Added.self)
-            guard let reference = added.item.persistentReference else { throw .malformedReply }
-            return reference
+            return try body(connection)
         } catch {
             throw BridgeFailure(error)
         }
     }
 
-    /// Puts another secret in the place of a row's: asks the owner.
-    func replace(_ row: CredentialRow, _ secret: Data, expiry: Int64?, _ proof: Proof) throws(DeviceError) -> Nothing {
-        let query: KeychainDictionary = [
-            "class": .text(row.item.kind == .secret ? "genp" : "inet"), "v_PersistentRef": .bytes(row.reference),
-        ]
-        let attributes: KeychainDictionary = [
-            "v_Data": .bytes(secret), "gena": .bytes(Data((expiry.map { String($0) } ?? "").utf8)),
-        ]
-        return try proof.call(
-            "Keychain.Update",
-            Change(query: query, attributes: attributes, context: proof.context, options: proof.options))
+    /// Adds both rows, the secret first. Nobody is asked: it is nobody else's yet.
+    func add(_ item: CredentialMessages.Item, _ secret: Data, expiry: Int64?) throws(BridgeFailure) -> Data {
+        guard var attributes = Self.attributes(item) else { throw .invalid }
+        let name = UUID().uuidString
+        attributes["labl"] = .text(item.place)
+        attributes["v_Data"] = .bytes(Data(name.utf8))
+        attributes["pdmn"] = .text("aku")
+        attributes["r_PersistentRef"] = .yes
+        attributes["gena"] = expiry.map { .bytes(Data(String($0).utf8)) }
+        let control = KeychainValue(accessControl: .init(protection: "aku", flags: 1))
+        let value = Self.value(name, ["v_Data": .bytes(secret), "accc": control])
+        let description = attributes
+        return try changing { connection throws(DeviceError) in
+            _ = try connection.call("Keychain.Add", Change(attributes: value), Added.self)
+            do throws(DeviceError) {
+                let added = try connection.call("Keychain.Add", Change(attributes: description), Added.self)
+                guard let reference = added.item.persistentReference else { throw .malformedReply }
+                return reference
+            } catch {
+                _ = try? connection.call("Keychain.Delete", Query(query: Self.value(name)), Nothing.self)
+                throw error
+            }
+        }
     }
 
-    /// Deletes a row. The keychain asks nobody for that (AC-24): whoever calls this has.
+    /// Puts another secret in the place of a row's: asks the owner.
+    func replace(_ row: CredentialRow, _ secret: Data, expiry: Int64?, _ proof: Proof) throws(DeviceError) -> Nothing {
+        _ = try proof.call(
+            "Keychain.Update",
+            Change(
+                query: Self.value(row.value), attributes: ["v_Data": .bytes(secret)], context: proof.context,
+                options: proof.options), Nothing.self)
+        let ends = Data((expiry.map { String($0) } ?? "").utf8)
+        return try proof.call("Keychain.Update", Change(query: Self.named(row), attributes: ["gena": .bytes(ends)]))
+    }
+
+    /// Deletes both rows. The keychain asks nobody for that (AC-24): whoever calls this has.
     func delete(_ row: CredentialRow) throws(BridgeFailure) {
-        let query: KeychainDictionary = [
-            "class": .text(row.item.kind == .secret ? "genp" : "inet"), "v_PersistentRef": .bytes(row.reference),
-        ]
-        do throws(DeviceError) {
-            let connection = try device.connect()
-            defer { connection.close() }
-            _ = try connection.call("Keychain.Delete", Query(query: query), Nothing.self)
-        } catch {
-            let failure = BridgeFailure(error)
-            if failure != .gone { throw failure }
+        for query in [Self.value(row.value), Self.named(row)] {
+            do throws(BridgeFailure) {
+                try changing { connection throws(DeviceError) in
+                    _ = try connection.call("Keychain.Delete", Query(query: query), Nothing.self)
+                }
+            } catch .gone {
+                // A part of it was gone already.
+            }
         }
     }
 }

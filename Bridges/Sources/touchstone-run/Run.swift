@@ -160,7 +160,9 @@ struct Run: ParsableCommand {
             ? [name] : (path ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":").map { "\($0)/\(name)" }
         for candidate in candidates where unsafe access(candidate, X_OK) == 0 {
             var isDirectory: ObjCBool = false
-            if unsafe FileManager.default.fileExists(atPath: candidate, isDirectory: &isDirectory), !isDirectory.boolValue {
+            if unsafe FileManager.default.fileExists(atPath: candidate, isDirectory: &isDirectory),
+                !isDirectory.boolValue
+            {
                 return candidate
             }
         }
