@@ -25,8 +25,7 @@ public struct ApprovalRequest: Sendable {
     /// Longest wait until the owner unlocks a locked device, in seconds; 0: the owner is not asked to.
     public var unlock: Double = 60
 
-    public init(client: Client, item: String, purpose: String, destination: String?, reason: String, facts: [Fact] = [])
-    {
+    public init(client: Client, item: String, purpose: String, destination: String?, reason: String, facts: [Fact] = []) {
         self.client = client
         self.item = item
         self.purpose = purpose
@@ -156,9 +155,7 @@ public final class Approvals: Sendable {
                     throw isWaitedOn() ? .unavailable : .clientGone
                 }
                 // If the first one left, the next one asks.
-                if case .failure(let failure)? = asking.result.withLock({ $0 }), failure != .clientGone {
-                    throw failure
-                }
+                if case .failure(let failure)? = asking.result.withLock({ $0 }), failure != .clientGone { throw failure }
             }
         }
     }
@@ -379,8 +376,7 @@ public final class Approvals: Sendable {
         let process = request.client.process
         let result = run(connection, request.unlock, isWaitedOn) { () throws(DeviceError) in
             do throws(DeviceError) {
-                return try connection.call(
-                    "Authentication.RequestUnlock", ContextRequest(client: process), Nothing.self)
+                return try connection.call("Authentication.RequestUnlock", ContextRequest(client: process), Nothing.self)
             } catch .answered {
                 return try connection.call("Authentication.RequestUnlock", ContextRequest(), Nothing.self)
             }

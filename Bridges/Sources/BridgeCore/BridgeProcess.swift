@@ -22,9 +22,7 @@ public enum BridgeProcess {
         signal(SIGPIPE, SIG_IGN)
         let groups = (try? String(contentsOfFile: "/proc/self/cgroup", encoding: .utf8)) ?? ""
         // touchstoned cannot see what an undumpable program executes, unless it is a service in this slice.
-        guard groups.split(separator: "\n").contains(where: { $0.hasPrefix("0::/system.slice/") }) else {
-            return .ordinary
-        }
+        guard groups.split(separator: "\n").contains(where: { $0.hasPrefix("0::/system.slice/") }) else { return .ordinary }
         return bridge_become_undumpable() ? .systemService : .ordinary
     }
 

@@ -129,9 +129,7 @@ public final class ClientListener: Sendable {
                 continue
             }
             // Who must not connect, or is one too many, is closed without an answer (BR-7, BR-51).
-            guard let connection = ClientConnection(descriptor: accepted), enter(connection.peerProcess) else {
-                continue
-            }
+            guard let connection = ClientConnection(descriptor: accepted), enter(connection.peerProcess) else { continue }
             let thread = Thread { [self] in
                 serve(connection)
                 connection.close()

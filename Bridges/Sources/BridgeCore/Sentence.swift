@@ -11,9 +11,7 @@ public enum Sentence {
     ///   - wish: What the client wants: a verb, and what for.
     ///   - executable: The path of its program; nil where nobody knows.
     public static func reason(_ wish: String, for executable: String?) -> String {
-        guard let executable else {
-            return cut("\(printable(wish)) for a program that could not be identified", Limits.whole)
-        }
+        guard let executable else { return cut("\(printable(wish)) for a program that could not be identified", Limits.whole) }
         let path = shortened(printable(executable))
         let name = cut(printable(String(executable.split(separator: "/").last ?? "")), 48)
         let asker = " for “\(name)” (\(path))"
@@ -26,8 +24,7 @@ public enum Sentence {
             String.UnicodeScalarView(
                 text.unicodeScalars.map { scalar in
                     switch scalar.properties.generalCategory {
-                    case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator:
-                        "\u{FFFD}"
+                    case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: "\u{FFFD}"
                     default: ["“", "”", "\"", "„", "‟"].contains(scalar) ? "'" : scalar
                     }
                 }))

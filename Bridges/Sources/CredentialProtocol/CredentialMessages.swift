@@ -85,7 +85,7 @@ public enum CredentialMessages {
         /// Reads a call.
         ///
         /// - Parameter message: Without its NUL. It may go eight levels deep.
-        /// - Returns: Nil where it is none.
+        /// - Returns: Nil where it is not a call.
         public init?(message: [UInt8]) {
             guard JSONText.isShallow(message), let call = try? JSONDecoder().decode(Call.self, from: Data(message))
             else {
