@@ -47,7 +47,13 @@ let package = Package(
         // who asks, and how the owner is asked; no wire format
         .target(name: "CBridges"),
         library("BridgeCore", ["CBridges", device]),
+        tests("BridgeCoreTests", ["BridgeCore", device]),
         // ssh
+        library("SSHAgentProtocol", [crypto, cryptoExtras]),
+        tests("SSHAgentProtocolTests", ["SSHAgentProtocol", crypto, cryptoExtras]),
+        library("SSHAgent", ["BridgeCore", "SSHAgentProtocol", device, crypto]),
+        tool("touchstone-ssh-agent", ["BridgeCore", "SSHAgent", device, arguments]),
+        tool("touchstone-ssh", ["BridgeCore", "SSHAgent", "SSHAgentProtocol", arguments]),
 
         // git and docker
         library("CredentialProtocol"),

@@ -5,15 +5,13 @@ import base64
 import http.server
 import json
 import os
-import shutil
-import signal
 import socket
 import subprocess
 import threading
 import time
 
 from bridges import BRIDGES, Person, Resident, with_device
-from device import LONGEST_WAIT, Device, check, equal, main, wait_for
+from device import LONGEST_WAIT, Device, check, equal, main
 
 ASKED = "protocol=https\nhost=git.example\n"
 KEPT = ASKED + "username=octocat\npassword=correct horse\n"

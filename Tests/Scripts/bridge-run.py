@@ -3,13 +3,11 @@
 
 import json
 import os
-import pty
 import signal
 import subprocess
-import time
 
-from bridges import BRIDGES, Person, with_device
-from device import LONGEST_WAIT, check, equal, main, wait_for
+from bridges import BRIDGES, with_device
+from device import LONGEST_WAIT, check, equal, main
 
 RUN = BRIDGES / "touchstone-run"
 

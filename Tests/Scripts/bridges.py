@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 
-from device import LONGEST_WAIT, REPOSITORY, Device, check, confirm, wait_for
+from device import LONGEST_WAIT, REPOSITORY, Device, check, confirm
 
 BRIDGES = pathlib.Path(os.environ.get("TOUCHSTONE_BRIDGES", REPOSITORY / "Bridges/.build/debug")).resolve()
 

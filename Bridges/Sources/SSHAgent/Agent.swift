@@ -1,0 +1,276 @@
+public import BridgeCore
+internal import Crypto
+internal import Foundation
+internal import SSHAgentProtocol
+internal import Synchronization
+public import TouchstoneDevice
+
+/// An ssh agent whose keys are the enclave's.
+///
+/// > Concurrency: Callable from any thread. Requests of one connection are answered in their order, those of others beside them (SA-32).
+public final class Agent: Sendable {
+    private let store: KeyStore
+    private let approvals: Approvals
+    private let manager: String?
+    private let lock = Mutex(StringLock())
+
+    /// ssh-add -x and -X: kept in memory, of the whole agent.
+    private struct StringLock {
+        var digest: SHA256Digest?
+        var delay = 0.1
+    }
+
+    /// - Parameters:
+    ///   - device: Whose keys.
+    ///   - manager: The path of `touchstone-ssh`: no other program makes, changes or removes keys.
+    public init(device: Device, manager: String?) {
+        store = KeyStore(device: device)
+        approvals = Approvals(device: device)
+        self.manager = manager
+    }
+
+    /// Serves a connection until it ends.
+    public func serve(_ connection: ClientConnection) {
+        var bindings = SessionBindings()
+        do throws(ConnectionEnd) {
+            while let frame = try connection.receive(longest: AgentRequest.longest + 4, Self.length) {
+                let client = try connection.look()
+                let answer = answer(AgentRequest(frame: frame), of: client, &bindings) { connection.isWaitedOn }
+                // Whoever is gone, or somebody else by now, gets nothing (BR-11).
+                _ = try connection.look()
+                try connection.send(answer.frame)
+            }
+        } catch {
+            // The connection is over, and with it all that was for it.
+        }
+    }
+
+    private static func length(_ bytes: [UInt8]) -> MessageLength {
+        switch AgentRequest.frameLength(bytes) {
+        case nil: .unknown
+        case 0: .malformed
+        case let count?: .bytes(count)
+        }
+    }
+
+    /// Answers one request.
+    func answer(
+        _ request: AgentRequest, of client: Client, _ bindings: inout SessionBindings,
+        while isWaitedOn: @escaping @Sendable () -> Bool
+    ) -> AgentAnswer {
+        let isLocked = lock.withLock { $0.digest != nil }
+        switch request {
+        case .extension(SessionBindings.name, let contents):
+            return bindings.bind(contents) ? .success : .extensionFailure
+        case .unlock(let passphrase): return unlock(passphrase)
+        case .identities where isLocked: return .identities([])
+        case _ where isLocked: return .failure
+        case .lock(let passphrase):
+            lock.withLock { $0 = StringLock(digest: SHA256.hash(data: passphrase)) }
+            return .success
+        case .identities: return identities(client, bindings)
+        case .extension("query", _): return .extensions([SessionBindings.name])
+        case .extension(ManagementRequest.name, let contents): return manage(contents, client, bindings)
+        case .sign(let key, let data, _):
+            do throws(BridgeFailure) {
+                return .signature(try sign(data, key, client, bindings, isWaitedOn))
+            } catch {
+                BridgeProcess.log("\(Sentence.printable(client.executable ?? "an unknown program")): no signature: \(error)")
+                return .failure
+            }
+        case .extension, .other, .malformed: return .failure
+        }
+    }
+
+    private func unlock(_ passphrase: [UInt8]) -> AgentAnswer {
+        let delay: Double? = lock.withLock { lock in
+            guard let digest = lock.digest else { return 0 }
+            guard digest == SHA256.hash(data: passphrase) else {
+                defer { lock.delay = min(10, lock.delay * 2) }
+                return lock.delay
+            }
+            lock = StringLock()
+            return nil
+        }
+        guard let delay else { return .success }
+        Thread.sleep(forTimeInterval: delay)
+        return .failure
+    }
+
+    // MARK: Which keys
+
+    private func identities(_ client: Client, _ bindings: SessionBindings) -> AgentAnswer {
+        guard var entries = try? store.keys() else { return .failure }
+        if bindings.isForwarded { entries = entries.filter { $0.record.settings.forwarding == .ask } }
+        if let host = bindings.destination?.hostKey {
+            // Those made for this host first, those for others not at all, and few, since servers count attempts (SA-23).
+            let known = entries.contains { $0.record.settings.host != nil } ? Destination.knownHosts() : nil
+            let here = entries.filter { $0.record.settings.isPinned && Self.isPin(of: $0.record.settings, host, client, known) }
+            entries = Array((here + entries.filter { !$0.record.settings.isPinned }).prefix(6))
+        }
+        return .identities(entries.map { .init(key: $0.blob, comment: $0.record.name) })
+    }
+
+    /// Whether a key that is pinned is pinned to this host.
+    private static func isPin(of settings: KeySettings, _ host: HostKey, _ client: Client, _ known: KnownHosts?) -> Bool {
+        if !settings.pins.isEmpty { return settings.pins.contains(host.fingerprint) }
+        guard let name = settings.host else { return false }
+        return Destination.host(of: client) == name || (known ?? Destination.knownHosts()).verdict(of: name, host) == .known
+    }
+
+    // MARK: Signing
+
+    private struct SignRequest: Encodable {
+        var key: Data
+        var data: Data
+        var context: String
+        var options: AskingOptions?
+        var keyLabel: String
+    }
+    private struct SignReply: Decodable { var signature: Data }
+
+    private func sign(
+        _ data: [UInt8], _ key: [UInt8], _ client: Client, _ bindings: SessionBindings,
+        _ isWaitedOn: @escaping @Sendable () -> Bool
+    ) throws(BridgeFailure) -> [UInt8] {
+        guard let entry = try store.keys().first(where: { $0.blob == key }) else { throw .gone }
+        let record = entry.record
+        guard !bindings.isForwarded || record.settings.forwarding == .ask else { throw .denied }
+        let (request, host) = try request(SignaturePurpose(data: data, key: key), record, client, bindings)
+        let digest = Data(SHA256.hash(data: data))
+        let raw = try approvals.perform(request, while: isWaitedOn) { proof throws(DeviceError) in
+            try proof.call(
+                "Key.Sign",
+                SignRequest(
+                    key: record.key, data: digest, context: proof.context, options: proof.options, keyLabel: record.name),
+                SignReply.self
+            ).signature
+        }
+        guard let signature = P256Key.signature(raw: Array(raw)) else { throw .invalid }
+        if let host { try approved(host, record) }
+        return signature
+    }
+
+    /// A host key that was verified, and by which names it goes.
+    private struct Host {
+        var key: HostKey
+        var claimed: String?
+    }
+
+    /// What the owner is asked, if the key's settings let it be asked at all (SA-20).
+    private func request(
+        _ purpose: SignaturePurpose, _ record: KeyRecord, _ client: Client, _ bindings: SessionBindings
+    ) throws(BridgeFailure) -> (ApprovalRequest, Host?) {
+        let settings = record.settings
+        let item = Fact(.item, "key \(record.name)")
+        let through = bindings.isForwarded ? ", asked by a program on another host" : ""
+        func asked(_ verb: String, _ destination: String?, _ reason: String, _ facts: [Fact]) -> ApprovalRequest {
+            ApprovalRequest(
+                client: client, item: record.name, purpose: verb, destination: destination, reason: reason + through,
+                facts: facts + [item])
+        }
+        switch purpose {
+        case .message(let namespace):
+            guard settings.namespaces.contains(namespace) || settings.namespaces == ["any"] else { throw .denied }
+            let reason = namespace == "git" ? "sign a commit or a tag (git)" : "sign for “\(Sentence.printable(namespace))”"
+            var request = asked("sign", namespace, reason, [Fact(.namespace, namespace)])
+            request.reuse = settings.messageReuse
+            return (request, nil)
+        case .unknown:
+            guard settings.unknown == .ask else { throw .denied }
+            return (asked("sign", nil, "sign data of which nobody knows what it is", []), nil)
+        case .login(_, let user, _):
+            let user = Sentence.printable(user)
+            let facts = [Fact(.user, user)]
+            switch purpose.isFor(bindings) {
+            case false?: throw .denied
+            case nil:
+                guard !settings.isPinned else { throw .denied }
+                return (asked("sign in", nil, "sign in to a place that it did not name, as \(user)", facts), nil)
+            case true?: break
+            }
+            guard let hostKey = bindings.destination?.hostKey else { throw .denied }
+            let known = Destination.knownHosts()
+            guard !settings.isPinned || Self.isPin(of: settings, hostKey, client, known) else { throw .denied }
+            let claimed = Destination.host(of: client)
+            if let claimed, known.verdict(of: claimed, hostKey) == .revoked { throw .denied }
+            let (name, mark, isOther) = try names(hostKey, claimed, known)
+            var request = asked(
+                "sign in", "\(hostKey.fingerprint) \(user)", "\(isOther ? "beware: another host key than before: " : "")sign in to \(name) as \(user)",
+                facts + [Fact(.host, mark), Fact(.hostKey, "\(hostKey.shortFingerprint), checked")])
+            request.reuse = isOther ? 0 : settings.loginReuse
+            return (request, Host(key: hostKey, claimed: claimed))
+        }
+    }
+
+    /// How a verified host key is called, what is known of the name, and whether the name had another key before (SA-16, SA-17).
+    private func names(
+        _ key: HostKey, _ claimed: String?, _ known: KnownHosts
+    ) throws(BridgeFailure) -> (String, String, Bool) {
+        let hosts = try store.hosts()
+        let printable = claimed.map(Sentence.printable)
+        let isOther = claimed.map { name in
+            hosts.contains { $0.name == name && $0.fingerprint != key.fingerprint }
+                && !hosts.contains { $0.name == name && $0.fingerprint == key.fingerprint }
+        } ?? false
+        if let record = hosts.first(where: { $0.fingerprint == key.fingerprint && $0.name == claimed })
+            ?? hosts.first(where: { $0.fingerprint == key.fingerprint })
+        {
+            let date = record.since.formatted(.iso8601.year().month().day())
+            let also = printable.flatMap { $0 == record.name ? nil : ", now called “\($0)”" } ?? ""
+            return (Sentence.printable(record.name), "known since \(date)\(also)", isOther)
+        }
+        guard let claimed, let printable else { return ("a host that is not known yet", "not known", isOther) }
+        let mark = known.verdict(of: claimed, key) == .known ? "by known_hosts" : "by its command line"
+        return ("“\(printable)”", "“\(printable)” \(mark)", isOther)
+    }
+
+    /// The owner approved a login: the host is known from now on, and a key that was made for it is pinned to it.
+    private func approved(_ host: Host, _ record: KeyRecord) throws(BridgeFailure) {
+        guard record.protection != .nothing else { return }
+        if let name = host.claimed {
+            try store.remember(HostRecord(fingerprint: host.key.fingerprint, name: name, since: Date()))
+        }
+        guard record.settings.host != nil, record.settings.pins.isEmpty else { return }
+        var settings = record.settings
+        settings.pins = [host.key.fingerprint]
+        try store.set(record.name, settings)
+    }
+
+    // MARK: Management
+
+    /// Only for `touchstone-ssh`, and never for somebody who reaches the agent through a forwarded connection.
+    private func manage(_ contents: [UInt8], _ client: Client, _ bindings: SessionBindings) -> AgentAnswer {
+        guard let manager, client.executable == manager, bindings == SessionBindings(), contents.count <= 64 << 10,
+            let request = try? JSONDecoder().decode(ManagementRequest.self, from: Data(contents))
+        else { return .failure }
+        var answer: ManagementAnswer
+        do throws(BridgeFailure) {
+            answer = .keys(try manage(request).map { entry in
+                .init(
+                    name: entry.record.name, blob: Data(entry.blob), protection: entry.record.protection,
+                    settings: entry.record.settings)
+            })
+        } catch {
+            answer = .failed("\(error)")
+        }
+        guard let data = try? JSONEncoder().encode(answer) else { return .failure }
+        return .extensionAnswer(Array(data))
+    }
+
+    private func manage(_ request: ManagementRequest) throws(BridgeFailure) -> [KeyStore.Entry] {
+        switch request {
+        case .list: return try store.keys()
+        case .create(let name, let protection, let host): return [try store.create(name, protection, host: host)]
+        case .remove(let name):
+            try store.remove(name)
+            approvals.forget(item: name)
+            return []
+        case .set(let name, let settings):
+            try store.set(name, settings)
+            // What was approved before was approved under other settings (BR-25).
+            approvals.forget(item: name)
+            return try store.keys().filter { $0.record.name == name }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import Crypto
+import Foundation
+import SSHAgentProtocol
+import Testing
+
+@Suite struct KnownHostsTests {
+    let server = Server(), other = Server()
+
+    func line(_ hosts: String, _ server: Server) -> String {
+        "\(hosts) ssh-ed25519 \(Data(server.blob).base64EncodedString()) a comment\n"
+    }
+
+    @Test("SA-16: a plain line, a pattern and a hashed line confirm a name") func known() throws {
+        let key = try #require(HostKey(blob: server.blob))
+        let salt = Data(repeating: 5, count: 20)
+        let code = HMAC<Insecure.SHA1>.authenticationCode(for: Data("hidden.example".utf8), using: SymmetricKey(data: salt))
+        let hosts = KnownHosts(
+            "# nothing\n\n" + line("example.org,[example.org]:2222", server) + line("*.example.com,!bad.example.com", server)
+                + line("|1|\(salt.base64EncodedString())|\(Data(code).base64EncodedString())", server))
+        for name in ["example.org", "EXAMPLE.org", "[example.org]:2222", "a.example.com", "hidden.example"] {
+            #expect(hosts.verdict(of: name, key) == .known, "\(name)")
+        }
+        for name in ["example.net", "[example.org]:22", "bad.example.com", "example.com", "hidden.example2"] {
+            #expect(hosts.verdict(of: name, key) == .unknown, "\(name)")
+        }
+    }
+
+    @Test("SA-16: another key confirms nothing, and a revoked one is refused") func revoked() throws {
+        let key = try #require(HostKey(blob: server.blob))
+        #expect(KnownHosts(line("example.org", other)).verdict(of: "example.org", key) == .unknown)
+        let both = line("example.org", server) + line("@revoked example.org", server)
+        #expect(KnownHosts(both).verdict(of: "example.org", key) == .revoked)
+        #expect(KnownHosts(line("@cert-authority example.org", server)).verdict(of: "example.org", key) == .unknown)
+        #expect(KnownHosts(line("@revoked *", server)).verdict(of: "example.org", key) == .revoked)
+    }
+}

@@ -1,0 +1,487 @@
+#!/usr/bin/env python3
+"""touchstone-ssh-agent with OpenSSH's own programs, with git, and with programs that want a signature without the owner.
+
+Written for OpenSSH 9.2 and git 2.39. sshd runs on loopback in a mount namespace of its own.
+"""
+
+import contextlib
+import functools
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+
+from device import LONGEST_WAIT, REPOSITORY, Device, check, confirm, equal, main, wait_for
+
+BRIDGES = pathlib.Path(os.environ.get("TOUCHSTONE_BRIDGES_BIN", REPOSITORY / "Bridges/.build/debug")).resolve()
+SSHD = os.environ.get("TOUCHSTONE_SSHD") or shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:" + os.environ["PATH"])
+FINGER = "thumb"
+for program in ("touchstone-ssh-agent", "touchstone-ssh"):
+    if not os.access(BRIDGES / program, os.X_OK):
+        sys.exit(f"{BRIDGES / program} is not there: run swift build --package-path Bridges")
+
+
+class Owner:
+    """A person: sees each prompt, and does what `act` says of it: touches the sensor, cancels, or leaves it alone."""
+
+    def __init__(self, device):
+        self.device, self.prompts, self.act = device, [], "touch"
+        self.dismissed = 0
+        self.events = device.client("Agent").Subscribe(_more=True)
+        equal(next(self.events)["event"], "ready", "the first event")
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        with contextlib.suppress(Exception):
+            for event in self.events:
+                if event["event"] == "show":
+                    self.prompts.append(event["prompt"])
+                    if self.act == "touch":
+                        confirm(self.device, event)
+                        self.device.client("Device").PresentFinger(finger=FINGER)
+                    elif self.act == "cancel":
+                        self.device.client("Agent").Cancel(prompt=event["prompt"]["identifier"])
+                    else:
+                        confirm(self.device, event)
+                elif event["event"] == "dismissed":
+                    self.dismissed += 1
+
+    def took(self, body, act="touch"):
+        """What `body` returns, and the prompts that it took."""
+        self.act, before = act, len(self.prompts)
+        return body(), self.prompts[before:]
+
+
+class Bench:
+    """A device with a finger, the agent, and its keys."""
+
+    def __init__(self, device):
+        self.device = device
+        self.socket = device.work / "agent.sock"
+        apps = device.state / "apps.d"
+        apps.mkdir(mode=0o700, exist_ok=True)
+        manifest = apps / "touchstone-ssh-agent.conf"
+        manifest.write_text(
+            f"[Application]\nIdentity={BRIDGES / 'touchstone-ssh-agent'}\nName=ssh agent\nActsForClients=true\n")
+        manifest.chmod(0o600)
+        self.environment = device.environment | {
+            "SSH_AUTH_SOCK": str(self.socket), "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C.UTF-8",
+            "GIT_AUTHOR_NAME": "Ann", "GIT_AUTHOR_EMAIL": "ann@example.org", "GIT_COMMITTER_NAME": "Ann",
+            "GIT_COMMITTER_EMAIL": "ann@example.org"}
+        self.owner = Owner(device)
+        self.agent = subprocess.Popen(
+            [str(BRIDGES / "touchstone-ssh-agent"), "--socket", str(self.socket)], env=device.environment,
+            stdout=subprocess.PIPE, stderr=open(device.work / "agent.log", "wb"), text=True)
+        check(self.agent.stdout.readline().startswith("ready: "), "the agent's first line")
+
+    @property
+    def log(self):
+        return (self.device.work / "agent.log").read_text()
+
+    def run(self, *command, input=None, status=0, cwd=None, timeout=LONGEST_WAIT):
+        result = subprocess.run(
+            [str(word) for word in command], env=self.environment, input=input, text=True, capture_output=True,
+            timeout=timeout, cwd=cwd or self.device.work)
+        if status is not None:
+            equal(result.returncode, status, f"{command}: {result.stdout}{result.stderr}\n{self.log}")
+        return result
+
+    def ssh(self, *arguments, **options):
+        return self.run(BRIDGES / "touchstone-ssh", *arguments, **options)
+
+    def make(self, name, *arguments):
+        """A key; returns its public half's file."""
+        self.ssh("create", name, *arguments)
+        return self.device.work / f"config/touchstone/ssh/{name}.pub"
+
+    def connect(self):
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(LONGEST_WAIT)
+        connection.connect(str(self.socket))
+        return connection
+
+    def clear(self):
+        """No keys: a server counts those that it does not know."""
+        for line in self.run("ssh-add", "-L", status=None).stdout.splitlines():
+            if line.startswith("ecdsa"):
+                self.ssh("remove", line.split()[2])
+
+    def close(self):
+        self.agent.send_signal(signal.SIGTERM)
+        equal(self.agent.wait(LONGEST_WAIT), 0, "the agent's end by SIGTERM")
+        check(not self.socket.exists(), "the socket is removed")
+
+
+def string(data):
+    return struct.pack(">I", len(data)) + data
+
+
+def ask(connection, message):
+    """One request; returns the answer's type and body."""
+    connection.sendall(string(message))
+
+    def read(count):
+        data = b""
+        while len(data) < count:
+            more = connection.recv(count - len(data))
+            if not more:
+                raise ConnectionError("closed")
+            data += more
+        return data
+
+    answer = read(struct.unpack(">I", read(4))[0])
+    return answer[0], answer[1:]
+
+
+def sign_request(blob, data):
+    return b"\x0d" + string(blob) + string(data) + bytes(4)
+
+
+def blob_of(file):
+    import base64
+    return base64.b64decode(file.read_text().split()[1])
+
+
+def message(namespace):
+    return b"SSHSIG" + string(namespace) + string(b"") + string(b"sha512") + string(b"7" * 64)
+
+
+def cleared(test, bench):
+    bench.clear()
+    test(bench)
+
+
+def keys_are_made_listed_and_removed(bench):
+    # SA-21.
+    file = bench.make("laptop")
+    line = file.read_text().strip()
+    equal(bench.run("ssh-add", "-L").stdout.strip(), line, "ssh-add -L")
+    check("(ECDSA)" in bench.run("ssh-add", "-l").stdout, "ssh-add -l")
+    check(line in bench.ssh("list").stdout, "touchstone-ssh list")
+    bench.ssh("create", "laptop", status=1)
+    bench.ssh("remove", "laptop")
+    equal(bench.run("ssh-add", "-L", status=1).stdout.strip(), "The agent has no identities.", "after removal")
+    check(not file.exists(), "the public half is removed")
+    bench.ssh("remove", "laptop", status=1)
+
+
+def the_agent_is_locked_with_a_word(bench):
+    # SA-2: ssh-add -x and -X.
+    bench.make("locked")
+    def typed(option, word, status):
+        script = bench.device.work / "askpass"
+        script.write_text(f"#!/bin/sh\necho {word}\n")
+        script.chmod(0o700)
+        bench.environment |= {"SSH_ASKPASS": str(script), "SSH_ASKPASS_REQUIRE": "force"}
+        bench.run("ssh-add", option, status=status)
+    typed("-x", "word", 0)
+    bench.run("ssh-add", "-L", status=1)
+    typed("-X", "other", 1)
+    bench.run("ssh-add", "-L", status=1)
+    typed("-X", "word", 0)
+    check("locked" in bench.run("ssh-add", "-L").stdout, "unlocked")
+    # SA-2: keys are not taken away, and none is taken in.
+    bench.run("ssh-add", "-D", status=1)
+    check("locked" in bench.run("ssh-add", "-L").stdout, "still there")
+    bench.ssh("remove", "locked")
+
+
+def messages_are_signed_with_the_finger(bench):
+    # SA-20, SA-35: the prompt names ssh-keygen; without the finger there is no signature.
+    file = bench.make("signer")
+    text = bench.device.work / "text"
+    text.write_text("to be signed\n")
+    allowed = bench.device.work / "allowed"
+    allowed.write_text(f"ann@example.org {file.read_text()}")
+    sign = functools.partial(bench.run, "ssh-keygen", "-Y", "sign", "-f", file, "-n", "file", text)
+    _, prompts = bench.owner.took(sign)
+    equal(len(prompts), 1, "prompts")
+    prompt = prompts[0]
+    # ND-1: who asks is ssh-keygen, as touchstoned sees it.
+    equal(prompt["client"]["identifier"], shutil.which("ssh-keygen"), "who asks")
+    equal({"kind": "namespace", "text": "file"} in prompt["facts"], True, f"the facts {prompt['facts']}")
+    verify = ("ssh-keygen", "-Y", "verify", "-f", allowed, "-I", "ann@example.org", "-n", "file", "-s", f"{text}.sig")
+    check("Good \"file\" signature" in bench.run(*verify, input=text.read_text()).stdout, "the signature")
+    bench.run(*verify, input="something else\n", status=255)
+    # Another namespace is refused without a prompt (SA-15, SA-22).
+    os.unlink(f"{text}.sig")
+    _, prompts = bench.owner.took(lambda: bench.run("ssh-keygen", "-Y", "sign", "-f", file, "-n", "mail", text, status=255))
+    equal(prompts, [], "prompts for another namespace")
+    _, prompts = bench.owner.took(lambda: sign(status=255), "cancel")
+    equal(len(prompts), 1, "prompts of the cancelled one")
+    check(not os.path.exists(f"{text}.sig"), "no signature")
+    # BR-29: again at once, and the owner is not asked again.
+    _, prompts = bench.owner.took(lambda: sign(status=255))
+    equal(prompts, [], "prompts right after a cancel")
+
+
+def commits_are_signed(bench):
+    file = bench.make("commits")
+    repository = bench.device.work / "repository"
+    git = functools.partial(bench.run, "git", "-C", repository)
+    bench.run("git", "init", "-q", repository)
+    allowed = bench.device.work / "allowed-commits"
+    allowed.write_text(f"ann@example.org {file.read_text()}")
+    for key, value in (
+            ("gpg.format", "ssh"), ("user.signingkey", file), ("gpg.ssh.allowedSignersFile", allowed)):
+        git("config", key, value)
+    _, prompts = bench.owner.took(lambda: git("commit", "-q", "--allow-empty", "-S", "-m", "one"))
+    equal(len(prompts), 1, "prompts")
+    check("sign a commit" in prompts[0]["reason"], prompts[0]["reason"])
+    check("Good \"git\" signature" in git("verify-commit", "HEAD").stderr, "git verify-commit")
+    _, prompts = bench.owner.took(lambda: git("commit", "-q", "--allow-empty", "-S", "-m", "two", status=128), "cancel")
+    equal(len(prompts), 1, "prompts of the cancelled one")
+    equal(git("log", "--format=%s").stdout, "one\n", "the log")
+
+
+class Server:
+    """sshd on loopback, for root, with the keys of a file."""
+
+    def __init__(self, bench, name):
+        self.directory = bench.device.work / name
+        self.directory.mkdir()
+        self.bench, self.name = bench, name
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        key = self.directory / "host"
+        bench.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)
+        self.host_key = key.with_suffix(".pub").read_text().split()[:2]
+        self.authorized = self.directory / "authorized"
+        self.authorized.touch()
+        (self.directory / "passwd").write_text(
+            pathlib.Path("/etc/passwd").read_text() + "sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin\n")
+        (self.directory / "config").write_text(
+            f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {key}\nAuthorizedKeysFile {self.authorized}\nStrictModes no\n"
+            "PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\nUsePAM no\n"
+            f"PidFile {self.directory}/pid\nAllowAgentForwarding yes\n")
+        script = (
+            f"mount --make-rprivate / && mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && "
+            f"mount --bind {self.directory}/passwd /etc/passwd && exec {SSHD} -D -e -f {self.directory}/config")
+        self.process = subprocess.Popen(
+            ["unshare", "-m", "bash", "-c", script], env=os.environ | {"PATH": os.environ["PATH"]},
+            stderr=open(self.directory / "log", "wb"), stdout=subprocess.DEVNULL)
+        wait_for(lambda: "listening" in (self.directory / "log").read_text(), f"sshd: {(self.directory / 'log').read_text()}")
+
+    @property
+    def known(self):
+        return f"[127.0.0.1]:{self.port} {' '.join(self.host_key)}\n"
+
+    def command(self, *arguments, options=()):
+        return (
+            "ssh", "-F", "/dev/null", "-p", self.port, "-o", f"UserKnownHostsFile={self.directory}/known",
+            "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", *options, "root@127.0.0.1", *arguments)
+
+    def login(self, *arguments, status=0, options=()):
+        (self.directory / "known").write_text(self.known)
+        return self.bench.run(*self.command(*(arguments or ("echo", "in")), options=options), status=status)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+
+def logins_take_the_finger(bench):
+    file = bench.make("login")
+    with Server(bench, "sshd-one") as server:
+        server.authorized.write_text(file.read_text())
+        # SA-10, SA-14: bound to the host whose key signed.
+        result, prompts = bench.owner.took(server.login)
+        equal((result.stdout, len(prompts)), ("in\n", 1), f"the login {bench.log}")
+        check("sign in to" in prompts[0]["reason"] and "root" in prompts[0]["reason"], prompts[0]["reason"])
+        kinds = {fact["kind"]: fact["text"] for fact in prompts[0]["facts"]}
+        check(kinds["hostKey"].startswith("SHA256:") and kinds["hostKey"].endswith("checked"), kinds)
+        # SA-22, BR-25: the same again within 30 seconds is not asked again; SA-16: the host is known by now.
+        result, prompts = bench.owner.took(server.login)
+        equal((result.stdout, prompts), ("in\n", []), "the login after it")
+        bench.ssh("set", "login", "--login-reuse", "0")
+        result, prompts = bench.owner.took(server.login)
+        equal((result.stdout, len(prompts)), ("in\n", 1), "the login without reuse")
+        check("known since" in {fact["kind"]: fact["text"] for fact in prompts[0]["facts"]}["host"], prompts[0]["facts"])
+        # ND-3, BR-26, SA-32: eight at once, each asked for, and none fails.
+        (server.directory / "known").write_text(server.known)
+
+        def eight():
+            processes = [subprocess.Popen(
+                [str(word) for word in server.command("echo", "in")], env=bench.environment, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, text=True) for _ in range(8)]
+            return [process.communicate(timeout=LONGEST_WAIT) + (process.returncode,) for process in processes]
+
+        results, prompts = bench.owner.took(eight)
+        equal([result[0] for result in results], ["in\n"] * 8, f"eight at once: {results} {bench.log}")
+        equal(len(prompts), 8, "prompts of eight without reuse")
+        # BR-26: with reuse they are one prompt.
+        bench.ssh("set", "login", "--login-reuse", "60")
+        results, prompts = bench.owner.took(eight)
+        equal([result[0] for result in results], ["in\n"] * 8, f"eight at once: {results} {bench.log}")
+        equal(len(prompts), 1, "prompts of eight with reuse")
+        bench.ssh("set", "login", "--login-reuse", "0")
+        # And the twin: the owner says no, and nobody gets in.
+        result, prompts = bench.owner.took(lambda: server.login(status=255), "cancel")
+        equal(len(prompts), 1, "prompts of the refused login")
+        check("Permission denied" in result.stderr, result.stderr)
+        # BR-28: a client that leaves takes its prompt with it. Another key, since the last one was just refused.
+        server.authorized.write_text(bench.make("left").read_text())
+        bench.owner.act, before = "leave", len(bench.owner.prompts)
+        bench.ssh("remove", "login")
+        client = subprocess.Popen(
+            [str(word) for word in server.command("echo", "in")], env=bench.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        wait_for(lambda: len(bench.owner.prompts) > before, "the prompt")
+        dismissed = bench.owner.dismissed
+        client.kill()
+        client.communicate()
+        wait_for(lambda: bench.owner.dismissed > dismissed, "the prompt is taken down")
+        bench.owner.act = "touch"
+
+
+def a_pinned_key_is_for_one_host(bench):
+    # SA-22, SA-23.
+    with Server(bench, "sshd-mine") as mine, Server(bench, "sshd-other") as other:
+        name = f"[127.0.0.1]:{mine.port}"
+        file = bench.make("pinned", "--for", name)
+        for server in (mine, other):
+            server.authorized.write_text(file.read_text())
+        result, prompts = bench.owner.took(mine.login)
+        equal((result.stdout, len(prompts)), ("in\n", 1), "the first login")
+        check("SHA256:" in bench.ssh("list").stdout, "the key is pinned by now")
+        result, prompts = bench.owner.took(lambda: other.login(status=255))
+        equal(prompts, [], "prompts of a login elsewhere")
+        check("Permission denied" in result.stderr, result.stderr)
+        # Without a binding nobody knows where the login goes: refused, too.
+        with bench.connect() as connection:
+            blob = blob_of(file)
+            login = (string(b"1" * 32) + b"\x32" + string(b"root") + string(b"ssh-connection") + string(b"publickey") + b"\x01"
+                     + string(b"ecdsa-sha2-nistp256") + string(blob))
+            equal(ask(connection, sign_request(blob, login))[0], 5, "an unbound login")
+        bench.ssh("remove", "pinned")
+
+
+def hostile_clients_get_nothing(bench):
+    # SA-41.
+    file = bench.make("wanted")
+    blob = blob_of(file)
+    bench.owner.act, before = "touch", len(bench.owner.prompts)
+    with bench.connect() as connection:
+        equal(ask(connection, b"\x1b" + string(b"query"))[0], 29, "query (SA-3)")
+        equal(ask(connection, b"\x1b" + string(b"nothing@example.org"))[0], 5, "an unknown extension")
+        for number in (1, 3, 7, 8, 9, 17, 18, 19, 20, 21, 24, 25, 26, 200):
+            equal(ask(connection, bytes([number]) + string(b"x"))[0], 5, f"message {number} (SA-2)")
+        equal(ask(connection, sign_request(blob, b"anything"))[0], 5, "unknown data (SA-15)")
+        equal(ask(connection, sign_request(b"no key", message(b"git")))[0], 5, "a key that is not there")
+        # A binding whose signature is wrong, and then a login for it (SA-11, SA-14).
+        key = string(b"ssh-ed25519") + string(b"k" * 32)
+        bind = b"\x1b" + string(b"session-bind@openssh.com") + string(key) + string(b"i" * 32) + string(
+            string(b"ssh-ed25519") + string(b"s" * 64))
+        equal(ask(connection, bind + b"\x01")[0], 28, "a forged binding")
+        # It said that it was forwarded: from then on nothing is signed, and nothing shown.
+        equal(ask(connection, sign_request(blob, message(b"git")))[0], 5, "a forwarded request")
+        equal(ask(connection, b"\x0b")[1][:4], bytes(4), "keys on a forwarded connection")
+        # Orders are for touchstone-ssh alone.
+        equal(ask(connection, b"\x1b" + string(b"manage@touchstone") + b'{"list":{}}')[0], 5, "an order")
+    with bench.connect() as connection:
+        equal(ask(connection, b"\x1b" + string(b"manage@touchstone") + b'{"list":{}}')[0], 5, "an order")
+    equal(len(bench.owner.prompts), before, "prompts for all of this")
+    # SA-1: what is no frame ends the connection.
+    for bad in (bytes(4), b"\xff" * 4, struct.pack(">I", (256 << 10) + 1)):
+        with bench.connect() as connection:
+            connection.sendall(bad)
+            equal(connection.recv(1), b"", f"after {bad}")
+    # BR-51: of one process 32 connections are served.
+    connections = [bench.connect() for _ in range(40)]
+    served = 0
+    for connection in connections:
+        with contextlib.suppress(OSError):
+            served += ask(connection, b"\x0b")[0] == 12
+    for connection in connections:
+        connection.close()
+    equal(served, 32, "connections of one process")
+    # The twin: with the finger there is a signature, for the same process.
+    def signs():
+        with bench.connect() as connection:
+            return ask(connection, sign_request(blob, message(b"git")))[0]
+    wait_for(lambda: bench.run("ssh-add", "-L", status=None).returncode == 0, "the agent still answers")
+    answer, prompts = bench.owner.took(signs)
+    equal((answer, len(prompts)), (14, 1), f"with the finger {bench.log}")
+
+
+def nobody_speaks_in_anothers_name(bench):
+    # BR-10, BR-12: a program that connects, and another process that speaks on its connection.
+    file = bench.make("name")
+    blob = blob_of(file)
+
+    def from_a_child():
+        with bench.connect() as connection:
+            child = os.fork()
+            if child == 0:
+                try:
+                    connection.sendall(string(sign_request(blob, message(b"git"))))
+                finally:
+                    os._exit(0)
+            os.waitpid(child, 0)
+            return ask(connection, b"\x0b")[0]
+
+    answer, prompts = bench.owner.took(from_a_child)
+    equal((answer, len(prompts)), (14, 1), "a request of a child's")
+    equal(prompts[0].get("client"), None, "nobody is named")
+    check("could not be identified" in prompts[0]["reason"], prompts[0]["reason"])
+
+    # BR-11: a program that executes another while its prompt is up gets no answer, and the prompt goes.
+    script = (
+        "import os, socket, struct, sys\n"
+        f"connection = socket.socket(socket.AF_UNIX); connection.connect({str(bench.socket)!r}); os.set_inheritable(connection.fileno(), True)\n"
+        f"connection.sendall(bytes.fromhex({string(sign_request(blob, message(b'git'))).hex()!r}))\n"
+        "sys.stdin.readline(); os.execv('/bin/sleep', ['sleep', '1000'])\n")
+    bench.owner.act, before = "leave", len(bench.owner.prompts)
+    process = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, text=True)
+    wait_for(lambda: len(bench.owner.prompts) > before, "the prompt")
+    dismissed = bench.owner.dismissed
+    process.stdin.write("\n")
+    process.stdin.flush()
+    wait_for(lambda: bench.owner.dismissed > dismissed, "the prompt is taken down")
+    process.kill()
+    process.wait()
+    bench.owner.act = "touch"
+
+
+def a_second_agent_does_not_take_the_socket(bench):
+    result = bench.run(BRIDGES / "touchstone-ssh-agent", "--socket", bench.socket, status=None)
+    check(result.returncode != 0 and "listens there already" in result.stderr, result.stderr)
+    equal(oct(os.stat(bench.socket).st_mode & 0o777), "0o600", "the socket's mode")
+
+
+def the_agent_ends_with_sigterm(bench):
+    bench.close()
+
+
+with Device() as device:
+    device.set_up("271828", FINGER)
+    bench = Bench(device)
+    tests = [
+        keys_are_made_listed_and_removed, the_agent_is_locked_with_a_word, messages_are_signed_with_the_finger,
+        commits_are_signed, hostile_clients_get_nothing, nobody_speaks_in_anothers_name,
+        a_second_agent_does_not_take_the_socket,
+    ]
+    if os.geteuid() == 0 and SSHD:
+        tests += [logins_take_the_finger, a_pinned_key_is_for_one_host]
+    else:
+        print("skipped: logins, since sshd is not there or this is not root", flush=True)
+
+    def named(test):
+        run = functools.partial(cleared, test, bench)
+        run.__name__ = test.__name__
+        return run
+
+    try:
+        main(*(named(test) for test in [*tests, the_agent_ends_with_sigterm]))
+    finally:
+        if bench.agent.poll() is None:
+            bench.agent.kill()
+            print(bench.log)
