@@ -105,10 +105,13 @@ let package = Package(
         .target(
             name: "Command", dependencies: ["TouchstoneCore", "TouchstoneDevice"], path: "Parsers/touchstone",
             sources: ["Pinentry/AssuanLine.swift"], swiftSettings: watched),
+        // Of the package Bridges, by the link Bridges.
+        .target(name: "CredentialProtocol", path: "Bridges/CredentialProtocol", swiftSettings: watched),
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "Command", "TouchstoneAge", "TouchstoneCertificates", "TouchstoneCore", "TouchstoneDevice",
+                "Command", "CredentialProtocol", "TouchstoneAge", "TouchstoneCertificates", "TouchstoneCore",
+                "TouchstoneDevice",
                 "TouchstoneEnclave", "TouchstoneEnclaveInterface", "TouchstoneFileRoot", "TouchstoneInterfaces",
                 "TouchstoneKeyAlgorithms",
                 "TouchstoneKeychain",
