@@ -178,7 +178,10 @@ struct CredentialKeychain: Sendable {
         attributes["r_PersistentRef"] = .yes
         attributes["gena"] = expiry.map { .bytes(Data(String($0).utf8)) }
         let control = KeychainValue(accessControl: .init(protection: "aku", flags: 1))
-        let value = Self.value(name, ["v_Data": .bytes(secret), "accc": control])
+        // The owner reads this name in the prompt.
+        let label = item.kind == .secret ? [item.place, item.account] : [item.account, item.place]
+        let words = label.compactMap { $0 }.joined(separator: item.kind == .secret ? "/" : " at ")
+        let value = Self.value(name, ["v_Data": .bytes(secret), "accc": control, "labl": .text(words)])
         let description = attributes
         return try changing { connection throws(DeviceError) in
             _ = try connection.call("Keychain.Add", Change(attributes: value), Added.self)
