@@ -23,6 +23,7 @@ pages: ## Build what has a page: the simulator and Chores, the sample app
 demo: build ## Walk through the examples on a throw-away simulated device (DEMO=interactive: you are the finger)
 	@script/install-packages demo
 	@swift build --package-path Examples
+	@swift build --package-path Bridges
 	@for program in $(SIGNIN_PROGRAMS); do swift build --package-path SignIn --product $$program; done
 	@DEMO='$(DEMO)' Examples/demo
 
