@@ -56,8 +56,10 @@ package struct PromptText {
         return object ?? "Confirm that it is you"
     }
 
-    /// The item or the key that it is about, where `what` does not say.
+    /// The item or the key that it is about, or what Face ID is to be used for, where `what` does not say.
     package var object: String? {
+        // CE-11: what it wants Face ID for.
+        if prompt.phase == .permission, !prompt.reason.isEmpty { return quoted(prompt.reason, Limits.headline) }
         guard let wish else { return nil }
         let label = prompt.keyLabel.map { " \(quoted($0, Limits.headline))" } ?? itemNames(" ", Limits.headline)
         return wish.prefix(1).uppercased() + wish.dropFirst() + label

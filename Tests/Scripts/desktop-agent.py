@@ -49,7 +49,7 @@ if not os.access(PROGRAM, os.X_OK):
 
 PROMPTS = int(os.environ.get("TOUCHSTONE_TEST_PROMPTS", "200"))
 SIZE = (1280, 1400)
-# An app that wants the passcode, and says by its status whether it got it.
+# An app that evaluates a policy, and says by its status how that ended.
 APP = """
 import json, socket, sys
 connection = socket.socket(socket.AF_UNIX)
@@ -62,7 +62,14 @@ def call(method, **parameters):
     if "error" in reply: sys.exit(str(reply))
     return reply["parameters"]
 options = {"reason": "test", "reuseDuration": 0.0, "interactionNotAllowed": False}
-call("EvaluatePolicy", context=call("CreateContext")["context"], policy=2, options=options)
+call("EvaluatePolicy", context=call("CreateContext")["context"], policy=int(sys.argv[2]), options=options)
+"""
+# What an app needs before it may use Face ID.
+INFO = """<?xml version="1.0" encoding="UTF-8"?>
+<plist version="1.0"><dict>
+  <key>CFBundleExecutable</key><string>app</string>
+  <key>NSFaceIDUsageDescription</key><string>open the safe</string>
+</dict></plist>
 """
 RIGHT, WRONG = "271828", "314159"
 # What the session of a desktop has: a display and a bus, for all tests of this file.
@@ -233,7 +240,7 @@ class Agent:
     def press(self, name):
         """By its accessible action, once the button counts."""
         button = wait_for(lambda: self.button(name), f"the button {name} in:\n{self.words}")
-        check(button.get_action_iface().do_action(0), f"{name} was pressed")
+        check(button.do_action(0), f"{name} was pressed")
 
     def type(self, text):
         # OK counts as long as keys do.
@@ -337,43 +344,63 @@ def the_passcode_is_typed():
         # EV-14: the other way is offered after a miss.
         finger(device, None)
         agent.press("Enter Passcode")
-        agent.wait("Enter the six-digit passcode of this device.", "Passcode")
+        agent.wait("Enter the passcode of this device.", "Passcode")
         wait_for(lambda: agent.button("OK"), "keys to count")
         xdotool("type", "31415")
         # DA-4: how long it is, and what, nothing tells.
         check("3141" not in agent.words and "\u2022" not in agent.words, "nothing of it is in the accessible tree")
-        for _, name, item in agent.tree:
-            check(item.get_text_iface() is None or "31415" not in (name or ""), "no object has its text")
+        for _, _, item in agent.tree:
+            check("Text" not in item.get_interfaces() or "31415" not in item.get_text(0, -1), "no object has it")
         xdotool("type", "9")
         xdotool("key", "Return")
         agent.wait("Wrong passcode.")
         agent.type(RIGHT)
         equal(evaluation.result()[0], None, "the evaluation")
         agent.wait_until_gone()
-        # By the keypad, as on a screen that is touched.
+
+
+def digits_have_a_keypad():
+    with Device() as device, Agent(device) as agent:
+        device.run("device", "passcode", "set", "--kind", "six-digit", input=f"{RIGHT}\n")
         evaluation = Evaluation(device, policy=2)
-        finger(device, None)
-        agent.press("Enter Passcode")
+        agent.wait("Enter the six-digit passcode of this device.")
         for digit in RIGHT:
             agent.press(digit)
         agent.press("OK")
         equal(evaluation.result()[0], None, "the evaluation")
 
 
+@contextlib.contextmanager
+def face_asked_for(device):
+    """By a copy of the interpreter, alone in a directory."""
+    place = device.work / "app"
+    place.mkdir()
+    shutil.copy(os.path.realpath("/usr/bin/python3"), place / "app")
+    (place / "Info.plist").write_text(INFO)
+    app = subprocess.Popen(
+        [str(place / "app"), "-S", "-c", APP, str(device.socket), "1"], stderr=subprocess.PIPE, text=True)
+    try:
+        yield app
+    finally:
+        app.kill()
+        app.communicate()
+
+
 def a_face_is_asked_for():
     with Device(biometry="faceid") as device, Agent(device) as agent:
         device.set_up(RIGHT, "face")
-        evaluation = Evaluation(device, reason="open the safe")
-        agent.wait("to use Face ID?")
-        agent.press("Allow")
-        agent.wait("Looking…")
-        finger(device, None)
-        agent.press("Try Face ID Again")
-        agent.wait("Looking…")
-        finger(device, None)
-        agent.wait("Choose how to continue.")
-        agent.press("Cancel")
-        to_be_cancelled(evaluation)
+        with face_asked_for(device) as app:
+            # DA-9: permission, a look, one more look, and then none.
+            agent.wait("to use Face ID?", "open the safe")
+            agent.press("Allow")
+            agent.wait("Looking…")
+            finger(device, None)
+            agent.press("Try Face ID Again")
+            agent.wait("Looking…")
+            finger(device, None)
+            agent.wait("Choose how to continue.")
+            agent.press("Cancel")
+            check("'code': -2" in app.communicate(timeout=LONGEST_WAIT)[1], "the evaluation was cancelled")
 
 
 def an_app_has_its_own_password():
@@ -459,10 +486,10 @@ def another_agent_takes_over():
                 second.wait("Touch the fingerprint sensor.")
                 finger(device, None)
                 second.press("Enter Passcode")
-                second.wait("Enter the six-digit passcode")
+                second.wait("Enter the passcode of this device.")
                 with Agent(device) as third:
                     second.process.kill()
-                    third.wait("Enter the six-digit passcode")
+                    third.wait("Enter the passcode of this device.")
                     third.type(RIGHT)
                     equal(evaluation.result()[0], None, "the evaluation")
         with Agent(device) as agent, password_asked_for(device) as answer:
@@ -488,7 +515,7 @@ def nobody_looks_into_it_while_something_is_typed():
         device.set_up(RIGHT)
         owner = lambda: os.stat(f"/proc/{agent.process.pid}").st_uid
         app = subprocess.Popen(
-            ["/usr/bin/python3", "-I", "-c", APP, str(device.socket)], cwd="/", preexec_fn=lambda: become(user))
+            ["/usr/bin/python3", "-I", "-c", APP, str(device.socket), "2"], cwd="/", preexec_fn=lambda: become(user))
         wait_for(lambda: agent.windows, "a window")
         equal(owner(), user, "whose process it is while nothing is typed")
 
@@ -554,14 +581,14 @@ def pictures(place):
                 agent.wait("read your mail")
                 take(agent, "biometry")
                 for _, name, item in agent.tree:
-                    if name == "Details" and item.get_action_iface():
-                        item.get_action_iface().do_action(0)
+                    if name == "Details" and item.get_n_actions():
+                        item.do_action(0)
                 take(agent, "details")
                 finger(device, None)
                 agent.wait("Not recognised. Try again.")
                 take(agent, "biometry-missed")
                 agent.press("Enter Passcode")
-                agent.wait("Enter the six-digit")
+                agent.wait("passcode of this device.")
                 take(agent, "passcode")
                 agent.type(WRONG)
                 agent.wait("Wrong passcode.")
@@ -578,22 +605,20 @@ def pictures(place):
                     take(agent, "unlock")
             with Device(biometry="faceid") as device, Agent(device, **look) as agent:
                 device.set_up(RIGHT, "face")
-                evaluation = Evaluation(device, reason="open the safe <b>\u202e" + "y" * 300)
-                agent.wait("to use Face ID?")
-                take(agent, "permission")
-                agent.press("Allow")
-                agent.wait("Looking…")
-                take(agent, "face")
-                finger(device, None)
-                agent.wait("Try Face ID Again")
-                take(agent, "retry")
-                agent.press("Try Face ID Again")
-                agent.wait("Looking…")
-                finger(device, None)
-                agent.wait("Choose how to continue.")
-                take(agent, "fallback")
-                agent.press("Cancel")
-                evaluation.result()
+                with face_asked_for(device):
+                    agent.wait("to use Face ID?")
+                    take(agent, "permission")
+                    agent.press("Allow")
+                    agent.wait("Looking…")
+                    take(agent, "face")
+                    finger(device, None)
+                    agent.wait("Try Face ID Again")
+                    take(agent, "retry")
+                    agent.press("Try Face ID Again")
+                    agent.wait("Looking…")
+                    finger(device, None)
+                    agent.wait("Choose how to continue.")
+                    take(agent, "fallback")
 
 
 with desktop():
@@ -602,6 +627,6 @@ with desktop():
     else:
         main(
             waits_without_a_window, a_finger_answers, escape_cancels, keys_of_the_first_half_second_count_for_nothing,
-            the_passcode_is_typed, a_face_is_asked_for, an_app_has_its_own_password, the_device_is_unlocked,
+            the_passcode_is_typed, digits_have_a_keypad, a_face_is_asked_for, an_app_has_its_own_password, the_device_is_unlocked,
             a_name_changes_nothing_around_it, another_agent_takes_over, nobody_looks_into_it_while_something_is_typed,
             prompts_leave_nothing_behind)

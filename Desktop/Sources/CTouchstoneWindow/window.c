@@ -30,7 +30,7 @@ struct touchstone_window {
     const struct touchstone_window_events *events;
     void *context;
     GtkWindow *window;
-    GtkWidget *scroller, *icon, *who, *entry, *caps, *keypad, *details, *buttons;
+    GtkWidget *scroller, *icon, *who, *entry, *caps, *keypad, *expander, *details, *buttons;
     GtkLabel *texts[TOUCHSTONE_TEXTS];
     GApplication *notifier;
     char *title;
@@ -291,10 +291,10 @@ static GtkWidget *make_content(touchstone_window *self) {
     gtk_box_append(GTK_BOX(content), make_keypad(self));
     self->details = gtk_box_new(GTK_ORIENTATION_VERTICAL, SPACING / 2);
     gtk_widget_set_margin_top(self->details, SPACING / 2);
-    GtkWidget *expander = gtk_expander_new("Details");
-    gtk_expander_set_child(GTK_EXPANDER(expander), self->details);
-    gtk_accessible_update_property(GTK_ACCESSIBLE(expander), GTK_ACCESSIBLE_PROPERTY_LABEL, "Details", -1);
-    gtk_box_append(GTK_BOX(content), expander);
+    self->expander = gtk_expander_new("Details");
+    gtk_expander_set_child(GTK_EXPANDER(self->expander), self->details);
+    gtk_accessible_update_property(GTK_ACCESSIBLE(self->expander), GTK_ACCESSIBLE_PROPERTY_LABEL, "Details", -1);
+    gtk_box_append(GTK_BOX(content), self->expander);
     return content;
 }
 
@@ -467,6 +467,7 @@ void touchstone_window_show(touchstone_window *self, const char *title) {
     bool is_new = !gtk_widget_get_visible(GTK_WIDGET(self->window));
     gtk_widget_queue_draw(GTK_WIDGET(self->window));
     if (!is_new) return;
+    gtk_expander_set_expanded(GTK_EXPANDER(self->expander), FALSE);
     gtk_window_present(self->window);
     // GTK gave it to the first widget that takes keys.
     touchstone_window_focus(self);
