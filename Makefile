@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 PROGRAMS := touchstone touchstoned touchstone-enclave
 SIGNIN_PROGRAMS := touchstone-signin touchstone-login
-.PHONY: help build pages demo simulator screenshots test test-system fuzz sanitize deb test-deb bench format docs check clean
+.PHONY: help build bridges desktop pages demo simulator screenshots test test-system fuzz sanitize deb test-deb bench format docs check clean
 
 help: ## What there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -12,6 +12,14 @@ build: ## Build the three programs
 	@script/install-packages build
 	@for program in $(PROGRAMS); do swift build --product $$program; done
 
+bridges: ## Build what ssh and git ask: touchstone-ssh-agent, git-credential-touchstone and their like
+	@script/install-packages build
+	@swift build --package-path Bridges
+
+desktop: ## Build touchstone-agent, the window that asks (GTK 4)
+	@script/install-packages desktop
+	@swift build --package-path Desktop
+
 pages: ## Build what has a page: the simulator and Chores, the sample app
 	@script/install-packages build
 	@swift build --package-path Simulator
@@ -19,6 +27,7 @@ pages: ## Build what has a page: the simulator and Chores, the sample app
 demo: build ## Walk through the examples on a throw-away simulated device (DEMO=interactive: you are the finger)
 	@script/install-packages demo
 	@swift build --package-path Examples
+	@swift build --package-path Bridges
 	@for program in $(SIGNIN_PROGRAMS); do swift build --package-path SignIn --product $$program; done
 	@DEMO='$(DEMO)' Examples/demo
 
@@ -37,6 +46,8 @@ test: ## Run every test (ONLY="name ...": those with such a word in their name)
 	@for program in $(PROGRAMS); do swift build --product $$program; done
 	@swift build --package-path Examples
 	@swift build --package-path Simulator --build-tests
+	@swift build --package-path Bridges --build-tests
+	@swift build --package-path Desktop
 	@swift build --package-path SignIn --build-tests
 	@Tests/Scripts/first-tests.py --build
 	@swift build --build-tests
@@ -91,4 +102,4 @@ check: ## The quick checks: rules, words, same texts, interfaces, layers, produc
 	@script/format --check
 
 clean: ## Remove what was built
-	@rm -rf .build .build-* debian/.debhelper debian/libtouchstone-dev debian/touchstone debian/touchstone-simulator Examples/.build Examples/Chores/.build Simulator/.build SignIn/.build Benchmarks/.build Fuzz/.build
+	@rm -rf .build .build-* debian/.debhelper debian/libtouchstone-dev debian/touchstone debian/touchstone-simulator Examples/.build Examples/Chores/.build Simulator/.build Bridges/.build Desktop/.build SignIn/.build Benchmarks/.build Fuzz/.build

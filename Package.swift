@@ -47,6 +47,7 @@ let package = Package(
         .library(name: "TouchstoneCryptoKit", targets: ["TouchstoneCryptoKit"]),
         .library(name: "TouchstoneTesting", targets: ["TouchstoneTesting"]),
         .library(name: "TouchstoneDevice", targets: ["TouchstoneDevice"]),
+        .library(name: "TouchstoneAgent", targets: ["TouchstoneAgent"]),
         .library(name: "TouchstoneSignIn", targets: ["TouchstoneSignIn"]),
         .library(name: "TouchstoneSignInProtocol", targets: ["TouchstoneSignInProtocol"]),
         // What libtouchstone-dev has for builds without SwiftPM: the three and all that they stand on, in one archive.
@@ -115,6 +116,13 @@ let package = Package(
         // what programs of the owner's stand on: agents, bridges, the command, the simulator's page
         library(
             "TouchstoneDevice", ["TouchstoneCore", "TouchstoneMemory", "TouchstoneTransport", "TouchstoneSystem"]),
+
+        // what shows prompts to the owner, at a terminal or in a window: what to say, when keys count, how answers go back
+        library(
+            "TouchstoneAgent",
+            [
+                "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneTransport", "TouchstoneSystem", "TouchstoneDevice",
+            ]),
 
         // enclave and its root of trust
         library("TouchstoneEnclave", ["TouchstoneCore", "TouchstoneMemory", "TouchstoneLog", "CSodium", crypto]),
@@ -227,7 +235,7 @@ let package = Package(
             [
                 "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneMemory", "TouchstoneAge", "TouchstoneLog",
                 "TouchstoneTransport",
-                "TouchstoneSystem", "TouchstoneDevice", "CTouchstoneSystem", crypto, arguments,
+                "TouchstoneSystem", "TouchstoneDevice", "TouchstoneAgent", "CTouchstoneSystem", crypto, arguments,
             ]),
 
         // tests of the ground
@@ -260,7 +268,7 @@ let package = Package(
             [
                 "touchstone", "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneLog", "TouchstoneTransport",
                 "TouchstoneSystem",
-                "TouchstoneDevice", crypto, arguments,
+                "TouchstoneDevice", "TouchstoneAgent", crypto, arguments,
             ]),
 
         // tests of the app API

@@ -56,6 +56,15 @@ let package = Package(
         tool("touchstone-ssh", ["BridgeCore", "SSHAgent", "SSHAgentProtocol", arguments]),
 
         // git and docker
-
+        library("CredentialProtocol"),
+        library("CredentialsClient", ["CredentialProtocol"]),
+        tool("git-credential-touchstone", ["CredentialProtocol", "CredentialsClient"]),
+        tool("docker-credential-touchstone", ["CredentialProtocol", "CredentialsClient"]),
+        .target(name: "CSealedFile"),
+        tool(
+            "touchstone-credentials",
+            ["BridgeCore", "CredentialProtocol", "CredentialsClient", device, crypto, arguments]),
+        tool("touchstone-run", ["CBridges", "CSealedFile", "CredentialProtocol", "CredentialsClient", arguments]),
+        tests("CredentialProtocolTests", ["CredentialProtocol"]),
     ]
 )

@@ -1,6 +1,6 @@
 # The stage on which `demo` walks: a throw-away device, the owner's hands, and steps that know what must come back.
 #
-# Sourced. Expects `mode`, `touchstone`, `programs` and `signin`.
+# Sourced. Expects `mode`, `touchstone`, `programs`, `bridges` and `signin`.
 
 readonly longest_step_seconds=20
 
@@ -182,10 +182,10 @@ step() {
     show "$narration" "$(sed -E 's/^[^:]*: //; s/ \(.*\)$//' <<<"$got" | paste -sd, | sed 's/,/, /g')"
 }
 
-for program in curl openssl python3; do
+for program in curl git openssl python3 ssh-keygen; do
     command -v "$program" >/dev/null || fail "$program is not there: install it (script/install-packages demo does)"
 done
 for program in "$touchstone" "$programs"/{gate,authenticate-me,owner-check,credentials,re-registration,enclave-note,nonce} \
-    "$signin"/touchstone-{signin,login}; do
+    "$bridges"/{touchstone-{ssh,ssh-agent,credentials,run},git-credential-touchstone} "$signin"/touchstone-{signin,login}; do
     [[ -x $program ]] || fail "$program is not there: build the packages first (make demo does)"
 done

@@ -103,12 +103,15 @@ let package = Package(
         parsers("TouchstoneSignInProtocol", [crypto]),
         // Of the command: a module of another name, as two programs do not go into one.
         .target(
-            name: "Command", dependencies: ["TouchstoneDevice"], path: "Parsers/touchstone",
-            sources: ["Pinentry/AssuanLine.swift", "PlainText.swift", "PlainText+Layout.swift"], swiftSettings: watched),
+            name: "Command", dependencies: ["TouchstoneCore", "TouchstoneDevice"], path: "Parsers/touchstone",
+            sources: ["Pinentry/AssuanLine.swift"], swiftSettings: watched),
+        // Of the package Bridges, by the link Bridges.
+        .target(name: "CredentialProtocol", path: "Bridges/CredentialProtocol", swiftSettings: watched),
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "Command", "TouchstoneAge", "TouchstoneCertificates", "TouchstoneCore", "TouchstoneDevice",
+                "Command", "CredentialProtocol", "TouchstoneAge", "TouchstoneCertificates", "TouchstoneCore",
+                "TouchstoneDevice",
                 "TouchstoneEnclave", "TouchstoneEnclaveInterface", "TouchstoneFileRoot", "TouchstoneInterfaces",
                 "TouchstoneKeyAlgorithms",
                 "TouchstoneKeychain",

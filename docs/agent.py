@@ -51,17 +51,19 @@ def hpke_seal(public_key, info, authenticated, plaintext):
     return encapsulated, ChaCha20Poly1305(key).encrypt(nonce, plaintext, authenticated)
 
 
-def seal(public_key, prompt, typed):
-    """What `EnterPasscode` wants, for what was typed at this prompt."""
+def seal(public_key, prompt, typed, nonce):
+    """What `EnterPasscode` and `Unlock` want, for what was typed at this prompt."""
     typed = typed.encode()
     if len(typed) > 256:
         raise ValueError("longer than 256 bytes")
-    if prompt["phase"] == "applicationPassword":
+    if prompt["phase"] == "unlock":
+        purpose = "unlock"
+    elif prompt["phase"] == "applicationPassword":
         purpose = "credential " + prompt["context"]
     else:
         purpose = "prompt " + prompt["app"]["identifier"]
     encapsulated, ciphertext = hpke_seal(
-        public_key, b"io.touchstone.passcode 1", base64.b64decode(prompt["nonce"]) + purpose.encode(),
+        public_key, b"io.touchstone.passcode 1", base64.b64decode(nonce) + purpose.encode(),
         len(typed).to_bytes(2, "little") + typed.ljust(256, b"\0"))
     return {
         "encapsulatedKey": base64.b64encode(encapsulated).decode(), "ciphertext": base64.b64encode(ciphertext).decode(),
@@ -93,7 +95,7 @@ class Connection:
         self.receive()
 
     def send(self, method, more=False, **parameters):
-        message = {"method": f"io.touchstone.Agent.{method}", "parameters": parameters, "more": more}
+        message = {"method": f"io.touchstone.{method}", "parameters": parameters, "more": more}
         self.socket.sendall(json.dumps(message).encode() + b"\0")
 
     def receive(self):
@@ -106,9 +108,9 @@ class Connection:
         return json.loads(message)
 
     def call(self, method, **parameters):
-        """Returns the name of the error, or None."""
+        """Returns the answer, or what the error says."""
         self.send(method, **parameters)
-        return self.receive().get("error")
+        return self.receive().get("parameters", {})
 
 
 def clean(text):
@@ -120,13 +122,24 @@ def clean(text):
 
 def show(prompt):
     """What was verified first, then what the app claims, and never the one as the other."""
-    app, origin = prompt["app"], prompt.get("origin") or {}
+    # A bridge asks for a client, which is shown in its place.
+    bridge, origin = prompt["app"], prompt.get("origin") or {}
+    app = prompt.get("client") or bridge
     print(f"{prompt['phase']} for \u201c{clean(app['name'])}\u201d")
     print(f"  asked by \u201c{clean(app['identifier'])}\u201d (verified: {app['evidence']}), process {app['processID']}")
     print("  in a session that is", origin.get("place", "unknown"))
     for ancestor in origin.get("ancestors", [])[:5]:
         unknown = "" if ancestor.get("executable") else "a process that calls itself "
         print(f"  started by {unknown}\u201c{clean(ancestor.get('executable') or ancestor['name'])}\u201d")
+    if prompt.get("client"):
+        print(f"  through \u201c{clean(bridge['name'])}\u201d, \u201c{clean(bridge['identifier'])}\u201d")
+    for fact in prompt.get("facts") or []:
+        print(f"  the bridge says: {fact['kind']} \u201c{clean(fact['text'])}\u201d")
+    items = prompt.get("items") or {"names": []}
+    for name in items["names"]:
+        print(f"  wants to use an item called \u201c{clean(name)}\u201d")
+    if items.get("count", 0) > len(items["names"]):
+        print(f"  wants to use {items['count']} items in all")
     if prompt["reason"]:
         print(f"  says: \u201c{clean(prompt['reason'])}\u201d")
     if prompt["wrongPasscode"]:
@@ -135,17 +148,22 @@ def show(prompt):
 
 
 def answer(calls, key, prompt):
-    if prompt["phase"] in ("passcode", "applicationPassword"):
+    if prompt["phase"] in ("passcode", "applicationPassword", "unlock"):
         if prompt.get("retryAfterSeconds"):
             return print(f"  try again in {prompt['retryAfterSeconds']:.0f} s: Cancel is all that helps now", flush=True)
         typed = getpass.getpass("  password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
+        if typed and prompt["phase"] == "unlock":
+            # The lock screen's nonces are the connection's. How the prompt stands then, an event says.
+            nonce = calls.call("Device.GetNonce")["nonce"]
+            return calls.call("Device.Unlock", passcode=seal(read_key(key), prompt, typed, nonce))
         if typed:
-            return calls.call("EnterPasscode", prompt=prompt["identifier"], passcode=seal(read_key(key), prompt, typed))
-        return calls.call("Cancel", prompt=prompt["identifier"])
+            sealed = seal(read_key(key), prompt, typed, prompt["nonce"])
+            return calls.call("Agent.EnterPasscode", prompt=prompt["identifier"], passcode=sealed)
+        return calls.call("Agent.Cancel", prompt=prompt["identifier"])
     if prompt["phase"] == "permission":
-        return calls.call("AnswerPermission", prompt=prompt["identifier"], isAllowed=False)
+        return calls.call("Agent.AnswerPermission", prompt=prompt["identifier"], isAllowed=False)
     if prompt.get("fallbackTitle") and prompt["phase"] == "fallback":
-        return calls.call("ChooseFallback", prompt=prompt["identifier"])
+        return calls.call("Agent.ChooseFallback", prompt=prompt["identifier"])
     # The sensor waits: there is nothing to do but to wait for the next event.
 
 
@@ -153,7 +171,7 @@ def main(path, key):
     read_key(key)  # So that what is wrong with it is said before anybody types.
     # The events take one connection, for as long as the agent runs; the answers another.
     events, calls = Connection(path), Connection(path)
-    events.send("Subscribe", more=True, version=VERSION)
+    events.send("Agent.Subscribe", more=True, version=VERSION)
     shown = None
     while True:
         message = events.receive()
@@ -163,7 +181,7 @@ def main(path, key):
         if event == "show":
             show(prompt)
             if shown != prompt["identifier"]:
-                calls.call("ConfirmShown", prompt=prompt["identifier"])
+                calls.call("Agent.ConfirmShown", prompt=prompt["identifier"])
             shown = prompt["identifier"]
             answer(calls, key, prompt)
         else:

@@ -10,6 +10,8 @@ import TouchstoneTransport
 extension AuthenticationService {
     /// Who asks by way of a bridge, and the process by which it can be told whether it still is.
     struct ContextClient: Sendable {
+        /// Who asks for it.
+        var bridge: AppIdentifier
         var identity: AppIdentity
         var peer: Peer
 
@@ -69,12 +71,21 @@ extension AuthenticationService {
     private func client(
         _ client: AuthenticationInterface.Client, of connection: VarlinkConnection
     ) throws -> ContextClient {
-        guard try connection.identity().actsForClients else { throw VarlinkServiceError.PermissionDenied() }
+        let bridge = try connection.identity()
+        guard bridge.actsForClients else { throw VarlinkServiceError.PermissionDenied() }
         let process = ClientProcess(processID: client.processID, startTicks: client.startTicks)
         guard let peer = connection.peer.client(process), let identity = peer.identify() else {
             throw AuthenticationInterface.NoSuchClient()
         }
-        return ContextClient(identity: identity, peer: peer)
+        return ContextClient(bridge: bridge.identifier, identity: identity, peer: peer)
+    }
+
+    /// Whether a bridge may have one more context for a client.
+    func hasRoomForClient(of bridge: AppIdentifier) -> Bool {
+        state.withLock { state in
+            state.clients.count < Limits.clientContexts
+                && state.clients.values.count { $0.bridge == bridge } < Limits.clientContextsPerApp
+        }
     }
 
     /// ND-5: facts are a bridge's, and few.

@@ -79,6 +79,9 @@ package final class AuthenticationService: Sendable {
 
     enum Limits {
         static let contextsPerConnection = 256
+        /// Of one app, over all its connections, those for clients: each holds up to two descriptors.
+        static let clientContextsPerApp = 256
+        static let clientContexts = 1024
         /// Of which the log is told, each once.
         static let undescribedApps = 1024
         static let agents = 64
@@ -139,6 +142,7 @@ package final class AuthenticationService: Sendable {
     struct Subject: Sendable {
         var operation: AccessControlOperation?
         var keyLabel: String?
+        var items: AgentInterface.ItemNames?
         /// What an application password is wanted for, where one is.
         var passwordControl: AccessControl?
     }
@@ -236,8 +240,8 @@ package final class AuthenticationService: Sendable {
             },
             .deferred(AuthenticationInterface.EvaluateAccessControl.self) { [self] request, call in
                 prove(
-                    request.accessControl, for: request.operation, keyLabel: request.keyLabel, in: request.context,
-                    options: request.options, connection: call.connection, made: { _ in }
+                    request.accessControl, for: request.operation, keyLabel: request.keyLabel, items: nil,
+                    in: request.context, options: request.options, connection: call.connection, made: { _ in }
                 ) { result in call.answer(result.map { .init(domainState: nil) }) }
             },
         ]
@@ -251,7 +255,7 @@ package final class AuthenticationService: Sendable {
         let app = try connection.identity()
         let key = ObjectIdentifier(connection)
         let count = state.withLock { $0.contextsByConnection[key]?.count }
-        guard count ?? 0 < Limits.contextsPerConnection else {
+        guard count ?? 0 < Limits.contextsPerConnection, client == nil || hasRoomForClient(of: app.identifier) else {
             refusals.note(.tooManyContexts, of: app)
             throw AuthenticationInterface.Failed(
                 .invalidContext, "Too many contexts: let go of some.", .tooManyContexts)
@@ -341,9 +345,10 @@ package final class AuthenticationService: Sendable {
     /// `made` is told the context that was made where `context` is nil, before the answer: whoever asks ends it. `answer` is called on
     /// any thread, at most once: never where the connection has closed meanwhile.
     package func prove(
-        _ accessControl: AccessControl, for operation: AccessControlOperation, keyLabel: String?, in context: String?,
-        options: AuthenticationInterface.Options, connection: VarlinkConnection,
-        made: @escaping @Sendable (String) -> Void, answer: @escaping @Sendable (Result<Void, any Error>) -> Void
+        _ accessControl: AccessControl, for operation: AccessControlOperation, keyLabel: String?,
+        items: AgentInterface.ItemNames?, in context: String?, options: AuthenticationInterface.Options,
+        connection: VarlinkConnection, made: @escaping @Sendable (String) -> Void,
+        answer: @escaping @Sendable (Result<Void, any Error>) -> Void
     ) {
         guard accessControl.grants(operation) else {
             return answer(.failure(refused(.operationNotGranted, accessControl.requirement, connection)))
@@ -353,7 +358,7 @@ package final class AuthenticationService: Sendable {
         evaluate(
             isCreation ? Requirement(proofs: []) : accessControl.requirement,
             Subject(
-                operation: operation, keyLabel: keyLabel,
+                operation: operation, keyLabel: keyLabel, items: items,
                 // AC-04: wanted in addition, to create as well as to use.
                 passwordControl: accessControl.flags.contains(.applicationPassword) ? accessControl : nil),
             context: context, options: options, tellsDomainState: false, connection: connection, made: made

@@ -29,6 +29,9 @@ extension AgentInterface.Prompt {
         self.init(
             identifier: identifier, app: app, reason: isReasonShown ? claim.shownToThePerson : "",
             operation: subject.operation, keyLabel: subject.keyLabel?.shownToThePerson.nonEmpty,
+            items: subject.items.map {
+                .init(names: $0.names.compactMap(\.shownToThePerson.nonEmpty), count: $0.count)
+            },
             biometryType: biometryType, phase: progress.phase, cancelTitle: cancelTitle,
             fallbackTitle: progress.isFallbackOffered ? fallbackTitle : nil, failures: progress.failures,
             hint: progress.hint, nonce: progress.nonce, retryAfterSeconds: progress.retryAfterSeconds,

@@ -41,7 +41,7 @@ internal import TouchstoneCore
     }
 
     /// Removes the last character, which may be several bytes of UTF-8.
-    package func removeLastCharacter() {
+    public func removeLastCharacter() {
         while count > 0 {
             count -= 1
             let byte = unsafe memory[count]
@@ -51,7 +51,7 @@ internal import TouchstoneCore
     }
 
     /// Number of characters, for the dots.
-    package var characters: Int {
+    public var characters: Int {
         unsafe memory.prefix(count).count { $0 & 0xC0 != 0x80 }
     }
 

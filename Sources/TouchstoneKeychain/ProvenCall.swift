@@ -7,6 +7,38 @@ import TouchstoneTransport
 struct WantedProof: Hashable {
     var accessControl: AccessControl
     var operation: AccessControlOperation
+    /// What it opens, for the owner to read; nil where that is no item of the keychain.
+    var items: AgentInterface.ItemNames?
+
+    /// Whether one proof is enough for both.
+    func isSame(as other: WantedProof) -> Bool {
+        (accessControl, operation) == (other.accessControl, other.operation)
+    }
+}
+
+extension AgentInterface.ItemNames {
+    private static let mostNames = 5
+
+    /// One item.
+    init(_ attributes: [AttributeKey: AttributeValue]) {
+        self.init(names: Self.name(attributes).map { [$0] } ?? [], count: 1)
+    }
+
+    mutating func add(_ others: AgentInterface.ItemNames) {
+        names = Array((names + others.names).prefix(Self.mostNames))
+        count += others.count
+    }
+
+    /// Its label, else its service or server with its account; nil where it has no such word.
+    private static func name(_ attributes: [AttributeKey: AttributeValue]) -> String? {
+        let word = { (key: AttributeKey) -> String? in
+            guard case .string(let text)? = attributes[key], !text.isEmpty else { return nil }
+            return text
+        }
+        if let label = word(.label) { return label }
+        let words = [word(.service) ?? word(.server), word(.account)].compactMap { $0 }
+        return words.isEmpty ? nil : words.joined(separator: ", ")
+    }
 }
 
 /// Thrown by a call that cannot go on without these proofs; nothing of it was done.
@@ -141,8 +173,8 @@ final class CallProofs: Sendable {
             return done(.success(()))
         }
         broker.prove(
-            proof.accessControl, for: proof.operation, keyLabel: keyLabel, in: context, options: options,
-            connection: connection
+            proof.accessControl, for: proof.operation, keyLabel: keyLabel, items: proof.items, in: context,
+            options: options, connection: connection
         ) { [self] context in
             state.withLock { state in
                 state.context = context

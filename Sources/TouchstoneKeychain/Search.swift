@@ -335,8 +335,13 @@ final class Search<Source: RowSource>: @unchecked Sendable {
                     // AC-41: Skip leaves it out.
                     if query.authenticationUI == .skip { continue }
                     isBlocked = true
-                    let proof = WantedProof(accessControl: control, operation: .useItem)
-                    if !needed.contains(proof) { needed.append(proof) }
+                    let proof = WantedProof(
+                        accessControl: control, operation: .useItem, items: .init(item.attributes))
+                    if let place = needed.firstIndex(where: { $0.isSame(as: proof) }) {
+                        needed[place].items?.add(.init(item.attributes))
+                    } else {
+                        needed.append(proof)
+                    }
                 }
             }
             rest = rest.dropFirst(match.items.count)

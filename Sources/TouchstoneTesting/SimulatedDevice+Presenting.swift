@@ -66,6 +66,8 @@ extension SimulatedDevice {
         public let keyOperation: KeyOperation?
         /// What the app calls the key; nil where it has no name for it.
         public let keyLabel: String?
+        /// What the apps that stored them call the items that are about to be read: labels, or services with accounts, at most five.
+        public let itemNames: [String]
         /// The title of the cancel button.
         public let cancelTitle: String
         /// The title of the fallback button; nil where there is none.
@@ -185,6 +187,7 @@ extension SimulatedDevice.Prompt {
             case .createItem, .useItem, .createKey, nil: nil
             }
         keyLabel = prompt.keyLabel
+        itemNames = prompt.items?.names ?? []
         cancelTitle = prompt.cancelTitle
         fallbackTitle = prompt.fallbackTitle
         asksForPasscode = prompt.phase == .passcode

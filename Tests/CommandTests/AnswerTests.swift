@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import Glibc
 import Testing
+import TouchstoneAgent
 import TouchstoneCore
 import TouchstoneDevice
 import TouchstoneInterfaces

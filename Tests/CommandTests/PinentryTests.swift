@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TouchstoneAgent
 import TouchstoneCore
 import TouchstoneDevice
 import TouchstoneInterfaces

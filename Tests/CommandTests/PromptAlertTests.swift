@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TouchstoneAgent
 import TouchstoneCore
 import TouchstoneInterfaces
 
@@ -10,16 +11,17 @@ extension AgentInterface.Prompt {
     static func test(
         name: String = "gate", identifier: String = "/usr/bin/gate", evidence: AppIdentity.Evidence = .executable,
         origin: ProcessOrigin? = nil, reason: String = "log in", operation: AccessControlOperation? = nil,
-        keyLabel: String? = nil, biometry: BiometryType = .touchID, phase: AgentInterface.Phase = .biometry,
+        keyLabel: String? = nil, items: AgentInterface.ItemNames? = nil, biometry: BiometryType = .touchID,
+        phase: AgentInterface.Phase = .biometry,
         cancel: String = "Cancel", fallback: String? = nil, failures: Int = 0, wrong: Bool = false
     ) -> Self {
         AgentInterface.Prompt(
             identifier: "1",
             app: AppIdentity(
                 identifier: AppIdentifier(identifier), evidence: evidence, name: name, processID: 42, userID: 1000),
-            origin: origin, reason: reason, operation: operation, keyLabel: keyLabel, biometryType: biometry,
-            phase: phase,
-            cancelTitle: cancel, fallbackTitle: fallback, failures: failures, nonce: Data(), retryAfterSeconds: nil,
+            origin: origin, reason: reason, operation: operation, keyLabel: keyLabel, items: items,
+            biometryType: biometry, phase: phase, cancelTitle: cancel, fallbackTitle: fallback, failures: failures,
+            nonce: Data(), retryAfterSeconds: nil,
             wrongPasscode: wrong)
     }
 }
@@ -91,6 +93,16 @@ struct PromptAlertTests {
             text(.test(operation: .useKeySign, keyLabel: "login key")).contains(
                 "  wants to sign with a key that it calls “login key”"))
         #expect(text(.test(reason: "", operation: .useKeyDecrypt)).contains("  wants to decrypt with a key"))
+    }
+
+    @Test("The items are named as the apps call them") func items() {
+        #expect(
+            joined(.test(operation: .useItem, items: .init(names: ["mail"], count: 1))).contains(
+                "wants to use an item called “mail”"))
+        #expect(
+            joined(.test(operation: .useItem, items: .init(names: ["a", "b"], count: 3))).contains(
+                "wants to use 3 items called “a”, “b” …"))
+        #expect(text(.test(reason: "", operation: .useItem)).contains("  wants to use an item"))
     }
 
     @Test("EV-15: failure and fallback are shown together") func failureAndFallback() {

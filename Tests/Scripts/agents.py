@@ -225,6 +225,20 @@ def the_example_types_the_passcode():
         example.wait()
 
 
+def the_example_unlocks_the_device():
+    with Device() as device:
+        device.set_up("271828")
+        equal(call(device.connect(), "Device.Lock"), (None, {}), "the lock")
+        example = agent(device, "314159", "271828")
+        # ND-6
+        equal(call(device.connect(), "Authentication.RequestUnlock"), (None, {}), "the wish to have it unlocked")
+        equal(call(device.connect(), "Device.GetStatus")[1]["isLocked"], False, "the lock")
+        example.terminate()
+        said = example.communicate()[0]
+        for words in ("unlock for \u201c", "  that was wrong"):
+            check(words in said, f"{words!r} in: {said}")
+
+
 def the_example_types_a_password_of_an_apps():
     with Device() as device:
         device.set_up("271828")
@@ -258,5 +272,5 @@ def a_version_that_is_none_is_refused():
 
 main(
     a_prompt_says_who_started_the_app, a_remote_session_is_told, another_users_app_gets_no_prompt, a_stuck_agent_gives_way,
-    an_agent_that_never_reads_costs_little, the_example_types_the_passcode, the_example_types_a_password_of_an_apps,
-    a_version_that_is_none_is_refused)
+    an_agent_that_never_reads_costs_little, the_example_types_the_passcode, the_example_unlocks_the_device,
+    the_example_types_a_password_of_an_apps, a_version_that_is_none_is_refused)

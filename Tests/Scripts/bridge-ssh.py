@@ -15,11 +15,8 @@ import struct
 import subprocess
 import sys
 import threading
-import time
 
-from device import LONGEST_WAIT, REPOSITORY, Device, call, check, confirm, equal, main, wait_for
-
-import varlink
+from device import LONGEST_WAIT, REPOSITORY, Device, check, confirm, equal, main, wait_for
 
 BRIDGES = pathlib.Path(os.environ.get("TOUCHSTONE_BRIDGES_BIN", REPOSITORY / "Bridges/.build/debug")).resolve()
 SSHD = os.environ.get("TOUCHSTONE_SSHD") or shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:" + os.environ["PATH"])

@@ -207,6 +207,23 @@ import TouchstoneInterfaces
             } == Self.gone)
     }
 
+    @Test(
+        "ND-1: a bridge has 256 contexts for clients over all its connections, and one more when one of them has ended")
+    func contextsForClients() throws {
+        let endpoint = endpoint()
+        let bridges = try (0..<2).map { _ in try endpoint.client() }
+        let contexts = try bridges.map { bridge in
+            try (0..<128).map { _ in try Self.context(bridge, for: Client.process) }
+        }
+        #expect(failure { _ = try Self.context(bridges[1], for: Client.process) } != nil)
+        // Its own hold nothing open.
+        _ = try Self.context(bridges[1])
+        _ = try bridges[0].call(AuthenticationInterface.InvalidateContext.self, .init(context: contexts[0][0]))
+        _ = try Self.context(bridges[1], for: Client.process)
+        // Another bridge is not kept out.
+        _ = try Self.context(try self.endpoint("unit:other@1000.service").client(), for: Client.process)
+    }
+
     @Test("ND-1: an evaluation for a client that has gone since shows no prompt") func clientGone() throws {
         let screen = try screen()
         let client = Client()

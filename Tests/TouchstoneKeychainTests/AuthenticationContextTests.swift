@@ -69,6 +69,34 @@ private final class FakedContext: LAContext {
         }
     }
 
+    @Test("The prompt of a read names what it opens, at most five items") func itemsAreNamed() throws {
+        try device.run {
+            try addItem(.userPresence)
+            device.present(.finger(1))
+            #expect(secret(account("a")) == "a")
+            #expect(device.prompts.last?.itemNames == ["a"])
+            for number in 1...6 {
+                let named = account("n").with(kSecAttrService, "s\(number)").with(kSecAttrLabel, "label \(number)")
+                try #require(
+                    add(named.with(kSecAttrAccessControl, try control(.userPresence)).value("n")) == errSecSuccess)
+            }
+            device.present(.finger(1))
+            #expect(read(account("n").all) == errSecSuccess)
+            #expect(device.prompts.last?.itemNames == (1...5).map { "label \($0)" })
+        }
+    }
+
+    @Test("The prompt of an evaluation names no item") func evaluationsNameNothing() async throws {
+        try await device.run {
+            try addItem(.userPresence)
+            device.present(.finger(1))
+            #expect(
+                try await LAContext().evaluateAccessControl(
+                    control(.userPresence), operation: .useItem, localizedReason: "r"))
+            #expect(device.prompts.last?.itemNames == [])
+        }
+    }
+
     @Test("AC-25: reads with one context are one prompt, by the first of them") func contextIsReused() throws {
         try device.run(prompts: 1) {
             try addItem(.userPresence)

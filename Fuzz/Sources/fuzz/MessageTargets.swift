@@ -109,6 +109,8 @@ enum Messages {
         AuthenticationInterface.InvalidateContext.self, AuthenticationInterface.SetCredential.self,
         AuthenticationInterface.IsCredentialSet.self, AuthenticationInterface.CanEvaluatePolicy.self,
         AuthenticationInterface.EvaluatePolicy.self, AuthenticationInterface.EvaluateAccessControl.self,
+        AuthenticationInterface.DescribeClient.self, AuthenticationInterface.RequestUnlock.self,
+        DeviceInterface.WatchStatus.self,
         BackupInterface.Export.self, BackupInterface.Import.self, BackupInterface.End.self,
         BackupInterface.Check.self, DeviceInterface.GetStatus.self, DeviceInterface.GetNonce.self,
         DeviceInterface.ChangePasscode.self, DeviceInterface.Unlock.self, DeviceInterface.SetEraseData.self,
@@ -149,6 +151,7 @@ enum Messages {
     static let errors: [any VarlinkError.Type] = [
         AgentInterface.UnsupportedVersion.self, AgentInterface.NoSuchPrompt.self,
         AuthenticationInterface.MissingUsageDescription.self, AuthenticationInterface.Failed.self,
+        AuthenticationInterface.NoSuchClient.self,
         BackupInterface.NotOwner.self, BackupInterface.NoSuchSession.self, BackupInterface.Malformed.self,
         BackupInterface.Failed.self, DeviceInterface.NotSimulated.self, DeviceInterface.PasscodeRejected.self,
         DeviceInterface.Refused.self, EnclaveInterface.Deferred.self, EnclaveInterface.NoSuchBackup.self,

@@ -1,9 +1,9 @@
 /// Text from elsewhere, made safe to print: no control characters, no direction overrides, no line breaks.
-enum PlainText {
+package enum PlainText {
     /// Longest text that is shown, in characters; the rest is cut off visibly.
-    static let maximumLength = 600
+    package static let maximumLength = 600
 
-    static func line(_ text: String) -> String {
+    package static func line(_ text: String) -> String {
         var line = String.UnicodeScalarView()
         for scalar in text.unicodeScalars.prefix(maximumLength) {
             line.append(isHarmless(scalar) ? scalar : "\u{FFFD}")
@@ -12,7 +12,7 @@ enum PlainText {
         return String(line)
     }
 
-    static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
+    package static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse: false
         default: true

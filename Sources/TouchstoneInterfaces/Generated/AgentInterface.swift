@@ -83,9 +83,34 @@ package enum AgentInterface {
         }
     }
 
+    /// The items that an app is about to read. names: of the first five that have one, what the app that stored it
+    /// calls it: its label, else its service or server with its account. count: how many they are in all.
+    package struct ItemNames: MessageCodable, Hashable {
+        package var names: [String]
+        package var count: Int
+
+        package init(names: [String], count: Int) {
+            self.names = names
+            self.count = count
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.names = try json.value("names")
+            self.count = try json.value("count")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(names, for: "names")
+            try json.write(count, for: "count")
+            json.endObject()
+        }
+    }
+
     /// One prompt, as it is now. identifier, app, client, origin, phase and the numbers come from touchstoned. reason,
-    /// keyLabel and the two titles come from the app, without control characters and direction overrides, at most 256
-    /// characters each.
+    /// keyLabel, the items' names and the two titles come from apps, without control characters and direction
+    /// overrides, at most 256 characters each.
     ///
     /// Letters that look like others stay as they are, so an agent should never show a claim in the place of verified
     /// words.
@@ -121,6 +146,10 @@ package enum AgentInterface {
         ///
         /// Absent: the key has no name.
         package var keyLabel: String?
+        /// The items that are opened if the owner proves it.
+        ///
+        /// Absent: it is no item, or touchstoned does not know which.
+        package var items: AgentInterface.ItemNames?
         /// LABiometryType: 0 none, 1 Touch ID, 2 Face ID, 4 Optic ID.
         package var biometryType: BiometryType
         package var phase: AgentInterface.Phase
@@ -149,10 +178,10 @@ package enum AgentInterface {
         package init(
             identifier: String, app: AppIdentity, client: AppIdentity? = nil, origin: ProcessOrigin? = nil,
             facts: [AgentInterface.Fact]? = nil, reason: String, operation: AccessControlOperation? = nil,
-            keyLabel: String? = nil, biometryType: BiometryType, phase: AgentInterface.Phase, cancelTitle: String,
-            fallbackTitle: String? = nil, failures: Int, hint: AgentInterface.SensorHint? = nil, nonce: Data,
-            context: String? = nil, retryAfterSeconds: Double? = nil, wrongPasscode: Bool,
-            passcodeKind: PasscodeKind? = nil
+            keyLabel: String? = nil, items: AgentInterface.ItemNames? = nil, biometryType: BiometryType,
+            phase: AgentInterface.Phase, cancelTitle: String, fallbackTitle: String? = nil, failures: Int,
+            hint: AgentInterface.SensorHint? = nil, nonce: Data, context: String? = nil,
+            retryAfterSeconds: Double? = nil, wrongPasscode: Bool, passcodeKind: PasscodeKind? = nil
         ) {
             self.identifier = identifier
             self.app = app
@@ -162,6 +191,7 @@ package enum AgentInterface {
             self.reason = reason
             self.operation = operation
             self.keyLabel = keyLabel
+            self.items = items
             self.biometryType = biometryType
             self.phase = phase
             self.cancelTitle = cancelTitle
@@ -185,6 +215,7 @@ package enum AgentInterface {
             self.reason = try json.value("reason")
             self.operation = try json.valueIfPresent("operation")
             self.keyLabel = try json.valueIfPresent("keyLabel")
+            self.items = try json.valueIfPresent("items")
             self.biometryType = try json.value("biometryType")
             self.phase = try json.value("phase")
             self.cancelTitle = try json.value("cancelTitle")
@@ -208,6 +239,7 @@ package enum AgentInterface {
             try json.write(reason, for: "reason")
             try json.write(operation, for: "operation")
             try json.write(keyLabel, for: "keyLabel")
+            try json.write(items, for: "items")
             try json.write(biometryType, for: "biometryType")
             try json.write(phase, for: "phase")
             try json.write(cancelTitle, for: "cancelTitle")

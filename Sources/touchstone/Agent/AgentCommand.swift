@@ -1,5 +1,7 @@
 import ArgumentParser
 import Foundation
+import Glibc
+import TouchstoneAgent
 import TouchstoneCore
 import TouchstoneInterfaces
 import TouchstoneSystem
@@ -79,7 +81,7 @@ struct AgentCommand: ParsableCommand {
                 .notSimulated, "\(paths.name) is not a simulated device, so a script must not answer for its owner")
         }
         let enrolled = fingers ? try DeviceConnection(paths).call(DeviceInterface.ListFingers.self).fingers : nil
-        let answers: any PromptAnswers =
+        let answers: any TerminalAnswers =
             if let script {
                 script
             } else if let pinentry {
@@ -87,8 +89,27 @@ struct AgentCommand: ParsableCommand {
             } else {
                 KeyboardAnswers(fingers: enrolled)
             }
-        try AgentSession(
-            paths: paths, answers: answers, leavesAfterFirstPrompt: once, reconnects: reconnect ?? (script == nil)
-        ).run()
+        do {
+            let session = try AgentSession(
+                paths: paths, answers: answers, screen: TerminalScreen(paths, answers), leavesAfterFirstPrompt: once,
+                reconnects: reconnect ?? (script == nil))
+            session.inbox.takeSignals([SIGINT, SIGTERM, SIGHUP, SIGWINCH])
+            try session.run()
+        } catch AgentError.ended(let error) {
+            throw Failure(
+                .no, error.map { Failure.of($0, paths).message } ?? "\(paths.name) ended the agent's connection")
+        } catch {
+            throw Failure.of(error, paths)
+        }
+    }
+}
+
+extension AgentInbox {
+    /// Waits for `numbers` in a thread of its own instead of being interrupted by them.
+    fileprivate func takeSignals(_ numbers: [Int32]) {
+        let signals = SignalWait(numbers)
+        Thread.detachNewThread { [self] in
+            while let number = signals.next(within: nil) { post(.signal(number)) }
+        }
     }
 }

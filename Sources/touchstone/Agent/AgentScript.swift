@@ -1,4 +1,5 @@
 import Foundation
+import TouchstoneCore
 
 /// Answers written down beforehand, or as they come.
 struct AgentScript: Equatable {

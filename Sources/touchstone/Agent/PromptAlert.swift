@@ -1,3 +1,4 @@
+import TouchstoneAgent
 import TouchstoneCore
 import TouchstoneInterfaces
 

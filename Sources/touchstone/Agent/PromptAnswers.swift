@@ -1,80 +1,21 @@
 import Glibc
+import TouchstoneAgent
 import TouchstoneCore
 import TouchstoneDevice
 import TouchstoneInterfaces
 
-/// What the owner decides about the prompt that is up.
-enum PromptAnswer {
-    case cancel
-    case fallback
-    case tryAgain
-    /// Whether the app may use Face ID.
-    case permission(Bool)
-    /// The passcode, or the app's password, whichever is asked for.
-    case passcode(PasscodeBuffer)
-    /// Lay a finger of a simulated device on its sensor; nil: one that is not enrolled.
-    case touch(String?)
-    /// The prompt cannot be shown: somebody else has to.
-    case unable(Failure)
-}
-
-/// Where answers come from.
-protocol PromptAnswers: AnyObject {
-    /// Where answers come from, and `inputArrived` is to be called when there is something.
-    var input: Int32? { get }
+/// Answers of an agent at a terminal.
+protocol TerminalAnswers: PromptAnswers {
     /// Whether prompts are drawn in this terminal; others show them themselves.
     var drawsHere: Bool { get }
     /// Where they appear, as words.
     var place: String { get }
     /// Number of characters entered so far; nil if nothing is being entered.
     var entered: Int? { get }
-    func begin() throws
-    func end()
-    /// A prompt came up, or reached another state.
-    func promptChanged(_ prompt: AgentInterface.Prompt, isNew: Bool) -> PromptAnswer?
-    func promptEnded()
-    /// - Throws: `Failure` if no answer can come from there any more: the agent ends.
-    func inputArrived(_ prompt: AgentInterface.Prompt?) throws -> PromptAnswer?
-    /// When `timeCame` is to be called; nil: not at all.
-    var wakeAt: ContinuousClock.Instant? { get }
-    func timeCame() -> PromptAnswer?
-}
-
-extension PromptAnswers {
-    var wakeAt: ContinuousClock.Instant? { nil }
-    func timeCame() -> PromptAnswer? { nil }
-}
-
-/// What is typed while a prompt gives way to another was meant for the one that is gone: for a second nothing counts.
-struct TypingPause {
-    private let now: () -> ContinuousClock.Instant
-    private var interruptedAt: ContinuousClock.Instant?
-    private(set) var end: ContinuousClock.Instant?
-
-    init(now: @escaping () -> ContinuousClock.Instant) { self.now = now }
-
-    /// A prompt went before what its owner was typing was entered.
-    mutating func interrupted() { interruptedAt = now() }
-
-    /// Another prompt came up.
-    mutating func begin() {
-        defer { interruptedAt = nil }
-        let now = now()
-        if let end, end > now { return self.end = now + Self.length }
-        end = interruptedAt.flatMap { now - $0 <= Self.length ? now + Self.length : nil }
-    }
-
-    /// Whether nothing counts now.
-    mutating func isOn() -> Bool {
-        if let end, end <= now() { self.end = nil }
-        return end != nil
-    }
-
-    private static let length = Duration.seconds(1)
 }
 
 /// The owner at the keyboard.
-final class KeyboardAnswers: PromptAnswers {
+final class KeyboardAnswers: TerminalAnswers {
     let input: Int32?
     let drawsHere = true
     let place = "here"
@@ -183,7 +124,7 @@ final class KeyboardAnswers: PromptAnswers {
 }
 
 /// A script in the owner's place.
-final class ScriptedAnswers: PromptAnswers {
+final class ScriptedAnswers: TerminalAnswers {
     let drawsHere = true
     let place = "here"
     let entered: Int? = nil
@@ -207,9 +148,6 @@ final class ScriptedAnswers: PromptAnswers {
 
     /// Not read while enough is there, so that a writer without end waits.
     var input: Int32? { script.answers.count < Self.maximumAnswers ? source : nil }
-
-    func begin() {}
-    func end() {}
 
     func promptChanged(_ prompt: AgentInterface.Prompt, isNew: Bool) -> PromptAnswer? {
         if isNew { ignoresPrompt = false }

@@ -15,12 +15,7 @@ struct DeviceConnection {
         do {
             channel = try SocketEndpoint(path: paths.socket.path).connect()
         } catch {
-            guard paths.isSystem || SupervisorLock.holder(paths) == nil else {
-                throw Failure(
-                    .unavailable,
-                    "\(paths.name) is booted but does not answer; 'touchstone doctor --device \(paths.name)' says why")
-            }
-            throw Failure(.unavailable, paths.advice)
+            throw Failure.notAnswering(paths)
         }
         client = VarlinkClient(channel)
     }

@@ -1,4 +1,5 @@
 import Foundation
+import TouchstoneAgent
 import TouchstoneCore
 import TouchstoneInterfaces
 import TouchstoneSystem
@@ -11,6 +12,9 @@ extension Failure {
         case let failure as Failure: failure
         case let error as RemoteError: of(error, paths)
         case let error as TransportError: of(error, paths)
+        case let error as PasscodeKeyError: of(error, paths)
+        case AgentError.notBooted: notAnswering(paths)
+        case AgentError.system(let code): system("the agent", code: code)
         default: Failure(.internalError, "\(paths.name): \(error)")
         }
     }
@@ -64,6 +68,32 @@ extension Failure {
             )
         }
         return Failure(.internalError, "\(paths.name) answered \(PlainText.line(error.name))")
+    }
+
+    /// Nothing answers at the device's socket.
+    static func notAnswering(_ paths: DevicePaths) -> Failure {
+        guard paths.isSystem || SupervisorLock.holder(paths) == nil else {
+            return Failure(
+                .unavailable,
+                "\(paths.name) is booted but does not answer; 'touchstone doctor --device \(paths.name)' says why")
+        }
+        return Failure(.unavailable, paths.advice)
+    }
+
+    private static func of(_ error: PasscodeKeyError, _ paths: DevicePaths) -> Failure {
+        let path = paths.passcodeKey.path
+        return switch error {
+        case .unreadable(let code):
+            Failure(
+                .unavailable,
+                "the enclave's public key cannot be read (\(path): \(describe(code))): is \(paths.name) booted?")
+        case .writableByOthers:
+            Failure(
+                .configuration,
+                "\(path) can be changed by other users, so a passcode sealed with it might not stay secret")
+        case .malformed:
+            Failure(.configuration, "\(path) is not a public key of \(PasscodeKeyFile.keyBytes) bytes")
+        }
     }
 
     private static func of(_ error: TransportError, _ paths: DevicePaths) -> Failure {

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TouchstoneCore
 
 /// The program that a process runs where somebody starts a file: the file itself, or a script's interpreter.
 struct ExecutedFile {

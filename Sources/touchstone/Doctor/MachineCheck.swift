@@ -1,4 +1,5 @@
 import Foundation
+import TouchstoneCore
 
 /// What is so on this machine whatever the device.
 enum MachineCheck {

@@ -10,24 +10,10 @@ extension PasscodeSeal {
     ///
     /// - Throws: `Failure` if the file is not there, is not a key, or could have been written by somebody else.
     fileprivate static func key(_ paths: DevicePaths) throws -> Data {
-        let path = paths.passcodeKey.path
-        do throws(PasscodeKeyError) {
+        do {
             return try PasscodeKeyFile(paths.passcodeKey).read()
         } catch {
-            switch error {
-            case .unreadable(let code):
-                throw Failure(
-                    .unavailable,
-                    "the enclave's public key cannot be read (\(path): \(Failure.describe(code))): "
-                        + "is \(paths.name) booted?")
-            case .writableByOthers:
-                throw Failure(
-                    .configuration,
-                    "\(path) can be changed by other users, so a passcode sealed with it might not stay secret")
-            case .malformed:
-                throw Failure(
-                    .configuration, "\(path) is not a public key of \(PasscodeKeyFile.keyBytes) bytes")
-            }
+            throw Failure.of(error, paths)
         }
     }
 

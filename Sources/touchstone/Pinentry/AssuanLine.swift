@@ -1,4 +1,5 @@
 import Foundation
+import TouchstoneCore
 import TouchstoneDevice
 
 /// Lines of the Assuan protocol, which pinentry programs speak: at most 1000 bytes, with line ends escaped.

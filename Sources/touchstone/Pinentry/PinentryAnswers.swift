@@ -1,11 +1,12 @@
 import Foundation
 import Glibc
+import TouchstoneAgent
 import TouchstoneCore
 import TouchstoneDevice
 import TouchstoneInterfaces
 
 /// Asks the owner in dialogs of a pinentry program, with a new dialog for each state of a prompt.
-final class PinentryAnswers: PromptAnswers {
+final class PinentryAnswers: TerminalAnswers {
     private let program: String
     private let path: String
     private var process: PinentryProcess?
@@ -55,7 +56,6 @@ final class PinentryAnswers: PromptAnswers {
         "pinentry-fltk": "pinentry-fltk",
     ]
 
-    func begin() {}
     func end() { close() }
 
     func promptChanged(_ prompt: AgentInterface.Prompt, isNew: Bool) -> PromptAnswer? {
@@ -99,7 +99,7 @@ final class PinentryAnswers: PromptAnswers {
             process = try PinentryProcess(path, dialog)
             return nil
         } catch {
-            return .unable(Failure(.unavailable, "\(PlainText.line(program)) cannot be started: \(reason(error))"))
+            return .unable("\(PlainText.line(program)) cannot be started: \(reason(error))")
         }
     }
 
@@ -149,9 +149,7 @@ final class PinentryAnswers: PromptAnswers {
                 isSecondTry = true
                 return open(dialog)
             }
-            return .unable(
-                Failure(
-                    .unavailable, "\(PlainText.line(program)) \(reason); does it have a display or a terminal?"))
+            return .unable("\(PlainText.line(program)) \(reason); does it have a display or a terminal?")
         }
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TouchstoneAgent
 import TouchstoneCore
 import TouchstoneInterfaces
 

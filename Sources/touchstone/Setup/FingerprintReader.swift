@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TouchstoneCore
 
 /// The fingerprint reader of this machine, through fprintd's own programs.
 struct FingerprintReader {

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TouchstoneCore
 
 /// One of the programs that this one starts.
 enum Program: String {

@@ -18,9 +18,10 @@ final class ScriptedBroker: ProofBroker {
     func endContext(_ context: String) { state.withLock { $0.ended.append(context) } }
 
     func prove(
-        _ accessControl: AccessControl, for operation: AccessControlOperation, keyLabel: String?, in context: String?,
-        options: AuthenticationInterface.Options, connection: VarlinkConnection,
-        made: @escaping @Sendable (String) -> Void, answer: @escaping @Sendable (Result<Void, any Error>) -> Void
+        _ accessControl: AccessControl, for operation: AccessControlOperation, keyLabel: String?,
+        items: AgentInterface.ItemNames?, in context: String?, options: AuthenticationInterface.Options,
+        connection: VarlinkConnection, made: @escaping @Sendable (String) -> Void,
+        answer: @escaping @Sendable (Result<Void, any Error>) -> Void
     ) {
         let (said, number) = state.withLock { state in
             state.asked.append(accessControl)

@@ -10,6 +10,8 @@ const restMilliseconds = 1000;
 const operations = [
   "create an item", "use an item", "create a key", "sign with a key", "decrypt with a key", "agree on a secret with a key",
 ];
+/// What a bridge's facts are, where the name is not yet the word (ND-5).
+const factKinds = { hostKey: "host key" };
 const evidences = {
   flatpak: "a Flatpak app", snap: "a Snap app", systemdUnit: "a systemd unit", executable: "the program at this path",
   process: "this process",
@@ -40,6 +42,8 @@ export function showAlerts(screen, behind) {
   const identifier = element("span", { class: "foreign", testid: "alert-app" });
   const evidence = element("span", { testid: "alert-evidence" });
   const origin = element("p", { class: "alert-origin", testid: "alert-origin" });
+  const bridge = element("p", { class: "alert-origin", testid: "alert-bridge" });
+  const facts = element("ul", { class: "alert-facts", testid: "alert-facts" });
   const reason = element("blockquote", { class: "foreign", testid: "alert-reason" });
   const claim = element("div", { class: "alert-claim" }, element("p", { class: "caption" }, "The app says"), reason);
   const message = element("p", { class: "alert-message", testid: "alert-message", role: "status" });
@@ -61,7 +65,7 @@ export function showAlerts(screen, behind) {
     glyph, title,
     element("div", { id: "alert-body" }, explanation,
       element("p", { class: "alert-app" }, element("span", { class: "caption" }, "Verified: "), identifier, " (", evidence, ")"),
-      origin, claim),
+      origin, bridge, facts, claim),
     message, entry.element,
     element("div", { class: "alert-buttons" }, allow, retry, fallback, deny, cancel),
     element("p", { id: "alert-keys", class: "unseen" }, "F6 moves between the alert and the controls. Escape cancels."));
@@ -88,10 +92,12 @@ export function showAlerts(screen, behind) {
     // The answered prompt asks another question now, so its successor can surprise the owner again.
     if (!isNew) answered = null;
     prompt = shown;
-    const app = quoted(shown.app.name, 40);
+    // A bridge asks for a client, which is shown in its place (ND-1).
+    const asker = shown.client ?? shown.app;
+    const app = quoted(asker.name, 40);
     const sensor = isFace(shown.biometryType) ? "Face ID" : "Touch ID";
     const isIndicator = shown.phase === "biometry" && isFace(shown.biometryType);
-    const isEntry = shown.phase === "passcode" || shown.phase === "applicationPassword";
+    const isEntry = ["passcode", "applicationPassword", "unlock"].includes(shown.phase);
 
     replaceChildren(glyph, isEntry ? padlock() : isFace(shown.biometryType) ? faceGlyph() : fingerprint());
     setText(title, {
@@ -101,6 +107,7 @@ export function showAlerts(screen, behind) {
       fallback: isFace(shown.biometryType) ? "Face Not Recognised" : "Touch ID Not Recognised",
       passcode: `Enter the device’s passcode for ${app}`,
       applicationPassword: `Enter the password of ${app}`,
+      unlock: `Unlock the device for ${app}`,
     }[shown.phase]);
     setText(explanation, {
       permission: "The device keeps your answer. Settings can change it.",
@@ -109,23 +116,28 @@ export function showAlerts(screen, behind) {
       applicationPassword: "This is the app’s own password, not the device’s passcode.",
     }[shown.phase] ?? "");
     explanation.hidden = !explanation.textContent;
-    setText(identifier, plain(shown.app.identifier, 120));
-    setText(evidence, evidences[shown.app.evidence] ?? "unknown");
+    setText(identifier, plain(asker.identifier, 120));
+    setText(evidence, evidences[asker.evidence] ?? "unknown");
     setText(origin, originWords(shown.origin));
     origin.hidden = !origin.textContent;
     origin.classList.toggle("is-warning", shown.origin?.place === "remote");
+    setText(bridge, shown.client ? `Through ${quoted(shown.app.name, 40)}, ${plain(shown.app.identifier, 120)}.` : "");
+    bridge.hidden = !shown.client;
+    replaceChildren(facts, ...(shown.facts ?? []).map(({ kind, text }) =>
+      element("li", {}, `The bridge says: ${factKinds[kind] ?? kind} ${quoted(text, 256)}`)));
+    facts.hidden = !shown.facts?.length;
     const claims = claimWords(shown);
     setText(reason, claims);
     claim.hidden = !claims;
     const wrong = shown.wrongPasscode
-      ? (shown.phase === "passcode" ? "Wrong passcode." : "Wrong password.") : "";
+      ? (shown.phase === "applicationPassword" ? "Wrong password." : "Wrong passcode.") : "";
     setText(message, shown.phase !== "biometry" ? "" : hints[shown.hint] ?? (shown.failures > 0 ? "Not recognised. Try again." : ""));
 
     entry.element.hidden = !isEntry;
     if (isEntry) {
       entry.show({
-        kind: shown.phase === "passcode" ? shown.passcodeKind ?? "alphanumeric" : null, message: wrong,
-        label: shown.phase === "passcode" ? "Passcode" : "Password",
+        kind: shown.phase === "applicationPassword" ? null : shown.passcodeKind ?? "alphanumeric", message: wrong,
+        label: shown.phase === "applicationPassword" ? "Password" : "Passcode",
         retryAfterSeconds: shown.retryAfterSeconds,
       });
     }
@@ -227,16 +239,19 @@ export function showAlerts(screen, behind) {
     if (!prompt) return;
     answered = prompt.identifier;
     try {
-      await enter(`prompt?prompt=${encodeURIComponent(prompt.identifier)}&phase=${prompt.phase}`, typed);
+      const use = prompt.phase === "unlock"
+        ? "unlock" : `prompt?prompt=${encodeURIComponent(prompt.identifier)}&phase=${prompt.phase}`;
+      await enter(use, typed);
     } catch (error) {
       if (error.error !== "io.touchstone.Agent.NoSuchPrompt") entry.message = sentence(error);
     }
   }
 }
 
-function claimWords({ reason, operation, keyLabel }) {
-  const wants = operation === null || operation === undefined ? null : operations[operation];
-  const key = keyLabel ? ` ${quoted(keyLabel)}` : "";
+function claimWords({ reason, operation, keyLabel, items }) {
+  const wants = items?.count > 1 ? `use ${items.count} items` : operations[operation];
+  const names = keyLabel ? [keyLabel] : items?.names ?? [];
+  const key = names.length ? ` ${names.map((name) => quoted(name, 100)).join(", ")}${items?.count > names.length ? " …" : ""}` : "";
   return [reason ? quoted(reason, 256) : null, wants ? `It wants to ${wants}${key}.` : null].filter(Boolean).join(" ");
 }
 

@@ -1,23 +1,32 @@
-import Glibc
-import TouchstoneCore
-import TouchstoneInterfaces
+internal import Glibc
+package import TouchstoneCore
+package import TouchstoneInterfaces
 
 /// What every agent says of a prompt, in its own looks: what was verified apart from what the app claims (AT-17, EV-10 to EV-16).
 ///
 /// Claims stand in quotation marks behind "says" or "calls", and nowhere else but on buttons. Names, identifiers and paths stand in
 /// them, too, and each has a largest size, so that all that is verified, and the instruction, have room in every alert (`AssuanLine`).
 /// Claims come last: they may be cut.
-struct PromptText {
-    var prompt: AgentInterface.Prompt
+package struct PromptText {
+    package var prompt: AgentInterface.Prompt
     /// Seconds until a passcode is looked at.
-    var secondsLeft = 0
+    package var secondsLeft: Int
+
+    /// Whether each text from elsewhere stands in a span of its own direction (DA-3): for screens that order text by its letters.
+    package var isolates: Bool
+
+    package init(prompt: AgentInterface.Prompt, secondsLeft: Int = 0, isolates: Bool = false) {
+        self.prompt = prompt
+        self.secondsLeft = secondsLeft
+        self.isolates = isolates
+    }
 
     /// Who asks: a bridge's client in the place of the bridge (ND-1).
     private var asker: AppIdentity { prompt.client ?? prompt.app }
-    var name: String { PlainText.quotable(asker.name, bytes: Limits.name) }
+    package var name: String { isolated(PlainText.quotable(asker.name, bytes: Limits.name)) }
 
     /// Nothing in here is the app's word.
-    var kind: String {
+    package var kind: String {
         switch prompt.phase {
         case .passcode: return "Passcode"
         case .applicationPassword: return "App password"
@@ -32,12 +41,63 @@ struct PromptText {
         }
     }
 
-    var title: String { "\(kind) for \u{201C}\(name)\u{201D}" }
+    package var title: String { "\(kind) for \u{201C}\(name)\u{201D}" }
+
+    // MARK: what and who, for a screen that has large letters
+
+    /// What is asked for, as one line: a bridge's facts, else the app's reason, else what an access control is to allow.
+    ///
+    /// Our words, and in quotation marks those of a bridge or an app.
+    package var what: String {
+        if prompt.phase == .unlock { return "Unlock this device" }
+        if prompt.phase == .permission { return "Use \(kind)" }
+        if let stated { return stated }
+        if !prompt.reason.isEmpty { return quoted(prompt.reason, Limits.headline) }
+        return object ?? "Confirm that it is you"
+    }
+
+    /// The item or the key that it is about, or what Face ID is to be used for, where `what` does not say.
+    package var object: String? {
+        // CE-11: what it wants Face ID for.
+        if prompt.phase == .permission, !prompt.reason.isEmpty { return quoted(prompt.reason, Limits.headline) }
+        guard let wish else { return nil }
+        let label = prompt.keyLabel.map { " \(quoted($0, Limits.headline))" } ?? itemNames(" ", Limits.headline)
+        return wish.prefix(1).uppercased() + wish.dropFirst() + label
+    }
+
+    /// What a bridge says that it is for (ND-5).
+    private var stated: String? {
+        let facts = prompt.facts ?? []
+        func fact(_ kinds: AgentInterface.FactKind...) -> String? {
+            facts.first { kinds.contains($0.kind) }.map { quoted($0.text, Limits.headline) }
+        }
+        if let command = fact(.command) { return "Run \(command)" }
+        if let place = fact(.host, .site) {
+            return "Sign in to \(place)" + (fact(.user, .account).map { " as \($0)" } ?? "")
+        }
+        if let namespace = fact(.namespace) { return "Sign for \(namespace)" }
+        if let recipient = fact(.recipient) { return "Decrypt for \(recipient)" }
+        if let secrets = fact(.secrets) { return "Read \(secrets)" }
+        if let item = fact(.item) { return "Use \(item)" }
+        if let file = fact(.file) { return "Use the file \(file)" }
+        return nil
+    }
+
+    /// Where the one who asks lies, or which sandbox it is: verified.
+    package var path: String { isolated(PlainText.quotable(asker.identifier.rawValue, bytes: Limits.identifier)) }
+
+    /// Verified, and worth a warning: what asks came over a network.
+    package var warning: String? { prompt.origin?.place == .remote ? place : nil }
+
+    /// The bridge's word, apart from the app's.
+    package var bridgeSays: [String] {
+        (prompt.facts ?? []).map { "the bridge says: \($0.kind.words) \(quoted($0.text, Limits.claim))" }
+    }
 
     // MARK: verified
 
     /// Who asks, from where, and who started it: each a line.
-    var verified: [String] { [described(asker), place, startedBy, bridge].compactMap { $0 } }
+    package var verified: [String] { [described(asker), place, startedBy, bridge].compactMap { $0 } }
 
     /// The way by which a client asks.
     private var bridge: String? {
@@ -87,13 +147,18 @@ struct PromptText {
     // MARK: claimed
 
     /// The bridge's word, then the app's words: each a line that says so.
-    var claims: [String] {
+    package var claims: [String] {
         // ND-5: neither verified nor an app's free text.
-        var claims = (prompt.facts ?? []).map { "the bridge says: \($0.kind.words) \(quoted($0.text, Limits.claim))" }
+        bridgeSays + appSays
+    }
+
+    /// The app's words.
+    package var appSays: [String] {
+        var claims: [String] = []
         if prompt.phase == .unlock { claims.append("wants the device to be unlocked") }
         if let wish {
             let label = prompt.keyLabel.map { " that it calls \(quoted($0, Limits.claim))" } ?? ""
-            claims.append("wants to \(wish)\(label)")
+            claims.append("wants to \(wish)\(label)\(itemNames(" called ", Limits.claim))")
         }
         if !prompt.reason.isEmpty { claims.append("says: \(quoted(prompt.reason, Limits.claim))") }
         return claims
@@ -103,7 +168,7 @@ struct PromptText {
         switch prompt.operation {
         case nil: prompt.keyLabel == nil ? nil : "use a key"
         case .createItem: "store an item"
-        case .useItem: "use an item"
+        case .useItem: "use \(prompt.items.map { $0.count == 1 ? "an item" : "\($0.count) items" } ?? "an item")"
         case .createKey: "create a key"
         case .useKeySign: "sign with a key"
         case .useKeyDecrypt: "decrypt with a key"
@@ -111,9 +176,16 @@ struct PromptText {
         }
     }
 
+    /// The items, as the apps that stored them call them.
+    private func itemNames(_ before: String, _ limit: Int) -> String {
+        guard let items = prompt.items, !items.names.isEmpty else { return "" }
+        let names = items.names.map { quoted($0, items.count == 1 ? limit : Limits.itemName) }
+        return before + names.joined(separator: ", ") + (items.count > names.count ? " …" : "")
+    }
+
     // MARK: how it stands
 
-    var failure: String? {
+    package var failure: String? {
         switch prompt.phase {
         case .passcode: prompt.wrongPasscode ? "Wrong passcode." : nil
         case .applicationPassword: prompt.wrongPasscode ? "Wrong password." : nil
@@ -138,7 +210,7 @@ struct PromptText {
         }
     }
 
-    var instruction: String {
+    package var instruction: String {
         switch prompt.phase {
         case .permission: "Do you want to allow \u{201C}\(name)\u{201D} to use \(kind)?"
         case .biometry: prompt.biometryType == .touchID ? "Touch the fingerprint sensor." : "Look at the camera."
@@ -161,7 +233,7 @@ struct PromptText {
     }
 
     /// The button beside Cancel, where there is one.
-    var otherButton: String? {
+    package var otherButton: String? {
         switch prompt.phase {
         case .permission: "Allow"
         case .retry: "Try \(kind) Again"
@@ -170,12 +242,15 @@ struct PromptText {
         }
     }
 
-    static let denyButton = "Don\u{2019}t Allow"
-    var cancelButton: String { PlainText.quotable(prompt.cancelTitle, bytes: Limits.button) }
+    package static let denyButton = "Don\u{2019}t Allow"
+    package var cancelButton: String { PlainText.quotable(prompt.cancelTitle, bytes: Limits.button) }
 
     private func quoted(_ text: String, _ limit: Int) -> String {
-        "\u{201C}\(PlainText.quotable(text, bytes: limit))\u{201D}"
+        "\u{201C}\(isolated(PlainText.quotable(text, bytes: limit)))\u{201D}"
     }
+
+    /// In a span that its own letters cannot leave: of format characters a plain text has none.
+    private func isolated(_ text: String) -> String { isolates ? "\u{2068}\(text)\u{2069}" : text }
 
     /// Largest sizes in bytes, and the number of ancestors: together they leave room in a line of Assuan.
     private enum Limits {
@@ -188,8 +263,11 @@ struct PromptText {
         static let remote = 60
         static let terminal = 20
         static let button = 60
+        /// Large letters: who asks stays on the screen below it.
+        static let headline = 120
         /// Cut where there is less room.
         static let claim = 1200
+        static let itemName = 100
     }
 }
 
@@ -214,13 +292,13 @@ extension AgentInterface.FactKind {
 
 extension AgentInterface.Prompt {
     /// Whether a passcode, or an app's password, is to be typed.
-    var isTyped: Bool { [.passcode, .applicationPassword, .unlock].contains(phase) }
+    package var isTyped: Bool { [.passcode, .applicationPassword, .unlock].contains(phase) }
     /// Whether a passcode would be looked at now.
-    var takesPasscode: Bool { [.passcode, .unlock].contains(phase) && (retryAfterSeconds ?? 0) <= 0 }
+    package var takesPasscode: Bool { [.passcode, .unlock].contains(phase) && (retryAfterSeconds ?? 0) <= 0 }
     /// EV-11: Face ID looks with an indicator, not with an alert.
-    var isIndicator: Bool { phase == .biometry && biometryType == .faceID }
+    package var isIndicator: Bool { phase == .biometry && biometryType == .faceID }
     /// What is typed at the prompt is sealed for.
-    var purpose: SealedPasscode.Purpose {
+    package var purpose: SealedPasscode.Purpose {
         if phase == .unlock {
             .unlock
         } else if phase == .applicationPassword, let context {

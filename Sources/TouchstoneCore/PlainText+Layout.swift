@@ -1,11 +1,13 @@
 extension PlainText {
     /// Whole seconds of a number from the device, which may be any number: 0...1,000,000.
-    static func seconds(_ seconds: Double) -> Int { seconds > 0 ? Int(min(seconds, 1_000_000).rounded(.up)) : 0 }
+    package static func seconds(_ seconds: Double) -> Int {
+        seconds > 0 ? Int(min(seconds, 1_000_000).rounded(.up)) : 0
+    }
 
     /// At most so many bytes of it, without its middle if it is longer, because both ends of a path are informative.
     ///
     /// Marks that look like our quotation marks become plain ones, so that a text cannot seem to end the quotation.
-    static func quotable(_ text: String, bytes limit: Int) -> String {
+    package static func quotable(_ text: String, bytes limit: Int) -> String {
         let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
             isHarmless(scalar) ? isQuotationMark(scalar) ? "'" : scalar : "\u{FFFD}"
         }
@@ -34,12 +36,12 @@ extension PlainText {
     }
 
     /// Number of terminal columns, near enough for drawing: East Asian wide characters and emoji count twice.
-    static func columns(_ text: String) -> Int {
+    package static func columns(_ text: String) -> Int {
         text.reduce(0) { $0 + ($1.unicodeScalars.contains(where: isWide) ? 2 : 1) }
     }
 
     /// Breaks at spaces, and inside words that are longer than a line.
-    static func wrap(_ text: String, columns width: Int) -> [String] {
+    package static func wrap(_ text: String, columns width: Int) -> [String] {
         var lines: [String] = []
         var line = ""
         func finish() {

@@ -1,23 +1,25 @@
-import Glibc
-import TouchstoneCore
-import TouchstoneDevice
-import TouchstoneInterfaces
-import TouchstoneSystem
-import TouchstoneTransport
+internal import Foundation
+internal import Glibc
+internal import TouchstoneCore
+internal import TouchstoneDevice
+internal import TouchstoneInterfaces
+package import TouchstoneSystem
+internal import TouchstoneTransport
 
 /// One run of the agent: shows prompts as they come and carries answers back, one prompt at a time.
 ///
 /// The subscription has a connection of its own, since its call never ends; answers go over another.
-final class AgentSession {
+package final class AgentSession {
     private let paths: DevicePaths
     private let answers: any PromptAnswers
     private let leavesAfterFirstPrompt: Bool
     private let reconnects: Bool
-    private let inbox: AgentInbox
+    private let screen: any AgentScreen
+    /// For those who wait in another thread, such as for signals.
+    package let inbox: AgentInbox
 
-    private var subscription: DeviceConnection?
-    private var calls: DeviceConnection?
-    private var screen = PromptScreen()
+    private var subscription: AgentChannel?
+    private var calls: AgentChannel?
     private var prompt: AgentInterface.Prompt?
     /// When the prompt's passcode is looked at again.
     private var retryAt: ContinuousClock.Instant?
@@ -25,21 +27,26 @@ final class AgentSession {
     private var choice: String?
     private var isDone = false
 
-    init(paths: DevicePaths, answers: any PromptAnswers, leavesAfterFirstPrompt: Bool, reconnects: Bool) throws {
+    package init(
+        paths: DevicePaths, answers: any PromptAnswers, screen: any AgentScreen, leavesAfterFirstPrompt: Bool = false,
+        reconnects: Bool
+    ) throws {
         self.paths = paths
         self.answers = answers
+        self.screen = screen
         self.leavesAfterFirstPrompt = leavesAfterFirstPrompt
         self.reconnects = reconnects
         inbox = try AgentInbox()
     }
 
     /// Returns when the owner leaves, or after the first prompt where that is wanted.
-    func run() throws {
-        inbox.takeSignals([SIGINT, SIGTERM, SIGHUP, SIGWINCH])
+    ///
+    /// - Throws: `AgentError`; what the device answered, or what `answers` threw, if no prompt can come any more.
+    package func run() throws {
         do {
             try connect()
-        } catch let failure as Failure where failure.status == .unavailable && reconnects {
-            StandardError.say("\(failure.message); waiting for it")
+        } catch AgentError.notBooted where reconnects {
+            screen.waits(.notBooted)
         }
         try answers.begin()
         defer {
@@ -57,8 +64,8 @@ final class AgentSession {
     }
 
     private func connect() throws {
-        let device = try DeviceConnection(paths)
-        calls = try DeviceConnection(paths)
+        let device = try AgentChannel(paths)
+        calls = try AgentChannel(paths)
         subscription = device
         inbox.subscribe(device)
     }
@@ -83,21 +90,18 @@ final class AgentSession {
     private func receive(_ message: AgentInbox.Message) throws {
         switch message {
         case .event(.ready, _):
-            StandardOutput.say(
-                "ready: prompts of \(paths.name) appear \(answers.place)" + (Terminal.isInput ? "; Ctrl-C leaves" : ""))
+            screen.ready()
         case .event(.show, let shown?): try show(shown)
         case .event(.show, nil): break
         case .event(.succeeded, let ended): takeDown("Recognised: \(name) may go on.", ended)
         case .event(.dismissed, let ended):
             takeDown(choice ?? "Dismissed: \(name) was not allowed to go on.", ended)
-        case .disconnected(let failure):
+        case .disconnected(let error):
             if prompt != nil { takeDown("Gone: the device went away.") }
             subscription = nil
             calls = nil
-            guard reconnects, failure.status == .unavailable else {
-                throw Failure(failure.status == .unavailable ? .no : failure.status, failure.message)
-            }
-            if !isDone { StandardError.say("\(paths.name) went away; waiting for it") }
+            guard reconnects, AgentError.isGone(error) else { throw error }
+            if !isDone { screen.waits(.wentAway) }
         case .signal(SIGINT):
             guard prompt != nil else { return isDone = true }
             // Its dialog may have ended of the same key.
@@ -122,22 +126,22 @@ final class AgentSession {
         retryAt = seconds > 0 ? .now + .seconds(seconds) : nil
         let next = answers.promptChanged(shown, isNew: isNew)
         redraw()
-        if case .unable? = next {} else { confirmShown(shown) }
+        if case .unable? = next {} else if answers.showsAtOnce { confirmShown(shown) }
         try answer(next)
     }
 
     /// Otherwise the device takes this agent to be stuck.
     private func confirmShown(_ prompt: AgentInterface.Prompt) {
         // Gone already, or the device is: an event says so.
-        _ = try? calls?.call(AgentInterface.ConfirmShown.self, .init(prompt: prompt.identifier))
+        _ = try? calls?.client.call(AgentInterface.ConfirmShown.self, .init(prompt: prompt.identifier))
+        answers.confirmed()
     }
 
     private func redraw() {
         guard var prompt else { return }
         var left = 0
         if let retryAt {
-            let remaining = (retryAt - .now).timeInterval
-            left = max(0, Int(remaining.rounded(.up)))
+            left = max(0, Int(((retryAt - .now) / .seconds(1)).rounded(.up)))
             if left == 0 {
                 self.retryAt = nil
                 prompt.retryAfterSeconds = nil
@@ -145,8 +149,7 @@ final class AgentSession {
                 if let next = answers.promptChanged(prompt, isNew: false) { try? answer(next) }
             }
         }
-        guard answers.drawsHere else { return }
-        screen.draw(PromptAlert(prompt: prompt, secondsLeft: left, entered: answers.entered))
+        screen.draw(prompt, secondsLeft: left)
     }
 
     /// Takes down `ended`, the prompt that is over, or whichever is up where that is nil.
@@ -162,7 +165,7 @@ final class AgentSession {
     }
 
     private func answer(_ answer: PromptAnswer?) throws {
-        guard let answer, let prompt, let calls else { return }
+        guard let answer, let prompt, let calls = calls?.client else { return }
         var isJudged = false
         do {
             switch answer {
@@ -184,31 +187,42 @@ final class AgentSession {
                 guard retryAt == nil else { return }
                 choice = nil
                 defer { passcode.wipe() }
+                guard !passcode.isTooLong else { return try show(prompt) }
                 if prompt.phase == .unlock {
                     // How the prompt stands then, an event says, as of every passcode.
                     isJudged = true
-                    _ = try calls.enter(DeviceInterface.Unlock.self, typed: passcode, for: .unlock) {
-                        .init(passcode: $0)
+                    try PasscodeSeal.entering(key: { try PasscodeKeyFile(paths.passcodeKey).read() }) { seal in
+                        let nonce = try calls.call(DeviceInterface.GetNonce.self, Empty()).nonce
+                        let sealed = try seal.seal([passcode], for: .unlock, nonce: nonce)
+                        _ = try calls.call(DeviceInterface.Unlock.self, .init(passcode: sealed))
                     }
                     return
                 }
-                _ = try calls.enter(
-                    AgentInterface.EnterPasscode.self, typed: passcode, for: prompt.purpose, nonce: prompt.nonce
-                ) { sealed in
+                try PasscodeSeal.entering(key: { try PasscodeKeyFile(paths.passcodeKey).read() }) { seal in
+                    let sealed = try seal.seal([passcode], for: prompt.purpose, nonce: prompt.nonce)
                     isJudged = prompt.phase == .passcode
-                    return .init(prompt: prompt.identifier, passcode: sealed)
+                    _ = try calls.call(
+                        AgentInterface.EnterPasscode.self, .init(prompt: prompt.identifier, passcode: sealed))
                 }
             case .touch(let finger):
                 choice = nil
                 _ = try calls.call(DeviceInterface.PresentFinger.self, .init(finger: finger))
-            case .unable(let failure):
+            case .shown: confirmShown(prompt)
+            case .unable(let reason):
                 // Another agent gets the prompt, or its app hears that nobody could see it.
-                StandardError.say(failure.message)
+                screen.say(reason)
                 subscription?.close()
             }
-        } catch let failure as Failure where failure.status == .no || failure.status == .unavailable {
-            // The prompt, or the device, was gone first: an event says so.
-        } catch let failure as Failure where failure.status == .refused || failure.status == .wrongPasscode {
+        } catch PasscodeKeyError.unreadable {
+            // As long as the device is off.
+        } catch  where AgentError.isGone(error) {
+            // The device was gone first: an event says so.
+        } catch let error as RemoteError where error.as(AgentInterface.NoSuchPrompt.self) != nil {
+            // The prompt was gone first: an event says so.
+        } catch let error as RemoteError
+            where error.as(DeviceInterface.Refused.self) != nil
+            || error.as(DeviceInterface.PasscodeRejected.self) != nil
+        {
             // The device did not look at it. Of a passcode it says in an event how the prompt stands now; else that has not changed.
             choice = nil
             if !isJudged { try show(prompt) }

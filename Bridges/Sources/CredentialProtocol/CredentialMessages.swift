@@ -1,0 +1,149 @@
+public import Foundation
+
+/// Messages of `io.touchstone.Credentials`, which `touchstone-credentials` serves: JSON objects, each with a NUL behind it.
+public enum CredentialMessages {
+    /// Before each method and error.
+    public static let interface = "io.touchstone.Credentials."
+    /// Most bytes of a message, with its NUL.
+    public static let maximumCount = 1 << 20
+    /// Most secrets that one call opens.
+    public static let maximumSecrets = 1024
+    /// Most bytes of a secret.
+    public static let maximumSecretCount = 64 << 10
+
+    /// What is kept, as a client names it.
+    public struct Item: Codable, Hashable, Sendable {
+        /// Who keeps it.
+        public enum Kind: String, Codable, Sendable { case git, docker, secret }
+
+        /// Who keeps it.
+        public var kind: Kind
+        /// git: the host, without a port. docker: the address of the server. Else the service.
+        public var place: String
+        /// git alone.
+        public var scheme: String?
+        /// git alone.
+        public var port: UInt16?
+        /// git alone.
+        public var path: String?
+        /// Absent where it is asked for.
+        public var account: String?
+
+        /// An item by its parts.
+        public init(kind: Kind, place: String, account: String? = nil) {
+            self.kind = kind
+            self.place = place
+            self.account = account
+        }
+
+        /// A password of git's.
+        public init(_ place: CredentialPlace, account: String?) {
+            self.init(kind: .git, place: place.host, account: account)
+            (scheme, port, path) = (place.scheme, place.port, place.path)
+        }
+
+        /// The place of a password of git's.
+        public var credentialPlace: CredentialPlace? {
+            scheme.map { CredentialPlace(scheme: $0, host: place, port: port, path: path) }
+        }
+    }
+
+    /// The parameters of all methods; each takes some of them.
+    public struct Parameters: Codable, Sendable {
+        /// Get, Store, Erase, List: which one; of List only its kind counts.
+        public var item: Item?
+        /// Open: several, in the order of the answer.
+        public var items: [Item]?
+        /// Store: what is kept. Erase: only where this is what is kept.
+        public var secret: Data?
+        /// Store: seconds since 1970.
+        public var expiry: Int64?
+        /// Open: what is to be run with the secrets; absent: they are read.
+        public var command: String?
+        /// Open: what the command calls them.
+        public var names: [String]?
+        /// Open: for how many seconds an approval is good.
+        public var reuse: Double?
+
+        /// Without any of them.
+        public init() {}
+    }
+
+    /// A call.
+    public struct Call: Codable, Sendable {
+        /// With its interface.
+        public var method: String
+        /// What it takes.
+        public var parameters: Parameters
+
+        /// A call of a method, named without its interface.
+        public init(_ method: String, _ parameters: Parameters) {
+            self.method = interface + method
+            self.parameters = parameters
+        }
+
+        /// Reads a call.
+        ///
+        /// - Parameter message: Without its NUL. It may go eight levels deep.
+        /// - Returns: Nil where it is not a call.
+        public init?(message: [UInt8]) {
+            guard JSONText.isShallow(message), let call = try? JSONDecoder().decode(Call.self, from: Data(message))
+            else {
+                return nil
+            }
+            self = call
+        }
+    }
+
+    /// What comes back.
+    public struct Reply: Codable, Sendable {
+        /// Absent after success; else ``failed`` with its interface, or `org.varlink.service.MethodNotFound`.
+        public var error: String?
+        /// What the method answers.
+        public var parameters: Results
+
+        /// A reply.
+        public init(error: String? = nil, _ parameters: Results = Results()) {
+            self.error = error
+            self.parameters = parameters
+        }
+    }
+
+    /// The results of all methods.
+    public struct Results: Codable, Sendable {
+        /// Get.
+        public var account: String?
+        /// Get: seconds since 1970.
+        public var expiry: Int64?
+        /// Get: one. Open: those that were asked for.
+        public var secrets: [Data]?
+        /// List.
+        public var items: [Item]?
+        /// Of the error ``failed``: why.
+        public var result: Failure?
+
+        /// Without any of them.
+        public init() {}
+    }
+
+    /// The error that says why a call has no result.
+    public static let failed = interface + "Failed"
+
+    /// Why a call has no result.
+    public enum Failure: String, Codable, Error, Sendable {
+        case cancelled, denied, locked, unavailable, gone, invalid, busy
+
+        /// For a person.
+        public var sentence: String {
+            switch self {
+            case .cancelled: "you cancelled it"
+            case .denied: "nobody proved to be the owner"
+            case .locked: "the device is locked"
+            case .unavailable: "Touchstone does not answer, or nothing can show its prompt"
+            case .gone: "there is no such secret"
+            case .invalid: "the request is not valid"
+            case .busy: "too many requests wait"
+            }
+        }
+    }
+}

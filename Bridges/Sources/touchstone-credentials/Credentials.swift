@@ -1,0 +1,297 @@
+import BridgeCore
+import CredentialProtocol
+import Crypto
+import Foundation
+import Synchronization
+import TouchstoneDevice
+
+/// Serves `io.touchstone.Credentials`.
+final class Credentials: Sendable {
+    typealias Item = CredentialMessages.Item
+    typealias Results = CredentialMessages.Results
+
+    private let keychain: CredentialKeychain
+    private let approvals: Approvals
+    private let reuse: Double
+    private let requiresHelper: Bool
+    private let served = Mutex(Served())
+    /// Of this run alone: what it makes of a password says nothing to anybody else.
+    private let digestKey = SymmetricKey(size: .bits256)
+
+    /// What clients were given or brought, so that they can bring it again without a question (GC-13).
+    private struct Served {
+        struct Key: Hashable {
+            /// Only who had the password may compare with it. Anybody else could guess.
+            var session: ClientSession
+            var reference: Data
+        }
+
+        static let maximumCount = 1024
+        var digests: [Key: Data] = [:]
+        var lastUsed: [Data: ContinuousClock.Instant] = [:]
+    }
+
+    init(keychain: CredentialKeychain, reuse: Double, requiresHelper: Bool) {
+        self.keychain = keychain
+        self.reuse = reuse
+        self.requiresHelper = requiresHelper
+        approvals = Approvals(device: keychain.device)
+    }
+
+    /// One connection of a helper's, until it ends.
+    func serve(_ connection: ClientConnection) {
+        do {
+            while let message = try connection.receive(
+                longest: CredentialMessages.maximumCount,
+                { bytes in bytes.firstIndex(of: 0).map { .bytes($0 + 1) } ?? .unknown })
+            {
+                let asker = Asker(try connection.look())
+                let reply = reply(to: message.dropLast(), asker, connection)
+                // The process that asked is the one that is answered.
+                _ = try connection.look()
+                try connection.send(Array(try JSONEncoder().encode(reply)) + [0])
+            }
+        } catch {
+            // It is gone, or spoke nonsense: nobody to answer.
+        }
+    }
+
+    private func reply(
+        to message: [UInt8].SubSequence, _ asker: Asker, _ connection: ClientConnection
+    ) -> CredentialMessages.Reply {
+        guard let call = CredentialMessages.Call(message: Array(message)) else { return failure(.invalid) }
+        guard asker.isHelper || !requiresHelper else {
+            return CredentialMessages.Reply(error: "org.varlink.service.PermissionDenied")
+        }
+        do throws(BridgeFailure) {
+            let parameters = call.parameters
+            switch call.method.dropFirst(CredentialMessages.interface.count) {
+            case _ where !call.method.hasPrefix(CredentialMessages.interface):
+                return CredentialMessages.Reply(error: "org.varlink.service.InterfaceNotFound")
+            case "Get": return .init(try get(parameters, asker, connection))
+            case "Store": return .init(try store(parameters, asker, connection))
+            case "Erase": return .init(try erase(parameters, asker, connection))
+            case "List": return .init(try list(parameters))
+            case "Open": return .init(try open(parameters, asker, connection))
+            default: return CredentialMessages.Reply(error: "org.varlink.service.MethodNotFound")
+            }
+        } catch {
+            return failure(error)
+        }
+    }
+
+    private func failure(_ failure: BridgeFailure) -> CredentialMessages.Reply {
+        var results = Results()
+        results.result =
+            switch failure {
+            case .cancelled: .cancelled
+            case .denied: .denied
+            case .locked: .locked
+            case .unavailable, .clientGone: .unavailable
+            case .gone: .gone
+            case .invalid: .invalid
+            case .busy, .displaced: .busy
+            }
+        return CredentialMessages.Reply(error: CredentialMessages.failed, results)
+    }
+
+    // MARK: Methods
+
+    private func get(
+        _ parameters: CredentialMessages.Parameters, _ asker: Asker, _ connection: ClientConnection
+    ) throws(BridgeFailure) -> Results {
+        guard let item = parameters.item, item.kind != .secret else { throw .invalid }
+        let now = Int64(Date().timeIntervalSince1970)
+        guard let row = latest(try rows(item).filter { ($0.expiry ?? .max) > now }) else { throw .gone }
+        var request = request(asker, row.item, "read", "read the password of \(Self.sentence(row.item))")
+        request.item = row.reference.base64EncodedString()
+        request.reuse = reuse
+        let keychain = keychain
+        let secret = try approvals.perform(request, while: { connection.isWaitedOn }) {
+            proof throws(DeviceError) in try keychain.secret(of: row, proof)
+        }
+        remember(secret, row.reference, asker)
+        var results = Results()
+        results.account = row.item.account
+        results.secrets = [secret]
+        results.expiry = row.expiry
+        return results
+    }
+
+    private func store(
+        _ parameters: CredentialMessages.Parameters, _ asker: Asker, _ connection: ClientConnection
+    ) throws(BridgeFailure) -> Results {
+        guard let item = parameters.item, let account = item.account, !account.isEmpty, !item.place.isEmpty,
+            let secret = parameters.secret, secret.count <= CredentialMessages.maximumSecretCount
+        else { throw .invalid }
+        // docker keeps one user of a server: another takes its place.
+        var place = item
+        if item.kind == .docker { place.account = nil }
+        let rows = try rows(place).filter { item.kind == .docker || $0.item == item }
+        guard let row = rows.first else {
+            remember(secret, try keychain.add(item, secret, expiry: parameters.expiry), asker)
+            return Results()
+        }
+        if row.item.account == account {
+            if isKnown(secret, row.reference, asker) == true, row.expiry == parameters.expiry { return Results() }
+            let request = request(asker, row.item, "store", "store over the password of \(Self.sentence(row.item))")
+            let keychain = keychain
+            _ = try approvals.perform(request, while: { connection.isWaitedOn }) {
+                proof throws(DeviceError) in
+                try keychain.replace(row, secret, expiry: parameters.expiry, proof)
+            }
+            remember(secret, row.reference, asker)
+        } else {
+            try delete(rows, nil, asker, connection)
+            remember(secret, try keychain.add(item, secret, expiry: parameters.expiry), asker)
+        }
+        return Results()
+    }
+
+    private func erase(
+        _ parameters: CredentialMessages.Parameters, _ asker: Asker, _ connection: ClientConnection
+    ) throws(BridgeFailure) -> Results {
+        // Without a place nothing is erased.
+        guard let item = parameters.item, !item.place.isEmpty else { throw .invalid }
+        let rows = try rows(item)
+        guard !rows.isEmpty else { throw .gone }
+        try delete(rows, parameters.secret, asker, connection)
+        return Results()
+    }
+
+    /// Deletes rows: those whose secret is `secret`, where one is given. Who knows the secret is not asked; anybody else is.
+    private func delete(
+        _ rows: [CredentialRow], _ secret: Data?, _ asker: Asker, _ connection: ClientConnection
+    ) throws(BridgeFailure) {
+        var unknown: [CredentialRow] = []
+        for row in rows {
+            switch secret.flatMap({ isKnown($0, row.reference, asker) }) {
+            case true?: try keychain.delete(row)
+            case false?: break
+            case nil: unknown.append(row)
+            }
+        }
+        guard let first = unknown.first else { return }
+        let others = unknown.count > 1 ? " and \(unknown.count - 1) more" : ""
+        let request = request(
+            asker, first.item, "delete", "delete the password of \(Self.sentence(first.item))\(others)")
+        let asked = unknown
+        let keychain = keychain
+        let secrets = try approvals.perform(request, while: { connection.isWaitedOn }) {
+            proof throws(DeviceError) in
+            var found: [Data] = []
+            for row in asked { found.append(try keychain.secret(of: row, proof)) }
+            return found
+        }
+        for (row, found) in zip(asked, secrets) where secret == nil || digest(found) == secret.map(digest) {
+            try keychain.delete(row)
+        }
+    }
+
+    private func list(_ parameters: CredentialMessages.Parameters) throws(BridgeFailure) -> Results {
+        guard let item = parameters.item else { throw .invalid }
+        var results = Results()
+        results.items = try keychain.rows(Item(kind: item.kind, place: ""), everyPlace: true).map(\.item)
+        return results
+    }
+
+    /// Several secrets of commands, on one proof (EX-2).
+    private func open(
+        _ parameters: CredentialMessages.Parameters, _ asker: Asker, _ connection: ClientConnection
+    ) throws(BridgeFailure) -> Results {
+        guard let items = parameters.items, !items.isEmpty, items.count <= CredentialMessages.maximumSecrets else {
+            throw .invalid
+        }
+        var opened: [CredentialRow] = []
+        for item in items {
+            guard item.kind == .secret, item.account != nil else { throw .invalid }
+            guard let row = try rows(item).first else { throw .gone }
+            opened.append(row)
+        }
+        let labels = parameters.names ?? items.map { "\($0.place)/\($0.account ?? "")" }
+        let shown = labels.prefix(5).joined(separator: ", ") + (labels.count > 5 ? " and \(labels.count - 5) more" : "")
+        let count = labels.count == 1 ? "1 secret" : "\(labels.count) secrets"
+        var request = request(
+            asker, items[0], parameters.command == nil ? "read" : "run",
+            parameters.command.map { "run \(Self.short($0)) with \(count): \(shown)" } ?? "read \(count): \(shown)")
+        request.facts = [Fact(.secrets, shown)] + (parameters.command.map { [Fact(.command, Self.short($0))] } ?? [])
+        request.item = opened.map { $0.reference.base64EncodedString() }.sorted().joined(separator: " ")
+        request.destination = "run"
+        request.reuse = min(300, max(0, parameters.reuse ?? 0))
+        let rows = opened
+        let keychain = keychain
+        let secrets = try approvals.perform(request, while: { connection.isWaitedOn }) {
+            proof throws(DeviceError) in
+            var found: [Data] = []
+            for row in rows { found.append(try keychain.secret(of: row, proof)) }
+            return found
+        }
+        var results = Results()
+        results.secrets = secrets
+        return results
+    }
+
+    // MARK: Which, and for whom
+
+    private func rows(_ item: Item) throws(BridgeFailure) -> [CredentialRow] {
+        try keychain.rows(item).filter { row in
+            guard item.kind == .git else { return row.item.place == item.place }
+            guard let place = item.credentialPlace else { return false }
+            return row.item.credentialPlace?.serves(place) == true
+        }
+    }
+
+    /// The only one; of several the one that was used last, or changed last.
+    private func latest(_ rows: [CredentialRow]) -> CredentialRow? {
+        let used = served.withLock { $0.lastUsed }
+        return rows.max { left, right in
+            switch (used[left.reference], used[right.reference]) {
+            case (let left?, let right?): left < right
+            case (nil, .some): true
+            case (.some, nil): false
+            case (nil, nil): left.modified < right.modified
+            }
+        }
+    }
+
+    private func request(_ asker: Asker, _ item: Item, _ purpose: String, _ reason: String) -> ApprovalRequest {
+        var facts = [Fact(.host, item.credentialPlace?.description ?? item.place)]
+        if let account = item.account { facts.append(Fact(.account, account)) }
+        return ApprovalRequest(
+            client: asker.client, item: "\(item.kind) \(item.place) \(item.account ?? "")", purpose: purpose,
+            destination: item.place, reason: reason, facts: facts)
+    }
+
+    private static func sentence(_ item: Item) -> String {
+        short("\(item.account ?? "") at \(item.credentialPlace?.description ?? item.place)")
+    }
+
+    private static func short(_ text: String) -> String {
+        text.count > 96 ? "\(text.prefix(95))…" : text
+    }
+
+    // MARK: What was served
+
+    private func digest(_ secret: Data) -> Data { Data(HMAC<SHA256>.authenticationCode(for: secret, using: digestKey)) }
+
+    private func remember(_ secret: Data, _ reference: Data, _ asker: Asker) {
+        let digest = digest(secret)
+        let session = asker.client.process?.clientSession
+        served.withLock { served in
+            if served.digests.count >= Served.maximumCount { served.digests = [:] }
+            if served.lastUsed.count >= Served.maximumCount { served.lastUsed = [:] }
+            served.lastUsed[reference] = .now
+            // What another session knew of it is true no more.
+            served.digests = served.digests.filter { $0.key.reference != reference || $0.value == digest }
+            if let session { served.digests[Served.Key(session: session, reference: reference)] = digest }
+        }
+    }
+
+    /// Whether this is the secret of a row; nil where the client never had it.
+    private func isKnown(_ secret: Data, _ reference: Data, _ asker: Asker) -> Bool? {
+        guard let session = asker.client.process?.clientSession,
+            let known = served.withLock({ $0.digests[Served.Key(session: session, reference: reference)] })
+        else { return nil }
+        return known == digest(secret)
+    }
+}

@@ -1,0 +1,311 @@
+#!/usr/bin/env python3
+"""Passwords for git and docker: the real git, a server that wants one, docker's protocol, and who is asked."""
+
+import base64
+import http.server
+import json
+import os
+import socket
+import subprocess
+import threading
+import time
+
+from bridges import BRIDGES, Person, Resident, with_device
+from device import LONGEST_WAIT, Device, check, equal, main
+
+ASKED = "protocol=https\nhost=git.example\n"
+KEPT = ASKED + "username=octocat\npassword=correct horse\n"
+
+
+def git(resident, *arguments, **settings):
+    return resident.run("git", "-c", "credential.helper=", "-c", "credential.helper=touchstone", *arguments, **settings)
+
+
+def helper(resident, action, input, **settings):
+    return resident.run(BRIDGES / "git-credential-touchstone", action, input=input, **settings)
+
+
+@with_device
+def git_keeps_a_password_and_the_owner_is_asked_for_it(device, resident, person):
+    """GC-1, GC-2, GC-12, GC-13, GC-15."""
+    git(resident, "credential", "approve", input=KEPT)
+    equal(person.asked(), 0, "prompts for a new password")
+    found = git(resident, "credential", "fill", input=ASKED)
+    check("username=octocat\npassword=correct horse\n" in found, found)
+    prompt = person.prompts[0]
+    equal(person.asked(), 1, "prompts for the first reading")
+    equal(os.path.basename(prompt["client"]["identifier"]), "git", "who asks")
+    check("python" in prompt["origin"]["ancestors"][0]["executable"], f"who started it: {prompt}")
+    equal(prompt["reason"], "read the password of octocat at git.example", "what for")
+    equal({fact["kind"]: fact["text"] for fact in prompt["facts"]}, {"host": "git.example", "account": "octocat"}, "the facts")
+    git(resident, "credential", "approve", input=KEPT)
+    found = git(resident, "credential", "fill", input=ASKED)
+    check("correct horse" in found, found)
+    equal(person.asked(), 0, "prompts within the minute, and for a password that is kept already")
+    # Another session is another starter.
+    found = git(resident, "credential", "fill", input=ASKED, start_new_session=True)
+    check("correct horse" in found, found)
+    equal(person.asked(), 1, "prompts for a second starter")
+
+
+@with_device
+def nothing_is_given_out_without_the_finger(device, resident, person):
+    """GC-12: cancelled, nothing there, another place."""
+    git(resident, "credential", "approve", input=KEPT)
+    for other in ("protocol=http\nhost=git.example\n", "protocol=https\nhost=git.example:8443\n",
+                  "protocol=https\nhost=sub.git.example\n", ASKED + "username=other\n", ASKED + "path=x.git\n"):
+        equal(helper(resident, "get", other), "", f"the password of another place: {other!r}")
+    equal(person.asked(), 0, "prompts for what is not there")
+    person.answer = "cancel"
+    equal(helper(resident, "get", ASKED), "quit=1\n", "the answer after a cancel")
+    equal(person.asked(), 1, "prompts")
+    started = time.monotonic()
+    equal(helper(resident, "get", ASKED), "quit=1\n", "the answer right after it")
+    if time.monotonic() - started < 5:
+        equal(person.asked(), 0, "prompts right after a cancel")
+    # git itself stops, and asks for no password.
+    git(resident, "credential", "fill", input=ASKED, status=128, start_new_session=True)
+    check("quit" in resident.said, resident.said)
+
+
+@with_device
+def a_locked_device_and_no_agent_give_nothing(device, resident, person):
+    """GC-12: no output, exit 0, one line."""
+    git(resident, "credential", "approve", input=KEPT)
+    person.answer = "nothing"
+    device.run("device", "lock")
+    equal(helper(resident, "get", ASKED), "", "the answer of a locked device")
+    equal(resident.said.count("\n"), 1, resident.said)
+    resident.process.terminate()
+    resident.process.wait(LONGEST_WAIT)
+    equal(helper(resident, "get", ASKED), "", "the answer without touchstone-credentials")
+    equal(resident.said.count("\n"), 1, resident.said)
+    check(not resident.socket.exists(), "the socket stays")
+
+
+@with_device
+def a_password_is_erased_by_who_knows_it(device, resident, person):
+    """GC-13."""
+    git(resident, "credential", "approve", input=KEPT)
+    git(resident, "credential", "reject", input=ASKED + "username=octocat\npassword=another\n")
+    check("correct horse" in git(resident, "credential", "fill", input=ASKED), "a password distinct from the input is erased")
+    equal(person.asked(), 1, "prompts: for the reading")
+    git(resident, "credential", "reject", input="protocol=https\n", status=None)
+    check("correct horse" in git(resident, "credential", "fill", input=ASKED), "an erasing without a host erases")
+    # Somebody who was never given it is asked, and so is who names none.
+    person.answer = "cancel"
+    helper(resident, "erase", KEPT, start_new_session=True)
+    equal(person.asked(), 1, "prompts for a stranger's erasing")
+    person.answer = "finger"
+    check("correct horse" in git(resident, "credential", "fill", input=ASKED), "a stranger erased it")
+    person.asked()
+    git(resident, "credential", "reject", input=KEPT)
+    equal(helper(resident, "get", ASKED), "", "what was erased")
+    equal(person.asked(), 0, "prompts for an erasing by who has the password")
+
+
+@with_device
+def storing_over_a_password_asks(device, resident, person):
+    """GC-13."""
+    git(resident, "credential", "approve", input=KEPT)
+    other = KEPT.replace("correct horse", "battery staple")
+    person.answer = "cancel"
+    helper(resident, "store", other, start_new_session=True)
+    equal([prompt["reason"] for prompt in person.prompts], ["store over the password of octocat at git.example"], "the prompts")
+    person.asked()
+    person.answer = "finger"
+    check("correct horse" in git(resident, "credential", "fill", input=ASKED), "stored over after a cancel")
+    person.asked()
+    git(resident, "credential", "approve", input=other)
+    equal(person.asked(), 1, "prompts")
+    check("battery staple" in git(resident, "credential", "fill", input=ASKED), "not stored over after the finger")
+
+
+@with_device
+def what_is_malformed_is_refused(device, resident, person):
+    """GC-11, GC-16."""
+    for action in ("get", "store", "erase"):
+        for text in ("host\n", "protocol=https\nhost=a\r\n", "protocol=https\nhost=a\nhost=b\n", "protocol=https\nhost=a/b\n",
+                     "protocol=https\nhost=a:x\n", "host=\0\n", "password=" + "x" * 65536):
+            equal(helper(resident, action, text, status=1), "", f"the answer to {text[:40]!r}")
+    equal(helper(resident, "capability", ""), "version 0\n", "the capabilities")
+    equal(helper(resident, "get", "\n"), "", "the answer to nothing")
+    equal(helper(resident, "later", ASKED), "", "an action of another version")
+    first, second = os.openpty()
+    done = subprocess.run([BRIDGES / "git-credential-touchstone", "get"], env=resident.environment, stdin=subprocess.DEVNULL,
+                          stdout=second, stderr=subprocess.PIPE, timeout=LONGEST_WAIT)
+    equal(done.returncode, 1, "get at a terminal")
+    check(b"terminal" in done.stderr, done.stderr)
+    os.close(first)
+    os.close(second)
+    equal(person.asked(), 0, "prompts")
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """git's own http-backend behind basic authentication."""
+
+    daemon_threads = True
+
+    def __init__(self, root, user, password):
+        self.root, self.refused = root, 0
+        self.expected = "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+        super().__init__(("127.0.0.1", 0), Request)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def place(self):
+        return f"127.0.0.1:{self.server_port}"
+
+
+class Request(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        if self.headers.get("Authorization") != self.server.expected:
+            self.server.refused += 1
+            self.send_response(401)
+            self.send_header("WWW-Authenticate", 'Basic realm="git"')
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        path, _, query = self.path.partition("?")
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        done = subprocess.run(
+            ["git", "-c", "safe.directory=*", "http-backend"], input=body, stdout=subprocess.PIPE, timeout=LONGEST_WAIT,
+            env=os.environ | {
+                "GIT_PROJECT_ROOT": str(self.server.root), "GIT_HTTP_EXPORT_ALL": "1", "PATH_INFO": path, "QUERY_STRING": query,
+                "REQUEST_METHOD": self.command, "CONTENT_TYPE": self.headers.get("Content-Type", ""), "REMOTE_USER": "octocat",
+                "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
+                "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""), "REMOTE_ADDR": "127.0.0.1"})
+        head, _, rest = done.stdout.partition(b"\r\n\r\n")
+        fields = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
+        self.send_response(int(fields.pop("Status", "200 OK").split()[0]))
+        for field in fields.items():
+            self.send_header(*field)
+        self.send_header("Content-Length", str(len(rest)))
+        self.end_headers()
+        self.wfile.write(rest)
+
+    do_POST = do_GET
+
+
+@with_device
+def git_clones_and_fetches_over_http(device, resident, person):
+    """GC-17: a wrong password, then the right one; a clone and a fetch, with one prompt."""
+    source = device.work / "served" / "project.git"
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
+    resident.run("git", "init", "--bare", source)
+    first = device.work / "first"
+    resident.run("git", "init", first)
+    resident.run("git", "-C", first, *identity, "commit", "--allow-empty", "-m", "one")
+    resident.run("git", "-C", first, "push", source, "HEAD:refs/heads/main")
+    resident.run("git", "-C", source, "symbolic-ref", "HEAD", "refs/heads/main")
+    server = Server(source.parent, "octocat", "right one")
+    place = f"protocol=http\nhost={server.place}\nusername=octocat\n"
+    git(resident, "credential", "approve", input=place + "password=wrong one\n")
+    target, address = device.work / "clone", f"http://{server.place}/project.git"
+    git(resident, "clone", address, target, status=128)
+    equal(person.asked(), 1, "prompts for the wrong password")
+    equal(helper(resident, "get", place), "", "git has the wrong password forgotten")
+    git(resident, "credential", "approve", input=place + "password=right one\n")
+    git(resident, "clone", address, target)
+    equal(person.asked(), 1, "prompts of a clone")
+    resident.run("git", "-C", first, *identity, "commit", "--allow-empty", "-m", "two")
+    resident.run("git", "-C", first, "push", source, "HEAD:refs/heads/main")
+    git(resident, "-C", target, "fetch", "--all")
+    equal(resident.run("git", "-C", target, "log", "-1", "--format=%s", "origin/main"), "two\n", "what was fetched")
+    equal([prompt["reason"] for prompt in person.prompts], [], "prompts of a fetch within the minute")
+    check(server.refused > 0, "the server asked for no password")
+    server.shutdown()
+
+
+@with_device
+def docker_speaks_to_its_helper(device, resident, person):
+    """GC-3, GC-20, GC-21."""
+    def docker(action, input="", status=0):
+        return resident.run(BRIDGES / "docker-credential-touchstone", *([action] if action else []), input=input, status=status)
+
+    server = "https://index.docker.io/v1/"
+    equal(docker("list"), "{}\n", "an empty list")
+    equal(docker("get", server, 1), "credentials not found in native keychain\n", "what is not there")
+    equal(docker("get", " \n", 1), "no credentials server URL\n", "no server")
+    equal(docker("erase", "", 1), "no credentials server URL\n", "no server")
+    equal(docker("store", json.dumps({"Username": "a", "Secret": "b"}), 1), "no credentials server URL\n", "no server")
+    equal(docker("store", json.dumps({"ServerURL": server, "Secret": "b"}), 1), "no credentials username\n", "no user")
+    docker("store", "nonsense", 1)
+    docker("other", "", 1)
+    docker(None, "", 1)
+    docker("version")
+    docker("store", json.dumps({"ServerURL": server, "Username": "<token>", "Secret": "s\"ö"}))
+    docker("store", json.dumps({"ServerURL": "docker.io", "Username": "me", "Secret": "other"}))
+    equal(json.loads(docker("list")), {server: "<token>", "docker.io": "me"}, "the list")
+    equal(person.asked(), 0, "prompts so far")
+    equal(json.loads(docker("get", server + "\n")), {"ServerURL": server, "Username": "<token>", "Secret": "s\"ö"}, "what was kept")
+    equal(person.asked(), 1, "prompts of a reading")
+    equal(docker("get", "index.docker.io", 1), "credentials not found in native keychain\n", "another address")
+    docker("erase", "docker.io")
+    equal(json.loads(docker("list")), {server: "<token>"}, "the list after an erasing")
+    equal(helper(resident, "get", "protocol=https\nhost=docker.io\n"), "", "git is given what is docker's")
+    device.run("device", "lock")
+    said = docker("get", server, 1)
+    check("not found" not in said and "locked" in said, said)
+
+
+@with_device
+def a_program_that_speaks_for_itself_is_shown_as_itself(device, resident, person):
+    """GC-1: no helper in between."""
+    git(resident, "credential", "approve", input=KEPT)
+    connection = socket.socket(socket.AF_UNIX)
+    connection.settimeout(LONGEST_WAIT)
+    connection.connect(str(resident.socket))
+    item = {"kind": "git", "scheme": "https", "place": "git.example"}
+    connection.sendall(json.dumps({"method": "io.touchstone.Credentials.Get", "parameters": {"item": item}}).encode() + b"\0")
+    reply = b""
+    while not reply.endswith(b"\0"):
+        reply += connection.recv(65536)
+    equal(base64.b64decode(json.loads(reply[:-1])["parameters"]["secrets"][0]), b"correct horse", "what came back")
+    check("python" in person.prompts[0]["client"]["identifier"], f"who asks: {person.prompts[0]}")
+    for nonsense in (b"{}\0", b"[" * 5000 + b"\0", b'{"method":"io.touchstone.Credentials.Get","parameters":{}}\0',
+                     b'{"method":"io.touchstone.Credentials.Other","parameters":{}}\0', b"\xff\0"):
+        connection.sendall(nonsense)
+        reply = b""
+        while not reply.endswith(b"\0"):
+            reply += connection.recv(65536)
+        check("error" in json.loads(reply[:-1]), reply)
+
+
+def a_device_that_knows_no_bridge_shows_the_client_as_a_claim():
+    """Without a manifest there is no client to name: it is a claim in the reason."""
+    with Device() as device:
+        device.set_up("271828", "thumb")
+        with Resident(device, is_bridge=False) as resident:
+            person = Person(device)
+            git(resident, "credential", "approve", input=KEPT)
+            check("correct horse" in git(resident, "credential", "fill", input=ASKED), "nothing came back")
+            check("git" in person.prompts[0]["reason"], person.prompts[0])
+            check("of your own" in resident.log, resident.log)
+
+
+@with_device
+def secrets_stay_out_of_files(device, resident, person):
+    """A password is in no file, argument or variable."""
+    git(resident, "credential", "approve", input=KEPT.replace("correct horse", "Xylophon-7731"))
+    check("Xylophon-7731" in git(resident, "credential", "fill", input=ASKED), "nothing came back")
+    for folder, _, names in os.walk(device.work):
+        for name in names:
+            path = os.path.join(folder, name)
+            if os.path.isfile(path):
+                with open(path, "rb") as file:
+                    check(b"Xylophon-7731" not in file.read(), f"{path} has the password")
+    for name in ("cmdline", "environ"):
+        with open(f"/proc/{resident.process.pid}/{name}", "rb") as file:
+            check(b"Xylophon-7731" not in file.read(), name)
+
+
+main(
+    git_keeps_a_password_and_the_owner_is_asked_for_it, nothing_is_given_out_without_the_finger,
+    a_locked_device_and_no_agent_give_nothing, a_password_is_erased_by_who_knows_it, storing_over_a_password_asks,
+    what_is_malformed_is_refused, git_clones_and_fetches_over_http, docker_speaks_to_its_helper,
+    a_program_that_speaks_for_itself_is_shown_as_itself, a_device_that_knows_no_bridge_shows_the_client_as_a_claim,
+    secrets_stay_out_of_files)

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Secrets for commands: one prompt for one command, which takes the program's place; descriptors, masks, texts."""
+
+import json
+import os
+import signal
+import subprocess
+
+from bridges import BRIDGES, with_device
+from device import LONGEST_WAIT, check, equal, main
+
+RUN = BRIDGES / "touchstone-run"
+
+
+def keep(resident, reference, secret):
+    resident.run(RUN, "secret", "set", reference, input=secret)
+
+
+def start(resident, *arguments, **settings):
+    return subprocess.Popen(
+        [str(argument) for argument in (RUN, *arguments)], env=resident.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **settings)
+
+
+@with_device
+def secrets_are_kept_listed_and_removed(device, resident, person):
+    """EX-6, EX-7."""
+    keep(resident, "touchstone://npm/token", "first secret\n")
+    keep(resident, "db/a%20b", "second")
+    equal(resident.run(RUN, "secret", "list"), "touchstone://db/a%20b\ntouchstone://npm/token\n", "the list")
+    equal(json.loads(resident.run(RUN, "secret", "list", "--json"))[0], "touchstone://db/a%20b", "the list as JSON")
+    equal(person.asked(), 0, "prompts so far")
+    equal(resident.run(RUN, "read", "npm/token"), "first secret", "what was kept")
+    check("npm/token" in json.dumps(person.prompts[0]), person.prompts[0])
+    equal(person.asked(), 1, "prompts of a reading")
+    resident.run(RUN, "read", "npm/token")
+    equal(person.asked(), 1, "prompts of a second reading: nothing is remembered")
+    resident.run(RUN, "secret", "set", "npm/token", input="", status=2)
+    resident.run(RUN, "secret", "set", "npm/token/field", input="x", status=2)
+    resident.run(RUN, "read", "npm/other", status=2)
+    resident.run(RUN, "read", "npm", status=64)
+    equal(person.asked(), 0, "prompts for what is not there")
+    person.answer = "cancel"
+    resident.run(RUN, "secret", "remove", "npm/token", status=130)
+    person.answer = "finger"
+    resident.run(RUN, "secret", "remove", "db/a%20b")
+    equal(resident.run(RUN, "secret", "list"), "touchstone://npm/token\n", "the list after a removal")
+
+
+@with_device
+def a_command_has_its_secrets_after_one_prompt(device, resident, person):
+    """EX-1, EX-2, EX-3, EX-5."""
+    keep(resident, "npm/token", "first secret")
+    keep(resident, "db/login", '{"user":"me","password":"second secret"}')
+    file = device.work / ".env"
+    file.write_text("TOKEN=touchstone://npm/token\nPASSWORD='touchstone://db/login/password'\nUSER_NAME=touchstone://db/login/user\nPLAIN=x touchstone://npm/token\n")
+    resident.environment["INHERITED"] = "touchstone://npm/token"
+    said = resident.run(
+        RUN, "run", "--env-file", file, "--secret", "MORE=touchstone://npm/token", "--", "/bin/sh", "-c",
+        'printf "%s|" "$TOKEN" "$PASSWORD" "$USER_NAME" "$PLAIN" "$INHERITED" "$MORE"; echo $$ "$0"; exit 7', "zero", status=7)
+    equal(said.rpartition("|")[0], "first secret|second secret|me|x touchstone://npm/token|first secret|first secret", "the variables")
+    prompt = json.dumps(person.prompts[0])
+    check("/bin/sh" in prompt and "TOKEN" in prompt and "first secret" not in prompt, prompt)
+    equal(person.asked(), 1, "prompts")
+    # Without a reference nothing is asked.
+    del resident.environment["INHERITED"]
+    equal(resident.run(RUN, "run", "--", "echo", "-n", "x"), "x", "a command without secrets")
+    equal(person.asked(), 0, "prompts")
+    process = start(resident, "run", "--secret", "A=touchstone://npm/token", "--", "/bin/sh", "-c", "echo $$; kill -TERM $$")
+    output, _ = process.communicate(timeout=LONGEST_WAIT)
+    equal((int(output), process.returncode), (process.pid, -signal.SIGTERM), "the command takes the program's place")
+
+
+@with_device
+def a_command_is_not_run_without_the_owner(device, resident, person):
+    """EX-1, EX-2."""
+    keep(resident, "npm/token", "first secret")
+    mark = device.work / "ran"
+    person.answer = "cancel"
+    resident.run(RUN, "run", "--secret", "A=touchstone://npm/token", "--", "touch", mark, status=130)
+    equal(person.asked(), 1, "prompts")
+    person.answer = "finger"
+    for options in (["--secret", "A=touchstone://npm/other"], ["--secret", "A=touchstone://npm"], ["--secret", "1=touchstone://npm/token"],
+                    ["--secret", "A"], ["--fd", "2=touchstone://npm/token"], ["--env-file", "/nowhere"]):
+        resident.run(RUN, "run", *options, "--", "touch", mark, status=2)
+    resident.run(RUN, "run", "--secret", "A=touchstone://npm/token", "--", "no-such-command", status=127)
+    equal(person.asked(), 0, "prompts for what is refused")
+    check(not mark.exists(), "the command ran")
+
+
+@with_device
+def secrets_come_as_files_too(device, resident, person):
+    """EX-4: with every byte, and not in the environment."""
+    secret = bytes(range(256))
+    keep(resident, "a/binary", secret)
+    resident.run(RUN, "run", "--secret", "A=touchstone://a/binary", "--", "true", status=2)
+    person.asked()
+    script = 'cat <&5; cat "$FILE"; tr "\\0" "\\n" < /proc/self/environ | grep -c secret >&2; echo x 2>/dev/null >&5; true'
+    process = start(resident, "run", "--fd", "5=touchstone://a/binary", "--secret", "FILE=@touchstone://a/binary", "--", "/bin/sh", "-c", script)
+    output, errors = process.communicate(timeout=LONGEST_WAIT)
+    equal(output, secret * 2, "what came through the descriptors")
+    equal(person.asked(), 1, "prompts")
+
+
+@with_device
+def a_mask_hides_secrets_and_passes_statuses_and_signals_on(device, resident, person):
+    """EX-3."""
+    keep(resident, "npm/token", "swordfish")
+    script = 'printf "a sword"; sleep 0.2; printf "fish b"; printf "%s" "$A" >&2; exit 9'
+    said = resident.run(RUN, "run", "--mask", "--secret", "A=touchstone://npm/token", "--", "/bin/sh", "-c", script, status=9)
+    equal(said, "a <concealed by touchstone> b", "standard output")
+    equal(resident.said, "<concealed by touchstone>", "standard error")
+    process = start(resident, "run", "--mask", "--secret", "A=touchstone://npm/token", "--", "/bin/sh", "-c",
+                    'trap "echo told; exit 5" TERM; echo ready; while :; do sleep 0.1; done')
+    equal(process.stdout.readline(), b"ready\n", "the command")
+    process.send_signal(signal.SIGTERM)
+    output, _ = process.communicate(timeout=LONGEST_WAIT)
+    equal((output, process.returncode), (b"told\n", 5), "a signal is sent on")
+    resident.run(RUN, "run", "--mask", "--", "/bin/sh", "-c", "kill -KILL $$", status=128 + signal.SIGKILL)
+
+
+@with_device
+def texts_get_their_secrets(device, resident, person):
+    """EX-1, EX-7."""
+    keep(resident, "npm/token", "swordfish")
+    text = "a={{ touchstone://npm/token }} b={{touchstone://npm/token}} {{ other }}\n"
+    equal(resident.run(RUN, "inject", input=text), "a=swordfish b=swordfish {{ other }}\n", "the text")
+    equal(person.asked(), 1, "prompts")
+    resident.run(RUN, "inject", input="{{ touchstone://npm }}", status=2)
+    equal(resident.run(RUN, "inject", input="nothing\n"), "nothing\n", "a text without places")
+    first, second = os.openpty()
+    for arguments in (("read", "npm/token"), ("inject",)):
+        done = subprocess.run([RUN, *arguments], env=resident.environment, stdin=subprocess.DEVNULL, stdout=second,
+                              stderr=subprocess.PIPE, timeout=LONGEST_WAIT)
+        equal(done.returncode, 2, f"{arguments} at a terminal")
+    equal(person.asked(), 0, "prompts")
+    done = subprocess.run([RUN, "read", "--reveal", "npm/token"], env=resident.environment, stdin=subprocess.DEVNULL, stdout=second,
+                          stderr=subprocess.PIPE, timeout=LONGEST_WAIT)
+    equal((done.returncode, os.read(first, 100)), (0, b"swordfish\r\n"), "read --reveal at a terminal")
+
+
+@with_device
+def an_approval_is_used_again_only_if_the_owner_is_told_so(device, resident, person):
+    """EX-6: --reuse, for the same secrets and the same session."""
+    keep(resident, "npm/token", "swordfish")
+    keep(resident, "npm/other", "swordfish")
+    arguments = (RUN, "run", "--reuse", "60", "--secret", "A=touchstone://npm/token")
+    resident.run(*arguments, "--", "true")
+    resident.run(*arguments, "--", "true")
+    equal(person.asked(), 1, "prompts of two runs with --reuse")
+    resident.run(*arguments, "--secret", "B=touchstone://npm/other", "--", "true")
+    equal(person.asked(), 1, "prompts with another secret")
+    resident.run(*arguments, "--", "true", start_new_session=True)
+    equal(person.asked(), 1, "prompts of another session")
+
+
+main(
+    secrets_are_kept_listed_and_removed, a_command_has_its_secrets_after_one_prompt, a_command_is_not_run_without_the_owner,
+    secrets_come_as_files_too, a_mask_hides_secrets_and_passes_statuses_and_signals_on, texts_get_their_secrets,
+    an_approval_is_used_again_only_if_the_owner_is_told_so)
