@@ -232,7 +232,7 @@ def the_example_unlocks_the_device():
         example = agent(device, "314159", "271828")
         # ND-6
         equal(call(device.connect(), "Authentication.RequestUnlock"), (None, {}), "the wish to have it unlocked")
-        equal(call(device.connect(), "Device.GetStatus")[1]["isLocked"], False, "the lock")
+        equal(call(device.connect(), "Device.GetStatus")[1]["status"]["isLocked"], False, "the lock")
         example.terminate()
         said = example.communicate()[0]
         for words in ("unlock for \u201c", "  that was wrong"):

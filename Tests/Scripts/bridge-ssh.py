@@ -476,12 +476,11 @@ with Device() as device:
     tests = [
         keys_are_made_listed_and_removed, the_agent_is_locked_with_a_word, messages_are_signed_with_the_finger,
         commits_are_signed, hostile_clients_get_nothing, nobody_speaks_in_anothers_name,
-        a_locked_device_is_unlocked_first, a_second_agent_does_not_take_the_socket,
+        a_locked_device_is_unlocked_first, a_second_agent_does_not_take_the_socket, logins_take_the_finger,
+        a_pinned_key_is_for_one_host,
     ]
-    if os.geteuid() == 0 and SSHD:
-        tests += [logins_take_the_finger, a_pinned_key_is_for_one_host]
-    else:
-        print("skipped: logins, since sshd is not there or this is not root", flush=True)
+    check(SSHD, "sshd is not there: install openssh-server (script/install-packages test does)")
+    check(os.geteuid() == 0, "sshd has a place of its own here, which only root can make")
 
     def named(test):
         def run():
