@@ -511,7 +511,7 @@ def nobody_looks_into_it_while_something_is_typed():
     user = 65534
     with Device(user=user) as device, Agent(device, user=user, GTK_A11Y="none", DBUS_SESSION_BUS_ADDRESS="") as agent:
         device.set_up(RIGHT)
-        owner = lambda: os.stat(f"/proc/{agent.process.pid}").st_uid
+        owner = lambda: os.stat(f"/proc/{agent.process.pid}/mem").st_uid
         app = subprocess.Popen(
             ["/usr/bin/python3", "-I", "-c", APP, str(device.socket), "2"], cwd="/", preexec_fn=lambda: become(user))
         wait_for(lambda: agent.windows, "a window")
