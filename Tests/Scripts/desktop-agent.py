@@ -531,6 +531,30 @@ def nobody_looks_into_it_while_something_is_typed():
         equal(owner(), user, "whose process it is afterwards")
 
 
+def a_wayland_compositor_shows_it():
+    with Device() as device:
+        compositor = subprocess.Popen(
+            ["weston", "--backend=headless-backend.so", "--socket=wayland-test", "--idle-time=0", "--no-config"],
+            env=device.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            wait_for(lambda: (device.work / "run/wayland-test").exists(), "the compositor")
+            with Agent(device, WAYLAND_DISPLAY="wayland-test", GDK_BACKEND="wayland") as agent:
+                device.set_up(RIGHT, "thumb")
+                evaluation = Evaluation(device, reason="read your mail")
+                agent.wait("read your mail")
+                agent.press("Cancel")
+                to_be_cancelled(evaluation)
+                # DA-7: buttons count, and the sensor too, only after a frame was presented.
+                evaluation = Evaluation(device)
+                wait_for(lambda: agent.button("Cancel"), "keys to count")
+                finger(device)
+                equal(evaluation.result()[0], None, "the evaluation")
+                check("CRITICAL" not in agent.said, agent.said)
+        finally:
+            compositor.kill()
+            compositor.wait()
+
+
 def prompts_leave_nothing_behind():
     with Device() as device, Agent(device) as agent:
         device.set_up(RIGHT, "thumb")
@@ -627,4 +651,4 @@ with desktop():
             waits_without_a_window, a_finger_answers, escape_cancels, keys_of_the_first_half_second_count_for_nothing,
             the_passcode_is_typed, digits_have_a_keypad, a_face_is_asked_for, an_app_has_its_own_password, the_device_is_unlocked,
             a_name_changes_nothing_around_it, another_agent_takes_over, nobody_looks_into_it_while_something_is_typed,
-            prompts_leave_nothing_behind)
+            a_wayland_compositor_shows_it, prompts_leave_nothing_behind)
