@@ -151,7 +151,9 @@ class Agent:
     def __init__(self, device, text_scale=1, user=None, **environment):
         config = device.work / f"config-{text_scale}"
         (config / "gtk-4.0").mkdir(parents=True, exist_ok=True)
-        (config / "gtk-4.0/settings.ini").write_text(f"[Settings]\ngtk-xft-dpi={96 * 1024 * text_scale}\ngtk-enable-animations=0\n")
+        (config / "gtk-4.0/settings.ini").write_text("[Settings]\ngtk-enable-animations=0\n")
+        # Where no desktop says how large text is, GTK reads it here.
+        (device.work / ".Xdefaults").write_text(f"Xft.dpi: {96 * text_scale}\n")
 
         program = PROGRAM
         if user:
