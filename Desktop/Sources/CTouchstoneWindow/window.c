@@ -116,6 +116,12 @@ static gboolean on_close(GtkWindow *window, gpointer data) {
     return TRUE;
 }
 
+/// NULL: there is none, as on a display without a seat.
+static GdkDevice *keyboard_of(GdkDisplay *display) {
+    GdkSeat *seat = gdk_display_get_default_seat(display);
+    return seat == NULL ? NULL : gdk_seat_get_keyboard(seat);
+}
+
 static void on_caps_lock(GdkDevice *keyboard, GParamSpec *property, gpointer data) {
     (void)property;
     touchstone_window *self = data;
@@ -341,7 +347,7 @@ touchstone_window *touchstone_window_make(const struct touchstone_window_events 
     gtk_widget_add_controller(GTK_WIDGET(self->window), keys);
     g_signal_connect(self->window, "close-request", G_CALLBACK(on_close), self);
     g_signal_connect(self->window, "notify::is-active", G_CALLBACK(on_active), self);
-    GdkDevice *keyboard = gdk_seat_get_keyboard(gdk_display_get_default_seat(display));
+    GdkDevice *keyboard = keyboard_of(display);
     if (keyboard != NULL) g_signal_connect(keyboard, "notify::caps-lock-state", G_CALLBACK(on_caps_lock), self);
 
     // Only for notifications: windows of two devices do not become one program.
@@ -425,7 +431,7 @@ void touchstone_window_set_entry(touchstone_window *self, const char *label, boo
     touchstone_window_set_dots(self, 0);
     if (label != NULL)
         gtk_accessible_update_property(GTK_ACCESSIBLE(self->entry), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
-    GdkDevice *keyboard = gdk_seat_get_keyboard(gdk_display_get_default_seat(gdk_display_get_default()));
+    GdkDevice *keyboard = keyboard_of(gdk_display_get_default());
     if (keyboard != NULL) on_caps_lock(keyboard, NULL, self);
 }
 
