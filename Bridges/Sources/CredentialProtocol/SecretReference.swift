@@ -4,8 +4,8 @@ internal import Foundation
 public struct SecretReference: Hashable, Sendable {
     /// What every reference begins with.
     public static let prefix = "touchstone://"
-    /// Most bytes of a reference.
-    public static let maximumCount = 1024
+    /// Most bytes of a reference: of one whose parts are as long as they may be, with every byte of them encoded.
+    public static let maximumCount = prefix.utf8.count + 3 * 3 * maximumPartCount + 2
     /// Most bytes of each of its parts, decoded.
     public static let maximumPartCount = 256
 

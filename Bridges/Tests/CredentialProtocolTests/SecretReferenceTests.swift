@@ -33,6 +33,11 @@ import Testing
         #expect(SecretReference("touchstone://a/\(part)") != nil)
         #expect(SecretReference("touchstone://a/\(part)a") == nil)
         #expect(SecretReference("touchstone://a/" + String(repeating: "%61", count: 400)) == nil)
+        // What is written can be read, however much of it is encoded.
+        let encoded = String(repeating: "\u{E9}", count: SecretReference.maximumPartCount / 2)
+        let longest = SecretReference(service: encoded, account: encoded, field: encoded)
+        #expect(longest?.description.utf8.count == SecretReference.maximumCount)
+        #expect(longest.flatMap { SecretReference($0.description) } == longest)
     }
 
     @Test("EX-1: a field is a key of a JSON object")
