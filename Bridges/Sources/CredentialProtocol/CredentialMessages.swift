@@ -18,7 +18,9 @@ public enum CredentialMessages {
 
         /// Who keeps it.
         public var kind: Kind
-        /// git: the host, without a port. docker: the address of the server. Else the service.
+        /// git: the host, without a port.
+        ///
+        /// docker: the address of the server. Else the service.
         public var place: String
         /// git alone.
         public var scheme: String?
@@ -54,7 +56,9 @@ public enum CredentialMessages {
         public var item: Item?
         /// Open: several, in the order of the answer.
         public var items: [Item]?
-        /// Store: what is kept. Erase: only where this is what is kept.
+        /// Store: what is kept.
+        ///
+        /// Erase: only where this is what is kept.
         public var secret: Data?
         /// Store: seconds since 1970.
         public var expiry: Int64?
@@ -82,10 +86,9 @@ public enum CredentialMessages {
             self.parameters = parameters
         }
 
-        /// Reads a call.
+        /// Reads a call; nil if it is not one.
         ///
         /// - Parameter message: Without its NUL. It may go eight levels deep.
-        /// - Returns: Nil where it is not a call.
         public init?(message: [UInt8]) {
             guard JSONText.isShallow(message), let call = try? JSONDecoder().decode(Call.self, from: Data(message))
             else {
@@ -115,7 +118,9 @@ public enum CredentialMessages {
         public var account: String?
         /// Get: seconds since 1970.
         public var expiry: Int64?
-        /// Get: one. Open: those that were asked for.
+        /// Get: one.
+        ///
+        /// Open: those that were asked for.
         public var secrets: [Data]?
         /// List.
         public var items: [Item]?

@@ -6,7 +6,9 @@ public struct CredentialPlace: Hashable, Sendable {
     public let scheme: String
     /// Without the port; an address of IPv6 with its brackets.
     public let host: String
-    /// Absent: the scheme's own. That, and the same number spelled out, are two places.
+    /// Absent: the scheme's own.
+    ///
+    /// That, and the same number spelled out, are two places.
     public let port: UInt16?
     /// Absent: the whole host.
     public let path: String?
@@ -47,6 +49,7 @@ public struct CredentialPlace: Hashable, Sendable {
     /// Whether an item of this place may be given to who asks for `other`.
     ///
     /// - Parameter other: Without a path it asks for any of the host, as git's own helpers understand it.
+    /// - Returns: Whether scheme, host, port and path are the same.
     public func serves(_ other: CredentialPlace) -> Bool {
         scheme.utf8.elementsEqual(other.scheme.utf8) && host.utf8.elementsEqual(other.host.utf8) && port == other.port
             && (other.path.map { ($0.utf8).elementsEqual((path ?? "").utf8) && path != nil } ?? true)

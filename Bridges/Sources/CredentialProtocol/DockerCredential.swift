@@ -54,6 +54,7 @@ public struct DockerCredential: Equatable, Sendable {
     /// What `list` answers.
     ///
     /// - Parameter users: The name of the user by server.
+    /// - Returns: A JSON object.
     public static func list(_ users: [String: String]) -> [UInt8] { json(users) }
 
     private static func json(_ values: [String: String]) -> [UInt8] {
@@ -71,7 +72,9 @@ public struct DockerCredential: Equatable, Sendable {
     private static func trimmed(_ text: String) -> String { text.trimmingCharacters(in: .whitespacesAndNewlines) }
 }
 
-/// What a helper says, on its standard output, before it exits with 1. docker compares the texts (GC-20).
+/// What a helper says, on its standard output, before it exits with 1.
+///
+/// docker compares the texts (GC-20).
 public enum DockerCredentialError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Nothing is stored for the server.
     case notFound

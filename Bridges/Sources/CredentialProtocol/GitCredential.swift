@@ -9,7 +9,9 @@ public struct GitCredential: Equatable, Sendable {
     public var scheme: String?
     /// With its port, where one was given.
     public var host: String?
-    /// Without the slash before it. git sends it only with `credential.useHttpPath`.
+    /// Without the slash before it.
+    ///
+    /// git sends it only with `credential.useHttpPath`.
     public var path: String?
     /// Who signs in.
     public var username: String?
@@ -74,7 +76,9 @@ public struct GitCredential: Equatable, Sendable {
     }
 }
 
-/// Why what git wrote is refused (GC-11). No case has a word of what was read.
+/// Why what git wrote is refused (GC-11).
+///
+/// No case has a word of what was read.
 public enum GitCredentialError: Error, Hashable, Sendable, CustomStringConvertible {
     /// More than ``GitCredential/maximumCount`` bytes.
     case tooLong

@@ -13,7 +13,9 @@ public struct SecretReference: Hashable, Sendable {
     public let service: String
     /// Whose it is there.
     public let account: String
-    /// Absent: the whole secret. Else a key of the JSON object that the secret is.
+    /// Absent: the whole secret.
+    ///
+    /// Else a key of the JSON object that the secret is.
     public let field: String?
 
     /// A reference by its parts.

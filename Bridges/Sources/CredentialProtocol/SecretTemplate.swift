@@ -1,4 +1,6 @@
-/// A text with places for secrets: `{{ touchstone://SERVICE/ACCOUNT }}` (EX-1). Other braces stay as they are.
+/// A text with places for secrets: `{{ touchstone://SERVICE/ACCOUNT }}` (EX-1).
+///
+/// Other braces stay as they are.
 public struct SecretTemplate: Equatable, Sendable {
     /// Most bytes of a text.
     public static let maximumCount = 1 << 20

@@ -15,11 +15,14 @@ public enum CredentialsClient {
         return "\(runtime)/touchstone/credentials.sock"
     }
 
-    /// Calls a method, over a connection of its own. It waits for the owner where the owner is asked.
+    /// Calls a method, over a connection of its own.
+    ///
+    /// It waits for the owner where the owner is asked.
     ///
     /// - Parameters:
     ///   - method: Without its interface.
     ///   - parameters: What it takes.
+    /// - Returns: What it answers.
     /// - Throws: `CredentialMessages.Failure`; `.unavailable` also where nobody listens.
     public static func call(
         _ method: String, _ parameters: CredentialMessages.Parameters
@@ -64,7 +67,9 @@ public enum CredentialsClient {
         return true
     }
 
-    /// One message without its NUL. The longest answer holds as many secrets as a call may open.
+    /// One message without its NUL.
+    ///
+    /// The longest answer holds as many secrets as a call may open.
     private static func receive(_ connection: Int32) -> Data? {
         var answer = Data()
         var chunk = [UInt8](repeating: 0, count: 64 << 10)

@@ -7,7 +7,7 @@ enum Destination {
     /// Options of ssh(1) that take a value.
     private static let valued = Set("BbcDEeFIiJLlmOopQRSWw")
 
-    /// The host of a command line of `ssh`, as known_hosts writes it; nil where it is none.
+    /// The host of a command line of `ssh`, as known_hosts writes it; nil if it names no host.
     static func host(ofCommandLine arguments: [String]) -> String? {
         guard arguments.first?.split(separator: "/").last == "ssh" else { return nil }
         var port: String?

@@ -111,7 +111,9 @@ struct CredentialKeychain: Sendable {
             item: item, reference: reference, value: value, modified: attributes["mdat"]?.date ?? 0, expiry: expiry)
     }
 
-    /// Those of a kind, and of a place and an account where they are named. Nobody is asked.
+    /// Those of a kind, and of a place and an account where they are named.
+    ///
+    /// Nobody is asked.
     func rows(_ item: CredentialMessages.Item, everyPlace: Bool = false) throws(BridgeFailure) -> [CredentialRow] {
         var named = item
         // A row of the whole host serves no path, but one of a path serves the whole host (GC-14): so the rows are filtered here.
@@ -168,7 +170,9 @@ struct CredentialKeychain: Sendable {
         }
     }
 
-    /// Adds both rows, the secret first. Nobody is asked: it is nobody else's yet.
+    /// Adds both rows, the secret first.
+    ///
+    /// Nobody is asked: it is nobody else's yet.
     func add(_ item: CredentialMessages.Item, _ secret: Data, expiry: Int64?) throws(BridgeFailure) -> Data {
         guard var attributes = Self.attributes(item) else { throw .invalid }
         let name = UUID().uuidString
@@ -207,7 +211,9 @@ struct CredentialKeychain: Sendable {
         return try proof.call("Keychain.Update", Change(query: Self.named(row), attributes: ["gena": .bytes(ends)]))
     }
 
-    /// Deletes both rows. The keychain asks nobody for that (AC-24): whoever calls this has.
+    /// Deletes both rows.
+    ///
+    /// The keychain asks nobody for that (AC-24): whoever calls this has.
     func delete(_ row: CredentialRow) throws(BridgeFailure) {
         for query in [Self.value(row.value), Self.named(row)] {
             do throws(BridgeFailure) {

@@ -21,7 +21,9 @@ final class Credentials: Sendable {
     /// What clients were given or brought, so that they can bring it again without a question (GC-13).
     private struct Served {
         struct Key: Hashable {
-            /// Only who had the password may compare with it. Anybody else could guess.
+            /// Only who had the password may compare with it.
+            ///
+            /// Anybody else could guess.
             var session: ClientSession
             var reference: Data
         }
@@ -159,7 +161,9 @@ final class Credentials: Sendable {
         return Results()
     }
 
-    /// Deletes rows: those whose secret is `secret`, where one is given. Who knows the secret is not asked; anybody else is.
+    /// Deletes rows: those whose secret is `secret`, where one is given.
+    ///
+    /// Who knows the secret is not asked; anybody else is.
     private func delete(
         _ rows: [CredentialRow], _ secret: Data?, _ asker: Asker, _ connection: ClientConnection
     ) throws(BridgeFailure) {

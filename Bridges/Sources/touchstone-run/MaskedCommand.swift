@@ -73,7 +73,9 @@ struct MaskedCommand {
         return child
     }
 
-    /// Sends on what somebody sent to this process alone. What a terminal sends reaches the command by itself.
+    /// Sends on what somebody sent to this process alone.
+    ///
+    /// What a terminal sends reaches the command by itself.
     private func forward(_ signals: sigset_t, to child: pid_t) {
         Thread.detachNewThread {
             var signals = signals

@@ -59,6 +59,7 @@ struct OpenedSecrets {
     ///   - names: What the prompt calls them.
     ///   - command: What is run with them.
     ///   - reuse: Seconds.
+    /// - Throws: What the person is told.
     init(_ references: [SecretReference], names: [String], command: String? = nil, reuse: Double = 0) throws {
         var items: [CredentialMessages.Item] = []
         for reference in references where !items.contains(Self.item(reference)) { items.append(Self.item(reference)) }
