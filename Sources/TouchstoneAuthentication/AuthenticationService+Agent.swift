@@ -98,12 +98,16 @@ extension AuthenticationService {
             running.isShown = false
             running.isTouchAwaited = false
             state.evaluation = running
-            show(.show, running)
-            expectConfirmation(of: running)
             return (nil, running.identifier)
         }
         if let hidden {
+            // First, so that it does not undo what the next agent says of the prompt.
             _ = try? enclave.call(EnclaveInterface.SetShown.self, .init(evaluation: hidden, isShown: false))
+            state.withLock { state in
+                guard let running = state.evaluation, running.identifier == hidden else { return }
+                show(.show, running)
+                expectConfirmation(of: running)
+            }
         }
         if let orphan { cancel(orphan, Self.failed(.agentLost)) }
         moveUnlock(from: identifier)
@@ -137,33 +141,36 @@ extension AuthenticationService {
     private func checkPrompt(
         _ identifier: String, _ owner: IsOwner, isEnding: Bool = false
     ) throws -> AgentInterface.Prompt {
-        let (prompt, isNews) = try state.withLock { state in
+        let (running, isNews) = try state.withLock { state in
             guard let running = state.evaluation, running.identifier == identifier else {
                 throw AgentInterface.NoSuchPrompt()
             }
-            if isEnding { return (running.prompt, false) }
+            if isEnding { return (running, false) }
             state.evaluation?.isShown = true
-            return (running.prompt, !running.isShown)
+            return (running, !running.isShown)
         }
-        if isNews { promptShown(identifier) }
-        return prompt
+        if isNews { promptShown(identifier, by: running.agent.identifier) }
+        return running.prompt
     }
 
     /// Has the sensor count for the prompt, in a moment: the enclave says when.
-    private func promptShown(_ identifier: String) {
+    private func promptShown(_ identifier: String, by agent: UInt64) {
         // The enclave does not know prompts for application passwords.
         guard
             let seconds = try? enclave.call(
                 EnclaveInterface.SetShown.self, .init(evaluation: identifier, isShown: true)
             ).touchesAfterSeconds
         else { return }
-        guard seconds > 0 else { return touchesCount(identifier) }
-        schedule(seconds) { [weak self] in self?.touchesCount(identifier) }
+        guard seconds > 0 else { return touchesCount(identifier, agent) }
+        schedule(seconds) { [weak self] in self?.touchesCount(identifier, agent) }
     }
 
-    private func touchesCount(_ identifier: String) {
+    /// Not where the agent went meanwhile: for the next one the time begins anew.
+    private func touchesCount(_ identifier: String, _ agent: UInt64) {
         let touches = state.withLock { state -> [@Sendable (Bool) -> Void] in
-            guard var running = state.evaluation, running.identifier == identifier, running.isShown else { return [] }
+            guard var running = state.evaluation, running.identifier == identifier, running.isShown,
+                running.agent.identifier == agent
+            else { return [] }
             defer { state.evaluation = running }
             running.isTouchAwaited = true
             defer { running.earlyTouches = [] }
