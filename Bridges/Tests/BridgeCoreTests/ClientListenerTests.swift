@@ -13,7 +13,9 @@ import Testing
         // It accepts until the process ends.
         Thread.detachNewThread {
             listener.run { connection in
-                guard (try? connection.receive(longest: 1, { $0.isEmpty ? .unknown : .bytes(1) })) != nil else { return }
+                guard (try? connection.receive(longest: 1, { $0.isEmpty ? .unknown : .bytes(1) })) != nil else {
+                    return
+                }
                 if (try? connection.look())?.process?.processID != getpid() { unknown.withLock { $0 += 1 } }
                 try? connection.send([1])
             }
