@@ -8,6 +8,7 @@ import contextlib
 import functools
 import os
 import pathlib
+import shlex
 import shutil
 import signal
 import socket
@@ -27,7 +28,10 @@ for program in ("touchstone-ssh-agent", "touchstone-ssh"):
 
 
 class Owner:
-    """A person: sees each prompt, and does what `act` says of it: touches the sensor, cancels, or leaves it alone."""
+    """A person: sees each prompt, and does what `act` says of it: touches the sensor, cancels, or leaves it alone.
+
+    `act` is one of these words, or says it of a prompt.
+    """
 
     def __init__(self, device):
         self.device, self.prompts, self.act = device, [], "touch"
@@ -41,10 +45,11 @@ class Owner:
             for event in self.events:
                 if event["event"] == "show":
                     self.prompts.append(event["prompt"])
-                    if self.act == "touch":
+                    act = self.act(event["prompt"]) if callable(self.act) else self.act
+                    if act == "touch":
                         confirm(self.device, event)
                         self.device.client("Device").PresentFinger(finger=FINGER)
-                    elif self.act == "cancel":
+                    elif act == "cancel":
                         self.device.client("Agent").Cancel(prompt=event["prompt"]["identifier"])
                     else:
                         confirm(self.device, event)
@@ -94,9 +99,11 @@ class Bench:
     def ssh(self, *arguments, **options):
         return self.run(BRIDGES / "touchstone-ssh", *arguments, **options)
 
-    def make(self, name, *arguments):
+    def make(self, name, *arguments, reuse=None):
         """A key; returns its public half's file."""
         self.ssh("create", name, *arguments)
+        if reuse is not None:
+            self.ssh("set", name, "--login-reuse", reuse)
         return self.device.work / f"config/touchstone/ssh/{name}.pub"
 
     def connect(self):
@@ -254,7 +261,7 @@ class Server:
         (self.directory / "config").write_text(
             f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {key}\nAuthorizedKeysFile {self.authorized}\nStrictModes no\n"
             "PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\nUsePAM no\n"
-            f"PidFile {self.directory}/pid\nAllowAgentForwarding yes\n")
+            f"PidFile {self.directory}/pid\nAllowAgentForwarding yes\nSubsystem sftp internal-sftp\n")
         script = (
             f"mount --make-rprivate / && mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && "
             f"mount --bind {self.directory}/passwd /etc/passwd && exec {SSHD} -D -e -f {self.directory}/config")
@@ -265,15 +272,24 @@ class Server:
 
     @property
     def known(self):
-        return f"[127.0.0.1]:{self.port} {' '.join(self.host_key)}\n"
+        return f"{self.address} {' '.join(self.host_key)}\n"
+
+    @property
+    def address(self):
+        return f"[127.0.0.1]:{self.port}"
+
+    @property
+    def options(self):
+        """Those that ssh and scp have in common."""
+        (self.directory / "known").write_text(self.known)
+        return (
+            "-F", "/dev/null", "-o", f"UserKnownHostsFile={self.directory}/known", "-o", "BatchMode=yes",
+            "-o", "StrictHostKeyChecking=yes")
 
     def command(self, *arguments, options=()):
-        return (
-            "ssh", "-F", "/dev/null", "-p", self.port, "-o", f"UserKnownHostsFile={self.directory}/known",
-            "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", *options, "root@127.0.0.1", *arguments)
+        return ("ssh", *self.options, "-p", self.port, *options, "root@127.0.0.1", *arguments)
 
     def login(self, *arguments, status=0, options=()):
-        (self.directory / "known").write_text(self.known)
         return self.bench.run(*self.command(*(arguments or ("echo", "in")), options=options), status=status)
 
     def __enter__(self):
@@ -302,8 +318,6 @@ def logins_take_the_finger(bench):
         equal((result.stdout, len(prompts)), ("in\n", 1), "the login without reuse")
         check("known since" in {fact["kind"]: fact["text"] for fact in prompts[0]["facts"]}["host"], prompts[0]["facts"])
         # ND-3, BR-26, SA-32: eight at once, each asked for, and none fails.
-        (server.directory / "known").write_text(server.known)
-
         def eight():
             processes = [subprocess.Popen(
                 [str(word) for word in server.command("echo", "in")], env=bench.environment, stdout=subprocess.PIPE,
@@ -340,8 +354,7 @@ def logins_take_the_finger(bench):
 def a_pinned_key_is_for_one_host(bench):
     # SA-22, SA-23.
     with Server(bench, "sshd-mine") as mine, Server(bench, "sshd-other") as other:
-        name = f"[127.0.0.1]:{mine.port}"
-        file = bench.make("pinned", "--for", name)
+        file = bench.make("pinned", "--for", mine.address)
         for server in (mine, other):
             server.authorized.write_text(file.read_text())
         result, prompts = bench.owner.took(mine.login)
@@ -357,6 +370,169 @@ def a_pinned_key_is_for_one_host(bench):
                      + string(b"ecdsa-sha2-nistp256") + string(blob))
             equal(ask(connection, sign_request(blob, login))[0], 5, "an unbound login")
         bench.ssh("remove", "pinned")
+
+
+def text_of(command):
+    """A command for the shell of another host."""
+    return shlex.join(str(word) for word in command)
+
+
+def other_hosts_use_a_key_only_if_its_owner_wants(bench):
+    # SA-10, SA-24: ssh -A through the first server to the second one.
+    file = bench.make("carried", reuse=0)
+    with Server(bench, "sshd-first") as first, Server(bench, "sshd-second") as second:
+        for server in (first, second):
+            server.authorized.write_text(file.read_text())
+
+        def on_the_first(*command, status=0):
+            return first.login(text_of(command), options=("-A",), status=status)
+
+        def through(status=0):
+            return on_the_first(*second.command("echo", "there"), status=status)
+
+        # SA-22, SA-23: other hosts see no key, and get no signature.
+        result, prompts = bench.owner.took(lambda: through(255))
+        equal(len(prompts), 1, "prompts: for the first host alone")
+        check("Permission denied" in result.stderr, result.stderr)
+        result, prompts = bench.owner.took(lambda: on_the_first("ssh-add", "-L", status=1))
+        check("no identities" in result.stdout, result.stdout)
+        # The twin. The second host has not been seen yet: the command line is not about it.
+        bench.ssh("set", "carried", "--forwarding", "ask")
+        equal(on_the_first("ssh-add", "-L").stdout, file.read_text(), "ssh-add -L on the first host")
+        result, prompts = bench.owner.took(through)
+        equal((result.stdout, len(prompts)), ("there\n", 2), f"the login through the first host {bench.log}")
+        check("asked by" not in prompts[0]["reason"], prompts[0]["reason"])
+        reason = prompts[1]["reason"]
+        check(f"asked by a program on {first.address}" in reason, reason)
+        check("sign in to a host that is not known yet as root" in reason, reason)
+        equal(prompts[1]["client"]["identifier"], shutil.which("ssh"), "who asks here")
+        fingerprint = bench.run("ssh-keygen", "-lf", second.directory / "host.pub").stdout.split()[1]
+        check({"kind": "hostKey", "text": f"{fingerprint[:23]}, checked"} in prompts[1]["facts"], prompts[1]["facts"])
+        # What the first host asked for is not recorded under its own name.
+        result, prompts = bench.owner.took(first.login)
+        check("beware" not in prompts[0]["reason"], prompts[0]["reason"])
+        # A message, too, names the host.
+        on_the_first("sh", "-c", f"echo text > {first.directory}/text")
+        sign = ("ssh-keygen", "-Y", "sign", "-f", file, "-n", "file", first.directory / "text")
+        _, prompts = bench.owner.took(lambda: on_the_first(*sign))
+        equal(len(prompts), 2, "prompts of a message")
+        check(f"sign for “file”, asked by a program on {first.address}" in prompts[1]["reason"], prompts[1]["reason"])
+        # BR-25: what the owner approved here is not approved for the first host.
+        bench.ssh("set", "carried", "--login-reuse", "300")
+        _, prompts = bench.owner.took(second.login)
+        equal(len(prompts), 1, "prompts of a login from here")
+        _, prompts = bench.owner.took(through)
+        equal(len(prompts), 2, "prompts of the login through the first host")
+        check(f"sign in to {second.address} as root, asked by" in prompts[1]["reason"], prompts[1]["reason"])
+        result, prompts = bench.owner.took(through)
+        equal((result.stdout, prompts), ("there\n", []), "the same again")
+        # And the owner says no to the first host: it is not let in, and programs of here are still asked for.
+        bench.ssh("set", "carried", "--login-reuse", "0")
+        result, prompts = bench.owner.took(
+            lambda: through(255), lambda prompt: "cancel" if "asked by" in prompt["reason"] else "touch")
+        equal(len(prompts), 2, "prompts of the refused one")
+        check("Permission denied" in result.stderr, result.stderr)
+        result, prompts = bench.owner.took(second.login)
+        equal((result.stdout, len(prompts)), ("in\n", 1), "a login from here after it")
+
+
+def files_are_copied_with_the_finger(bench):
+    # SA-40: scp, by sftp and by the older protocol.
+    file = bench.make("copies", reuse=0)
+    with Server(bench, "sshd-copies") as server:
+        server.authorized.write_text(file.read_text())
+        source = bench.device.work / "copied"
+        source.write_text("a file\n")
+
+        def copy(name, *options, status=0):
+            target = server.directory / name
+            bench.run(
+                "scp", "-q", *server.options, "-P", server.port, *options, source, f"root@127.0.0.1:{target}", status=status)
+            return target
+
+        for options in ((), ("-O",)):
+            target, prompts = bench.owner.took(lambda: copy(f"copy{len(options)}", *options))
+            equal((target.read_text(), len(prompts)), ("a file\n", 1), f"scp {options}")
+            check(f"sign in to {'' if options else '“'}{server.address}" in prompts[0]["reason"], prompts[0]["reason"])
+        bench.ssh("set", "copies", "--pin", "SHA256:another")
+        target, prompts = bench.owner.took(lambda: copy("refused", status=255))
+        equal((target.exists(), prompts), (False, []), "a copy with a key that is for another host")
+
+
+def submodules_are_cloned_together(bench):
+    # SA-40, BR-26: nine logins, eight of them at once.
+    file = bench.make("clones", reuse=0)
+    work = bench.device.work
+    with Server(bench, "sshd-clones") as server:
+        server.authorized.write_text(file.read_text())
+        git = functools.partial(bench.run, "git")
+        git("init", "-q", work / "part")
+        git("-C", work / "part", "commit", "-q", "--allow-empty", "-m", "part")
+        head = git("-C", work / "part", "rev-parse", "HEAD").stdout.strip()
+        git("init", "-q", work / "whole")
+        modules = ""
+        for number in range(8):
+            git("clone", "-q", "--bare", work / "part", work / f"part{number}.git")
+            modules += (
+                f'[submodule "part{number}"]\n\tpath = part{number}\n'
+                f"\turl = ssh://root@127.0.0.1:{server.port}{work}/part{number}.git\n")
+            git("-C", work / "whole", "update-index", "--add", "--cacheinfo", f"160000,{head},part{number}")
+        (work / "whole/.gitmodules").write_text(modules)
+        git("-C", work / "whole", "add", ".gitmodules")
+        git("-C", work / "whole", "commit", "-q", "-m", "whole")
+        bench.environment["GIT_SSH_COMMAND"] = text_of(("ssh", *server.options))
+
+        def clone(name, status=0):
+            result = git(
+                "clone", "--recurse-submodules", "--jobs", "8", f"ssh://root@127.0.0.1:{server.port}{work}/whole",
+                work / name, status=status)
+            # git tries a submodule that failed once more.
+            equal("Retry scheduled" in result.stderr, False, result.stderr)
+            return work / name
+
+        try:
+            for name, reuse, count in (("one", 0, 9), ("two", 300, 1)):
+                bench.ssh("set", "clones", "--login-reuse", reuse)
+                directory, prompts = bench.owner.took(lambda: clone(name))
+                equal(len(prompts), count, f"prompts with a reuse of {reuse} s")
+                for number in range(8):
+                    equal(
+                        git("-C", directory / f"part{number}", "rev-parse", "HEAD").stdout.strip(), head,
+                        f"part {number}")
+            bench.ssh("set", "clones", "--pin", "SHA256:another")
+            directory, prompts = bench.owner.took(lambda: clone("three", status=128))
+            equal((directory.exists(), prompts), (False, []), "a clone with a key that is for another host")
+        finally:
+            del bench.environment["GIT_SSH_COMMAND"]
+
+
+def a_shared_connection_asks_once(bench):
+    # SA-40: ControlMaster.
+    file = bench.make("shared", reuse=0)
+    with Server(bench, "sshd-shared") as server:
+        server.authorized.write_text(file.read_text())
+        control = server.directory / "control"
+
+        def started():
+            process = subprocess.Popen(
+                [str(word) for word in server.command(options=("-M", "-N", "-S", control))], env=bench.environment)
+            wait_for(lambda: control.exists() or process.poll() is not None, "the first session")
+            return process
+
+        process, prompts = bench.owner.took(started)
+        try:
+            equal(len(prompts), 1, f"prompts of the first session {bench.log}")
+            result, prompts = bench.owner.took(lambda: server.login(options=("-S", control)))
+            equal((result.stdout, prompts), ("in\n", []), "the second session")
+            # The twin: one that does not share is asked for.
+            result, prompts = bench.owner.took(lambda: server.login(options=("-S", "none")))
+            equal((result.stdout, len(prompts)), ("in\n", 1), "a session of its own")
+        finally:
+            process.terminate()
+            process.wait()
+        # The device has ssh wait after the third cancel in two minutes: this is the third, and the last one here.
+        result, prompts = bench.owner.took(started, "cancel")
+        equal((result.wait(), len(prompts), control.exists()), (255, 1, False), "a first session that the owner refuses")
 
 
 def hostile_clients_get_nothing(bench):
@@ -477,7 +653,8 @@ with Device() as device:
         keys_are_made_listed_and_removed, the_agent_is_locked_with_a_word, messages_are_signed_with_the_finger,
         commits_are_signed, hostile_clients_get_nothing, nobody_speaks_in_anothers_name,
         a_locked_device_is_unlocked_first, a_second_agent_does_not_take_the_socket, logins_take_the_finger,
-        a_pinned_key_is_for_one_host,
+        a_pinned_key_is_for_one_host, other_hosts_use_a_key_only_if_its_owner_wants, files_are_copied_with_the_finger,
+        submodules_are_cloned_together, a_shared_connection_asks_once,
     ]
     check(SSHD, "sshd is not there: install openssh-server (script/install-packages test does)")
     check(os.geteuid() == 0, "sshd has a place of its own here, which only root can make")

@@ -64,7 +64,8 @@ public final class ClientListener: Sendable {
                 try Self.removeDead(path, address)
                 guard unsafe Self.call(bind, descriptor, address) == 0 else { throw .failed(errno) }
             }
-            guard listen(descriptor, SOMAXCONN) == 0 else { throw .failed(errno) }
+            // Before anybody connects: a message that came between accept and this would be nobody's (BR-12).
+            guard bridge_want_senders(descriptor) == 0, listen(descriptor, SOMAXCONN) == 0 else { throw .failed(errno) }
         } catch {
             Glibc.close(descriptor)
             throw error
@@ -84,6 +85,7 @@ public final class ClientListener: Sendable {
         guard Self.option(SO_ACCEPTCONN, of: descriptor) == 1, Self.option(SO_DOMAIN, of: descriptor) == AF_UNIX else {
             throw .notASocket
         }
+        guard bridge_want_senders(descriptor) == 0 else { throw .failed(errno) }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     }
 

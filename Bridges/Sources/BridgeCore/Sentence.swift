@@ -3,6 +3,7 @@ public enum Sentence {
     private enum Limits {
         static let whole = 256
         static let path = 96
+        static let part = 48
     }
 
     /// `WISH for “LAST-PART” (PATH)`, printable, at most 256 characters.
@@ -15,7 +16,7 @@ public enum Sentence {
         guard let executable else {
             return cut("\(printable(wish)) for a program that could not be identified", Limits.whole)
         }
-        let path = shortened(printable(executable))
+        let path = shortened(printable(executable), Limits.path)
         let name = cut(printable(String(executable.split(separator: "/").last ?? "")), 48)
         let asker = " for “\(name)” (\(path))"
         return cut(printable(wish), Limits.whole - asker.count) + asker
@@ -34,10 +35,13 @@ public enum Sentence {
                 }))
     }
 
-    private static func shortened(_ path: String) -> String {
-        guard path.count > Limits.path else { return path }
-        let half = (Limits.path - 1) / 2
-        return "\(path.prefix(half))…\(path.suffix(half))"
+    /// Printable, and both ends of it where it is longer than 48 characters: part of a sentence whose end is seen, too.
+    public static func short(_ text: String) -> String { shortened(printable(text), Limits.part) }
+
+    private static func shortened(_ text: String, _ count: Int) -> String {
+        guard text.count > count else { return text }
+        let half = (count - 1) / 2
+        return "\(text.prefix(half))…\(text.suffix(half))"
     }
 
     private static func cut(_ text: String, _ count: Int) -> String {

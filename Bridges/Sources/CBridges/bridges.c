@@ -11,11 +11,16 @@
 #define SO_PEERPIDFD 77
 #endif
 
+int bridge_want_senders(int socket) {
+    int on = 1;
+    return setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
+}
+
 int bridge_accept(int socket) {
     int accepted = accept4(socket, NULL, NULL, SOCK_CLOEXEC);
     if (accepted < 0) return -1;
-    int on = 1;
-    if (setsockopt(accepted, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0) return accepted;
+    // Once more: the listening socket may have got it after somebody connected, and then not every kernel passes it on.
+    if (bridge_want_senders(accepted) == 0) return accepted;
     close(accepted);
     return -1;
 }

@@ -107,7 +107,8 @@ public final class Agent: Sendable {
             // Those made for this host first, those for others not at all, and few, since servers count attempts (SA-23).
             let known = entries.contains { $0.record.settings.host != nil } ? Destination.knownHosts() : nil
             let here = entries.filter {
-                $0.record.settings.isPinned && Self.isPin(of: $0.record.settings, host, client, known)
+                $0.record.settings.isPinned
+                    && Self.isPin(of: $0.record.settings, host, Self.claimed(bindings, client), known)
             }
             entries = Array((here + entries.filter { !$0.record.settings.isPinned }).prefix(6))
         }
@@ -115,12 +116,18 @@ public final class Agent: Sendable {
     }
 
     /// Whether a key that is pinned is pinned to this host.
-    private static func isPin(of settings: KeySettings, _ host: HostKey, _ client: Client, _ known: KnownHosts?) -> Bool
+    private static func isPin(of settings: KeySettings, _ host: HostKey, _ claimed: String?, _ known: KnownHosts?)
+        -> Bool
     {
         if !settings.pins.isEmpty { return settings.pins.contains(host.fingerprint) }
         guard let name = settings.host else { return false }
-        return Destination.host(of: client) == name
+        return claimed == name
             || (known ?? Destination.knownHosts()).verdict(of: name, host) == .known
+    }
+
+    /// The name that the command line gives to the host of a login: where that goes on from another host, it names only the first one.
+    private static func claimed(_ bindings: SessionBindings, _ client: Client) -> String? {
+        bindings.isForwarded ? nil : Destination.host(of: client)
     }
 
     // MARK: Signing
@@ -169,25 +176,33 @@ public final class Agent: Sendable {
     ) throws(BridgeFailure) -> (ApprovalRequest, Host?) {
         let settings = record.settings
         let item = Fact(.item, "key \(record.name)")
-        let through = bindings.isForwarded ? ", asked by a program on another host" : ""
-        func asked(_ verb: String, _ destination: String?, _ reason: String, _ facts: [Fact]) -> ApprovalRequest {
-            ApprovalRequest(
-                client: client, item: record.name, purpose: verb, destination: destination, reason: reason + through,
+        let known = Destination.knownHosts()
+        let origin = try bindings.isForwarded ? origin(bindings, client, known) : nil
+        func asked(
+            _ verb: String, _ destination: String?, _ reason: String, _ facts: [Fact], reuse: Double = 0
+        ) -> ApprovalRequest {
+            // What was approved for one host is not approved for another one that asks for the same.
+            var request = ApprovalRequest(
+                client: client, item: record.name,
+                purpose: verb + (origin.map { " for \($0.fingerprint ?? "")" } ?? ""),
+                destination: destination, reason: reason + (origin.map { ", asked by a program on \($0.name)" } ?? ""),
                 facts: facts + [item])
+            request.reuse = origin.map(\.isReusable) ?? true ? reuse : 0
+            return request
         }
         switch purpose {
         case .message(let namespace):
             guard settings.namespaces.contains(namespace) || settings.namespaces == ["any"] else { throw .denied }
             let reason =
-                namespace == "git" ? "sign a commit or a tag (git)" : "sign for “\(Sentence.printable(namespace))”"
-            var request = asked("sign", namespace, reason, [Fact(.namespace, namespace)])
-            request.reuse = settings.messageReuse
-            return (request, nil)
+                namespace == "git" ? "sign a commit or a tag (git)" : "sign for “\(Sentence.short(namespace))”"
+            return (
+                asked("sign", namespace, reason, [Fact(.namespace, namespace)], reuse: settings.messageReuse), nil
+            )
         case .unknown:
             guard settings.unknown == .ask else { throw .denied }
             return (asked("sign", nil, "sign data of which nobody knows what it is", []), nil)
         case .login(_, let user, _):
-            let user = Sentence.printable(user)
+            let user = Sentence.short(user)
             let facts = [Fact(.user, user)]
             switch purpose.isFor(bindings) {
             case false?: throw .denied
@@ -197,18 +212,38 @@ public final class Agent: Sendable {
             case true?: break
             }
             guard let hostKey = bindings.destination?.hostKey else { throw .denied }
-            let known = Destination.knownHosts()
-            guard !settings.isPinned || Self.isPin(of: settings, hostKey, client, known) else { throw .denied }
-            let claimed = Destination.host(of: client)
+            let claimed = Self.claimed(bindings, client)
+            guard !settings.isPinned || Self.isPin(of: settings, hostKey, claimed, known) else { throw .denied }
             if let claimed, known.verdict(of: claimed, hostKey) == .revoked { throw .denied }
             let (name, mark, isOther) = try names(hostKey, claimed, known)
-            var request = asked(
+            let request = asked(
                 "sign in", "\(hostKey.fingerprint) \(user)",
                 "\(isOther ? "beware: another host key than before: " : "")sign in to \(name) as \(user)",
-                facts + [Fact(.host, mark), Fact(.hostKey, "\(hostKey.shortFingerprint), checked")])
-            request.reuse = isOther ? 0 : settings.loginReuse
+                facts + [Fact(.host, mark), Fact(.hostKey, "\(hostKey.shortFingerprint), checked")],
+                reuse: isOther ? 0 : settings.loginReuse)
             return (request, Host(key: hostKey, claimed: claimed))
         }
+    }
+
+    /// The host on which a program asks.
+    private struct Origin {
+        var name: String
+        var fingerprint: String?
+        var isReusable: Bool
+    }
+
+    /// Where a request over a forwarded connection comes from: the last host that is proven to have it (SA-24).
+    private func origin(
+        _ bindings: SessionBindings, _ client: Client, _ known: KnownHosts
+    ) throws(BridgeFailure) -> Origin {
+        guard let last = bindings.origin else { return Origin(name: "another host", isReusable: false) }
+        // The command line names the first of them.
+        let claimed = bindings.all.first == last ? Destination.host(of: client) : nil
+        if let claimed, known.verdict(of: claimed, last.hostKey) == .revoked { throw .denied }
+        let (name, _, isOther) = try names(last.hostKey, claimed, known)
+        return Origin(
+            name: isOther ? "\(name), which has another host key than before" : name,
+            fingerprint: last.hostKey.fingerprint, isReusable: !isOther)
     }
 
     /// How a verified host key is called, what is known of the name, and whether the name had another key before (SA-16, SA-17).
@@ -216,7 +251,7 @@ public final class Agent: Sendable {
         _ key: HostKey, _ claimed: String?, _ known: KnownHosts
     ) throws(BridgeFailure) -> (String, String, Bool) {
         let hosts = try store.hosts()
-        let printable = claimed.map(Sentence.printable)
+        let printable = claimed.map(Sentence.short)
         let isOther =
             claimed.map { name in
                 hosts.contains { $0.name == name && $0.fingerprint != key.fingerprint }
@@ -227,7 +262,7 @@ public final class Agent: Sendable {
         {
             let date = record.since.formatted(.iso8601.year().month().day())
             let also = printable.flatMap { $0 == record.name ? nil : ", now called “\($0)”" } ?? ""
-            return (Sentence.printable(record.name), "known since \(date)\(also)", isOther)
+            return (Sentence.short(record.name), "known since \(date)\(also)", isOther)
         }
         guard let claimed, let printable else { return ("a host that is not known yet", "not known", isOther) }
         let mark = known.verdict(of: claimed, key) == .known ? "by known_hosts" : "by its command line"

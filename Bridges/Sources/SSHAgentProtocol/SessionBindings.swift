@@ -31,6 +31,9 @@ public struct SessionBindings: Hashable, Sendable {
         return last
     }
 
+    /// The host whose program asks, where the connection was forwarded: the last one to which it was.
+    public var origin: Binding? { isTainted ? nil : all.last(where: \.isForwarding) }
+
     /// Takes a binding.
     ///
     /// - Parameter contents: What is behind the extension's name.

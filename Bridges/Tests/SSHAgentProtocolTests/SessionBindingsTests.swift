@@ -13,14 +13,16 @@ import Testing
         #expect(bindings.destination == nil)
         #expect(bindings.bind(try here.binding(one)))
         #expect(bindings.destination?.hostKey.blob == here.blob)
-        #expect(!bindings.isForwarded)
+        #expect(!bindings.isForwarded && bindings.origin == nil)
     }
 
     @Test("SA-10: a forwarded login binds both hosts") func forwarded() throws {
         let bindings = Bound()
         #expect(bindings.bind(try here.binding(one, forwarding: true)))
         #expect(bindings.destination == nil && bindings.isForwarded)
+        #expect(bindings.origin?.hostKey.blob == here.blob)
         #expect(bindings.bind(try there.binding(two)))
+        #expect(bindings.origin?.hostKey.blob == here.blob)
         #expect(bindings.destination?.hostKey.blob == there.blob && bindings.isForwarded)
     }
 
@@ -71,7 +73,7 @@ import Testing
     @Test("SA-11: a binding that fails still says that it was forwarded") func failedForwarding() throws {
         let bindings = Bound()
         #expect(!bindings.bind(string("no key") + string(one) + string("") + [1]))
-        #expect(bindings.isForwarded)
+        #expect(bindings.isForwarded && bindings.origin == nil)
     }
 
     @Test("SA-12: ECDSA keys of three curves are verified") func curves() throws {

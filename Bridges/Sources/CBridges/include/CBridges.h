@@ -6,6 +6,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/// Has the kernel say of all that comes which process sent it: for a listening socket, of what comes on its connections, also before
+/// they are accepted. Returns 0, or -1 with errno.
+int bridge_want_senders(int socket);
+
 /// Accepts a connection, and has the kernel say with all that comes on it which process sent it.
 /// Returns a descriptor, or -1 with errno.
 int bridge_accept(int socket);
