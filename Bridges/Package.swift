@@ -52,6 +52,7 @@ let package = Package(
         library("SSHAgentProtocol", [crypto, cryptoExtras]),
         tests("SSHAgentProtocolTests", ["SSHAgentProtocol", crypto, cryptoExtras]),
         library("SSHAgent", ["BridgeCore", "SSHAgentProtocol", device, crypto]),
+        tests("SSHAgentTests", ["BridgeCore", "SSHAgent", "SSHAgentProtocol", device, crypto]),
         tool("touchstone-ssh-agent", ["BridgeCore", "SSHAgent", device, arguments]),
         tool("touchstone-ssh", ["BridgeCore", "SSHAgent", "SSHAgentProtocol", arguments]),
 

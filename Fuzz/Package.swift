@@ -113,7 +113,8 @@ let package = Package(
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "Command", "CredentialProtocol", "SSHAgentProtocol", "TouchstoneAge", "TouchstoneCertificates", "TouchstoneCore",
+                "Command", "CredentialProtocol", "SSHAgentProtocol", "TouchstoneAge", "TouchstoneCertificates",
+                "TouchstoneCore",
                 "TouchstoneDevice",
                 "TouchstoneEnclave", "TouchstoneEnclaveInterface", "TouchstoneFileRoot", "TouchstoneInterfaces",
                 "TouchstoneKeyAlgorithms",

@@ -13,7 +13,8 @@ private func connection(_ bytes: Data) {
         case .sign(let key, let data, _): sign(data, key, bindings)
         case .extension(let name, let contents):
             hold(
-                AgentRequest(frame: AgentExtension.request(name, contents)) == request, "an extension is another as written"
+                AgentRequest(frame: AgentExtension.request(name, contents)) == request,
+                "an extension is another as written"
             )
         case .identities, .lock, .unlock, .other, .malformed: break
         }
@@ -28,7 +29,9 @@ private func bind(_ contents: [UInt8], _ bindings: inout SessionBindings) {
     hold(!before.isForwarded || bindings.isForwarded, "a forwarded connection became a local one")
     hold(bindings.all.starts(with: before.all) && bindings.all.count <= 16, "bindings are taken away, or too many")
     hold(bindings.all.dropLast().allSatisfy(\.isForwarding), "something follows a login")
-    hold(!bindings.isTainted || (bindings.destination == nil && bindings.origin == nil), "a tainted connection has hosts")
+    hold(
+        !bindings.isTainted || (bindings.destination == nil && bindings.origin == nil), "a tainted connection has hosts"
+    )
     hold(bindings.origin == nil || bindings.isForwarded, "a host that asks on a local connection")
 }
 
@@ -58,7 +61,8 @@ private let knownHost = HostKey(
 
 private func hosts(_ bytes: Data) {
     let (first, second) = bytes.halves
-    let name = String(decoding: first, as: UTF8.self), text = String(decoding: second, as: UTF8.self)
+    let name = String(decoding: first, as: UTF8.self)
+    let text = String(decoding: second, as: UTF8.self)
     guard let knownHost else { broken("the host key cannot be read") }
     let line = Data(knownHost.blob).base64EncodedString()
     let verdict = KnownHosts(text).verdict(of: name, knownHost)
@@ -87,7 +91,8 @@ let sshTargets = [
             guard let line = knownHost.map({ Data($0.blob).base64EncodedString() }) else { return [] }
             let names = Data("[example.org]:22".utf8)
             return [
-                "[example.org]:22,!b*,c?d ssh-ed25519 \(line) comment\n", "@cert-authority *.example.org ssh-ed25519 \(line)",
+                "[example.org]:22,!b*,c?d ssh-ed25519 \(line) comment\n",
+                "@cert-authority *.example.org ssh-ed25519 \(line)",
                 "# comment\n|1|AAAAAAAAAAAAAAAAAAAAAAAAAAA=|AAAAAAAAAAAAAAAAAAAAAAAAAAA= ssh-ed25519 \(line)\r\n",
             ].map { Data([3]) + Data.halves(names, Data($0.utf8)) } + [Data([0, 0, 0, 0, 1, 11, 0, 0, 0, 1, 200])]
         })

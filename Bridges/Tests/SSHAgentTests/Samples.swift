@@ -1,0 +1,1 @@
+../SSHAgentProtocolTests/Samples.swift
