@@ -31,6 +31,7 @@ final class OwnersDevice: Sendable {
     private let listener: Int32
 
     /// - Parameter keys: The keys that its keychain holds.
+    /// - Throws: What stands in the way of its socket.
     init(keys: [KeyRecord]) throws {
         records = try keys.map { try JSONEncoder().encode($0) }
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ts-\(getpid())")
