@@ -50,8 +50,8 @@ let package = Package(
         tests("BridgeCoreTests", ["BridgeCore", device]),
         // ssh
         library("SSHAgentProtocol", [crypto, cryptoExtras]),
-        tests("SSHAgentProtocolTests", ["SSHAgentProtocol", crypto, cryptoExtras]),
         library("SSHAgent", ["BridgeCore", "SSHAgentProtocol", device, crypto]),
+        tests("SSHAgentTests", ["BridgeCore", "SSHAgent", "SSHAgentProtocol", device, crypto, cryptoExtras]),
         tool("touchstone-ssh-agent", ["BridgeCore", "SSHAgent", device, arguments]),
         tool("touchstone-ssh", ["BridgeCore", "SSHAgent", "SSHAgentProtocol", arguments]),
 

@@ -107,10 +107,14 @@ let package = Package(
             sources: ["Pinentry/AssuanLine.swift"], swiftSettings: watched),
         // Of the package Bridges, by the link Bridges.
         .target(name: "CredentialProtocol", path: "Bridges/CredentialProtocol", swiftSettings: watched),
+        .target(
+            name: "SSHAgentProtocol", dependencies: [crypto, cryptoExtras], path: "Bridges/SSHAgentProtocol",
+            swiftSettings: watched),
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "Command", "CredentialProtocol", "TouchstoneAge", "TouchstoneCertificates", "TouchstoneCore",
+                "Command", "CredentialProtocol", "SSHAgentProtocol", "TouchstoneAge", "TouchstoneCertificates",
+                "TouchstoneCore",
                 "TouchstoneDevice",
                 "TouchstoneEnclave", "TouchstoneEnclaveInterface", "TouchstoneFileRoot", "TouchstoneInterfaces",
                 "TouchstoneKeyAlgorithms",

@@ -12,6 +12,7 @@ public final class Agent: Sendable {
     private let store: KeyStore
     private let approvals: Approvals
     private let manager: String?
+    private let log: @Sendable (String) -> Void
     private let lock = Mutex(StringLock())
 
     /// ssh-add -x and -X: kept in memory, of the whole agent.
@@ -23,7 +24,9 @@ public final class Agent: Sendable {
     /// - Parameters:
     ///   - device: Whose keys.
     ///   - manager: The path of `touchstone-ssh`: no other program makes, changes or removes keys.
-    public init(device: Device, manager: String?) {
+    ///   - log: Takes why there was no signature.
+    public init(device: Device, manager: String?, log: @escaping @Sendable (String) -> Void = BridgeProcess.log) {
+        self.log = log
         store = KeyStore(device: device)
         approvals = Approvals(device: device)
         self.manager = manager
@@ -75,8 +78,7 @@ public final class Agent: Sendable {
             do throws(BridgeFailure) {
                 return .signature(try sign(data, key, client, bindings, isWaitedOn))
             } catch {
-                BridgeProcess.log(
-                    "\(Sentence.printable(client.executable ?? "an unknown program")): no signature: \(error)")
+                log("\(Sentence.printable(client.executable ?? "an unknown program")): no signature: \(error)")
                 return .failure
             }
         case .extension, .other, .malformed: return .failure

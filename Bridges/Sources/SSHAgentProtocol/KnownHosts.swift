@@ -30,8 +30,9 @@ public struct KnownHosts: Sendable {
             lines = []
             return
         }
-        lines = text.split(separator: "\n").prefix(Self.most).compactMap { line in
-            var fields = line.split(whereSeparator: { $0 == " " || $0 == "\t" || $0 == "\r" }).prefix(4)
+        // Bytes, since a line's end of Windows is one character, and so is a space with an accent.
+        lines = text.utf8.split(separator: UInt8(ascii: "\n")).prefix(Self.most).compactMap { line in
+            var fields = line.split(whereSeparator: { " \t\r".utf8.contains($0) }).prefix(4).map { Substring($0) }
             guard let first = fields.first, !first.hasPrefix("#") else { return nil }
             var marker: Substring?
             if first.hasPrefix("@") { marker = fields.removeFirst() }

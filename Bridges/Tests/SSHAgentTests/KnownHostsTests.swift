@@ -34,5 +34,8 @@ import Testing
         #expect(KnownHosts(both).verdict(of: "example.org", key) == .revoked)
         #expect(KnownHosts(line("@cert-authority example.org", server)).verdict(of: "example.org", key) == .unknown)
         #expect(KnownHosts(line("@revoked *", server)).verdict(of: "example.org", key) == .revoked)
+        // With the ends of lines of Windows.
+        let lines = both.replacingOccurrences(of: "\n", with: "\r\n")
+        #expect(KnownHosts(lines).verdict(of: "example.org", key) == .revoked)
     }
 }
