@@ -45,14 +45,17 @@ package struct PromptText {
 
     // MARK: what and who, for a screen that has large letters
 
-    /// What is asked for, as one line: a bridge's facts, else the app's reason, else what an access control is to allow.
+    /// What is asked for, as one line: the reason, else a bridge's facts, else what an access control is to allow.
     ///
-    /// Our words, and in quotation marks those of a bridge or an app.
+    /// Our words, and in quotation marks those of a bridge or an app. A bridge's reason has its warnings and who asks from afar, so
+    /// nothing that is made of single facts stands in its place (BR-20).
     package var what: String {
         if prompt.phase == .unlock { return "Unlock this device" }
         if prompt.phase == .permission { return "Use \(kind)" }
+        if !prompt.reason.isEmpty {
+            return quoted(prompt.reason, prompt.facts == nil ? Limits.headline : Limits.sentence)
+        }
         if let stated { return stated }
-        if !prompt.reason.isEmpty { return quoted(prompt.reason, Limits.headline) }
         return object ?? "Confirm that it is you"
     }
 
@@ -265,6 +268,8 @@ package struct PromptText {
         static let button = 60
         /// Large letters: who asks stays on the screen below it.
         static let headline = 120
+        /// A bridge's reason, whole: 256 characters.
+        static let sentence = 1024
         /// Cut where there is less room.
         static let claim = 1200
         static let itemName = 100

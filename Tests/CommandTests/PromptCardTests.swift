@@ -42,6 +42,13 @@ struct PromptCardTests {
         #expect(card(.test(phase: .unlock)).act == .door)
     }
 
+    @Test("BR-20: what a bridge says in its sentence is not replaced by its facts")
+    func bridgesWarning() {
+        var prompt = facts((.host, "git.example"), (.user, "me"))
+        prompt.reason = "sign in to git.example as me, with another host key than before, asked by a program on a.example"
+        #expect(card(prompt).what == isolated(prompt.reason))
+    }
+
     @Test("DA-3: markup, direction marks and length of a name change nothing around it")
     func hostileName() {
         let name = "<b>bank</b>\u{202E}\u{2066}e\u{301}\n" + String(repeating: "x", count: 4000)
