@@ -142,12 +142,14 @@ public enum CredentialMessages {
         public var sentence: String {
             switch self {
             case .cancelled: "you cancelled it"
-            case .denied: "nobody proved to be the owner"
-            case .locked: "the device is locked"
-            case .unavailable: "Touchstone does not answer, or nothing can show its prompt"
+            case .denied: "the finger or passcode did not match; try again"
+            case .locked: "the device is locked; unlock it with: touchstone device unlock"
+            case .unavailable:
+                "Touchstone cannot ask you; start touchstone-credentials, the device "
+                    + "and touchstone-agent"
             case .gone: "there is no such secret"
             case .invalid: "the request is not valid"
-            case .busy: "too many requests wait"
+            case .busy: "too many requests wait; try again later"
             }
         }
     }

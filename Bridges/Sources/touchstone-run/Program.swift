@@ -44,7 +44,7 @@ struct CommandFailure: Error {
             case .unavailable: 53
             case .gone, .invalid: 2
             }
-        if failure == .gone { message += ". See: touchstone secret list" }
+        if failure == .gone { message += ". To see what is kept, run: touchstone-run secret list" }
     }
 }
 

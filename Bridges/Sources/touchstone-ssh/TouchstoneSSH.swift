@@ -27,7 +27,7 @@ struct AgentSocket: ParsableArguments {
     func ask(_ request: ManagementRequest) throws -> [ManagementAnswer.Key] {
         let environment = ProcessInfo.processInfo.environment
         guard let path = socket ?? environment["TOUCHSTONE_SSH_SOCKET"] ?? environment["SSH_AUTH_SOCK"] else {
-            throw Problem("no agent: start touchstone-ssh-agent, and name its socket with --socket")
+            throw Problem("no socket is named; start touchstone-ssh-agent, and set SSH_AUTH_SOCK to its socket")
         }
         let contents = Array(try JSONEncoder().encode(request))
         let frame: [UInt8]
@@ -43,17 +43,29 @@ struct AgentSocket: ParsableArguments {
                 }
             }
         } catch {
-            throw Problem("no agent answers on \(path)")
+            throw Problem("nothing answers on \(path); start it with: touchstone-ssh-agent --socket \(path)")
         }
         guard let answer = AgentExtension.contents(frame) else {
-            throw Problem("the agent on \(path) is not touchstone-ssh-agent, or does not take orders from this program")
+            throw Problem(
+                "another agent listens on \(path), or this touchstone-ssh is not "
+                    + "beside its touchstone-ssh-agent; name the socket with --socket")
         }
         switch try JSONDecoder().decode(ManagementAnswer.self, from: Data(answer)) {
         case .keys(let keys): return keys
-        case .failed("invalid"): throw Problem("there is a key of this name already, or no key can be made like this")
+        case .failed("invalid"):
+            throw Problem(
+                "there is a key of this name already, or there are too many; see: "
+                    + "touchstone-ssh list")
         case .failed("gone"): throw Problem("there is no key of this name")
-        case .failed("unavailable"): throw Problem("the device does not answer; start it with: touchstone device boot")
-        case .failed("denied"): throw Problem("the device refuses it: is a passcode set, and a finger enrolled?")
+        case .failed("unavailable"):
+            throw Problem(
+                "the device does not answer; start it with: touchstone device boot "
+                    + "--detach")
+        case .failed("denied"):
+            throw Problem(
+                "the device refuses it; touchstone doctor says whether a passcode and "
+                    + "a finger are missing")
+        case .failed("locked"): throw Problem("the device is locked; unlock it with: touchstone device unlock")
         case .failed(let word): throw Problem("the device refuses it: \(word)")
         }
     }
