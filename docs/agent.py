@@ -51,7 +51,7 @@ def hpke_seal(public_key, info, authenticated, plaintext):
     return encapsulated, ChaCha20Poly1305(key).encrypt(nonce, plaintext, authenticated)
 
 
-def seal(public_key, prompt, typed, nonce):
+def seal(public_key, prompt, typed):
     """What `EnterPasscode` and `Unlock` want, for what was typed at this prompt."""
     typed = typed.encode()
     if len(typed) > 256:
@@ -63,7 +63,7 @@ def seal(public_key, prompt, typed, nonce):
     else:
         purpose = "prompt " + prompt["app"]["identifier"]
     encapsulated, ciphertext = hpke_seal(
-        public_key, b"io.touchstone.passcode 1", base64.b64decode(nonce) + purpose.encode(),
+        public_key, b"io.touchstone.passcode 1", base64.b64decode(prompt["nonce"]) + purpose.encode(),
         len(typed).to_bytes(2, "little") + typed.ljust(256, b"\0"))
     return {
         "encapsulatedKey": base64.b64encode(encapsulated).decode(), "ciphertext": base64.b64encode(ciphertext).decode(),
@@ -155,9 +155,9 @@ def answer(calls, key, prompt):
         if typed and prompt["phase"] == "unlock":
             # The lock screen's nonces are the connection's. How the prompt stands then, an event says.
             nonce = calls.call("Device.GetNonce")["nonce"]
-            return calls.call("Device.Unlock", passcode=seal(read_key(key), prompt, typed, nonce))
+            return calls.call("Device.Unlock", passcode=seal(read_key(key), prompt | {"nonce": nonce}, typed))
         if typed:
-            sealed = seal(read_key(key), prompt, typed, prompt["nonce"])
+            sealed = seal(read_key(key), prompt, typed)
             return calls.call("Agent.EnterPasscode", prompt=prompt["identifier"], passcode=sealed)
         return calls.call("Agent.Cancel", prompt=prompt["identifier"])
     if prompt["phase"] == "permission":

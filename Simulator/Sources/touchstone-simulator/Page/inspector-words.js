@@ -20,6 +20,8 @@ export const messageWords = {
   "io.touchstone.Authentication.EvaluatePolicy": ["ask the owner", "the owner agreed", "This yes opens nothing by itself. What counts is what the enclave has noted under the context."],
   "io.touchstone.Authentication.EvaluateAccessControl": ["ask the owner for this item", "the owner agreed", "This yes opens nothing by itself. What counts is what the enclave has noted under the context."],
   "io.touchstone.Authentication.GetIdentity": ["who am I?", "the app’s identifier, its groups"],
+  "io.touchstone.Authentication.DescribeClient": ["who is this process?", "its identifier, and what started it", "A bridge asks for others. touchstoned looks at them itself."],
+  "io.touchstone.Authentication.RequestUnlock": ["ask the owner to unlock the device", "unlocked"],
   "io.touchstone.Authentication.GetEnvironment": ["what sensor and passcode are there?", "their state"],
   "io.touchstone.Agent.Subscribe": ["I show prompts", "what to show", "touchstoned says who asks and why; the agent only draws it."],
   "io.touchstone.Agent.ConfirmShown": ["the prompt is up", "noted"],
@@ -29,6 +31,7 @@ export const messageWords = {
   "io.touchstone.Agent.TryAgain": ["look once more", "noted"],
   "io.touchstone.Agent.EnterPasscode": ["a passcode was typed", "passed on", "It was sealed for the enclave where it was typed. touchstoned carries it and cannot read it."],
   "io.touchstone.Device.GetStatus": ["how is the device?", "its state"],
+  "io.touchstone.Device.WatchStatus": ["tell me when the lock changes", "its state"],
   "io.touchstone.Device.GetNonce": ["a number used once, please", "here it is", "What is sealed with it can be used once, so nobody can send a recorded passcode again."],
   "io.touchstone.Device.ChangePasscode": ["change the passcode", "changed"],
   "io.touchstone.Device.SetEraseData": ["turn Erase Data on or off", "done"],
@@ -115,8 +118,8 @@ export const messageWords = {
 
 /// Looks, which change nothing and of which there are many: what the page itself and apps do again and again to keep up.
 export const lookUps = new Set([
-  "Device.GetStatus", "Device.ListFingers", "Device.ListFaceIDPermissions", "Device.ReadLog", "Device.CheckLog", "Device.GetLogHead",
-  "Authentication.GetEnvironment", "Authentication.GetIdentity", "Authentication.CanEvaluatePolicy", "Key.Inspect", "Enclave.GetFacts",
+  "Device.GetStatus", "Device.WatchStatus", "Device.ListFingers", "Device.ListFaceIDPermissions", "Device.ReadLog", "Device.CheckLog", "Device.GetLogHead",
+  "Authentication.GetEnvironment", "Authentication.GetIdentity", "Authentication.DescribeClient", "Authentication.CanEvaluatePolicy", "Key.Inspect", "Enclave.GetFacts",
   "Enclave.Preflight", "Enclave.ListFingers", "Enclave.ListFaceIDPermissions", "Enclave.CheckLog", "Enclave.GetLogHead", "Enclave.InspectKey",
 ].map((name) => `io.touchstone.${name}`));
 
