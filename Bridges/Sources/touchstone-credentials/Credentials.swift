@@ -109,8 +109,15 @@ final class Credentials: Sendable {
         request.item = row.reference.base64EncodedString()
         request.reuse = reuse
         let keychain = keychain
-        let secret = try approvals.perform(request, while: { connection.isWaitedOn }) {
-            proof throws(DeviceError) in try keychain.secret(of: row, proof)
+        let secret: Data
+        do throws(BridgeFailure) {
+            secret = try approvals.perform(request, while: { connection.isWaitedOn }) {
+                proof throws(DeviceError) in try keychain.secret(of: row, proof)
+            }
+        } catch {
+            // What is not there is stored, whoever knew it.
+            if error == .gone { forget(row.reference) }
+            throw error
         }
         remember(secret, row.reference, asker)
         var results = Results()
@@ -138,11 +145,17 @@ final class Credentials: Sendable {
             if isKnown(secret, row.reference, asker) == true, row.expiry == parameters.expiry { return Results() }
             let request = request(asker, row.item, "store", "store over the password of \(Self.sentence(row.item))")
             let keychain = keychain
-            _ = try approvals.perform(request, while: { connection.isWaitedOn }) {
-                proof throws(DeviceError) in
-                try keychain.replace(row, secret, expiry: parameters.expiry, proof)
+            do throws(BridgeFailure) {
+                _ = try approvals.perform(request, while: { connection.isWaitedOn }) {
+                    proof throws(DeviceError) in
+                    try keychain.replace(row, secret, expiry: parameters.expiry, proof)
+                }
+                remember(secret, row.reference, asker)
+            } catch .gone {
+                // A deletion was cut off before its end (GC-3).
+                try delete(row)
+                remember(secret, try keychain.add(item, secret, expiry: parameters.expiry), asker)
             }
-            remember(secret, row.reference, asker)
         } else {
             try delete(rows, nil, asker, connection)
             remember(secret, try keychain.add(item, secret, expiry: parameters.expiry), asker)
@@ -170,7 +183,7 @@ final class Credentials: Sendable {
         var unknown: [CredentialRow] = []
         for row in rows {
             switch secret.flatMap({ isKnown($0, row.reference, asker) }) {
-            case true?: try keychain.delete(row)
+            case true?: try delete(row)
             case false?: break
             case nil: unknown.append(row)
             }
@@ -183,13 +196,27 @@ final class Credentials: Sendable {
         let keychain = keychain
         let secrets = try approvals.perform(request, while: { connection.isWaitedOn }) {
             proof throws(DeviceError) in
-            var found: [Data] = []
-            for row in asked { found.append(try keychain.secret(of: row, proof)) }
+            var found: [Data?] = []
+            for row in asked {
+                do throws(DeviceError) {
+                    found.append(try keychain.secret(of: row, proof))
+                } catch {
+                    // A deletion was cut off before its end (GC-3).
+                    guard BridgeFailure(error) == .gone else { throw error }
+                    found.append(nil)
+                }
+            }
             return found
         }
-        for (row, found) in zip(asked, secrets) where secret == nil || digest(found) == secret.map(digest) {
-            try keychain.delete(row)
+        for (row, found) in zip(asked, secrets)
+        where secret == nil || found == nil || found.map(digest) == secret.map(digest) {
+            try delete(row)
         }
+    }
+
+    private func delete(_ row: CredentialRow) throws(BridgeFailure) {
+        forget(row.reference)
+        try keychain.delete(row)
     }
 
     private func list(_ parameters: CredentialMessages.Parameters) throws(BridgeFailure) -> Results {
@@ -288,6 +315,13 @@ final class Credentials: Sendable {
             // What another session knew of it is true no more.
             served.digests = served.digests.filter { $0.key.reference != reference || $0.value == digest }
             if let session { served.digests[Served.Key(session: session, reference: reference)] = digest }
+        }
+    }
+
+    private func forget(_ reference: Data) {
+        served.withLock { served in
+            served.digests = served.digests.filter { $0.key.reference != reference }
+            served.lastUsed[reference] = nil
         }
     }
 
