@@ -4,6 +4,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 
 from bridges import BRIDGES, with_device
@@ -59,7 +60,12 @@ def a_command_has_its_secrets_after_one_prompt(device, resident, person):
         'printf "%s|" "$TOKEN" "$PASSWORD" "$USER_NAME" "$PLAIN" "$INHERITED" "$MORE"; echo $$ "$0"; exit 7', "zero", status=7)
     equal(said.rpartition("|")[0], "first secret|second secret|me|x touchstone://npm/token|first secret|first secret", "the variables")
     prompt = json.dumps(person.prompts[0])
-    check("/bin/sh" in prompt and "TOKEN" in prompt and "first secret" not in prompt, prompt)
+    check("first secret" not in prompt, prompt)
+    # Which secrets they are, from what is kept; the names of variables are the command's words.
+    reason, facts = person.prompts[0]["reason"], [fact["text"] for fact in person.prompts[0]["facts"] if fact["kind"] == "secrets"]
+    check(reason.startswith("give 2 secrets (npm/token, db/login) to “/bin/sh"), reason)
+    check(facts[0].startswith("npm/token as “MORE, ") and "TOKEN" in facts[0], facts)
+    equal(facts[1], "db/login as “PASSWORD, USER_NAME”", "the second secret")
     equal(person.asked(), 1, "prompts")
     # Without a reference nothing is asked.
     del resident.environment["INHERITED"]
@@ -68,6 +74,44 @@ def a_command_has_its_secrets_after_one_prompt(device, resident, person):
     process = start(resident, "run", "--secret", "A=touchstone://npm/token", "--", "/bin/sh", "-c", "echo $$; kill -TERM $$")
     output, _ = process.communicate(timeout=LONGEST_WAIT)
     equal((int(output), process.returncode), (process.pid, -signal.SIGTERM), "the command takes the program's place")
+
+
+@with_device
+def the_prompt_says_which_secrets_go_out_whatever_they_are_called(device, resident, person):
+    """EX-2: a name that speaks of another secret, names that are too few, many secrets, names that look like two."""
+    for number in range(7):
+        keep(resident, f"many/{number}", "x")
+    keep(resident, "aws/root", "x")
+    keep(resident, "npm/a%2C%20b", "x")
+
+    def call(items, **more):
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(LONGEST_WAIT)
+        connection.connect(str(resident.socket))
+        items = [{"kind": "secret", "place": place, "account": account} for place, account in items]
+        parameters = {"items": items, **more}
+        connection.sendall(json.dumps({"method": "io.touchstone.Credentials.Open", "parameters": parameters}).encode() + b"\0")
+        reply = b""
+        while not reply.endswith(b"\0"):
+            reply += connection.recv(65536)
+        connection.close()
+        return json.loads(reply[:-1])
+
+    def asked():
+        prompt = person.prompts[0]
+        equal(person.asked(), 1, "prompts")
+        return prompt["reason"], [fact["text"] for fact in prompt["facts"] if fact["kind"] == "secrets"]
+
+    for names in ([], ["A"], ["A", "B", "C"]):
+        answer = call([("aws", "root"), ("many", "1")], names=names, command="x")
+        equal(answer["parameters"].get("result"), "invalid", f"the answer to {len(names)} names for two secrets")
+    equal(person.asked(), 0, "prompts for what is refused")
+    answer = call([("aws", "root"), ("npm", "a, b")], names=["npm/token”, “x", "B"], command="true")
+    equal(len(answer["parameters"]["secrets"]), 2, "the secrets")
+    equal(asked(), ("give 2 secrets (aws/root, npm/a%2C%20b) to “true”", ["aws/root as “npm/token', 'x”", "npm/a%2C%20b as “B”"]), "the prompt")
+    call([("many", str(number)) for number in range(7)])
+    equal(asked(), ("read 7 secrets (many/0, many/1, many/2, many/3, many/4 and 2 more)",
+                    ["many/0", "many/1", "many/2", "many/3", "many/4", "2 more"]), "the prompt of seven")
 
 
 @with_device
@@ -154,6 +198,7 @@ def an_approval_is_used_again_only_if_the_owner_is_told_so(device, resident, per
 
 
 main(
-    secrets_are_kept_listed_and_removed, a_command_has_its_secrets_after_one_prompt, a_command_is_not_run_without_the_owner,
+    secrets_are_kept_listed_and_removed, a_command_has_its_secrets_after_one_prompt,
+    the_prompt_says_which_secrets_go_out_whatever_they_are_called, a_command_is_not_run_without_the_owner,
     secrets_come_as_files_too, a_mask_hides_secrets_and_passes_statuses_and_signals_on, texts_get_their_secrets,
     an_approval_is_used_again_only_if_the_owner_is_told_so)

@@ -239,13 +239,10 @@ final class Credentials: Sendable {
             guard let row = try rows(item).first else { throw .gone }
             opened.append(row)
         }
-        let labels = parameters.names ?? items.map { "\($0.place)/\($0.account ?? "")" }
-        let shown = labels.prefix(5).joined(separator: ", ") + (labels.count > 5 ? " and \(labels.count - 5) more" : "")
-        let count = labels.count == 1 ? "1 secret" : "\(labels.count) secrets"
-        var request = request(
-            asker, items[0], parameters.command == nil ? "read" : "run",
-            parameters.command.map { "run \(Self.short($0)) with \(count): \(shown)" } ?? "read \(count): \(shown)")
-        request.facts = [Fact(.secrets, shown)] + (parameters.command.map { [Fact(.command, Self.short($0))] } ?? [])
+        let shown = ShownSecrets(opened.map(\.item), names: parameters.names, command: parameters.command)
+        guard let shown else { throw .invalid }
+        var request = request(asker, opened[0].item, parameters.command == nil ? "read" : "run", shown.reason)
+        request.facts = shown.facts
         request.item = opened.map { $0.reference.base64EncodedString() }.sorted().joined(separator: " ")
         request.destination = "run"
         request.reuse = min(300, max(0, parameters.reuse ?? 0))
