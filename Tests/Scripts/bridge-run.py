@@ -8,7 +8,7 @@ import socket
 import subprocess
 
 from bridges import BRIDGES, with_device
-from device import LONGEST_WAIT, check, equal, main
+from device import LONGEST_WAIT, check, confirm, equal, main, wait_for
 
 RUN = BRIDGES / "touchstone-run"
 
@@ -146,6 +146,65 @@ def secrets_come_as_files_too(device, resident, person):
 
 
 @with_device
+def a_descriptor_keeps_a_secret_out_of_the_environment_alone(device, resident, person):
+    """EX-4: what the guide says of other programs of the user is true."""
+    keep(resident, "npm/token", "swordfish")
+    process = start(resident, "run", "--fd", "5=touchstone://npm/token", "--", "/bin/sh", "-c", "echo ready; read line",
+                    stdin=subprocess.PIPE)
+    equal(process.stdout.readline(), b"ready\n", "the command")
+    with open(f"/proc/{process.pid}/environ", "rb") as file:
+        check(b"swordfish" not in file.read(), "the secret is in the environment")
+    with open(f"/proc/{process.pid}/fd/5", "rb") as file:
+        equal(file.read(), b"swordfish", "what another program of the user reads")
+    process.communicate(b"\n", timeout=LONGEST_WAIT)
+    check("--fd" in resident.run(RUN, "run", "--help") and "open files" in resident.run(RUN, "run", "--help"), "the help")
+
+
+# A program without rights of its own, so that the kernel shows it only what it shows to any program of the user.
+PLAIN = ["setpriv", "--inh-caps=-all", "--ambient-caps=-all", "--bounding-set=-all"] if os.getuid() == 0 else []
+
+
+def can_be_looked_into(process):
+    return subprocess.run([*PLAIN, "readlink", f"/proc/{process.pid}/exe"], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, timeout=LONGEST_WAIT).returncode == 0
+
+
+@with_device
+def whoever_has_an_answer_is_closed_to_other_programs(device, resident, person):
+    """EX-5: before the answer each is open, after it none is."""
+    keep(resident, "npm/token", "swordfish")
+    git = ["git", "-c", "credential.helper=", "-c", "credential.helper=touchstone", "credential", "approve"]
+    resident.run(*git, input="protocol=https\nhost=git.example\nusername=octocat\npassword=swordfish\n")
+    docker = BRIDGES / "docker-credential-touchstone"
+    resident.run(docker, "store", input='{"ServerURL": "docker.io", "Username": "me", "Secret": "swordfish"}')
+    programs = [([RUN, "read", "npm/token"], ""), ([RUN, "inject"], "{{ touchstone://npm/token }}"),
+                ([RUN, "run", "--mask", "--secret", "A=touchstone://npm/token", "--", "sh", "-c", "echo $A"], ""),
+                ([BRIDGES / "git-credential-touchstone", "get"], "protocol=https\nhost=git.example\n"), ([docker, "get"], "docker.io")]
+    for arguments, text in programs:
+        # Nobody reads what it writes, and there is no room for it: so it stays after the answer.
+        output, full = os.pipe()
+        os.set_blocking(full, False)
+        try:
+            while os.write(full, b"x"):
+                pass
+        except BlockingIOError:
+            os.set_blocking(full, True)
+        person.answer = "nothing"
+        process = subprocess.Popen([*PLAIN, *map(str, arguments)], env=resident.environment, stdin=subprocess.PIPE, stdout=full)
+        process.stdin.write(text.encode())
+        process.stdin.close()
+        prompt = person.told.get(timeout=LONGEST_WAIT)
+        check(can_be_looked_into(process), f"{arguments} before the answer")
+        confirm(device, {"prompt": prompt})
+        device.client("Device").PresentFinger(finger="thumb")
+        wait_for(lambda: not can_be_looked_into(process), f"{arguments} to close itself")
+        equal(process.poll(), None, f"the end of {arguments}")
+        os.close(full)
+        os.close(output)
+        process.wait(LONGEST_WAIT)
+
+
+@with_device
 def a_mask_hides_secrets_and_passes_statuses_and_signals_on(device, resident, person):
     """EX-3."""
     keep(resident, "npm/token", "swordfish")
@@ -200,5 +259,6 @@ def an_approval_is_used_again_only_if_the_owner_is_told_so(device, resident, per
 main(
     secrets_are_kept_listed_and_removed, a_command_has_its_secrets_after_one_prompt,
     the_prompt_says_which_secrets_go_out_whatever_they_are_called, a_command_is_not_run_without_the_owner,
-    secrets_come_as_files_too, a_mask_hides_secrets_and_passes_statuses_and_signals_on, texts_get_their_secrets,
+    secrets_come_as_files_too, a_descriptor_keeps_a_secret_out_of_the_environment_alone,
+    whoever_has_an_answer_is_closed_to_other_programs, a_mask_hides_secrets_and_passes_statuses_and_signals_on, texts_get_their_secrets,
     an_approval_is_used_again_only_if_the_owner_is_told_so)

@@ -14,11 +14,12 @@ struct ShownSecrets {
     /// The secrets with the client's names for them, and the command.
     let facts: [Fact]
 
+    /// Nil where there is not one name for each, or a secret has no reference.
+    ///
     /// - Parameters:
     ///   - items: What is kept.
     ///   - names: What the client calls each of them; nil where it has no names.
     ///   - command: What is run with them; nil where they are read.
-    /// - Returns: Nil where there is not one name for each, or a secret has no reference.
     init?(_ items: [CredentialMessages.Item], names: [String]?, command: String?) {
         guard names.map({ $0.count == items.count }) ?? true else { return nil }
         var labels: [String] = []
