@@ -57,14 +57,14 @@ let package = Package(
 
         // git and docker
         library("CredentialProtocol"),
-        library("CredentialsClient", ["CredentialProtocol"]),
+        library("CredentialsClient", ["CBridges", "CredentialProtocol"]),
         tool("git-credential-touchstone", ["CredentialProtocol", "CredentialsClient"]),
         tool("docker-credential-touchstone", ["CredentialProtocol", "CredentialsClient"]),
         .target(name: "CSealedFile"),
         tool(
             "touchstone-credentials",
             ["BridgeCore", "CredentialProtocol", "CredentialsClient", device, crypto, arguments]),
-        tool("touchstone-run", ["CBridges", "CSealedFile", "CredentialProtocol", "CredentialsClient", arguments]),
+        tool("touchstone-run", ["CSealedFile", "CredentialProtocol", "CredentialsClient", arguments]),
         tests("CredentialProtocolTests", ["CredentialProtocol"]),
     ]
 )

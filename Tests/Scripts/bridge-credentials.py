@@ -5,6 +5,7 @@ import base64
 import http.server
 import json
 import os
+import shutil
 import socket
 import subprocess
 import threading
@@ -46,6 +47,51 @@ def git_keeps_a_password_and_the_owner_is_asked_for_it(device, resident, person)
     found = git(resident, "credential", "fill", input=ASKED, start_new_session=True)
     check("correct horse" in found, found)
     equal(person.asked(), 1, "prompts for a second starter")
+
+
+# Calls a method of the keychain's and prints the answer.
+CALL = """
+import socket, sys
+connection = socket.socket(socket.AF_UNIX)
+connection.connect(sys.argv[1])
+connection.sendall(sys.argv[2].encode() + b"\\0")
+reply = b""
+while not reply.endswith(b"\\0"): reply += connection.recv(65536)
+print(reply[:-1].decode())
+"""
+
+# A service manager by its name. It takes over a helper whose parent ended.
+MANAGER = """
+import ctypes, os, sys, time
+manager = os.getpid()
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+if os.fork() == 0:
+    if os.fork() == 0:
+        while os.getppid() != manager: time.sleep(0.01)
+        os.execvp(sys.argv[1], sys.argv[1:])
+    os._exit(0)
+os.wait()
+os.wait()
+"""
+
+
+@with_device
+def an_orphan_is_not_shown_as_the_service_manager(device, resident, person):
+    """GC-1: nobody knows who started it, and it uses no other's approval; what git starts is git's all the same."""
+    git(resident, "credential", "approve", input=KEPT)
+    manager = device.work / "systemd"
+    shutil.copy(os.path.realpath("/usr/bin/python3"), manager)
+
+    def orphan(*arguments):
+        return resident.run(manager, "-S", "-c", MANAGER, *arguments, input=ASKED)
+
+    for _ in range(2):
+        check("correct horse" in orphan(BRIDGES / "git-credential-touchstone", "get"), "nothing came back")
+        check("could not be identified" in person.prompts[0]["reason"], f"who asks: {person.prompts[0]}")
+        equal(person.asked(), 1, "prompts of an orphan")
+    found = orphan("git", "-c", "credential.helper=", "-c", "credential.helper=touchstone", "credential", "fill")
+    check("correct horse" in found, found)
+    equal(os.path.basename(person.prompts[0]["client"]["identifier"]), "git", "who asks")
 
 
 @with_device
@@ -275,6 +321,44 @@ def a_program_that_speaks_for_itself_is_shown_as_itself(device, resident, person
         check("error" in json.loads(reply[:-1]), reply)
 
 
+@with_device
+def what_was_half_deleted_can_be_stored_and_erased(device, resident, person):
+    """GC-3: the row is there and its password is not, as after a deletion that was cut off."""
+    other = device.work / "other"
+    shutil.copy(os.path.realpath("/usr/bin/python3"), other)
+    manifests = device.state / "apps.d"
+    shared = "Family=F\nkeychain-access-groups=F.shared\n"
+    with open(manifests / "credentials.conf", "a") as file:
+        file.write(shared)
+    (manifests / "other.conf").write_text(f"[Application]\nIdentity={other}\nName=other\n{shared}")
+    query = {"class": {"string": "genp"}, "svce": {"string": "io.touchstone.Credentials"}}
+    message = json.dumps({"method": "io.touchstone.Keychain.Delete", "parameters": {"query": query}})
+
+    def lose_passwords():
+        said = resident.run(other, "-S", "-c", CALL, device.socket, message)
+        check("error" not in json.loads(said), said)
+
+    def docker(action, input=""):
+        return resident.run(BRIDGES / "docker-credential-touchstone", action, input=input)
+
+    # By who has it and by somebody else; the same password and another one.
+    for password, settings in (("correct horse", {}), ("battery staple", {}), ("first of all", {"start_new_session": True})):
+        git(resident, "credential", "approve", input=KEPT)
+        lose_passwords()
+        equal(helper(resident, "get", ASKED), "", "what is not there")
+        git(resident, "credential", "approve", input=KEPT.replace("correct horse", password), **settings)
+        check(password in git(resident, "credential", "fill", input=ASKED), f"{password} was not stored")
+        lose_passwords()
+        helper(resident, "erase", ASKED, **settings)
+    docker("store", json.dumps({"ServerURL": "docker.io", "Username": "me", "Secret": "a"}))
+    lose_passwords()
+    docker("store", json.dumps({"ServerURL": "docker.io", "Username": "you", "Secret": "b"}))
+    equal(json.loads(docker("list")), {"docker.io": "you"}, "the list with another user")
+    lose_passwords()
+    docker("erase", "docker.io")
+    equal(json.loads(docker("list")), {}, "the list after the erasing")
+
+
 def a_device_that_knows_no_bridge_shows_the_client_as_a_claim():
     """Without a manifest there is no client to name: it is a claim in the reason."""
     with Device() as device:
@@ -304,8 +388,8 @@ def secrets_stay_out_of_files(device, resident, person):
 
 
 main(
-    git_keeps_a_password_and_the_owner_is_asked_for_it, nothing_is_given_out_without_the_finger,
+    git_keeps_a_password_and_the_owner_is_asked_for_it, an_orphan_is_not_shown_as_the_service_manager, nothing_is_given_out_without_the_finger,
     a_locked_device_and_no_agent_give_nothing, a_password_is_erased_by_who_knows_it, storing_over_a_password_asks,
     what_is_malformed_is_refused, git_clones_and_fetches_over_http, docker_speaks_to_its_helper,
-    a_program_that_speaks_for_itself_is_shown_as_itself, a_device_that_knows_no_bridge_shows_the_client_as_a_claim,
+    a_program_that_speaks_for_itself_is_shown_as_itself, what_was_half_deleted_can_be_stored_and_erased, a_device_that_knows_no_bridge_shows_the_client_as_a_claim,
     secrets_stay_out_of_files)

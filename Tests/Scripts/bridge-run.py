@@ -4,10 +4,11 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 
 from bridges import BRIDGES, with_device
-from device import LONGEST_WAIT, check, equal, main
+from device import LONGEST_WAIT, check, confirm, equal, main, wait_for
 
 RUN = BRIDGES / "touchstone-run"
 
@@ -59,7 +60,12 @@ def a_command_has_its_secrets_after_one_prompt(device, resident, person):
         'printf "%s|" "$TOKEN" "$PASSWORD" "$USER_NAME" "$PLAIN" "$INHERITED" "$MORE"; echo $$ "$0"; exit 7', "zero", status=7)
     equal(said.rpartition("|")[0], "first secret|second secret|me|x touchstone://npm/token|first secret|first secret", "the variables")
     prompt = json.dumps(person.prompts[0])
-    check("/bin/sh" in prompt and "TOKEN" in prompt and "first secret" not in prompt, prompt)
+    check("first secret" not in prompt, prompt)
+    # Which secrets they are, from what is kept; the names of variables are the command's words.
+    reason, facts = person.prompts[0]["reason"], [fact["text"] for fact in person.prompts[0]["facts"] if fact["kind"] == "secrets"]
+    check(reason.startswith("give 2 secrets (npm/token, db/login) to “/bin/sh"), reason)
+    check(facts[0].startswith("npm/token as “MORE, ") and "TOKEN" in facts[0], facts)
+    equal(facts[1], "db/login as “PASSWORD, USER_NAME”", "the second secret")
     equal(person.asked(), 1, "prompts")
     # Without a reference nothing is asked.
     del resident.environment["INHERITED"]
@@ -68,6 +74,44 @@ def a_command_has_its_secrets_after_one_prompt(device, resident, person):
     process = start(resident, "run", "--secret", "A=touchstone://npm/token", "--", "/bin/sh", "-c", "echo $$; kill -TERM $$")
     output, _ = process.communicate(timeout=LONGEST_WAIT)
     equal((int(output), process.returncode), (process.pid, -signal.SIGTERM), "the command takes the program's place")
+
+
+@with_device
+def the_prompt_says_which_secrets_go_out_whatever_they_are_called(device, resident, person):
+    """EX-2: a name that speaks of another secret, names that are too few, many secrets, names that look like two."""
+    for number in range(7):
+        keep(resident, f"many/{number}", "x")
+    keep(resident, "aws/root", "x")
+    keep(resident, "npm/a%2C%20b", "x")
+
+    def call(items, **more):
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(LONGEST_WAIT)
+        connection.connect(str(resident.socket))
+        items = [{"kind": "secret", "place": place, "account": account} for place, account in items]
+        parameters = {"items": items, **more}
+        connection.sendall(json.dumps({"method": "io.touchstone.Credentials.Open", "parameters": parameters}).encode() + b"\0")
+        reply = b""
+        while not reply.endswith(b"\0"):
+            reply += connection.recv(65536)
+        connection.close()
+        return json.loads(reply[:-1])
+
+    def asked():
+        prompt = person.prompts[0]
+        equal(person.asked(), 1, "prompts")
+        return prompt["reason"], [fact["text"] for fact in prompt["facts"] if fact["kind"] == "secrets"]
+
+    for names in ([], ["A"], ["A", "B", "C"]):
+        answer = call([("aws", "root"), ("many", "1")], names=names, command="x")
+        equal(answer["parameters"].get("result"), "invalid", f"the answer to {len(names)} names for two secrets")
+    equal(person.asked(), 0, "prompts for what is refused")
+    answer = call([("aws", "root"), ("npm", "a, b")], names=["npm/token”, “x", "B"], command="true")
+    equal(len(answer["parameters"]["secrets"]), 2, "the secrets")
+    equal(asked(), ("give 2 secrets (aws/root, npm/a%2C%20b) to “true”", ["aws/root as “npm/token', 'x”", "npm/a%2C%20b as “B”"]), "the prompt")
+    call([("many", str(number)) for number in range(7)])
+    equal(asked(), ("read 7 secrets (many/0, many/1, many/2, many/3, many/4 and 2 more)",
+                    ["many/0", "many/1", "many/2", "many/3", "many/4", "2 more"]), "the prompt of seven")
 
 
 @with_device
@@ -99,6 +143,65 @@ def secrets_come_as_files_too(device, resident, person):
     output, errors = process.communicate(timeout=LONGEST_WAIT)
     equal(output, secret * 2, "what came through the descriptors")
     equal(person.asked(), 1, "prompts")
+
+
+@with_device
+def a_descriptor_keeps_a_secret_out_of_the_environment_alone(device, resident, person):
+    """EX-4: what the guide says of other programs of the user is true."""
+    keep(resident, "npm/token", "swordfish")
+    process = start(resident, "run", "--fd", "5=touchstone://npm/token", "--", "/bin/sh", "-c", "echo ready; read line",
+                    stdin=subprocess.PIPE)
+    equal(process.stdout.readline(), b"ready\n", "the command")
+    with open(f"/proc/{process.pid}/environ", "rb") as file:
+        check(b"swordfish" not in file.read(), "the secret is in the environment")
+    with open(f"/proc/{process.pid}/fd/5", "rb") as file:
+        equal(file.read(), b"swordfish", "what another program of the user reads")
+    process.communicate(b"\n", timeout=LONGEST_WAIT)
+    check("--fd" in resident.run(RUN, "run", "--help") and "open files" in resident.run(RUN, "run", "--help"), "the help")
+
+
+# A program without rights of its own, so that the kernel shows it only what it shows to any program of the user.
+PLAIN = ["setpriv", "--inh-caps=-all", "--ambient-caps=-all", "--bounding-set=-all"] if os.getuid() == 0 else []
+
+
+def can_be_looked_into(process):
+    return subprocess.run([*PLAIN, "readlink", f"/proc/{process.pid}/exe"], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, timeout=LONGEST_WAIT).returncode == 0
+
+
+@with_device
+def whoever_has_an_answer_is_closed_to_other_programs(device, resident, person):
+    """EX-5: before the answer each is open, after it none is."""
+    keep(resident, "npm/token", "swordfish")
+    git = ["git", "-c", "credential.helper=", "-c", "credential.helper=touchstone", "credential", "approve"]
+    resident.run(*git, input="protocol=https\nhost=git.example\nusername=octocat\npassword=swordfish\n")
+    docker = BRIDGES / "docker-credential-touchstone"
+    resident.run(docker, "store", input='{"ServerURL": "docker.io", "Username": "me", "Secret": "swordfish"}')
+    programs = [([RUN, "read", "npm/token"], ""), ([RUN, "inject"], "{{ touchstone://npm/token }}"),
+                ([RUN, "run", "--mask", "--secret", "A=touchstone://npm/token", "--", "sh", "-c", "echo $A"], ""),
+                ([BRIDGES / "git-credential-touchstone", "get"], "protocol=https\nhost=git.example\n"), ([docker, "get"], "docker.io")]
+    for arguments, text in programs:
+        # Nobody reads what it writes, and there is no room for it: so it stays after the answer.
+        output, full = os.pipe()
+        os.set_blocking(full, False)
+        try:
+            while os.write(full, b"x"):
+                pass
+        except BlockingIOError:
+            os.set_blocking(full, True)
+        person.answer = "nothing"
+        process = subprocess.Popen([*PLAIN, *map(str, arguments)], env=resident.environment, stdin=subprocess.PIPE, stdout=full)
+        process.stdin.write(text.encode())
+        process.stdin.close()
+        prompt = person.told.get(timeout=LONGEST_WAIT)
+        check(can_be_looked_into(process), f"{arguments} before the answer")
+        confirm(device, {"prompt": prompt})
+        device.client("Device").PresentFinger(finger="thumb")
+        wait_for(lambda: not can_be_looked_into(process), f"{arguments} to close itself")
+        equal(process.poll(), None, f"the end of {arguments}")
+        os.close(full)
+        os.close(output)
+        process.wait(LONGEST_WAIT)
 
 
 @with_device
@@ -154,6 +257,8 @@ def an_approval_is_used_again_only_if_the_owner_is_told_so(device, resident, per
 
 
 main(
-    secrets_are_kept_listed_and_removed, a_command_has_its_secrets_after_one_prompt, a_command_is_not_run_without_the_owner,
-    secrets_come_as_files_too, a_mask_hides_secrets_and_passes_statuses_and_signals_on, texts_get_their_secrets,
+    secrets_are_kept_listed_and_removed, a_command_has_its_secrets_after_one_prompt,
+    the_prompt_says_which_secrets_go_out_whatever_they_are_called, a_command_is_not_run_without_the_owner,
+    secrets_come_as_files_too, a_descriptor_keeps_a_secret_out_of_the_environment_alone,
+    whoever_has_an_answer_is_closed_to_other_programs, a_mask_hides_secrets_and_passes_statuses_and_signals_on, texts_get_their_secrets,
     an_approval_is_used_again_only_if_the_owner_is_told_so)

@@ -64,7 +64,7 @@ public enum CredentialMessages {
         public var expiry: Int64?
         /// Open: what is to be run with the secrets; absent: they are read.
         public var command: String?
-        /// Open: what the command calls them.
+        /// Open: what the command calls each of them, in the order of ``items``.
         public var names: [String]?
         /// Open: for how many seconds an approval is good.
         public var reuse: Double?

@@ -1,3 +1,4 @@
+import CBridges
 public import CredentialProtocol
 import Foundation
 import Glibc
@@ -17,7 +18,8 @@ public enum CredentialsClient {
 
     /// Calls a method, over a connection of its own.
     ///
-    /// It waits for the owner where the owner is asked.
+    /// It waits for the owner where the owner is asked. Before it reads the answer it closes this process to the user's other programs
+    /// (EX-5). What calls after that is not known to `touchstone-credentials` any more: one call for one process.
     ///
     /// - Parameters:
     ///   - method: Without its interface.
@@ -33,7 +35,8 @@ public enum CredentialsClient {
         let connection = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard connection >= 0, connect(connection) else { throw .unavailable }
         defer { close(connection) }
-        guard send(request + [0], connection), let answer = receive(connection),
+        guard send(request + [0], connection), waitForAnswer(connection), bridge_become_undumpable(),
+            let answer = receive(connection),
             let reply = try? JSONDecoder().decode(CredentialMessages.Reply.self, from: answer)
         else { throw .unavailable }
         if reply.error != nil { throw reply.parameters.result ?? .invalid }
@@ -65,6 +68,18 @@ public enum CredentialsClient {
             sent += count
         }
         return true
+    }
+
+    /// Until there is an answer to read.
+    ///
+    /// Until it is read, none of its secrets is in the memory of this process. So far touchstone-credentials had to see what it executes.
+    private static func waitForAnswer(_ connection: Int32) -> Bool {
+        var state = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
+        while true {
+            let count = unsafe poll(&state, 1, -1)
+            if count < 0, errno == EINTR { continue }
+            return count > 0
+        }
     }
 
     /// One message without its NUL.

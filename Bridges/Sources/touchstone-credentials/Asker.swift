@@ -37,11 +37,15 @@ struct Asker {
     }
 
     /// The last of the wrappers above a helper; where there is none, what started the helper itself.
+    ///
+    /// Nil where nobody knows: a service manager starts anything, and takes over whatever lost its parent.
     private static func outermost(_ helper: ClientProcess) -> Client? {
         var found: Client?
+        var child = helper
         let ancestors = helper.ancestors
         for (index, ancestor) in ancestors.enumerated() {
-            guard let path = ancestor.executable else { break }
+            guard !isOutermost(child), let path = ancestor.executable else { break }
+            child = ancestor
             let name = (path as NSString).lastPathComponent
             if isWrapper(name) {
                 found = .known(ancestor, executable: path)
@@ -55,6 +59,11 @@ struct Asker {
             }
         }
         return found
+    }
+
+    /// Whether a service manager is next above it: then it is where its session is anchored.
+    private static func isOutermost(_ process: ClientProcess) -> Bool {
+        process.clientSession.map { $0.anchor == process } ?? true
     }
 
     private static func isWrapper(_ name: String) -> Bool { wrappers.contains(name) || name.hasPrefix("git-remote-") }

@@ -109,8 +109,15 @@ final class Credentials: Sendable {
         request.item = row.reference.base64EncodedString()
         request.reuse = reuse
         let keychain = keychain
-        let secret = try approvals.perform(request, while: { connection.isWaitedOn }) {
-            proof throws(DeviceError) in try keychain.secret(of: row, proof)
+        let secret: Data
+        do throws(BridgeFailure) {
+            secret = try approvals.perform(request, while: { connection.isWaitedOn }) {
+                proof throws(DeviceError) in try keychain.secret(of: row, proof)
+            }
+        } catch {
+            // What is not there is stored, whoever knew it.
+            if error == .gone { forget(row.reference) }
+            throw error
         }
         remember(secret, row.reference, asker)
         var results = Results()
@@ -138,11 +145,17 @@ final class Credentials: Sendable {
             if isKnown(secret, row.reference, asker) == true, row.expiry == parameters.expiry { return Results() }
             let request = request(asker, row.item, "store", "store over the password of \(Self.sentence(row.item))")
             let keychain = keychain
-            _ = try approvals.perform(request, while: { connection.isWaitedOn }) {
-                proof throws(DeviceError) in
-                try keychain.replace(row, secret, expiry: parameters.expiry, proof)
+            do throws(BridgeFailure) {
+                _ = try approvals.perform(request, while: { connection.isWaitedOn }) {
+                    proof throws(DeviceError) in
+                    try keychain.replace(row, secret, expiry: parameters.expiry, proof)
+                }
+                remember(secret, row.reference, asker)
+            } catch .gone {
+                // A deletion was cut off before its end (GC-3).
+                try delete(row)
+                remember(secret, try keychain.add(item, secret, expiry: parameters.expiry), asker)
             }
-            remember(secret, row.reference, asker)
         } else {
             try delete(rows, nil, asker, connection)
             remember(secret, try keychain.add(item, secret, expiry: parameters.expiry), asker)
@@ -170,7 +183,7 @@ final class Credentials: Sendable {
         var unknown: [CredentialRow] = []
         for row in rows {
             switch secret.flatMap({ isKnown($0, row.reference, asker) }) {
-            case true?: try keychain.delete(row)
+            case true?: try delete(row)
             case false?: break
             case nil: unknown.append(row)
             }
@@ -183,13 +196,27 @@ final class Credentials: Sendable {
         let keychain = keychain
         let secrets = try approvals.perform(request, while: { connection.isWaitedOn }) {
             proof throws(DeviceError) in
-            var found: [Data] = []
-            for row in asked { found.append(try keychain.secret(of: row, proof)) }
+            var found: [Data?] = []
+            for row in asked {
+                do throws(DeviceError) {
+                    found.append(try keychain.secret(of: row, proof))
+                } catch {
+                    // A deletion was cut off before its end (GC-3).
+                    guard BridgeFailure(error) == .gone else { throw error }
+                    found.append(nil)
+                }
+            }
             return found
         }
-        for (row, found) in zip(asked, secrets) where secret == nil || digest(found) == secret.map(digest) {
-            try keychain.delete(row)
+        for (row, found) in zip(asked, secrets)
+        where secret == nil || found == nil || found.map(digest) == secret.map(digest) {
+            try delete(row)
         }
+    }
+
+    private func delete(_ row: CredentialRow) throws(BridgeFailure) {
+        forget(row.reference)
+        try keychain.delete(row)
     }
 
     private func list(_ parameters: CredentialMessages.Parameters) throws(BridgeFailure) -> Results {
@@ -212,13 +239,10 @@ final class Credentials: Sendable {
             guard let row = try rows(item).first else { throw .gone }
             opened.append(row)
         }
-        let labels = parameters.names ?? items.map { "\($0.place)/\($0.account ?? "")" }
-        let shown = labels.prefix(5).joined(separator: ", ") + (labels.count > 5 ? " and \(labels.count - 5) more" : "")
-        let count = labels.count == 1 ? "1 secret" : "\(labels.count) secrets"
-        var request = request(
-            asker, items[0], parameters.command == nil ? "read" : "run",
-            parameters.command.map { "run \(Self.short($0)) with \(count): \(shown)" } ?? "read \(count): \(shown)")
-        request.facts = [Fact(.secrets, shown)] + (parameters.command.map { [Fact(.command, Self.short($0))] } ?? [])
+        let shown = ShownSecrets(opened.map(\.item), names: parameters.names, command: parameters.command)
+        guard let shown else { throw .invalid }
+        var request = request(asker, opened[0].item, parameters.command == nil ? "read" : "run", shown.reason)
+        request.facts = shown.facts
         request.item = opened.map { $0.reference.base64EncodedString() }.sorted().joined(separator: " ")
         request.destination = "run"
         request.reuse = min(300, max(0, parameters.reuse ?? 0))
@@ -288,6 +312,13 @@ final class Credentials: Sendable {
             // What another session knew of it is true no more.
             served.digests = served.digests.filter { $0.key.reference != reference || $0.value == digest }
             if let session { served.digests[Served.Key(session: session, reference: reference)] = digest }
+        }
+    }
+
+    private func forget(_ reference: Data) {
+        served.withLock { served in
+            served.digests = served.digests.filter { $0.key.reference != reference }
+            served.lastUsed[reference] = nil
         }
     }
 

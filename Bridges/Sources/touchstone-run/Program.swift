@@ -56,17 +56,22 @@ struct OpenedSecrets {
     ///
     /// - Parameters:
     ///   - references: Each may be there more than once.
-    ///   - names: What the prompt calls them.
+    ///   - names: What the command calls each of them; nil where there is no command.
     ///   - command: What is run with them.
     ///   - reuse: Seconds.
     /// - Throws: What the person is told.
-    init(_ references: [SecretReference], names: [String], command: String? = nil, reuse: Double = 0) throws {
+    init(_ references: [SecretReference], names: [String]? = nil, command: String? = nil, reuse: Double = 0) throws {
         var items: [CredentialMessages.Item] = []
-        for reference in references where !items.contains(Self.item(reference)) { items.append(Self.item(reference)) }
+        var itemNames: [CredentialMessages.Item: [String]] = [:]
+        for (index, reference) in references.enumerated() {
+            let item = Self.item(reference)
+            if itemNames[item] == nil { items.append(item) }
+            itemNames[item, default: []] += names.map { [$0[index]] } ?? []
+        }
         guard !items.isEmpty else { return }
         var parameters = CredentialMessages.Parameters()
         parameters.items = items
-        parameters.names = names
+        parameters.names = names.map { _ in items.map { itemNames[$0, default: []].joined(separator: ", ") } }
         parameters.command = command
         parameters.reuse = reuse
         do {
@@ -117,8 +122,7 @@ struct Read: ParsableCommand {
 
     func run() throws {
         try refuseTerminal(reveal)
-        let value = try OpenedSecrets([reference], names: ["\(reference.service)/\(reference.account)"]).value(
-            reference)
+        let value = try OpenedSecrets([reference]).value(reference)
         HelperProcess.write(value + (isatty(1) == 0 ? [] : [0x0A]))
     }
 }
@@ -141,7 +145,7 @@ struct Inject: ParsableCommand {
             throw CommandFailure("standard input: \(error)")
         }
         let references = template.references
-        let secrets = try OpenedSecrets(references, names: references.map { "\($0.service)/\($0.account)" })
+        let secrets = try OpenedSecrets(references)
         var output: [UInt8] = []
         for piece in template.pieces {
             switch piece {

@@ -1,5 +1,4 @@
 import ArgumentParser
-import CBridges
 import CSealedFile
 import CredentialProtocol
 import CredentialsClient
@@ -13,7 +12,8 @@ struct Run: ParsableCommand {
             Each variable whose whole value is a reference, touchstone://SERVICE/ACCOUNT[/FIELD], has the secret instead. The owner is asked \
             once, for all of them. The command takes this program's place.
 
-            Your other programs can read the variables of a command. Where it takes a file, use --fd, or --secret NAME=@REFERENCE.
+            Your other programs can read the variables and the open files of a command. --fd, or --secret NAME=@REFERENCE, only keeps the \
+            secret out of its variables, and so out of those of the programs that it starts.
 
             Example: touchstone-run run --env-file .env -- npm publish
             """)
@@ -92,8 +92,6 @@ struct Run: ParsableCommand {
         let secrets = try OpenedSecrets(
             places.map(\.1), names: places.map(\.0.name),
             command: places.isEmpty ? nil : ([path] + command.dropFirst()).joined(separator: " "), reuse: reuse)
-        // From here on there are secrets in memory. Before, touchstone-credentials had to see what this process executes.
-        _ = bridge_become_undumpable()
         var values: [[UInt8]] = []
         var taken: Set<Int32> = []
         for case (.descriptor(let number), _) in places { taken.insert(number) }
