@@ -51,13 +51,18 @@ public enum BridgeProcess {
 
     /// Says one line on standard output, at once.
     public static func say(_ line: String) {
-        FileHandle.standardOutput.write(Data("\(line)\n".utf8))
+        write(line, FileHandle.standardOutput)
     }
 
     /// Says one line in the journal: who asked for what, and how it ended.
     ///
     /// No secret, no host's name (BR-53).
     public static func log(_ line: String) {
-        FileHandle.standardError.write(Data("\(line)\n".utf8))
+        write(line, FileHandle.standardError)
+    }
+
+    /// A disk that is full or a reader that is gone costs the line, and nothing else.
+    static func write(_ line: String, _ file: FileHandle) {
+        try? file.write(contentsOf: Data("\(line)\n".utf8))
     }
 }

@@ -73,9 +73,32 @@ public struct ClientProcess: Hashable, Sendable, Codable {
 
     /// Whether it is in a sandbox of Flatpak's or snap's, whose programs get no bridge that is not meant for them (BR-7).
     public var isSandboxed: Bool {
-        if unsafe access("/proc/\(processID)/root/.flatpak-info", F_OK) == 0 { return true }
-        let groups = (try? String(contentsOfFile: "/proc/\(processID)/cgroup", encoding: .utf8)) ?? ""
-        return groups.split(separator: "/").contains { $0.hasPrefix("snap.") }
+        let result = unsafe access("/proc/\(processID)/root/.flatpak-info", F_OK)
+        return Self.isSandboxed(
+            flatpak: result == 0 ? 0 : errno, isRoots: isRoots,
+            groups: (try? String(contentsOfFile: "/proc/\(processID)/cgroup", encoding: .utf8)) ?? "")
+    }
+
+    /// What follows from the evidence.
+    ///
+    /// - Parameters:
+    ///   - flatpak: 0 where Flatpak's file is in the process's root directory, else why it cannot be seen. Only ENOENT says that it is not
+    ///     there: nobody looks into the root directory of a process that is not dumpable.
+    ///   - isRoots: Whether the process is root's. Those are never in such a sandbox, and nobody else looks into them.
+    ///   - groups: Its control groups.
+    static func isSandboxed(flatpak: Int32, isRoots: Bool, groups: String) -> Bool {
+        flatpak == 0 || (flatpak != ENOENT && !isRoots)
+            || groups.split(whereSeparator: { $0 == "/" || $0 == "\n" }).contains {
+                $0.hasPrefix("snap.") || $0.hasPrefix("app-flatpak-")
+            }
+    }
+
+    /// Whether all its user ids are root's, as the kernel shows them here.
+    private var isRoots: Bool {
+        let lines = (try? String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8))?.split(separator: "\n")
+        guard let ids = lines?.first(where: { $0.hasPrefix("Uid:") })?.split(whereSeparator: \.isWhitespace).dropFirst()
+        else { return false }
+        return ids.count == 4 && ids.allSatisfy { $0 == "0" }
     }
 
     private var status: Status? {

@@ -19,7 +19,7 @@ public enum Sentence {
         let path = shortened(printable(executable), Limits.path)
         let name = cut(printable(String(executable.split(separator: "/").last ?? "")), 48)
         let asker = " for “\(name)” (\(path))"
-        return cut(printable(wish), Limits.whole - asker.count) + asker
+        return cut(printable(wish), Limits.whole - asker.unicodeScalars.count) + asker
     }
 
     /// Without anything that is not printable, or that could end a quotation.
@@ -35,16 +35,20 @@ public enum Sentence {
                 }))
     }
 
-    /// Printable, and both ends of it where it is longer than 48 characters: part of a sentence whose end is seen, too.
+    /// Printable, and both ends of it where it is longer than 48 scalars: part of a sentence whose end is seen, too.
+    ///
+    /// Scalars are counted here and below, since one character may have thousands of them.
     public static func short(_ text: String) -> String { shortened(printable(text), Limits.part) }
 
     private static func shortened(_ text: String, _ count: Int) -> String {
-        guard text.count > count else { return text }
+        let scalars = text.unicodeScalars
+        guard scalars.count > count else { return text }
         let half = (count - 1) / 2
-        return "\(text.prefix(half))…\(text.suffix(half))"
+        return "\(String(scalars.prefix(half)))…\(String(scalars.suffix(half)))"
     }
 
     private static func cut(_ text: String, _ count: Int) -> String {
-        text.count > count ? "\(text.prefix(max(0, count - 1)))…" : text
+        let scalars = text.unicodeScalars
+        return scalars.count > count ? "\(String(scalars.prefix(max(0, count - 1))))…" : text
     }
 }

@@ -1,6 +1,7 @@
-import BridgeCore
 import Foundation
 import Testing
+
+@testable import BridgeCore
 
 @Suite struct ClientProcessTests {
     @Test("BR-10: a process is its number and its start") func itself() throws {
@@ -11,6 +12,26 @@ import Testing
         let text = "{\"processID\":\(getpid()),\"startTicks\":\(own.startTicks + 1)}"
         let other = try JSONDecoder().decode(ClientProcess.self, from: Data(text.utf8))
         #expect(!other.isThere && other.executable == nil && other.parent == nil && other.name == nil)
+    }
+
+    @Test("BR-7: a process into whose root directory nobody looks counts as sandboxed") func sandboxes() {
+        let unit = "0::/user.slice/user-1000.slice/user@1000.service/app.slice/"
+        #expect(ClientProcess.isSandboxed(flatpak: 0, isRoots: false, groups: ""))
+        #expect(ClientProcess.isSandboxed(flatpak: EACCES, isRoots: false, groups: ""))
+        #expect(
+            ClientProcess.isSandboxed(
+                flatpak: ENOENT, isRoots: false, groups: "\(unit)app-flatpak-org.example.App-42.scope\n"))
+        #expect(ClientProcess.isSandboxed(flatpak: ENOENT, isRoots: false, groups: "\(unit)snap.example.scope\n"))
+        // The twins: an ordinary program, and one of root's.
+        #expect(!ClientProcess.isSandboxed(flatpak: ENOENT, isRoots: false, groups: "\(unit)ssh.scope\n"))
+        #expect(!ClientProcess.isSandboxed(flatpak: EACCES, isRoots: true, groups: ""))
+    }
+
+    @Test("BR-53: a line that nobody can take costs nothing but itself") func lines() throws {
+        BridgeProcess.write("lost", try #require(FileHandle(forWritingAtPath: "/dev/full")))
+        let pipe = Pipe()
+        BridgeProcess.write("read", pipe.fileHandleForWriting)
+        #expect(pipe.fileHandleForReading.availableData == Data("read\n".utf8))
     }
 
     @Test("BR-13: shells, interpreters and ssh say nothing about who asks; other programs do") func multiplexers() {
@@ -31,6 +52,10 @@ import Testing
         let sentence = Sentence.reason("sign in to “example.org” as git", for: evil)
         #expect(sentence.count <= 256)
         for character in ["\u{202E}", "\n", "\""] { #expect(!sentence.contains(character)) }
+        // One character may have thousands of scalars: those are counted.
+        let tall = "a" + String(repeating: "\u{0301}", count: 4096)
+        #expect(Sentence.short(tall).unicodeScalars.count <= 48)
+        #expect(Sentence.reason(tall, for: "/tmp/\(tall)").unicodeScalars.count <= 256)
         #expect(Sentence.reason("sign", for: "/usr/bin/ssh") == "sign for “ssh” (/usr/bin/ssh)")
         #expect(Sentence.reason(String(repeating: "a", count: 900), for: "/usr/bin/ssh").count <= 256)
     }
