@@ -45,7 +45,8 @@ struct PromptCardTests {
     @Test("BR-20: what a bridge says in its sentence is not replaced by its facts")
     func bridgesWarning() {
         var prompt = facts((.host, "git.example"), (.user, "me"))
-        prompt.reason = "sign in to git.example as me, with another host key than before, asked by a program on a.example"
+        prompt.reason =
+            "sign in to git.example as me, with another host key than before, asked by a program on a.example"
         #expect(card(prompt).what == isolated(prompt.reason))
     }
 
