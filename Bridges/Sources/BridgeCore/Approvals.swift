@@ -14,7 +14,9 @@ public struct ApprovalRequest: Sendable {
     public var purpose: String
     /// Where it goes; nil where nobody knows, and then nothing is reused.
     public var destination: String?
-    /// What distinguishes askers behind one client. An approval is for one of them; the pause after a cancel is for all.
+    /// What distinguishes askers behind one client.
+    ///
+    /// An approval is for one of them; the pause after a cancel is for all.
     public var origin = ""
     /// The sentence that the owner reads: a verb, and at most one object that the bridge checked itself (BR-20).
     public var reason: String

@@ -31,7 +31,8 @@ public final class Agent: Sendable {
     public convenience init(
         device: Device, manager: String?, log: @escaping @Sendable (String) -> Void = BridgeProcess.log
     ) {
-        self.init(device: device, manager: manager, log: log, host: Destination.host, knownHosts: Destination.knownHosts)
+        self.init(
+            device: device, manager: manager, log: log, host: Destination.host, knownHosts: Destination.knownHosts)
     }
 
     init(
@@ -54,7 +55,9 @@ public final class Agent: Sendable {
         do throws(ConnectionEnd) {
             while let frame = try connection.receive(longest: AgentRequest.longest + 4, Self.length) {
                 let client = try connection.look()
-                let answer = answer(AgentRequest(frame: frame), of: client, &bindings, &refused) { connection.isWaitedOn }
+                let answer = answer(AgentRequest(frame: frame), of: client, &bindings, &refused) {
+                    connection.isWaitedOn
+                }
                 // Whoever is gone, or somebody else by now, gets nothing (BR-11).
                 _ = try connection.look()
                 try connection.send(answer.frame)
@@ -72,11 +75,7 @@ public final class Agent: Sendable {
         }
     }
 
-    /// Answers one request.
-    ///
-    /// - Parameters:
-    ///   - bindings: Those of its connection.
-    ///   - refused: How many signatures of this connection were refused. The first one has a line in the log, and no other (BR-29).
+    // Answers one request. Of the refused signatures of its connection, which are counted, the first one has a line in the log (BR-29).
     func answer(
         _ request: AgentRequest, of client: Client, _ bindings: inout SessionBindings, _ refused: inout Int,
         while isWaitedOn: @escaping @Sendable () -> Bool
@@ -253,7 +252,8 @@ public final class Agent: Sendable {
             let destination = [hostKey.fingerprint, claimed ?? "", user].map { Data($0.utf8).base64EncodedString() }
             let request = asked(
                 "sign in", destination.joined(separator: " "),
-                "\(name.isOther ? "beware: another host key than before: " : "")sign in to \(name.words) as “\(shownUser)”",
+                "\(name.isOther ? "beware: another host key than before: " : "")sign in to \(name.words)"
+                    + " as “\(shownUser)”",
                 facts + (name.text.map { [Fact(.host, $0)] } ?? [])
                     + [Fact(.hostKey, "\(hostKey.shortFingerprint), checked, \(name.remark)")],
                 reuse: name.isOther ? 0 : settings.loginReuse)
@@ -305,7 +305,8 @@ public final class Agent: Sendable {
             let name = Sentence.short(record.name)
             let also = claimed.flatMap { $0 == record.name ? nil : ", now called “\(Sentence.short($0))”" } ?? ""
             return Name(
-                text: name, words: name, remark: "known since \(record.since.formatted(.iso8601.year().month().day()))\(also)",
+                text: name, words: name,
+                remark: "known since \(record.since.formatted(.iso8601.year().month().day()))\(also)",
                 isOther: isOther)
         }
         guard let claimed else {

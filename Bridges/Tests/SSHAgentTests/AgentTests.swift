@@ -24,6 +24,7 @@ import TouchstoneDevice
         let client: Client
 
         /// - Parameter change: What is not as usual in the key's settings: an approval is reused, and other hosts may ask.
+        /// - Throws: What stands in the way of the device's socket.
         init(_ change: (inout KeySettings) -> Void = { _ in }) throws {
             let point = P256.Signing.PrivateKey().publicKey.x963Representation
             var key = KeyRecord(name: "key", key: Data([0]), publicKey: point, protection: .userPresence)
