@@ -309,14 +309,18 @@ def logins_take_the_finger(bench):
         equal((result.stdout, len(prompts)), ("in\n", 1), f"the login {bench.log}")
         check("sign in to" in prompts[0]["reason"] and "root" in prompts[0]["reason"], prompts[0]["reason"])
         kinds = {fact["kind"]: fact["text"] for fact in prompts[0]["facts"]}
-        check(kinds["hostKey"].startswith("SHA256:") and kinds["hostKey"].endswith("checked"), kinds)
+        check(kinds["hostKey"].startswith("SHA256:"), kinds)
+        check(kinds["hostKey"].endswith(", checked, named by its command line"), kinds)
+        equal(kinds["host"], f"“{server.address}”", "the host as it is claimed")
         # SA-22, BR-25: the same again within 30 seconds is not asked again; SA-16: the host is known by now.
         result, prompts = bench.owner.took(server.login)
         equal((result.stdout, prompts), ("in\n", []), "the login after it")
         bench.ssh("set", "login", "--login-reuse", "0")
         result, prompts = bench.owner.took(server.login)
         equal((result.stdout, len(prompts)), ("in\n", 1), "the login without reuse")
-        check("known since" in {fact["kind"]: fact["text"] for fact in prompts[0]["facts"]}["host"], prompts[0]["facts"])
+        kinds = {fact["kind"]: fact["text"] for fact in prompts[0]["facts"]}
+        equal(kinds["host"], server.address, "the host as it is recorded")
+        check("checked, known since" in kinds["hostKey"], kinds)
         # ND-3, BR-26, SA-32: eight at once, each asked for, and none fails.
         def eight():
             processes = [subprocess.Popen(
@@ -399,15 +403,21 @@ def other_hosts_use_a_key_only_if_its_owner_wants(bench):
         # The twin. The second host has not been seen yet: the command line is not about it.
         bench.ssh("set", "carried", "--forwarding", "ask")
         equal(on_the_first("ssh-add", "-L").stdout, file.read_text(), "ssh-add -L on the first host")
+        # SA-2: it does not lock the agent for everybody.
+        askpass = first.directory / "askpass"
+        askpass.write_text("#!/bin/sh\necho word\n")
+        askpass.chmod(0o700)
+        on_the_first("env", f"SSH_ASKPASS={askpass}", "SSH_ASKPASS_REQUIRE=force", "ssh-add", "-x", status=1)
+        equal(bench.run("ssh-add", "-L").stdout, file.read_text(), "ssh-add -L here")
         result, prompts = bench.owner.took(through)
         equal((result.stdout, len(prompts)), ("there\n", 2), f"the login through the first host {bench.log}")
         check("asked by" not in prompts[0]["reason"], prompts[0]["reason"])
         reason = prompts[1]["reason"]
         check(f"asked by a program on {first.address}" in reason, reason)
-        check("sign in to a host that is not known yet as root" in reason, reason)
+        check("sign in to a host that is not known yet as “root”" in reason, reason)
         equal(prompts[1]["client"]["identifier"], shutil.which("ssh"), "who asks here")
         fingerprint = bench.run("ssh-keygen", "-lf", second.directory / "host.pub").stdout.split()[1]
-        check({"kind": "hostKey", "text": f"{fingerprint[:23]}, checked"} in prompts[1]["facts"], prompts[1]["facts"])
+        check({"kind": "hostKey", "text": f"{fingerprint[:23]}, checked, not known yet"} in prompts[1]["facts"], prompts[1]["facts"])
         # What the first host asked for is not recorded under its own name.
         result, prompts = bench.owner.took(first.login)
         check("beware" not in prompts[0]["reason"], prompts[0]["reason"])
@@ -416,14 +426,14 @@ def other_hosts_use_a_key_only_if_its_owner_wants(bench):
         sign = ("ssh-keygen", "-Y", "sign", "-f", file, "-n", "file", first.directory / "text")
         _, prompts = bench.owner.took(lambda: on_the_first(*sign))
         equal(len(prompts), 2, "prompts of a message")
-        check(f"sign for “file”, asked by a program on {first.address}" in prompts[1]["reason"], prompts[1]["reason"])
+        check(f"asked by a program on {first.address}: sign for “file”" in prompts[1]["reason"], prompts[1]["reason"])
         # BR-25: what the owner approved here is not approved for the first host.
         bench.ssh("set", "carried", "--login-reuse", "300")
         _, prompts = bench.owner.took(second.login)
         equal(len(prompts), 1, "prompts of a login from here")
         _, prompts = bench.owner.took(through)
         equal(len(prompts), 2, "prompts of the login through the first host")
-        check(f"sign in to {second.address} as root, asked by" in prompts[1]["reason"], prompts[1]["reason"])
+        check(f"asked by a program on {first.address}: sign in to {second.address} as “root”" in prompts[1]["reason"], prompts[1]["reason"])
         result, prompts = bench.owner.took(through)
         equal((result.stdout, prompts), ("there\n", []), "the same again")
         # And the owner says no to the first host: it is not let in, and programs of here are still asked for.

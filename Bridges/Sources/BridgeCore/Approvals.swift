@@ -14,6 +14,10 @@ public struct ApprovalRequest: Sendable {
     public var purpose: String
     /// Where it goes; nil where nobody knows, and then nothing is reused.
     public var destination: String?
+    /// What distinguishes askers behind one client.
+    ///
+    /// An approval is for one of them; the pause after a cancel is for all.
+    public var origin = ""
     /// The sentence that the owner reads: a verb, and at most one object that the bridge checked itself (BR-20).
     public var reason: String
     /// What the bridge checked or recorded, at most 8.
@@ -66,6 +70,7 @@ public final class Approvals: Sendable {
     private struct Key: Hashable {
         var asker: Asker
         var destination: String?
+        var origin: String
     }
 
     /// Who asks for what: after a cancel this waits.
@@ -129,7 +134,7 @@ public final class Approvals: Sendable {
     ) throws(BridgeFailure) -> Value {
         let session = request.client.process?.clientSession
         let asker = Asker(session: session, item: request.item, purpose: request.purpose)
-        let key = Key(asker: asker, destination: request.destination)
+        let key = Key(asker: asker, destination: request.destination, origin: request.origin)
         // Nothing is reused for somebody who is not known, or for a place that is not.
         let isReusable = request.reuse > 0 && session != nil && request.destination != nil
         while true {
@@ -240,7 +245,7 @@ public final class Approvals: Sendable {
         do throws(BridgeFailure) {
             return try once(request, key, keeps: keeps, isWaitedOn, operation)
         } catch .locked where request.unlock > 0 {
-            try unlock(request, isWaitedOn)
+            try unlock(request, key.asker, isWaitedOn)
             return try once(request, key, keeps: keeps, isWaitedOn, operation)
         } catch .displaced {
             // An app that waits for nobody took the place: once more, and not for ever (BR-27).
@@ -375,7 +380,9 @@ public final class Approvals: Sendable {
     }
 
     /// Has the owner asked to unlock the device (ND-6).
-    private func unlock(_ request: ApprovalRequest, _ isWaitedOn: () -> Bool) throws(BridgeFailure) {
+    private func unlock(
+        _ request: ApprovalRequest, _ asker: Asker, _ isWaitedOn: () -> Bool
+    ) throws(BridgeFailure) {
         let connection: DeviceConnection
         do throws(DeviceError) { connection = try device.connect() } catch { throw .unavailable }
         let process = request.client.process
@@ -392,7 +399,9 @@ public final class Approvals: Sendable {
         switch result {
         case .success: return
         case .failure(.unavailable): throw .locked
-        case .failure(let failure): throw failure
+        case .failure(let failure):
+            if failure == .cancelled { cancelled(asker) }
+            throw failure
         }
     }
 

@@ -86,6 +86,7 @@ public struct ClientProcess: Hashable, Sendable, Codable {
     ///     there: nobody looks into the root directory of a process that is not dumpable.
     ///   - isRoots: Whether the process is root's. Those are never in such a sandbox, and nobody else looks into them.
     ///   - groups: Its control groups.
+    /// - Returns: Whether it counts as sandboxed.
     static func isSandboxed(flatpak: Int32, isRoots: Bool, groups: String) -> Bool {
         flatpak == 0 || (flatpak != ENOENT && !isRoots)
             || groups.split(whereSeparator: { $0 == "/" || $0 == "\n" }).contains {

@@ -13,6 +13,9 @@ public final class Agent: Sendable {
     private let approvals: Approvals
     private let manager: String?
     private let log: @Sendable (String) -> Void
+    /// What the command line of a client names, and what the files of known hosts say.
+    private let host: @Sendable (Client) -> String?
+    private let knownHosts: @Sendable () -> KnownHosts
     private let lock = Mutex(StringLock())
 
     /// ssh-add -x and -X: kept in memory, of the whole agent.
@@ -25,8 +28,20 @@ public final class Agent: Sendable {
     ///   - device: Whose keys.
     ///   - manager: The path of `touchstone-ssh`: no other program makes, changes or removes keys.
     ///   - log: Takes why there was no signature.
-    public init(device: Device, manager: String?, log: @escaping @Sendable (String) -> Void = BridgeProcess.log) {
+    public convenience init(
+        device: Device, manager: String?, log: @escaping @Sendable (String) -> Void = BridgeProcess.log
+    ) {
+        self.init(
+            device: device, manager: manager, log: log, host: Destination.host, knownHosts: Destination.knownHosts)
+    }
+
+    init(
+        device: Device, manager: String?, log: @escaping @Sendable (String) -> Void,
+        host: @escaping @Sendable (Client) -> String?, knownHosts: @escaping @Sendable () -> KnownHosts
+    ) {
         self.log = log
+        self.host = host
+        self.knownHosts = knownHosts
         store = KeyStore(device: device)
         approvals = Approvals(device: device)
         self.manager = manager
@@ -35,10 +50,14 @@ public final class Agent: Sendable {
     /// Serves a connection until it ends.
     public func serve(_ connection: ClientConnection) {
         var bindings = SessionBindings()
+        var refused = 0
+        defer { if refused > 1 { log("refused \(refused - 1) more requests of the same connection") } }
         do throws(ConnectionEnd) {
             while let frame = try connection.receive(longest: AgentRequest.longest + 4, Self.length) {
                 let client = try connection.look()
-                let answer = answer(AgentRequest(frame: frame), of: client, &bindings) { connection.isWaitedOn }
+                let answer = answer(AgentRequest(frame: frame), of: client, &bindings, &refused) {
+                    connection.isWaitedOn
+                }
                 // Whoever is gone, or somebody else by now, gets nothing (BR-11).
                 _ = try connection.look()
                 try connection.send(answer.frame)
@@ -56,15 +75,17 @@ public final class Agent: Sendable {
         }
     }
 
-    /// Answers one request.
+    // Answers one request. Of the refused signatures of its connection, which are counted, the first one has a line in the log (BR-29).
     func answer(
-        _ request: AgentRequest, of client: Client, _ bindings: inout SessionBindings,
+        _ request: AgentRequest, of client: Client, _ bindings: inout SessionBindings, _ refused: inout Int,
         while isWaitedOn: @escaping @Sendable () -> Bool
     ) -> AgentAnswer {
         let isLocked = lock.withLock { $0.digest != nil }
         switch request {
         case .extension(SessionBindings.name, let contents):
             return bindings.bind(contents) ? .success : .extensionFailure
+        // Another host does not disable the agent of here, and does not guess its word (SA-2).
+        case .lock where bindings.isForwarded, .unlock where bindings.isForwarded: return .failure
         case .unlock(let passphrase): return unlock(passphrase)
         case .identities where isLocked: return .identities([])
         case _ where isLocked: return .failure
@@ -78,7 +99,10 @@ public final class Agent: Sendable {
             do throws(BridgeFailure) {
                 return .signature(try sign(data, key, client, bindings, isWaitedOn))
             } catch {
-                log("\(Sentence.printable(client.executable ?? "an unknown program")): no signature: \(error)")
+                refused += 1
+                if refused == 1 {
+                    log("\(Sentence.printable(client.executable ?? "an unknown program")): no signature: \(error)")
+                }
                 return .failure
             }
         case .extension, .other, .malformed: return .failure
@@ -107,10 +131,10 @@ public final class Agent: Sendable {
         if bindings.isForwarded { entries = entries.filter { $0.record.settings.forwarding == .ask } }
         if let host = bindings.destination?.hostKey {
             // Those made for this host first, those for others not at all, and few, since servers count attempts (SA-23).
-            let known = entries.contains { $0.record.settings.host != nil } ? Destination.knownHosts() : nil
+            let known = entries.contains { $0.record.settings.host != nil } ? knownHosts() : nil
             let here = entries.filter {
                 $0.record.settings.isPinned
-                    && Self.isPin(of: $0.record.settings, host, Self.claimed(bindings, client), known)
+                    && isPin(of: $0.record.settings, host, claimed(bindings, client), known)
             }
             entries = Array((here + entries.filter { !$0.record.settings.isPinned }).prefix(6))
         }
@@ -118,18 +142,18 @@ public final class Agent: Sendable {
     }
 
     /// Whether a key that is pinned is pinned to this host.
-    private static func isPin(of settings: KeySettings, _ host: HostKey, _ claimed: String?, _ known: KnownHosts?)
+    private func isPin(of settings: KeySettings, _ host: HostKey, _ claimed: String?, _ known: KnownHosts?)
         -> Bool
     {
         if !settings.pins.isEmpty { return settings.pins.contains(host.fingerprint) }
         guard let name = settings.host else { return false }
         return claimed == name
-            || (known ?? Destination.knownHosts()).verdict(of: name, host) == .known
+            || (known ?? knownHosts()).verdict(of: name, host) == .known
     }
 
     /// The name that the command line gives to the host of a login: where that goes on from another host, it names only the first one.
-    private static func claimed(_ bindings: SessionBindings, _ client: Client) -> String? {
-        bindings.isForwarded ? nil : Destination.host(of: client)
+    private func claimed(_ bindings: SessionBindings, _ client: Client) -> String? {
+        bindings.isForwarded ? nil : host(client)
     }
 
     // MARK: Signing
@@ -152,17 +176,18 @@ public final class Agent: Sendable {
         guard !bindings.isForwarded || record.settings.forwarding == .ask else { throw .denied }
         let (request, host) = try request(SignaturePurpose(data: data, key: key), record, client, bindings)
         let digest = Data(SHA256.hash(data: data))
-        let raw = try approvals.perform(request, while: isWaitedOn) { proof throws(DeviceError) in
-            try proof.call(
+        let (raw, wasAsked) = try approvals.perform(request, while: isWaitedOn) { proof throws(DeviceError) in
+            let reply = try proof.call(
                 "Key.Sign",
                 SignRequest(
                     key: record.key, data: digest, context: proof.context, options: proof.options, keyLabel: record.name
                 ),
-                SignReply.self
-            ).signature
+                SignReply.self)
+            return (reply.signature, proof.options != nil)
         }
         guard let signature = P256Key.signature(raw: Array(raw)) else { throw .invalid }
-        if let host { try approved(host, record) }
+        // What is reused was read in no prompt.
+        if wasAsked, let host { try approved(host, record) }
         return signature
     }
 
@@ -178,17 +203,21 @@ public final class Agent: Sendable {
     ) throws(BridgeFailure) -> (ApprovalRequest, Host?) {
         let settings = record.settings
         let item = Fact(.item, "key \(record.name)")
-        let known = Destination.knownHosts()
+        let known = knownHosts()
+        var hostKeys = bindings.all.map(\.hostKey)
+        if case .login(_, _, let hostKey?) = purpose { hostKeys.append(hostKey) }
+        guard !hostKeys.contains(where: { known.verdict(of: nil, $0) == .revoked }) else { throw .denied }
         let origin = try bindings.isForwarded ? origin(bindings, client, known) : nil
         func asked(
             _ verb: String, _ destination: String?, _ reason: String, _ facts: [Fact], reuse: Double = 0
         ) -> ApprovalRequest {
-            // What was approved for one host is not approved for another one that asks for the same.
+            // First who asks: what stands behind it is of their choice, and may be long.
             var request = ApprovalRequest(
-                client: client, item: record.name,
-                purpose: verb + (origin.map { " for \($0.fingerprint ?? "")" } ?? ""),
-                destination: destination, reason: reason + (origin.map { ", asked by a program on \($0.name)" } ?? ""),
+                client: client, item: record.name, purpose: verb + (origin == nil ? "" : " for another host"),
+                destination: destination, reason: (origin.map { "\($0.words): " } ?? "") + reason,
                 facts: facts + [item])
+            // What was approved for one host is not approved for another one that asks for the same.
+            request.origin = origin?.fingerprints ?? ""
             request.reuse = origin.map(\.isReusable) ?? true ? reuse : 0
             return request
         }
@@ -204,71 +233,90 @@ public final class Agent: Sendable {
             guard settings.unknown == .ask else { throw .denied }
             return (asked("sign", nil, "sign data of which nobody knows what it is", []), nil)
         case .login(_, let user, _):
-            let user = Sentence.short(user)
-            let facts = [Fact(.user, user)]
+            let shownUser = Sentence.short(user)
+            let facts = [Fact(.user, shownUser)]
             switch purpose.isFor(bindings) {
             case false?: throw .denied
             case nil:
                 guard !settings.isPinned else { throw .denied }
-                return (asked("sign in", nil, "sign in to a place that it did not name, as \(user)", facts), nil)
+                return (
+                    asked("sign in", nil, "sign in to a place that it did not name, as “\(shownUser)”", facts), nil
+                )
             case true?: break
             }
             guard let hostKey = bindings.destination?.hostKey else { throw .denied }
-            let claimed = Self.claimed(bindings, client)
-            guard !settings.isPinned || Self.isPin(of: settings, hostKey, claimed, known) else { throw .denied }
-            if let claimed, known.verdict(of: claimed, hostKey) == .revoked { throw .denied }
-            let (name, mark, isOther) = try names(hostKey, claimed, known)
+            let claimed = claimed(bindings, client)
+            guard !settings.isPinned || isPin(of: settings, hostKey, claimed, known) else { throw .denied }
+            let name = try name(of: hostKey, claimed, known)
+            // Bytes, since what differs in them may be equal as text, and shortened names are.
+            let destination = [hostKey.fingerprint, claimed ?? "", user].map { Data($0.utf8).base64EncodedString() }
             let request = asked(
-                "sign in", "\(hostKey.fingerprint) \(user)",
-                "\(isOther ? "beware: another host key than before: " : "")sign in to \(name) as \(user)",
-                facts + [Fact(.host, mark), Fact(.hostKey, "\(hostKey.shortFingerprint), checked")],
-                reuse: isOther ? 0 : settings.loginReuse)
+                "sign in", destination.joined(separator: " "),
+                "\(name.isOther ? "beware: another host key than before: " : "")sign in to \(name.words)"
+                    + " as “\(shownUser)”",
+                facts + (name.text.map { [Fact(.host, $0)] } ?? [])
+                    + [Fact(.hostKey, "\(hostKey.shortFingerprint), checked, \(name.remark)")],
+                reuse: name.isOther ? 0 : settings.loginReuse)
             return (request, Host(key: hostKey, claimed: claimed))
         }
     }
 
-    /// The host on which a program asks.
+    /// Who asks over a forwarded connection.
     private struct Origin {
-        var name: String
-        var fingerprint: String?
+        var words: String
+        var fingerprints: String
         var isReusable: Bool
     }
 
-    /// Where a request over a forwarded connection comes from: the last host that is proven to have it (SA-24).
+    /// Where a request over a forwarded connection comes from: through the first host, which the ssh of here names (SA-24).
     private func origin(
         _ bindings: SessionBindings, _ client: Client, _ known: KnownHosts
     ) throws(BridgeFailure) -> Origin {
-        guard let last = bindings.origin else { return Origin(name: "another host", isReusable: false) }
-        // The command line names the first of them.
-        let claimed = bindings.all.first == last ? Destination.host(of: client) : nil
-        if let claimed, known.verdict(of: claimed, last.hostKey) == .revoked { throw .denied }
-        let (name, _, isOther) = try names(last.hostKey, claimed, known)
+        let origins = bindings.origins
+        guard let first = origins.first else {
+            return Origin(words: "asked by a program on another host", fingerprints: "", isReusable: false)
+        }
+        let name = try name(of: first.hostKey, host(client), known)
         return Origin(
-            name: isOther ? "\(name), which has another host key than before" : name,
-            fingerprint: last.hostKey.fingerprint, isReusable: !isOther)
+            words: "asked \(origins.count == 1 ? "by a program on" : "through") \(name.words)"
+                + (name.isOther ? ", which has another host key than before" : ""),
+            fingerprints: origins.map(\.hostKey.fingerprint).joined(separator: " "), isReusable: !name.isOther)
     }
 
-    /// How a verified host key is called, what is known of the name, and whether the name had another key before (SA-16, SA-17).
-    private func names(
-        _ key: HostKey, _ claimed: String?, _ known: KnownHosts
-    ) throws(BridgeFailure) -> (String, String, Bool) {
+    /// What a verified host key is called.
+    private struct Name {
+        /// Recorded or claimed; nil where nobody knows it.
+        var text: String?
+        /// The same in a sentence: a claim stands in quotation marks.
+        var words: String
+        /// Who says so, or since when.
+        var remark: String
+        /// Whether the name had another key before.
+        var isOther: Bool
+    }
+
+    /// How a verified host key is called, and what is known of the name (SA-16, SA-17).
+    private func name(of key: HostKey, _ claimed: String?, _ known: KnownHosts) throws(BridgeFailure) -> Name {
         let hosts = try store.hosts()
-        let printable = claimed.map(Sentence.short)
-        let isOther =
-            claimed.map { name in
-                hosts.contains { $0.name == name && $0.fingerprint != key.fingerprint }
-                    && !hosts.contains { $0.name == name && $0.fingerprint == key.fingerprint }
-            } ?? false
-        if let record = hosts.first(where: { $0.fingerprint == key.fingerprint && $0.name == claimed })
-            ?? hosts.first(where: { $0.fingerprint == key.fingerprint })
-        {
-            let date = record.since.formatted(.iso8601.year().month().day())
-            let also = printable.flatMap { $0 == record.name ? nil : ", now called “\($0)”" } ?? ""
-            return (Sentence.short(record.name), "known since \(date)\(also)", isOther)
+        let ofName = hosts.filter { $0.name == claimed }
+        let ofKey = hosts.filter { $0.fingerprint == key.fingerprint }
+        let isOther = !ofName.isEmpty && !ofName.contains { $0.fingerprint == key.fingerprint }
+        if let record = ofKey.first(where: { $0.name == claimed }) ?? ofKey.first {
+            let name = Sentence.short(record.name)
+            let also = claimed.flatMap { $0 == record.name ? nil : ", now called “\(Sentence.short($0))”" } ?? ""
+            return Name(
+                text: name, words: name,
+                remark: "known since \(record.since.formatted(.iso8601.year().month().day()))\(also)",
+                isOther: isOther)
         }
-        guard let claimed, let printable else { return ("a host that is not known yet", "not known", isOther) }
-        let mark = known.verdict(of: claimed, key) == .known ? "by known_hosts" : "by its command line"
-        return ("“\(printable)”", "“\(printable)” \(mark)", isOther)
+        guard let claimed else {
+            return Name(words: "a host that is not known yet", remark: "not known yet", isOther: isOther)
+        }
+        let words = "“\(Sentence.short(claimed))”"
+        let isKnown = known.verdict(of: claimed, key) == .known
+        return Name(
+            text: words, words: words, remark: isKnown ? "named by known_hosts" : "named by its command line",
+            isOther: isOther)
     }
 
     /// The owner approved a login: the host is known from now on, and a key that was made for it is pinned to it.
@@ -278,7 +326,10 @@ public final class Agent: Sendable {
             try store.remember(HostRecord(fingerprint: host.key.fingerprint, name: name, since: Date()))
         }
         guard record.settings.host != nil, record.settings.pins.isEmpty else { return }
-        var settings = record.settings
+        // Read again: the owner may have changed them while the prompt was up.
+        guard var settings = try store.keys().first(where: { $0.record.key == record.key })?.record.settings,
+            settings.host == record.settings.host, settings.pins.isEmpty
+        else { return }
         settings.pins = [host.key.fingerprint]
         try store.set(record.name, settings)
     }

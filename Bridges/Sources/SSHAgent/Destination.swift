@@ -52,10 +52,15 @@ enum Destination {
         return host(ofCommandLine: bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) })
     }
 
-    /// The user's and the system's known_hosts.
+    /// The system's known_hosts and the user's.
     static func knownHosts() -> KnownHosts {
         let home = ProcessInfo.processInfo.environment["HOME"] ?? NSHomeDirectory()
-        let files = ["\(home)/.ssh/known_hosts", "\(home)/.ssh/known_hosts2", "/etc/ssh/ssh_known_hosts"]
-        return KnownHosts(files.compactMap { try? String(contentsOfFile: $0, encoding: .utf8) }.joined(separator: "\n"))
+        return knownHosts(["/etc/ssh/ssh_known_hosts", "\(home)/.ssh/known_hosts", "\(home)/.ssh/known_hosts2"])
+    }
+
+    /// What these files say: bytes that are no text spoil their own line, and not the others.
+    static func knownHosts(_ paths: [String]) -> KnownHosts {
+        KnownHosts(
+            paths.compactMap { FileManager.default.contents(atPath: $0) }.map { String(decoding: $0, as: UTF8.self) })
     }
 }

@@ -24,14 +24,16 @@ public struct KnownHosts: Sendable {
     private static let longest = 4 << 20
     private static let most = 20_000
 
-    /// - Parameter text: The whole file; of one that is larger than 4 MiB, nothing counts.
-    public init(_ text: String) {
-        guard text.utf8.count <= Self.longest else {
-            lines = []
-            return
-        }
+    /// - Parameter files: Each whole, and each with a limit of its own: of one that is larger than 4 MiB, nothing counts.
+    public init(_ files: String...) { self.init(files) }
+
+    /// - Parameter files: Each whole, and each with a limit of its own: of one that is larger than 4 MiB, nothing counts.
+    public init(_ files: [String]) { lines = files.flatMap(Self.lines) }
+
+    private static func lines(_ text: String) -> [Line] {
+        guard text.utf8.count <= longest else { return [] }
         // Bytes, since a line's end of Windows is one character, and so is a space with an accent.
-        lines = text.utf8.split(separator: UInt8(ascii: "\n")).prefix(Self.most).compactMap { line in
+        return text.utf8.split(separator: UInt8(ascii: "\n")).prefix(most).compactMap { line in
             var fields = line.split(whereSeparator: { " \t\r".utf8.contains($0) }).prefix(4).map { Substring($0) }
             guard let first = fields.first, !first.hasPrefix("#") else { return nil }
             var marker: Substring?
@@ -45,19 +47,15 @@ public struct KnownHosts: Sendable {
     }
 
     /// - Parameters:
-    ///   - name: As the client's command line has it; with another port than 22, `[name]:port`.
+    ///   - name: As the client's command line has it; with another port than 22, `[name]:port`. nil: nobody knows it.
     ///   - key: The key that the host proved to have.
-    /// - Returns: What the lines say. A line of an authority says nothing about a host's own key.
-    public func verdict(of name: String, _ key: HostKey) -> Verdict {
-        var verdict = Verdict.unknown
-        for line in lines where line.key == key.blob && Self.matches(line.hosts, name.lowercased()) {
-            switch line.marker {
-            case nil: if verdict == .unknown { verdict = .known }
-            case "@revoked": verdict = .revoked
-            default: break
-            }
-        }
-        return verdict
+    /// - Returns: What the lines say. A revoked key is revoked under every name, since names are claims. A line of an authority says
+    ///   nothing about a host's own key.
+    public func verdict(of name: String?, _ key: HostKey) -> Verdict {
+        let lines = lines.filter { $0.key == key.blob }
+        if lines.contains(where: { $0.marker == "@revoked" }) { return .revoked }
+        guard let name = name?.lowercased() else { return .unknown }
+        return lines.contains { $0.marker == nil && Self.matches($0.hosts, name) } ? .known : .unknown
     }
 
     private static func matches(_ hosts: Substring, _ name: String) -> Bool {

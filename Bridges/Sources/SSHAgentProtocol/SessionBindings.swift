@@ -31,8 +31,11 @@ public struct SessionBindings: Hashable, Sendable {
         return last
     }
 
-    /// The host whose program asks, where the connection was forwarded: the last one to which it was.
-    public var origin: Binding? { isTainted ? nil : all.last(where: \.isForwarding) }
+    /// The hosts that may ask, where the connection was forwarded: the first one, and whichever it says to be behind it.
+    ///
+    /// Only the first one is named by the ssh of here. A host signs no more than its session, and that for anybody who connects to it: so
+    /// the first one can show bindings of hosts that have nothing to do with this connection (SA-24).
+    public var origins: [Binding] { isTainted ? [] : all.filter(\.isForwarding) }
 
     /// Takes a binding.
     ///

@@ -11,21 +11,37 @@ final class OwnersDevice: Sendable {
         /// A host, or a namespace; nil where nobody knows.
         var destination: String?
         var user: String?
-        /// The host whose program asks.
-        var origin: Int?
+        /// The hosts that may ask, the one next to here first.
+        var origins: [Int] = []
     }
 
     struct State {
         /// What the owner is about to be asked, and what they say.
         var wish: Wish?
         var approves = false
+        /// How they say no: by a cancel, or by no finger that is theirs.
+        var cancels = false
+        /// Whether it has to be unlocked first, and how often the owner was asked to: they say the same to that.
+        var isLocked = false
+        var unlocks = 0
+        /// Done while a prompt is up.
+        var during: (@Sendable () -> Void)?
+        /// What the owner read.
+        var prompts: [Prompt] = []
         /// What was approved in each context.
         var approved: [String: Wish] = [:]
         /// Signatures since the last look: whether the owner was asked for it, and whether it is the one that is wished.
         var signatures: [(wasAsked: Bool, isWished: Bool)] = []
     }
 
-    let name = "model-\(getpid())"
+    /// A sentence, and the facts by their kinds.
+    struct Prompt {
+        var reason: String
+        var facts: [String: String]
+    }
+
+    private static let count = Atomic(0)
+    let name = "model-\(getpid())-\(count.add(1, ordering: .relaxed).newValue)"
     let state = Mutex(State())
     private let records: [Data]
     private let listener: Int32
@@ -93,15 +109,42 @@ final class OwnersDevice: Sendable {
             let isKeys = query?["svce"]?["string"] as? String == "io.touchstone.ssh.key"
             return ["parameters": ["items": isKeys ? records.map { ["data": $0.base64EncodedString()] } : []]]
         case "Authentication.CreateContext": return ["parameters": ["context": UUID().uuidString]]
+        case "Authentication.DescribeClient": return ["parameters": ["app": ["identifier": "agent"]]]
+        case "Authentication.RequestUnlock":
+            let approves = state.withLock { state in
+                state.unlocks += 1
+                if state.approves { state.isLocked = false }
+                return state.approves
+            }
+            return approves ? ["parameters": [:]] : Self.cancelled("Authentication")
+        case "Keychain.Update": return ["parameters": [:]]
         case "Key.Sign": return sign(parameters)
         default: return ["error": "org.varlink.service.MethodNotFound", "parameters": ["method": method]]
         }
     }
 
+    private static func cancelled(_ interface: String) -> [String: Any] {
+        ["error": "io.touchstone.\(interface).Failed", "parameters": ["code": -2, "reason": "ownerCancelled"]]
+    }
+
     private func sign(_ parameters: [String: Any]) -> [String: Any] {
         let context = parameters["context"] as? String ?? ""
         let key = (parameters["key"] as? String).flatMap { Data(base64Encoded: $0) }?.first.map(Int.init)
-        let wasAsked = parameters["options"] != nil
+        let options = parameters["options"] as? [String: Any]
+        let wasAsked = options != nil
+        guard !state.withLock({ $0.isLocked }) else {
+            return ["error": "io.touchstone.Key.Failed", "parameters": ["status": -25308, "reason": "deviceLocked"]]
+        }
+        if let options {
+            let facts = (options["facts"] as? [[String: String]] ?? []).map { ($0["kind"] ?? "", $0["text"] ?? "") }
+            let prompt = Prompt(
+                reason: options["reason"] as? String ?? "", facts: Dictionary(facts) { first, _ in first })
+            let during = state.withLock { state in
+                state.prompts.append(prompt)
+                return state.during
+            }
+            during?()
+        }
         let isSigned = state.withLock { state in
             guard wasAsked ? state.approves : state.approved[context] != nil else { return false }
             if wasAsked { state.approved[context] = state.wish }
@@ -110,6 +153,7 @@ final class OwnersDevice: Sendable {
             return true
         }
         guard isSigned else {
+            if wasAsked, state.withLock({ $0.cancels }) { return Self.cancelled("Key") }
             return [
                 "error": "io.touchstone.Key.Failed",
                 "parameters": wasAsked

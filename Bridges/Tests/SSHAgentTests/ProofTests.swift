@@ -35,7 +35,7 @@ import TouchstoneDevice
             }
         }
 
-        var origin: Int? { isTainted ? nil : all.last(where: \.isForwarding)?.host }
+        var origins: [Int] { isTainted ? [] : all.filter(\.isForwarding).map(\.host) }
     }
 
     // As many as take some seconds where nothing is optimized, always the same.
@@ -64,7 +64,7 @@ import TouchstoneDevice
         var agent = try begin()
         for sequence in 0..<2000 {
             if sequence % 200 == 0 { agent = try begin() }
-            var (connection, bound) = (SessionBindings(), Bound())
+            var (connection, bound, refusals) = (SessionBindings(), Bound(), 0)
             for _ in 0..<Int.random(in: 1...5, using: &steps) {
                 let (key, host, id) = (
                     Int.random(in: 0...1, using: &steps), Int.random(in: 0...1, using: &steps),
@@ -88,24 +88,24 @@ import TouchstoneDevice
                         host: namesHost ? servers[host].blob : nil)
                     request = .sign(key: blobs[key], data: data, flags: 0)
                     if bound.isTainted || bound.all.isEmpty {
-                        wish = .init(key: key, destination: nil, user: user, origin: bound.origin)
+                        wish = .init(key: key, destination: nil, user: user, origins: bound.origins)
                     } else if let last = bound.all.last, !last.isForwarding, last.id == id,
                         namesHost ? last.host == host : bound.all.count == 1
                     {
-                        wish = .init(key: key, destination: "\(last.host)", user: user, origin: bound.origin)
+                        wish = .init(key: key, destination: "\(last.host)", user: user, origins: bound.origins)
                     }
                 case 6:
                     let namespace = ["git", "file", "mail"].randomElement(using: &steps) ?? ""
                     request = .sign(key: blobs[key], data: message(namespace), flags: 0)
                     if namespace != "mail" {
-                        wish = .init(key: key, destination: namespace, user: nil, origin: bound.origin)
+                        wish = .init(key: key, destination: namespace, user: nil, origins: bound.origins)
                     }
                 default: request = .identities
                 }
                 if bound.isForwarded, key == 0 { wish = nil }
                 let approves = Bool.random(using: &steps)
                 owner.state.withLock { ($0.wish, $0.approves, $0.signatures) = (wish, approves, []) }
-                let answer = agent.answer(request, of: client, &connection) { true }
+                let answer = agent.answer(request, of: client, &connection, &refusals) { true }
                 let signatures = owner.state.withLock { $0.signatures }
                 let isSigned = if case .signature = answer { true } else { false }
                 let context = "sequence \(sequence): \(request) \(bound) \(signatures)"
@@ -121,7 +121,7 @@ import TouchstoneDevice
                     continue
                 }
                 if signatures[0].wasAsked { asked += 1 } else { reused += 1 }
-                let isKnown = wish.destination != nil && (!bound.isForwarded || wish.origin != nil)
+                let isKnown = wish.destination != nil && (!bound.isForwarded || !wish.origins.isEmpty)
                 if !signatures[0].wasAsked, !isKnown || wish.key == 0 { Issue.record("reused in \(context)") }
             }
         }

@@ -13,17 +13,27 @@ import Testing
         #expect(bindings.destination == nil)
         #expect(bindings.bind(try here.binding(one)))
         #expect(bindings.destination?.hostKey.blob == here.blob)
-        #expect(!bindings.isForwarded && bindings.origin == nil)
+        #expect(!bindings.isForwarded && bindings.origins.isEmpty)
     }
 
     @Test("SA-10: a forwarded login binds both hosts") func forwarded() throws {
         let bindings = Bound()
         #expect(bindings.bind(try here.binding(one, forwarding: true)))
         #expect(bindings.destination == nil && bindings.isForwarded)
-        #expect(bindings.origin?.hostKey.blob == here.blob)
+        #expect(bindings.origins.first?.hostKey.blob == here.blob)
         #expect(bindings.bind(try there.binding(two)))
-        #expect(bindings.origin?.hostKey.blob == here.blob)
+        #expect(bindings.origins.first?.hostKey.blob == here.blob)
         #expect(bindings.destination?.hostKey.blob == there.blob && bindings.isForwarded)
+    }
+
+    @Test("SA-24: the first host asks, whatever bindings it shows behind itself") func origins() throws {
+        let bindings = Bound()
+        #expect(bindings.bind(try here.binding(one, forwarding: true)))
+        #expect(bindings.bind(try there.binding(two, forwarding: true)))
+        #expect(bindings.origins.map(\.hostKey.blob) == [here.blob, there.blob])
+        // The twin: one that is forged leaves none.
+        #expect(!bindings.bind(string("no key") + string(one) + string("") + [1]))
+        #expect(bindings.origins.isEmpty)
     }
 
     @Test("SA-11: the same again is right, and another key for the same session is not") func again() throws {
@@ -73,7 +83,7 @@ import Testing
     @Test("SA-11: a binding that fails still says that it was forwarded") func failedForwarding() throws {
         let bindings = Bound()
         #expect(!bindings.bind(string("no key") + string(one) + string("") + [1]))
-        #expect(bindings.isForwarded && bindings.origin == nil)
+        #expect(bindings.isForwarded && bindings.origins.isEmpty)
     }
 
     @Test("SA-12: ECDSA keys of three curves are verified") func curves() throws {
