@@ -48,6 +48,8 @@ let package = Package(
         .library(name: "TouchstoneTesting", targets: ["TouchstoneTesting"]),
         .library(name: "TouchstoneDevice", targets: ["TouchstoneDevice"]),
         .library(name: "TouchstoneAgent", targets: ["TouchstoneAgent"]),
+        // For the package Bridges: who is at the other end of a socket is asked in one place.
+        .library(name: "CTouchstoneSystem", targets: ["CTouchstoneSystem"]),
         .library(name: "TouchstoneSignIn", targets: ["TouchstoneSignIn"]),
         .library(name: "TouchstoneSignInProtocol", targets: ["TouchstoneSignInProtocol"]),
         // What libtouchstone-dev has for builds without SwiftPM: the three and all that they stand on, in one archive.

@@ -20,6 +20,7 @@ let asUsers: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .e
 // End: Swift settings
 
 let device: Target.Dependency = .product(name: "TouchstoneDevice", package: "touchstone")
+let system: Target.Dependency = .product(name: "CTouchstoneSystem", package: "touchstone")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -45,8 +46,7 @@ let package = Package(
     ],
     targets: [
         // who asks, and how the owner is asked; no wire format
-        .target(name: "CBridges"),
-        library("BridgeCore", ["CBridges", device]),
+        library("BridgeCore", [system, device]),
         tests("BridgeCoreTests", ["BridgeCore", device]),
         // ssh
         library("SSHAgentProtocol", [crypto, cryptoExtras]),
@@ -57,7 +57,7 @@ let package = Package(
 
         // git and docker
         library("CredentialProtocol"),
-        library("CredentialsClient", ["CBridges", "CredentialProtocol"]),
+        library("CredentialsClient", [system, "CredentialProtocol"]),
         tool("git-credential-touchstone", ["CredentialProtocol", "CredentialsClient"]),
         tool("docker-credential-touchstone", ["CredentialProtocol", "CredentialsClient"]),
         .target(name: "CSealedFile"),

@@ -135,6 +135,8 @@ int touchstone_executable_of(int process, struct touchstone_executable *executab
     return 0;
 }
 
+bool touchstone_become_undumpable(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0; }
+
 int touchstone_harden_process(void) {
     // Swift's runtime answers a crash by starting a program that writes registers, and the memory that they point to, into the log.
     static const int crashes[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGQUIT, SIGSEGV, SIGSYS, SIGTRAP};
@@ -145,7 +147,7 @@ int touchstone_harden_process(void) {
     struct rlimit none = {0, 0};
     if (setrlimit(RLIMIT_CORE, &none) != 0) return errno;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
-    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return errno;
+    if (!touchstone_become_undumpable()) return errno;
     signal(SIGPIPE, SIG_IGN);
     return 0;
 }

@@ -45,17 +45,15 @@ package struct PromptText {
 
     // MARK: what and who, for a screen that has large letters
 
-    /// What is asked for, as one line: the reason, else a bridge's facts, else what an access control is to allow.
+    /// What is asked for, as one line: the reason, else what an access control is to allow.
     ///
-    /// Our words, and in quotation marks those of a bridge or an app. A bridge's reason has its warnings and who asks from afar, so
-    /// nothing that is made of single facts stands in its place (BR-20).
+    /// Our words, and in quotation marks those of a bridge or an app. A bridge's reason has its warnings and who asks from afar (BR-20).
     package var what: String {
         if prompt.phase == .unlock { return "Unlock this device" }
         if prompt.phase == .permission { return "Use \(kind)" }
         if !prompt.reason.isEmpty {
             return quoted(prompt.reason, prompt.facts == nil ? Limits.headline : Limits.sentence)
         }
-        if let stated { return stated }
         return object ?? "Confirm that it is you"
     }
 
@@ -66,24 +64,6 @@ package struct PromptText {
         guard let wish else { return nil }
         let label = prompt.keyLabel.map { " \(quoted($0, Limits.headline))" } ?? itemNames(" ", Limits.headline)
         return wish.prefix(1).uppercased() + wish.dropFirst() + label
-    }
-
-    /// What a bridge says that it is for (ND-5).
-    private var stated: String? {
-        let facts = prompt.facts ?? []
-        func fact(_ kinds: AgentInterface.FactKind...) -> String? {
-            facts.first { kinds.contains($0.kind) }.map { quoted($0.text, Limits.headline) }
-        }
-        if let command = fact(.command) { return "Run \(command)" }
-        if let place = fact(.host, .site) {
-            return "Sign in to \(place)" + (fact(.user, .account).map { " as \($0)" } ?? "")
-        }
-        if let namespace = fact(.namespace) { return "Sign for \(namespace)" }
-        if let recipient = fact(.recipient) { return "Decrypt for \(recipient)" }
-        if let secrets = fact(.secrets) { return "Read \(secrets)" }
-        if let item = fact(.item) { return "Use \(item)" }
-        if let file = fact(.file) { return "Use the file \(file)" }
-        return nil
     }
 
     /// Where the one who asks lies, or which sandbox it is: verified.

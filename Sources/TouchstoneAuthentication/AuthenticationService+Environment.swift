@@ -72,4 +72,25 @@ extension AuthenticationService {
             isPasscodeUsable: try isUsable(.deviceOwnerAuthentication), isPasscodeSet: facts.isPasscodeSet,
             domainState: facts.domainState)
     }
+
+    // MARK: canEvaluatePolicy
+
+    func canEvaluate(
+        _ request: AuthenticationInterface.CanEvaluatePolicy.Parameters, _ connection: VarlinkConnection
+    ) throws -> AuthenticationInterface.CanEvaluatePolicy.Reply {
+        let app = try connection.identity().identifier
+        let facts = try enclave.call(EnclaveInterface.GetFacts.self, .init(app: app)).facts
+        func reply(_ code: AuthenticationFailure?) -> AuthenticationInterface.CanEvaluatePolicy.Reply {
+            // CE-06: the type is told whatever the answer. CE-13, DS-01: the state only with a yes to a biometric policy.
+            .init(
+                code: code, biometryType: facts.biometryType,
+                domainState: code == nil && request.policy.isBiometric ? facts.domainState : nil)
+        }
+        if let context = request.context, try !isOwner(connection, of: context) { return reply(.invalidContext) }
+        guard let requirement = Requirement(request.policy) else { return reply(.companionNotAvailable) }
+        let preflight = try enclave.call(
+            EnclaveInterface.Preflight.self,
+            .init(context: nil, app: app, requirement: requirement, reuseDuration: 0, isFaceIDDescribed: true))
+        return reply(preflight.verdict == .refused ? preflight.code : nil)
+    }
 }

@@ -8,8 +8,8 @@ import TouchstoneTransport
 
 /// Whose prompt is up: one app's at a time, in the order in which they asked (DEC-073).
 ///
-/// Within one app the newer evaluation ends the older one (EV-53), but where it said that it waits for its turn (ND-3). Another app's waits: otherwise a program in the background
-/// could take the touch that is meant for the app in front.
+/// Within one app the newer evaluation ends the older one (EV-53), unless it said that it waits for its turn (ND-3). Another app's
+/// waits, because otherwise a program in the background could take the touch that is meant for the app in front.
 extension AuthenticationService {
     /// An evaluation that has the owner asked, from its request to its answer.
     final class Asking: Sendable {

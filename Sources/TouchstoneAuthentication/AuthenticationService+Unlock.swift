@@ -41,13 +41,20 @@ extension AuthenticationService {
                 throw Self.failed(.cancelledTooOften)
             }
             let origin = client == nil ? call.connection.peer.origin()?.shownToThePerson : client?.origin
+            let closing = Mutex<UInt64?>(nil)
             let number = try state.withLock { state in
                 state.unlockRequests += 1
                 let request = UnlockRequest(
                     number: state.unlockRequests, app: app, client: client?.identity, origin: origin
-                ) { result in call.answer(result.map { Empty() }) }
+                ) { result in
+                    if let handler = closing.withLock({ $0 }) { call.connection.removeCloseHandler(handler) }
+                    call.answer(result.map { Empty() })
+                }
                 if let running = state.unlock {
-                    guard running.requests.count < Limits.unlockRequests else { throw Self.failed(.tooManyWait) }
+                    let own = running.requests.count { $0.app.identifier == app.identifier }
+                    guard running.requests.count < Limits.unlockRequests, own < Limits.unlockRequestsPerApp else {
+                        throw Self.failed(.tooManyWait)
+                    }
                     state.unlock?.requests.append(request)
                 } else {
                     begin(
@@ -58,7 +65,10 @@ extension AuthenticationService {
                 }
                 return request.number
             }
-            call.connection.onClose { [weak self] in self?.leaveUnlock(number) }
+            let handler = call.connection.onClose { [weak self] in self?.leaveUnlock(number) }
+            closing.withLock { $0 = handler }
+            // It may have been answered by now.
+            if !isWaiting(number) { call.connection.removeCloseHandler(handler) }
             // It may have been unlocked since it was looked at.
             endUnlockIfDone()
         } catch {
@@ -67,6 +77,10 @@ extension AuthenticationService {
             }
             call.answer(.failure(error))
         }
+    }
+
+    private func isWaiting(_ number: UInt64) -> Bool {
+        state.withLock { $0.unlock?.requests.contains { $0.number == number } == true }
     }
 
     private static func prompt(of request: UnlockRequest, _ facts: EnclaveInterface.Facts) -> AgentInterface.Prompt {
@@ -157,6 +171,7 @@ extension AuthenticationService {
 
     /// One of them is gone: the prompt goes on for the next, by the name of that.
     private func leaveUnlock(_ number: UInt64) {
+        guard isWaiting(number) else { return }
         let facts = try? enclave.call(EnclaveInterface.GetFacts.self, .init(app: "")).facts
         state.withLock { state in
             guard var running = state.unlock, let place = running.requests.firstIndex(where: { $0.number == number })

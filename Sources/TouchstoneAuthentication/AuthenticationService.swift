@@ -99,6 +99,7 @@ package final class AuthenticationService: Sendable {
         static let facts = 8
         /// That wait for one unlocking of the device.
         static let unlockRequests = 256
+        static let unlockRequestsPerApp = 32
     }
 
     /// Of application passwords that apps set.
@@ -315,27 +316,6 @@ package final class AuthenticationService: Sendable {
     /// Ends a context that was made for one call of the keychain's; returns at once, and may be called on any thread.
     package func endContext(_ context: String) {
         endings.async { [self] in _ = try? forget(context) }
-    }
-
-    // MARK: canEvaluatePolicy
-
-    func canEvaluate(
-        _ request: AuthenticationInterface.CanEvaluatePolicy.Parameters, _ connection: VarlinkConnection
-    ) throws -> AuthenticationInterface.CanEvaluatePolicy.Reply {
-        let app = try connection.identity().identifier
-        let facts = try enclave.call(EnclaveInterface.GetFacts.self, .init(app: app)).facts
-        func reply(_ code: AuthenticationFailure?) -> AuthenticationInterface.CanEvaluatePolicy.Reply {
-            // CE-06: the type is told whatever the answer. CE-13, DS-01: the state only with a yes to a biometric policy.
-            .init(
-                code: code, biometryType: facts.biometryType,
-                domainState: code == nil && request.policy.isBiometric ? facts.domainState : nil)
-        }
-        if let context = request.context, try !isOwner(connection, of: context) { return reply(.invalidContext) }
-        guard let requirement = Requirement(request.policy) else { return reply(.companionNotAvailable) }
-        let preflight = try enclave.call(
-            EnclaveInterface.Preflight.self,
-            .init(context: nil, app: app, requirement: requirement, reuseDuration: 0, isFaceIDDescribed: true))
-        return reply(preflight.verdict == .refused ? preflight.code : nil)
     }
 
     // MARK: evaluatePolicy

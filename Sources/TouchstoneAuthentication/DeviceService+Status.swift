@@ -10,6 +10,7 @@ extension DeviceService {
     /// A connection that is told of changes, and what it was told last.
     struct StatusWatcher: Sendable {
         var call: VarlinkCall<DeviceInterface.WatchStatus>
+        var app: AppIdentifier
         var told: Watched
     }
 
@@ -30,6 +31,7 @@ extension DeviceService {
 
     private enum Limits {
         static let statusWatchers = 64
+        static let statusWatchersPerApp = 16
     }
 
     var watching: [OwnerHandler] {
@@ -58,10 +60,13 @@ extension DeviceService {
     private func watch(_ call: VarlinkCall<DeviceInterface.WatchStatus>) {
         do {
             let status = try status()
+            let app = try call.connection.identity().identifier
             let key = ObjectIdentifier(call.connection)
             let hasRoom = statusWatchers.withLock { watchers in
-                guard watchers.count < Limits.statusWatchers else { return false }
-                watchers[key] = StatusWatcher(call: call, told: Watched(status))
+                guard watchers.count < Limits.statusWatchers,
+                    watchers.values.count(where: { $0.app == app }) < Limits.statusWatchersPerApp
+                else { return false }
+                watchers[key] = StatusWatcher(call: call, app: app, told: Watched(status))
                 return true
             }
             guard hasRoom else { return call.fail(DeviceInterface.Refused(.busy)) }

@@ -368,7 +368,7 @@ def a_device_that_knows_no_bridge_shows_the_client_as_a_claim():
             git(resident, "credential", "approve", input=KEPT)
             check("correct horse" in git(resident, "credential", "fill", input=ASKED), "nothing came back")
             check("git" in person.prompts[0]["reason"], person.prompts[0])
-            check("of your own" in resident.log, resident.log)
+            check("an ordinary program" in resident.log, resident.log)
 
 
 @with_device

@@ -406,6 +406,29 @@ import TouchstoneInterfaces
         #expect(await stays.error() == nil)
     }
 
+    @Test("ND-6: 32 requests of one app wait, and it keeps no other app out") func unlockShares() async throws {
+        let screen = try screen()
+        try device.lock()
+        let crowd = endpoint("unit:crowd.service")
+        let waiting = try (0..<32).map { _ in
+            let client = try crowd.client()
+            return Outcome { _ = try client.call(AuthenticationInterface.RequestUnlock.self, .init()) }
+        }
+        await eventually { screen.prompts.count == 1 }
+        // Whichever of these 33 comes last is refused.
+        let more = try crowd.client()
+        let last = Outcome { _ = try more.call(AuthenticationInterface.RequestUnlock.self, .init()) }
+        let all = waiting + [last]
+        await eventually { all.contains { $0.isThere } }
+        let other = try endpoint("unit:other.service").client()
+        let served = Outcome { _ = try other.call(AuthenticationInterface.RequestUnlock.self, .init()) }
+        try device.unlock(passcode: "1234")
+        #expect(await served.error() == nil)
+        var refused = 0
+        for outcome in all where await outcome.code() != nil { refused += 1 }
+        #expect(refused == 1)
+    }
+
     // MARK: the status
 
     @Test("ND-8: who watches the status is told of the lock, of unlocking, and of agents; and of nothing else")

@@ -1,4 +1,4 @@
-internal import CBridges
+internal import CTouchstoneSystem
 internal import Foundation
 import Glibc
 
@@ -25,7 +25,7 @@ public enum BridgeProcess {
         guard groups.split(separator: "\n").contains(where: { $0.hasPrefix("0::/system.slice/") }) else {
             return .ordinary
         }
-        return bridge_become_undumpable() ? .systemService : .ordinary
+        return touchstone_become_undumpable() ? .systemService : .ordinary
     }
 
     /// Has SIGTERM and SIGINT end the program with status 0.

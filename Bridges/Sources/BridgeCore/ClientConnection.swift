@@ -1,4 +1,4 @@
-internal import CBridges
+internal import CTouchstoneSystem
 import Glibc
 internal import Synchronization
 
@@ -83,15 +83,13 @@ public final class ClientConnection: Sendable {
     /// The kernel's descriptor of it, where there is one, tells that its number was not given to
     /// another process before that was looked at.
     private static func peer(of descriptor: Int32) -> ClientProcess? {
-        var number: pid_t = 0
-        var user: uid_t = 0
-        var pidfd: Int32 = -1
-        guard unsafe bridge_peer_of(descriptor, &number, &user, &pidfd) == 0 else { return nil }
-        defer { if pidfd >= 0 { Glibc.close(pidfd) } }
-        guard user == geteuid() || user == 0, let process = ClientProcess(processID: number) else { return nil }
-        guard pidfd >= 0 else { return process }
-        var entry = pollfd(fd: pidfd, events: Int16(POLLIN), revents: 0)
-        return unsafe poll(&entry, 1, 0) == 0 ? process : nil
+        var peer = touchstone_peer()
+        guard unsafe touchstone_peer_of(descriptor, &peer) == 0 else { return nil }
+        defer { if peer.pidfd >= 0 { Glibc.close(peer.pidfd) } }
+        guard peer.uid == geteuid() || peer.uid == 0, let process = ClientProcess(processID: peer.pid) else {
+            return nil
+        }
+        return peer.pidfd < 0 || touchstone_pidfd_alive(peer.pidfd) ? process : nil
     }
 
     /// The number of the process that connected, for limits; who asks is ``look()``.
@@ -155,7 +153,7 @@ public final class ClientConnection: Sendable {
         var sender: pid_t = 0
         var count = 0
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 16 << 10) { room, initialized in
-            count = unsafe bridge_receive_from(descriptor, room.baseAddress, room.count, &sender)
+            count = unsafe touchstone_receive_from(descriptor, room.baseAddress, room.count, &sender)
             initialized = max(count, 0)
         }
         guard count >= 0 else {

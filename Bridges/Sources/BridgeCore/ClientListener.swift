@@ -1,4 +1,4 @@
-internal import CBridges
+internal import CTouchstoneSystem
 internal import Foundation
 import Glibc
 internal import Synchronization
@@ -21,8 +21,8 @@ extension ListenError: CustomStringConvertible {
     /// For the person who started the program.
     public var description: String {
         switch self {
-        case .taken: "another program listens there already"
-        case .occupied: "something stands there that is no socket of yours"
+        case .taken: "another program listens there already; end it, or choose another path"
+        case .occupied: "a file there is not a socket of yours; remove it, or choose another path"
         case .tooLong: "the path of a socket has at most 107 bytes"
         case .notASocket: "systemd passed no listening Unix socket"
         case .failed(let code): unsafe String(cString: strerror(code))
@@ -65,7 +65,9 @@ public final class ClientListener: Sendable {
                 guard unsafe Self.call(bind, descriptor, address) == 0 else { throw .failed(errno) }
             }
             // Before anybody connects: a message that came between accept and this would be nobody's (BR-12).
-            guard bridge_want_senders(descriptor) == 0, listen(descriptor, SOMAXCONN) == 0 else { throw .failed(errno) }
+            guard touchstone_pass_credentials(descriptor) == 0, listen(descriptor, SOMAXCONN) == 0 else {
+                throw .failed(errno)
+            }
         } catch {
             Glibc.close(descriptor)
             throw error
@@ -85,7 +87,7 @@ public final class ClientListener: Sendable {
         guard Self.option(SO_ACCEPTCONN, of: descriptor) == 1, Self.option(SO_DOMAIN, of: descriptor) == AF_UNIX else {
             throw .notASocket
         }
-        guard bridge_want_senders(descriptor) == 0 else { throw .failed(errno) }
+        guard touchstone_pass_credentials(descriptor) == 0 else { throw .failed(errno) }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     }
 
@@ -126,10 +128,16 @@ public final class ClientListener: Sendable {
     /// - Parameter serve: Serves one, on a thread of its own; the connection ends when it returns.
     public func run(_ serve: @escaping @Sendable (ClientConnection) -> Void) -> Never {
         while true {
-            let accepted = bridge_accept(descriptor)
+            let accepted = accept(descriptor, nil, nil)
             guard accepted >= 0 else {
                 // Out of descriptors, or of memory: those who are connected go first.
                 if errno != EINTR, errno != ECONNABORTED { usleep(100_000) }
+                continue
+            }
+            _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
+            // Once more: the listening socket may have got it after somebody connected, and then not every kernel passes it on.
+            guard touchstone_pass_credentials(accepted) == 0 else {
+                Glibc.close(accepted)
                 continue
             }
             // Who must not connect, or is one too many, is closed without an answer (BR-7, BR-51).

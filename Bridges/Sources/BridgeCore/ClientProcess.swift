@@ -10,7 +10,7 @@ public struct ClientProcess: Hashable, Sendable, Codable {
     /// When it began, in ticks since the system was booted: field 22 of `/proc/PID/stat`.
     public let startTicks: UInt64
 
-    /// The process that has this number now; nil if there is none.
+    /// The process that has this number now; nil if no process has it.
     ///
     /// - Parameter processID: Its number.
     public init?(processID: Int32) {

@@ -92,7 +92,7 @@ extension ClientProcess {
         return ClientSession(executable: executable, session: session, terminal: terminal, anchor: anchor)
     }
 
-    /// The starter, or where there is none the outermost that a service manager started.
+    /// The starter; of one that nobody knows, the outermost process that a service manager started.
     private var anchor: ClientProcess {
         var outermost = self
         for process in ancestors {

@@ -1,4 +1,4 @@
-import CBridges
+import CTouchstoneSystem
 public import CredentialProtocol
 import Foundation
 import Glibc
@@ -35,7 +35,7 @@ public enum CredentialsClient {
         let connection = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard connection >= 0, connect(connection) else { throw .unavailable }
         defer { close(connection) }
-        guard send(request + [0], connection), waitForAnswer(connection), bridge_become_undumpable(),
+        guard send(request + [0], connection), waitForAnswer(connection), touchstone_become_undumpable(),
             let answer = receive(connection),
             let reply = try? JSONDecoder().decode(CredentialMessages.Reply.self, from: answer)
         else { throw .unavailable }

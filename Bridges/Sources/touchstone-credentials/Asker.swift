@@ -36,7 +36,7 @@ struct Asker {
         return places.contains(directory) && helpers.contains((path as NSString).lastPathComponent)
     }
 
-    /// The last of the wrappers above a helper; where there is none, what started the helper itself.
+    /// The last of the wrappers above a helper; without a wrapper, what started the helper.
     ///
     /// Nil where nobody knows: a service manager starts anything, and takes over whatever lost its parent.
     private static func outermost(_ helper: ClientProcess) -> Client? {

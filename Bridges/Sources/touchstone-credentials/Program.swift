@@ -11,13 +11,13 @@ import TouchstoneDevice
         commandName: "touchstone-credentials",
         abstract: "Keep passwords for git, docker and commands; the owner is asked before one is given out.",
         discussion: """
-            git-credential-touchstone, docker-credential-touchstone and touchstone-run find it by TOUCHSTONE_CREDENTIALS, else at its usual \
-            place. The device is that of TOUCHSTONE_DEVICE.
+            git-credential-touchstone, docker-credential-touchstone and touchstone-run find it by TOUCHSTONE_CREDENTIALS, else at \
+            /run/touchstone/UID/credentials.sock, else in $XDG_RUNTIME_DIR/touchstone. The device is that of TOUCHSTONE_DEVICE.
 
             Example: touchstone-credentials --socket "$XDG_RUNTIME_DIR/touchstone/credentials.sock"
             """)
 
-    @Option(help: ArgumentHelp("Where it listens; the usual place if absent.", valueName: "path"))
+    @Option(help: ArgumentHelp("Where it listens (default: where the helpers look).", valueName: "path"))
     var socket: String?
 
     @Option(help: ArgumentHelp("For how long an approval is good for git and docker, 0 to 300.", valueName: "seconds"))
@@ -29,6 +29,10 @@ import TouchstoneDevice
 
     func run() throws {
         let protection = BridgeProcess.harden()
+        guard let device = try? Device.selected() else {
+            throw ValidationError(
+                "TOUCHSTONE_DEVICE cannot name a device; unset it, or set it to a name such as default.")
+        }
         let listener: ClientListener
         let path = socket ?? CredentialsClient.path
         do {
@@ -47,12 +51,11 @@ import TouchstoneDevice
         }
         BridgeProcess.endsWithSignals { listener.remove() }
         let credentials = Credentials(
-            keychain: CredentialKeychain(device: try Device.selected()), reuse: reuse,
+            keychain: CredentialKeychain(device: device), reuse: reuse,
             requiresHelper: protection == .systemService)
         if protection == .ordinary {
             BridgeProcess.log(
-                "touchstone-credentials: on a device of your own, your other programs can act as this one. "
-                    + "The system's service keeps them apart.")
+                "touchstone-credentials: an ordinary program; your other programs can read its memory and act as it")
         }
         BridgeProcess.say("ready at \(path)")
         listener.run { credentials.serve($0) }

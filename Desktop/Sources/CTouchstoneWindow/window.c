@@ -116,7 +116,7 @@ static gboolean on_close(GtkWindow *window, gpointer data) {
     return TRUE;
 }
 
-/// NULL: there is none, as on a display without a seat.
+/// NULL: the display has no seat.
 static GdkDevice *keyboard_of(GdkDisplay *display) {
     GdkSeat *seat = gdk_display_get_default_seat(display);
     return seat == NULL ? NULL : gdk_seat_get_keyboard(seat);

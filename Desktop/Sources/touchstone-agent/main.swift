@@ -7,8 +7,8 @@ import TouchstoneAgent
 let usage = """
     Usage: touchstone-agent [--device NAME]
 
-    Shows the prompts of Touchstone in a window of the desktop. It starts with the
-    session, waits without a window, and ends with SIGTERM.
+    Shows the prompts of Touchstone in a window of the desktop. Start it with your
+    session. It waits without a window, and ends with SIGTERM.
 
     The window closes by itself when the finger matches. It asks for the passcode
     of the device, and never for the password of your login.
@@ -36,9 +36,9 @@ while let word = words.popFirst() {
         print(PromptAgent.version)
         exit(0)
     case "--device":
-        guard let name = words.popFirst() else { end(EX_USAGE, "--device takes the name of a device") }
+        guard let name = words.popFirst() else { end(EX_USAGE, "--device needs a name, such as --device default") }
         device = name
-    default: end(EX_USAGE, "there is no such option; see touchstone-agent --help")
+    default: end(EX_USAGE, "there is no option \(word); see touchstone-agent --help")
     }
 }
 

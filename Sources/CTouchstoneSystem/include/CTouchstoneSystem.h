@@ -53,6 +53,9 @@ int touchstone_executable_of(int process, struct touchstone_executable *executab
 /// Makes this process undumpable, unable to gain privileges, without core dumps or other reports of a crash, and with umask 077. Returns 0 or an errno.
 int touchstone_harden_process(void);
 
+/// Lets no other program of the user read this process's memory, or attach to it. Returns whether that is so now.
+bool touchstone_become_undumpable(void);
+
 /// Gives blocks of 512 KiB and more back to the system when they are freed. By itself malloc keeps ever larger ones, in each thread's
 /// arena, once one of them was freed.
 void touchstone_return_large_blocks(void);

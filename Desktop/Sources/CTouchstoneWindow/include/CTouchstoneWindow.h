@@ -41,7 +41,7 @@ enum touchstone_act { TOUCHSTONE_KEY, TOUCHSTONE_FILE, TOUCHSTONE_DOOR };
 
 enum touchstone_source { TOUCHSTONE_VERIFIED, TOUCHSTONE_BRIDGE, TOUCHSTONE_CLAIM };
 
-/// Connects to the display. False: there is none.
+/// Connects to the display. False: no display answers.
 bool touchstone_main_begin(void);
 /// Handles what comes, until touchstone_main_end.
 void touchstone_main_run(void);
@@ -69,7 +69,7 @@ void touchstone_window_clear_details(touchstone_window *window);
 void touchstone_window_add_detail(touchstone_window *window, enum touchstone_source source, const char *text);
 void touchstone_window_clear_buttons(touchstone_window *window);
 void touchstone_window_add_button(touchstone_window *window, const char *title, bool is_suggested);
-/// `label` NULL: there is none. `length`: of a passcode of fixed length, else 0. Its dots are 0.
+/// `label` NULL: nothing is to be typed. `length`: of a passcode of fixed length, else 0. Its dots are 0.
 void touchstone_window_set_entry(touchstone_window *window, const char *label, bool is_digits, int length);
 void touchstone_window_set_dots(touchstone_window *window, int count);
 /// Puts the keyboard where it belongs: into the entry, else where Return does nothing.
