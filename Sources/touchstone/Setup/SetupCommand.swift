@@ -18,8 +18,7 @@ struct SetupCommand: ParsableCommand {
 
             It creates the device, or continues with the device that is there. It destroys nothing. Ctrl-C stops at \
             any time. Each step is done or not, and the next 'touchstone setup' continues. A fingerprint reader is \
-            used through fprintd. It has to be there when the device is created, because a device keeps the sensor \
-            with which it was created.
+            used through fprintd. A reader that comes later is added with 'touchstone device sensor add fprintd'.
 
             Answers are lines on standard input, also without a terminal. An empty line takes the answer in brackets. \
             Passcodes are not shown.
@@ -230,7 +229,9 @@ struct SetupCommand: ParsableCommand {
     private func setUpFingers(_ paths: DevicePaths, _ user: String) throws {
         begin(3, "Fingers")
         let status = try statusWithSensor(paths)
-        guard let sensor = status.sensor else { return tell("There is no sensor.") }
+        guard let sensor = status.sensor else {
+            return tell("There is no sensor. Use 'touchstone device sensor add fprintd' once there is a reader.")
+        }
         if let fault = sensor.fault {
             return tell("The sensor does not work: \(fault). 'touchstone doctor' says what to do.")
         }
