@@ -74,7 +74,8 @@ extension AuthenticationService {
         repeat {
             before = facts
             isUsableWith = (
-                try isUsable(.deviceOwnerAuthenticationWithBiometrics), try isUsable(.deviceOwnerAuthentication))
+                try isUsable(.deviceOwnerAuthenticationWithBiometrics), try isUsable(.deviceOwnerAuthentication)
+            )
             facts = try look()
         } while facts != before
         return .init(
