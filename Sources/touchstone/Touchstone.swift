@@ -33,7 +33,7 @@ struct Touchstone: ParsableCommand {
         version: TouchstoneVersion.current,
         subcommands: [
             DeviceCommand.self, KeychainCommand.self, AgentCommand.self, LogCommand.self, SimulatorCommand.self,
-            SetupCommand.self, SystemCommand.self, DoctorCommand.self,
+            SetupCommand.self, SystemCommand.self, BridgeCommand.self, DoctorCommand.self,
         ])
 
     static func main() {

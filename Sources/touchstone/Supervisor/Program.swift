@@ -7,6 +7,10 @@ enum Program: String {
     case daemon = "touchstoned"
     case enclave = "touchstone-enclave"
     case simulator = "touchstone-simulator"
+    case sshAgent = "touchstone-ssh-agent"
+    case credentials = "touchstone-credentials"
+    case gitHelper = "git-credential-touchstone"
+    case dockerHelper = "docker-credential-touchstone"
 
     /// Looks beside this program, in `../libexec/touchstone`, then along `PATH`; for the simulator first at `TOUCHSTONE_SIMULATOR`.
     func locate() throws -> String {
@@ -18,19 +22,35 @@ enum Program: String {
             return named
         }
         let own = try Self.ownDirectory()
-        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
-        // An empty or relative part of PATH would mean the current directory.
-        let places =
-            [own, own + "/../libexec/touchstone"]
-            + path.split(separator: ":").map(String.init).filter { $0.hasPrefix("/") }
-        for place in places {
-            let candidate = place + "/" + rawValue
-            if unsafe access(candidate, X_OK) == 0 { return candidate }
+        if let found = Self.find(rawValue, in: [own, own + "/../libexec/touchstone"]) ?? Self.onPath(rawValue) {
+            return found
         }
         throw Failure(
             .internalError,
             "\(rawValue) is not installed" + (self == .simulator ? " ('make simulator' builds and starts it)" : "")
+                + (isOfBridges ? " (the package touchstone-bridges has it, and 'make bridges' builds it)" : "")
                 + ": put it beside touchstone (\(own)), into ../libexec/touchstone or into PATH")
+    }
+
+    /// A program that a shell would find.
+    static func onPath(_ name: String) -> String? {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        // An empty or relative part of PATH would mean the current directory.
+        return find(name, in: path.split(separator: ":").map(String.init).filter { $0.hasPrefix("/") })
+    }
+
+    private static func find(_ name: String, in places: [String]) -> String? {
+        places.map { "\($0)/\(name)" }.first { unsafe access($0, X_OK) == 0 }
+    }
+
+    private var isOfBridges: Bool { [.sshAgent, .credentials, .gitHelper, .dockerHelper].contains(self) }
+
+    /// As `locate`, by the path with which the kernel names a process that executes it.
+    func realPath() throws -> String {
+        let found = try locate()
+        guard let path = unsafe realpath(found, nil) else { throw Failure.system(found) }
+        defer { unsafe free(path) }
+        return unsafe String(cString: path)
     }
 
     /// This program's own file.
