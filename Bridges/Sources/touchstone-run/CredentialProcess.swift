@@ -83,7 +83,8 @@ struct CredentialProcess: ParsableCommand {
     private static var asker: String {
         var process = getppid()
         var words = words(process)
-        if let shell = words.first, shells.contains((shell as NSString).lastPathComponent), let above = parent(process) {
+        if let shell = words.first, shells.contains((shell as NSString).lastPathComponent), let above = parent(process)
+        {
             process = above
             let other = Self.words(process)
             if !other.isEmpty { words = other }

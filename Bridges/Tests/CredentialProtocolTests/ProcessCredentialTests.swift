@@ -5,7 +5,8 @@ import Testing
 @Suite struct ProcessCredentialTests {
     private let now = Date(timeIntervalSince1970: 1_800_000_000)  // 2027-01-15T08:00:00Z
     private let later = "2027-01-15T09:00:00Z"
-    private let request = Array(#"{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","spec":{}}"#.utf8)
+    private let request = Array(
+        #"{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","spec":{}}"#.utf8)
 
     private func aws(_ secret: String, _ id: String? = nil) throws(ProcessCredentialError) -> String {
         String(decoding: try ProcessCredential.aws(Array(secret.utf8), accessKeyID: id, now: now), as: UTF8.self)
@@ -23,8 +24,11 @@ import Testing
             try aws(#"{"AccessKeyId":"A","SecretAccessKey":"s/+","other":1}"#)
                 == #"{"AccessKeyId":"A","SecretAccessKey":"s/+","Version":1}"#)
         #expect(
-            try aws(#"{"Credentials":{"AccessKeyId":"A","SecretAccessKey":"s","SessionToken":"t","Expiration":"\#(later)"}}"#)
-                == #"{"AccessKeyId":"A","Expiration":"\#(later)","SecretAccessKey":"s","SessionToken":"t","Version":1}"#)
+            try aws(
+                #"{"Credentials":{"AccessKeyId":"A","SecretAccessKey":"s","SessionToken":"t","Expiration":"\#(later)"}}"#
+            )
+                == #"{"AccessKeyId":"A","Expiration":"\#(later)","SecretAccessKey":"s","SessionToken":"t","Version":1}"#
+        )
         #expect(try aws("s3cret\n", "A") == #"{"AccessKeyId":"A","SecretAccessKey":"s3cret","Version":1}"#)
         #expect(try aws(#"{"SecretAccessKey":"s","SessionToken":null}"#, "A").contains(#""AccessKeyId":"A""#))
     }
@@ -77,7 +81,8 @@ import Testing
         for text in [
             "", "{}", #"{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v9"}"#,
             #"{"kind":"Secret","apiVersion":"client.authentication.k8s.io/v1"}"#,
-            #"{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","x":"# + String(repeating: "[", count: 9),
+            #"{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","x":"#
+                + String(repeating: "[", count: 9),
         ] {
             #expect(throws: ProcessCredentialError.request) { try kubernetes("t", Array(text.utf8)) }
         }
