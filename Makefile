@@ -12,7 +12,7 @@ build: ## Build the three programs
 	@script/install-packages build
 	@for program in $(PROGRAMS); do swift build --product $$program; done
 
-bridges: ## Build what ssh and git ask: touchstone-ssh-agent, git-credential-touchstone and their like
+bridges: ## Build what ssh and git ask: touchstone-ssh-agent, git-credential-touchstone, pinentry-touchstone and their like
 	@script/install-packages build
 	@swift build --package-path Bridges
 

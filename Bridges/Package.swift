@@ -66,5 +66,12 @@ let package = Package(
             ["BridgeCore", "CredentialProtocol", "CredentialsClient", device, crypto, arguments]),
         tool("touchstone-run", ["CSealedFile", "CredentialProtocol", "CredentialsClient", arguments]),
         tests("CredentialProtocolTests", ["CredentialProtocol"]),
+
+        // gpg
+        library("PinentryProtocol"),
+        .target(name: "CDumpable"),
+        tool(
+            "pinentry-touchstone", ["CDumpable", system, "CredentialProtocol", "CredentialsClient", "PinentryProtocol"]),
+        tests("PinentryProtocolTests", ["PinentryProtocol"]),
     ]
 )

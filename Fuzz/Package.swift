@@ -107,13 +107,15 @@ let package = Package(
             sources: ["Pinentry/AssuanLine.swift"], swiftSettings: watched),
         // Of the package Bridges, by the link Bridges.
         .target(name: "CredentialProtocol", path: "Bridges/CredentialProtocol", swiftSettings: watched),
+        .target(name: "PinentryProtocol", path: "Bridges/PinentryProtocol", swiftSettings: watched),
         .target(
             name: "SSHAgentProtocol", dependencies: [crypto, cryptoExtras], path: "Bridges/SSHAgentProtocol",
             swiftSettings: watched),
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "Command", "CredentialProtocol", "SSHAgentProtocol", "TouchstoneAge", "TouchstoneCertificates",
+                "Command", "CredentialProtocol", "PinentryProtocol", "SSHAgentProtocol", "TouchstoneAge",
+                "TouchstoneCertificates",
                 "TouchstoneCore",
                 "TouchstoneDevice",
                 "TouchstoneEnclave", "TouchstoneEnclaveInterface", "TouchstoneFileRoot", "TouchstoneInterfaces",

@@ -75,10 +75,13 @@ struct CredentialKeychain: Sendable {
         "https": "htps", "http": "http", "smtp": "smtp", "imap": "imap", "imaps": "imps", "ftp": "ftp ", "ftps": "ftps",
     ]
 
+    /// Whether it is a generic password, else one of a server.
+    private static func isGeneric(_ kind: CredentialMessages.Item.Kind) -> Bool { kind == .secret || kind == .gpg }
+
     private static func attributes(_ item: CredentialMessages.Item) -> KeychainDictionary? {
         var found: KeychainDictionary = ["desc": .text(item.kind.rawValue)]
         found["acct"] = item.account.map(KeychainValue.text)
-        guard item.kind != .secret else {
+        guard !isGeneric(item.kind) else {
             found["class"] = .text("genp")
             found["svce"] = .text(item.place)
             return found
@@ -96,7 +99,7 @@ struct CredentialKeychain: Sendable {
 
     private static func row(_ found: Found.Item, _ kind: CredentialMessages.Item.Kind) -> CredentialRow? {
         guard let attributes = found.attributes, let reference = found.persistentReference,
-            let place = attributes[kind == .secret ? "svce" : "srvr"]?.string
+            let place = attributes[isGeneric(kind) ? "svce" : "srvr"]?.string
         else { return nil }
         var item = CredentialMessages.Item(kind: kind, place: place, account: attributes["acct"]?.string)
         if kind == .git {
@@ -156,7 +159,7 @@ struct CredentialKeychain: Sendable {
     }
 
     private static func named(_ row: CredentialRow) -> KeychainDictionary {
-        ["class": .text(row.item.kind == .secret ? "genp" : "inet"), "v_PersistentRef": .bytes(row.reference)]
+        ["class": .text(isGeneric(row.item.kind) ? "genp" : "inet"), "v_PersistentRef": .bytes(row.reference)]
     }
 
     private func changing<Value>(_ body: (DeviceConnection) throws(DeviceError) -> Value) throws(BridgeFailure) -> Value
