@@ -66,5 +66,10 @@ let package = Package(
             ["BridgeCore", "CredentialProtocol", "CredentialsClient", device, crypto, arguments]),
         tool("touchstone-run", ["CSealedFile", "CredentialProtocol", "CredentialsClient", arguments]),
         tests("CredentialProtocolTests", ["CredentialProtocol"]),
+
+        // age
+        library("AgePlugin", [crypto]),
+        tests("AgePluginTests", ["AgePlugin", crypto]),
+        tool("age-plugin-touchstone", ["AgePlugin", "BridgeCore", device, arguments]),
     ]
 )
