@@ -35,6 +35,7 @@ struct CommandLineTests {
         "keychain quota app --default --json",
         "device face-id-permission list phone", "agent phone", "keychain check phone", "setup phone", "simulator phone",
         "device boot --device phone --detach", "device status phone --device phone",
+        "run --env-file .env -- npm publish --help", "read npm/token --reveal", "inject", "secret set npm/token",
     ])
     func commandIsUnderstood(line: String) {
         #expect(parse(line) == (0, ""))
@@ -99,8 +100,10 @@ struct CommandLineTests {
         func look(at command: any ParsableCommand.Type, path: [String]) {
             let children = command.configuration.subcommands
             for child in children { look(at: child, path: path + [child._commandName]) }
-            // About no device, about all of them, and about another user's.
-            guard children.isEmpty, path != ["device", "list"], path.first != "system" else { return }
+            // About no device, about all of them, about another user's, and of another program.
+            guard children.isEmpty, path != ["device", "list"], path.first != "system",
+                !(command is any RunCommand.Type)
+            else { return }
             names.append(path.joined(separator: " "))
             #expect(Touchstone.helpMessage(for: command, columns: 200).contains("--device <name>"), "\(path)")
         }

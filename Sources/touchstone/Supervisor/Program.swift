@@ -7,6 +7,7 @@ enum Program: String {
     case daemon = "touchstoned"
     case enclave = "touchstone-enclave"
     case simulator = "touchstone-simulator"
+    case run = "touchstone-run"
 
     /// Looks beside this program, in `../libexec/touchstone`, then along `PATH`; for the simulator first at `TOUCHSTONE_SIMULATOR`.
     func locate() throws -> String {
@@ -29,8 +30,26 @@ enum Program: String {
         }
         throw Failure(
             .internalError,
-            "\(rawValue) is not installed" + (self == .simulator ? " ('make simulator' builds and starts it)" : "")
-                + ": put it beside touchstone (\(own)), into ../libexec/touchstone or into PATH")
+            "\(rawValue) is not installed\(advice): put it beside touchstone (\(own)), into ../libexec/touchstone or into PATH"
+        )
+    }
+
+    /// Where a program of another package comes from.
+    private var advice: String {
+        switch self {
+        case .daemon, .enclave: ""
+        case .simulator: " ('make simulator' builds and starts it)"
+        case .run: " (it is in the package touchstone-bridges, and 'make bridges' builds it)"
+        }
+    }
+
+    /// Executes a program in this process's place: the signals and the exit status are its own.
+    static func become(_ path: String, _ arguments: [String]) throws -> Never {
+        // Ignored by this command, and a program inherits that.
+        signal(SIGPIPE, SIG_DFL)
+        let words = unsafe ([path] + arguments).map { unsafe strdup($0) } + [nil]
+        unsafe execv(path, words)
+        throw Failure.system("\(path) cannot be started")
     }
 
     /// This program's own file.
