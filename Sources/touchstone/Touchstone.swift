@@ -32,7 +32,8 @@ struct Touchstone: ParsableCommand {
             """,
         version: TouchstoneVersion.current,
         subcommands: [
-            DeviceCommand.self, KeychainCommand.self, AgentCommand.self, LogCommand.self, SimulatorCommand.self,
+            DeviceCommand.self, ItemCommand.self, KeychainCommand.self, AgentCommand.self, LogCommand.self,
+            SimulatorCommand.self,
             SetupCommand.self, SystemCommand.self, DoctorCommand.self, RunWithSecretsCommand.self,
             ReadSecretCommand.self, InjectSecretsCommand.self, SecretCommand.self,
         ])

@@ -35,6 +35,8 @@ struct CommandLineTests {
         "keychain quota app --default --json",
         "device face-id-permission list phone", "agent phone", "keychain check phone", "setup phone", "simulator phone",
         "device boot --device phone --detach", "device status phone --device phone",
+        "item add github.com me --label GitHub --json --device phone", "item list --json", "item show github.com",
+        "item copy github.com me --seconds 10", "item remove github.com me --yes", "item import passwords.csv",
         "run --env-file .env -- npm publish --help", "read npm/token --reveal", "inject", "secret set npm/token",
     ])
     func commandIsUnderstood(line: String) {
@@ -60,6 +62,9 @@ struct CommandLineTests {
         ("keychain quota --items 3", "Error: name the app whose limit you want to change"),
         ("keychain quota app --items=-1", "Error: --items takes a number between 0 and 1000000000"),
         ("keychain quota app --default --size 1MiB", "Error: --default cannot be used with --items or --size"),
+        ("item add github.com me secret", "Error: Unexpected argument 'secret'"),
+        ("item add github.com", "Error: Missing expected argument '<account>'"),
+        ("item copy github.com --seconds 0", "Error: --seconds takes a number from 1 to 300"),
         ("log verify --from 0", "Error: --from takes the number of an entry: 1 or more"),
         (
             "device create ../x",
