@@ -11,6 +11,7 @@ enum Program: String {
     case credentials = "touchstone-credentials"
     case gitHelper = "git-credential-touchstone"
     case dockerHelper = "docker-credential-touchstone"
+    case run = "touchstone-run"
 
     /// Looks beside this program, in `../libexec/touchstone`, then along `PATH`; for the simulator first at `TOUCHSTONE_SIMULATOR`.
     func locate() throws -> String {
@@ -27,9 +28,27 @@ enum Program: String {
         }
         throw Failure(
             .internalError,
-            "\(rawValue) is not installed" + (self == .simulator ? " ('make simulator' builds and starts it)" : "")
-                + (isOfBridges ? " (the package touchstone-bridges has it, and 'make bridges' builds it)" : "")
-                + ": put it beside touchstone (\(own)), into ../libexec/touchstone or into PATH")
+            "\(rawValue) is not installed\(advice): put it beside touchstone (\(own)), into ../libexec/touchstone or into PATH"
+        )
+    }
+
+    /// Where a program of another package comes from.
+    private var advice: String {
+        switch self {
+        case .daemon, .enclave: ""
+        case .simulator: " ('make simulator' builds and starts it)"
+        case .run, .sshAgent, .credentials, .gitHelper, .dockerHelper:
+            " (it is in the package touchstone-bridges, and 'make bridges' builds it)"
+        }
+    }
+
+    /// Executes a program in this process's place: the signals and the exit status are its own.
+    static func become(_ path: String, _ arguments: [String]) throws -> Never {
+        // Ignored by this command, and a program inherits that.
+        signal(SIGPIPE, SIG_DFL)
+        let words = unsafe ([path] + arguments).map { unsafe strdup($0) } + [nil]
+        unsafe execv(path, words)
+        throw Failure.system("\(path) cannot be started")
     }
 
     /// A program that a shell would find.
@@ -42,8 +61,6 @@ enum Program: String {
     private static func find(_ name: String, in places: [String]) -> String? {
         places.map { "\($0)/\(name)" }.first { unsafe access($0, X_OK) == 0 }
     }
-
-    private var isOfBridges: Bool { [.sshAgent, .credentials, .gitHelper, .dockerHelper].contains(self) }
 
     /// As `locate`, by the path with which the kernel names a process that executes it.
     func realPath() throws -> String {
