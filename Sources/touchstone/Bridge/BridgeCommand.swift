@@ -161,12 +161,10 @@ struct BridgeStatusCommand: ParsableCommand {
             Exit status: 0 those that are enabled answer; 1 one does not.
             """)
 
-    @OptionGroup var option: DeviceOption
     @Flag(help: "As JSON.") var json = false
 
     func run() throws {
-        let paths = try option.paths
-        let reports = Bridge.allCases.map { BridgeReport($0, device: paths) }
+        let reports = Bridge.allCases.map { BridgeReport($0, device: .selected()) }
         if json {
             try StandardOutput.json(reports)
         } else {
