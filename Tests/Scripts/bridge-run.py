@@ -8,8 +8,8 @@ import signal
 import socket
 import subprocess
 
-from bridges import BRIDGES, with_device
-from device import LONGEST_WAIT, PROGRAMS, check, confirm, equal, main, wait_for
+from bridges import BRIDGES, Person, Resident, with_device
+from device import LONGEST_WAIT, PROGRAMS, Device, check, confirm, equal, main, wait_for
 
 RUN = BRIDGES / "touchstone-run"
 TOUCHSTONE = PROGRAMS / "touchstone"
@@ -258,6 +258,27 @@ def an_approval_is_used_again_only_if_the_owner_is_told_so(device, resident, per
     equal(person.asked(), 1, "prompts of another session")
 
 
+def what_item_keeps_is_read_and_the_other_way_round():
+    """EX-6, EX-10, KC-43: one secret for both programs if their manifests name one group; without them each has its own."""
+    for is_shared in (True, False):
+        with Device() as device:
+            device.set_up("271828", "thumb")
+            group = "Family=touchstone\napplication-groups=touchstone.secrets\n" if is_shared else ""
+            with Resident(device, manifest=group) as resident:
+                (device.state / "apps.d/touchstone.conf").write_text(f"[Application]\nIdentity={TOUCHSTONE}\nName=Touchstone\n{group}")
+                person = Person(device)
+                resident.run(TOUCHSTONE, "item", "add", "npm", "token", input="swordfish")
+                keep(resident, "db/root", "other")
+                found = resident.run(RUN, "read", "npm/token", status=0 if is_shared else 2)
+                equal(found, "swordfish" if is_shared else "", "what read finds")
+                found = resident.run(TOUCHSTONE, "item", "show", "db", status=0 if is_shared else 1)
+                equal(found, "other" if is_shared else "", "what item finds")
+                equal(person.asked(), 2 if is_shared else 0, "prompts")
+                resident.run(TOUCHSTONE, "item", "remove", "db", "root", "--yes", status=0 if is_shared else 1)
+                expected = "touchstone://npm/token\n" if is_shared else "touchstone://db/root\n"
+                equal(resident.run(RUN, "secret", "list"), expected, "the list after a removal")
+
+
 @with_device
 def touchstone_becomes_the_program_that_does_the_command(device, resident, person):
     """EX-3: with its status, signals, options and help; and nothing is done where that program is not there."""
@@ -288,7 +309,7 @@ def touchstone_becomes_the_program_that_does_the_command(device, resident, perso
 
 
 main(
-    touchstone_becomes_the_program_that_does_the_command, secrets_are_kept_listed_and_removed, a_command_has_its_secrets_after_one_prompt,
+    what_item_keeps_is_read_and_the_other_way_round, touchstone_becomes_the_program_that_does_the_command, secrets_are_kept_listed_and_removed, a_command_has_its_secrets_after_one_prompt,
     the_prompt_says_which_secrets_go_out_whatever_they_are_called, a_command_is_not_run_without_the_owner,
     secrets_come_as_files_too, a_descriptor_keeps_a_secret_out_of_the_environment_alone,
     whoever_has_an_answer_is_closed_to_other_programs, a_mask_hides_secrets_and_passes_statuses_and_signals_on, texts_get_their_secrets,

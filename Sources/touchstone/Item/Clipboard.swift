@@ -80,7 +80,12 @@ struct Clipboard {
 
     /// Runs a program to its end, in a process group of its own, which Ctrl-C does not reach.
     ///
-    /// - Parameter longest: Most bytes of its output that are read.
+    /// - Parameters:
+    ///   - tool: The program.
+    ///   - input: What it reads; nil: nothing.
+    ///   - longest: Most bytes of its output that are read.
+    /// - Returns: Its output.
+    /// - Throws: `Failure` if it cannot be started, or fails.
     private func run(_ tool: Tool, input: SecretBuffer? = nil, longest: Int = 0) throws -> SecretBuffer {
         guard let path = paths[tool.program] else {
             throw Failure(.internalError, "\(tool.program) was not looked for")

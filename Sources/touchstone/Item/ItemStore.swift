@@ -138,7 +138,11 @@ struct ItemStore {
     ///
     /// The owner is asked. touchstoned releases it, and until then it is not here.
     ///
-    /// - Parameter purpose: What the prompt says before the name.
+    /// - Parameters:
+    ///   - entry: Which one.
+    ///   - purpose: What the prompt says before the name.
+    /// - Returns: The secret, in locked memory.
+    /// - Throws: `Failure` if the owner was not there, or it is gone.
     func secret(_ entry: Entry, to purpose: String) throws -> SecretBuffer {
         let query = Self.value(entry.value).merging([.returnData: .boolean(true)]) { $1 }
         var items: [KeychainInterface.Item]

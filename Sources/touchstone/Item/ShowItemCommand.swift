@@ -44,7 +44,8 @@ enum Descriptor {
     static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, _ name: String) throws {
         var sent = 0
         while sent < bytes.count {
-            let count = unsafe Glibc.write(descriptor, bytes.baseAddress! + sent, bytes.count - sent)  // it is not empty
+            // It is not empty, so it has an address.
+            let count = unsafe Glibc.write(descriptor, bytes.baseAddress! + sent, bytes.count - sent)
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw Failure.system(name) }
             sent += count
