@@ -144,9 +144,11 @@ struct BridgeCommandTests {
                 try String(contentsOf: root.appendingPathComponent("systemd-user/\(unit.name)"), encoding: .utf8)
                     == unit.text)
         }
-        #expect(
-            try String(contentsOf: root.appendingPathComponent("apps/\(resident.rawValue).conf"), encoding: .utf8)
-                == resident.manifest(executable: executable))
+        for manifest in resident.manifests(executable: executable, command: "/usr/bin/touchstone") {
+            #expect(
+                try String(contentsOf: root.appendingPathComponent("apps/\(manifest.name)"), encoding: .utf8)
+                    == manifest.text)
+        }
     }
 
     @Test func pathsAreQuotedForSystemd() {

@@ -82,20 +82,26 @@ struct BridgePlan {
     private mutating func planManifest(
         _ resident: Resident, _ executable: String, _ paths: DevicePaths, _ isSimulated: Bool
     ) throws {
-        let text = resident.manifest(executable: executable)
+        let manifests = resident.manifests(executable: executable, command: try Program.ownPath())
         guard !isSimulated || paths.isSystem else {
-            return try plan(
-                paths.state.appendingPathComponent("apps.d/\(resident.rawValue).conf").path, residentOwner,
-                "prompts then name the program that asks"
-            ) { _ in Data(text.utf8) }
+            for manifest in manifests {
+                try plan(
+                    paths.state.appendingPathComponent("apps.d/\(manifest.name)").path, residentOwner,
+                    manifest.name == "touchstone.conf"
+                        ? "it has what 'touchstone item' keeps" : "prompts then name the program that asks"
+                ) { _ in Data(manifest.text.utf8) }
+            }
+            return
         }
         guard try !AppReport(ExecutedFile(executable), paths).actsForClients else { return }
-        let line = text.split(separator: "\n").map { "'\($0.replacingOccurrences(of: "'", with: "'\\''"))'" }
-            .joined(separator: " ")
+        let commands = manifests.map { manifest in
+            let line = manifest.text.split(separator: "\n")
+                .map { "'\($0.replacingOccurrences(of: "'", with: "'\\''"))'" }.joined(separator: " ")
+            return "printf '%s\\n' \(line) | sudo install -D -m 644 /dev/stdin /etc/touchstone/apps.d/\(manifest.name)"
+        }
         remarks.append(
             "Prompts name \(resident.rawValue) until root writes its manifest. They name the program that asks after "
-                + "this: printf '%s\\n' \(line) | sudo install -D -m 644 /dev/stdin /etc/touchstone/apps.d/\(resident.rawValue).conf"
-        )
+                + "this: \(commands.joined(separator: "; "))")
     }
 
     private mutating func planUnits(_ resident: Resident, _ executable: String, _ paths: DevicePaths) throws {

@@ -31,9 +31,18 @@ enum Resident: String, CaseIterable {
     /// What runs it without systemd.
     var foreground: String { "\(rawValue) --socket \(socket)" }
 
-    /// The manifest with which prompts name the program that asks (ND-2).
-    func manifest(executable: String) -> String {
-        "[Application]\nIdentity=\(executable)\nName=\(name)\nActsForClients=true\n"
+    /// The manifests by their files' names: its own, with which prompts name the program that asks (ND-2), and for passwords that of
+    /// this command, so that both have what `touchstone item` keeps (EX-10).
+    ///
+    /// system/apps has the same ones for `/usr/bin`, which the packages install.
+    func manifests(executable: String, command: String) -> [(name: String, text: String)] {
+        let own = "[Application]\nIdentity=\(executable)\nName=\(name)\nActsForClients=true\n"
+        guard self == .credentials else { return [("\(rawValue).conf", own)] }
+        let group = "Family=touchstone\napplication-groups=\(ItemStore.sharedGroup)\n"
+        return [
+            ("\(rawValue).conf", own + group),
+            ("touchstone.conf", "[Application]\nIdentity=\(command)\nName=Touchstone\n" + group),
+        ]
     }
 
     /// Its user units by their names.
