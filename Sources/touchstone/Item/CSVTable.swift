@@ -23,7 +23,7 @@ enum CSVError: Error, Equatable, CustomStringConvertible {
         case .unended(let line): "the quotation mark of line \(line) is not closed, so the end of the file is missing"
         case .empty: "it is empty"
         case .unknownHeader:
-            "its first line is none that KeePassXC, 1Password or Bitwarden writes; export it again as CSV"
+            "its first line is not one that KeePassXC, 1Password or Bitwarden writes; export it again as CSV"
         case .columns(let line): "line \(line) has another number of columns than the first line"
         }
     }
