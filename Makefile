@@ -12,7 +12,7 @@ build: ## Build the three programs
 	@script/install-packages build
 	@for program in $(PROGRAMS); do swift build --product $$program; done
 
-bridges: ## Build what ssh and git ask: touchstone-ssh-agent, git-credential-touchstone and their like
+bridges: ## Build what ssh and git ask: touchstone-ssh-agent, git-credential-touchstone, pinentry-touchstone and their like
 	@script/install-packages build
 	@swift build --package-path Bridges
 
@@ -102,4 +102,4 @@ check: ## The quick checks: rules, words, same texts, interfaces, layers, produc
 	@script/format --check
 
 clean: ## Remove what was built
-	@rm -rf .build .build-* debian/.debhelper debian/libtouchstone-dev debian/touchstone debian/touchstone-simulator Examples/.build Examples/Chores/.build Simulator/.build Bridges/.build Desktop/.build SignIn/.build Benchmarks/.build Fuzz/.build
+	@rm -rf .build .build-* debian/.debhelper debian/libtouchstone-dev debian/touchstone debian/touchstone-bridges debian/touchstone-desktop debian/touchstone-simulator Examples/.build Examples/Chores/.build Simulator/.build Bridges/.build Desktop/.build SignIn/.build Benchmarks/.build Fuzz/.build

@@ -68,6 +68,13 @@ let package = Package(
         tool("touchstone-security", ["CredentialProtocol", "CredentialsClient"]),
         tests("CredentialProtocolTests", ["CredentialProtocol"]),
 
+        // gpg
+        library("PinentryProtocol"),
+        .target(name: "CDumpable"),
+        tool(
+            "pinentry-touchstone", ["CDumpable", system, "CredentialProtocol", "CredentialsClient", "PinentryProtocol"]),
+        tests("PinentryProtocolTests", ["PinentryProtocol"]),
+
         // age
         library("AgePlugin", [crypto]),
         tests("AgePluginTests", ["AgePlugin", crypto]),

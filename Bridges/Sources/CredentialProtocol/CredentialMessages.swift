@@ -14,13 +14,13 @@ public enum CredentialMessages {
     /// What is kept, as a client names it.
     public struct Item: Codable, Hashable, Sendable {
         /// Who keeps it.
-        public enum Kind: String, Codable, Sendable { case git, docker, secret }
+        public enum Kind: String, Codable, Sendable { case git, docker, secret, gpg }
 
         /// Who keeps it.
         public var kind: Kind
         /// git: the host, without a port.
         ///
-        /// docker: the address of the server. Else the service.
+        /// docker: the address of the server. gpg: the key's 40 hexadecimal digits. Else the service.
         public var place: String
         /// git alone.
         public var scheme: String?

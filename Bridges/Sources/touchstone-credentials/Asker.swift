@@ -5,6 +5,7 @@ import Foundation
 struct Asker {
     private static let helpers: Set<String> = [
         "git-credential-touchstone", "docker-credential-touchstone", "touchstone-run", "touchstone-security",
+        "pinentry-touchstone",
     ]
     /// They run a helper for themselves, so that the outermost of them is who asks.
     private static let wrappers: Set<String> = ["git", "docker", "podman", "buildah", "skopeo"]
@@ -22,7 +23,8 @@ struct Asker {
             return
         }
         isHelper = true
-        guard (path as NSString).lastPathComponent.contains("-credential-") else {
+        let name = (path as NSString).lastPathComponent
+        guard name.contains("-credential-") || name == "pinentry-touchstone" else {
             client = peer
             return
         }

@@ -70,15 +70,27 @@ struct CredentialKeychain: Sendable {
         var item: Item
     }
 
+    /// Where secrets of commands go (EX-6), if this program's manifest names it: `touchstone item` then has them too (EX-10).
+    private static let sharedGroup = "touchstone.secrets"
+
+    private static func hasSharedGroup(_ connection: DeviceConnection) throws(DeviceError) -> Bool {
+        struct Identity: Decodable { var applicationGroups: [String]? }
+        let found = try connection.call("Authentication.GetIdentity", Nothing(), Identity.self)
+        return found.applicationGroups?.contains(sharedGroup) == true
+    }
+
     /// What the keychain calls git's words; those that it has no word for are not kept.
     private static let schemes = [
         "https": "htps", "http": "http", "smtp": "smtp", "imap": "imap", "imaps": "imps", "ftp": "ftp ", "ftps": "ftps",
     ]
 
+    /// Whether it is a generic password, else one of a server.
+    private static func isGeneric(_ kind: CredentialMessages.Item.Kind) -> Bool { kind == .secret || kind == .gpg }
+
     private static func attributes(_ item: CredentialMessages.Item) -> KeychainDictionary? {
         var found: KeychainDictionary = ["desc": .text(item.kind.rawValue)]
         found["acct"] = item.account.map(KeychainValue.text)
-        guard item.kind != .secret else {
+        guard !isGeneric(item.kind) else {
             found["class"] = .text("genp")
             found["svce"] = .text(item.place)
             return found
@@ -96,7 +108,7 @@ struct CredentialKeychain: Sendable {
 
     private static func row(_ found: Found.Item, _ kind: CredentialMessages.Item.Kind) -> CredentialRow? {
         guard let attributes = found.attributes, let reference = found.persistentReference,
-            let place = attributes[kind == .secret ? "svce" : "srvr"]?.string
+            let place = attributes[isGeneric(kind) ? "svce" : "srvr"]?.string
         else { return nil }
         var item = CredentialMessages.Item(kind: kind, place: place, account: attributes["acct"]?.string)
         if kind == .git {
@@ -158,7 +170,7 @@ struct CredentialKeychain: Sendable {
     }
 
     private static func named(_ row: CredentialRow) -> KeychainDictionary {
-        ["class": .text(row.item.kind == .secret ? "genp" : "inet"), "v_PersistentRef": .bytes(row.reference)]
+        ["class": .text(isGeneric(row.item.kind) ? "genp" : "inet"), "v_PersistentRef": .bytes(row.reference)]
     }
 
     private func changing<Value>(_ body: (DeviceConnection) throws(DeviceError) -> Value) throws(BridgeFailure) -> Value
@@ -193,7 +205,12 @@ struct CredentialKeychain: Sendable {
         let value = Self.value(
             name, protection.merging(["v_Data": .bytes(secret), "labl": .text(words)], uniquingKeysWith: { $1 }))
         let description = attributes
+        let isSecret = item.kind == .secret
         return try changing { connection throws(DeviceError) in
+            var (value, description) = (value, description)
+            if isSecret, try Self.hasSharedGroup(connection) {
+                (value["agrp"], description["agrp"]) = (.text(Self.sharedGroup), .text(Self.sharedGroup))
+            }
             _ = try connection.call("Keychain.Add", Change(attributes: value), Added.self)
             do throws(DeviceError) {
                 let added = try connection.call("Keychain.Add", Change(attributes: description), Added.self)

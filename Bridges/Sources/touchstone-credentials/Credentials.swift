@@ -107,9 +107,10 @@ final class Credentials: Sendable {
         guard let item = parameters.item, item.kind != .secret else { throw .invalid }
         let now = Int64(Date().timeIntervalSince1970)
         guard let row = latest(try rows(item).filter { ($0.expiry ?? .max) > now }) else { throw .gone }
-        var request = request(asker, row.item, "read", "read the password of \(Self.sentence(row.item))")
+        var request = request(asker, row.item, "read", "read \(Self.sentence(row.item))")
         request.item = row.reference.base64EncodedString()
-        request.reuse = reuse
+        // gpg-agent has a time of its own, for which it remembers.
+        request.reuse = item.kind == .gpg ? 0 : reuse
         let keychain = keychain
         let secret: Data
         do throws(BridgeFailure) {
@@ -135,10 +136,11 @@ final class Credentials: Sendable {
         guard let item = parameters.item, let account = item.account, !account.isEmpty, !item.place.isEmpty,
             let secret = parameters.secret, secret.count <= CredentialMessages.maximumSecretCount
         else { throw .invalid }
-        // docker keeps one user of a server: another takes its place.
+        // docker keeps one user of a server, and a key has one passphrase: another takes its place.
+        let isOnly = item.kind == .docker || item.kind == .gpg
         var place = item
-        if item.kind == .docker { place.account = nil }
-        let rows = try rows(place).filter { item.kind == .docker || $0.item == item }
+        if isOnly { place.account = nil }
+        let rows = try rows(place).filter { isOnly || $0.item == item }
         guard let row = rows.first else {
             let isOpen = parameters.isOpen == true
             remember(secret, try keychain.add(item, secret, expiry: parameters.expiry, isOpen: isOpen), asker)
@@ -151,7 +153,7 @@ final class Credentials: Sendable {
         }
         if row.item.account == account {
             if isKnown(secret, row.reference, asker) == true, row.expiry == parameters.expiry { return Results() }
-            let request = request(asker, row.item, "store", "store over the password of \(Self.sentence(row.item))")
+            let request = request(asker, row.item, "store", "store over \(Self.sentence(row.item))")
             let keychain = keychain
             do throws(BridgeFailure) {
                 _ = try approvals.perform(request, while: { connection.isWaitedOn }) {
@@ -201,7 +203,7 @@ final class Credentials: Sendable {
         guard let first = unknown.first else { return }
         let others = unknown.count > 1 ? " and \(unknown.count - 1) more" : ""
         let request = request(
-            asker, first.item, "delete", "delete the password of \(Self.sentence(first.item))\(others)")
+            asker, first.item, "delete", "delete \(Self.sentence(first.item))\(others)")
         let asked = unknown
         let keychain = keychain
         let secrets = try approvals.perform(request, while: { connection.isWaitedOn }) {
@@ -295,6 +297,7 @@ final class Credentials: Sendable {
 
     private func request(_ asker: Asker, _ item: Item, _ purpose: String, _ reason: String) -> ApprovalRequest {
         var facts = [Fact(.host, item.credentialPlace?.description ?? item.place)]
+        if item.kind == .gpg { facts = [Fact(.item, "keygrip \(item.place)")] }
         if let account = item.account { facts.append(Fact(.account, account)) }
         return ApprovalRequest(
             client: asker.client, item: "\(item.kind) \(item.place) \(item.account ?? "")", purpose: purpose,
@@ -302,7 +305,9 @@ final class Credentials: Sendable {
     }
 
     private static func sentence(_ item: Item) -> String {
-        short("\(item.account ?? "") at \(item.credentialPlace?.description ?? item.place)")
+        // gpg-agent's word for the key, when its passphrase was stored.
+        guard item.kind != .gpg else { return "the passphrase of gpg's key “\(Sentence.short(item.account ?? ""))”" }
+        return "the password of \(short("\(item.account ?? "") at \(item.credentialPlace?.description ?? item.place)"))"
     }
 
     private static func short(_ text: String) -> String {

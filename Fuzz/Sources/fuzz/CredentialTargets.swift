@@ -58,6 +58,19 @@ private func run(_ bytes: Data) {
         hold(template.pieces == (bytes.isEmpty ? [] : [.text(Array(bytes))]), "a text without places changes")
     }
     _ = CredentialMessages.Call(message: Array(bytes))
+    let (secret, request) = (
+        Array(bytes), Array(#"{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1"}"#.utf8)
+    )
+    for answer in [
+        unlessRefused(
+            [ProcessCredentialError.self], { try ProcessCredential.aws(secret, accessKeyID: "A", now: .distantPast) }),
+        unlessRefused(
+            [ProcessCredentialError.self],
+            { try ProcessCredential.kubernetes(secret, request: request, now: .distantPast) }),
+    ] {
+        hold(answer?.contains(0x0A) != true, "more than one line")
+    }
+    _ = unlessRefused([ProcessCredentialError.self], { try ProcessCredential.kubernetesVersion(secret) })
 }
 
 private func mask(_ bytes: Data) {
