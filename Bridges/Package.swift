@@ -65,6 +65,7 @@ let package = Package(
             "touchstone-credentials",
             ["BridgeCore", "CredentialProtocol", "CredentialsClient", device, crypto, arguments]),
         tool("touchstone-run", ["CSealedFile", "CredentialProtocol", "CredentialsClient", arguments]),
+        tool("touchstone-security", ["CredentialProtocol", "CredentialsClient"]),
         tests("CredentialProtocolTests", ["CredentialProtocol"]),
 
         // gpg

@@ -262,7 +262,7 @@ def a_client_that_ends_takes_its_prompt_down(device, person, age):
 
 @with_age
 def what_is_malformed_is_refused(device, person, age):
-    """AG-2, AG-3: unknown halves, stanzas that are none, and headers that are wrong; nobody is asked."""
+    """AG-2, AG-3: unknown halves, stanzas that are malformed, and headers that are wrong; nobody is asked."""
     file, recipient = age.key()
     age.run(PLUGIN, "--age-plugin=identity-v9", status=1)
     for half in ("identity-v1", "recipient-v1"):

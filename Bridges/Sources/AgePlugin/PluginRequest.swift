@@ -1,8 +1,8 @@
 /// Something that is wrong with what age sent: the plugin says so, and which.
 public enum PluginProblem: Hashable, Sendable {
-    /// A recipient is none of ours, or cannot be read.
+    /// A recipient is of another program, or cannot be read.
     case recipient(Int)
-    /// An identity is none of ours, or cannot be read.
+    /// An identity is of another program, or cannot be read.
     case identity(Int)
     /// A stanza of ours is malformed: of this file, the one of this number.
     case stanza(file: Int, index: Int)

@@ -62,6 +62,10 @@ public enum CredentialMessages {
         public var secret: Data?
         /// Store: seconds since 1970.
         public var expiry: Int64?
+        /// Store: only if nothing is kept yet.
+        public var isNew: Bool?
+        /// Store: what is not kept yet is given out without asking the owner.
+        public var isOpen: Bool?
         /// Open: what is to be run with the secrets; absent: they are read.
         public var command: String?
         /// Open: what the command calls each of them, in the order of ``items``.
@@ -114,7 +118,7 @@ public enum CredentialMessages {
 
     /// The results of all methods.
     public struct Results: Codable, Sendable {
-        /// Get.
+        /// Get; Open: of the only one.
         public var account: String?
         /// Get: seconds since 1970.
         public var expiry: Int64?
@@ -136,7 +140,7 @@ public enum CredentialMessages {
 
     /// Why a call has no result.
     public enum Failure: String, Codable, Error, Sendable {
-        case cancelled, denied, locked, unavailable, gone, invalid, busy
+        case cancelled, denied, locked, unavailable, gone, invalid, busy, duplicate
 
         /// For a person.
         public var sentence: String {
@@ -150,6 +154,7 @@ public enum CredentialMessages {
             case .gone: "there is no such secret"
             case .invalid: "the request is not valid"
             case .busy: "too many requests wait; try again later"
+            case .duplicate: "it is kept already"
             }
         }
     }

@@ -130,6 +130,8 @@ struct CredentialKeychain: Sendable {
         var named = item
         // A row of the whole host serves no path, but one of a path serves the whole host (GC-14): so the rows are filtered here.
         named.path = nil
+        // Every place has every scheme: which one stands here is taken out again.
+        if everyPlace, named.kind == .git { named.scheme = "https" }
         guard var query = Self.attributes(named) else { return [] }
         if everyPlace { for key in ["srvr", "svce", "ptcl", "port", "acct"] { query[key] = nil } }
         query["m_Limit"] = .text("m_LimitAll")
@@ -185,7 +187,9 @@ struct CredentialKeychain: Sendable {
     /// Adds both rows, the secret first.
     ///
     /// Nobody is asked: it is nobody else's yet.
-    func add(_ item: CredentialMessages.Item, _ secret: Data, expiry: Int64?) throws(BridgeFailure) -> Data {
+    func add(
+        _ item: CredentialMessages.Item, _ secret: Data, expiry: Int64?, isOpen: Bool = false
+    ) throws(BridgeFailure) -> Data {
         guard var attributes = Self.attributes(item) else { throw .invalid }
         let name = UUID().uuidString
         attributes["labl"] = .text(item.place)
@@ -197,7 +201,9 @@ struct CredentialKeychain: Sendable {
         // The owner reads this name in the prompt.
         let label = item.kind == .secret ? [item.place, item.account] : [item.account, item.place]
         let words = label.compactMap { $0 }.joined(separator: item.kind == .secret ? "/" : " at ")
-        let value = Self.value(name, ["v_Data": .bytes(secret), "accc": control, "labl": .text(words)])
+        let protection: KeychainDictionary = isOpen ? ["pdmn": .text("aku")] : ["accc": control]
+        let value = Self.value(
+            name, protection.merging(["v_Data": .bytes(secret), "labl": .text(words)], uniquingKeysWith: { $1 }))
         let description = attributes
         let isSecret = item.kind == .secret
         return try changing { connection throws(DeviceError) in

@@ -71,7 +71,9 @@ final class Credentials: Sendable {
             case _ where !call.method.hasPrefix(CredentialMessages.interface):
                 return CredentialMessages.Reply(error: "org.varlink.service.InterfaceNotFound")
             case "Get": return .init(try get(parameters, asker, connection))
-            case "Store": return .init(try store(parameters, asker, connection))
+            case "Store":
+                let results = try store(parameters, asker, connection)
+                return .init(error: results.result.map { _ in CredentialMessages.failed }, results)
             case "Erase": return .init(try erase(parameters, asker, connection))
             case "List": return .init(try list(parameters))
             case "Open": return .init(try open(parameters, asker, connection))
@@ -140,8 +142,14 @@ final class Credentials: Sendable {
         if isOnly { place.account = nil }
         let rows = try rows(place).filter { isOnly || $0.item == item }
         guard let row = rows.first else {
-            remember(secret, try keychain.add(item, secret, expiry: parameters.expiry), asker)
+            let isOpen = parameters.isOpen == true
+            remember(secret, try keychain.add(item, secret, expiry: parameters.expiry, isOpen: isOpen), asker)
             return Results()
+        }
+        if parameters.isNew == true {
+            var results = Results()
+            results.result = .duplicate
+            return results
         }
         if row.item.account == account {
             if isKnown(secret, row.reference, asker) == true, row.expiry == parameters.expiry { return Results() }
@@ -172,6 +180,8 @@ final class Credentials: Sendable {
         guard let item = parameters.item, !item.place.isEmpty else { throw .invalid }
         let rows = try rows(item)
         guard !rows.isEmpty else { throw .gone }
+        // Of a command's secrets one is named, never all of a service.
+        guard item.kind != .secret || rows.count == 1 else { throw .invalid }
         try delete(rows, parameters.secret, asker, connection)
         return Results()
     }
@@ -237,8 +247,8 @@ final class Credentials: Sendable {
         }
         var opened: [CredentialRow] = []
         for item in items {
-            guard item.kind == .secret, item.account != nil else { throw .invalid }
-            guard let row = try rows(item).first else { throw .gone }
+            guard item.kind == .secret else { throw .invalid }
+            guard let row = latest(try rows(item)) else { throw .gone }
             opened.append(row)
         }
         let shown = ShownSecrets(opened.map(\.item), names: parameters.names, command: parameters.command)
@@ -257,6 +267,7 @@ final class Credentials: Sendable {
             return found
         }
         var results = Results()
+        if rows.count == 1 { results.account = rows[0].item.account }
         results.secrets = secrets
         return results
     }

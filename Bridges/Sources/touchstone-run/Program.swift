@@ -42,7 +42,7 @@ struct CommandFailure: Error {
             case .denied, .busy: 51
             case .locked: 36
             case .unavailable: 53
-            case .gone, .invalid: 2
+            case .gone, .invalid, .duplicate: 2
             }
         if failure == .gone { message += ". To see what is kept, run: touchstone-run secret list" }
     }

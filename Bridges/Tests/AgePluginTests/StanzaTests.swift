@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(
-        "AG-2: C2SP's vectors that are none",
+        "AG-2: C2SP's vectors that are refused",
         arguments: [
             ("stanza_bad_start", "->> a\n\n"), ("stanza_no_start", "a\n\n"),
             ("stanza_base64_padding", "-> a\nAA==\n"), ("stanza_empty_argument", "-> a  b\n\n"),

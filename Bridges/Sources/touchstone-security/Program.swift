@@ -1,0 +1,160 @@
+import CredentialProtocol
+import CredentialsClient
+import Foundation
+import Glibc
+
+/// `touchstone-security`: the commands of macOS's `security` that scripts use for passwords (SC-1).
+@main enum TouchstoneSecurity {
+    private static let usage = """
+        usage: touchstone-security add-generic-password -s SERVICE -a ACCOUNT [-w [PASSWORD]] [-X HEX] [-U] [-A]
+               touchstone-security find-generic-password -s SERVICE [-a ACCOUNT] [-w] [-g]
+               touchstone-security delete-generic-password -s SERVICE [-a ACCOUNT]
+               touchstone-security {add|find|delete}-internet-password -s SERVER [-a ACCOUNT] [-r PROTOCOL] [-P PORT] [-p PATH] ...
+        It sees the passwords that touchstone-credentials keeps for commands and for git, and no other app's items.
+        """
+
+    static func main() {
+        HelperProcess.leaveNoCore()
+        let command: SecurityCommand
+        do throws(SecurityCommandError) {
+            command = try SecurityCommand(takenArguments())
+        } catch {
+            HelperProcess.complain("touchstone-security: \(error)\n\(usage)")
+            exit(2)
+        }
+        if ProcessInfo.processInfo.environment["TOUCHSTONE_SECURITY_QUIET"] != "1" { warn(command) }
+        do throws(CredentialMessages.Failure) {
+            switch command.action {
+            case .add: try add(command)
+            case .find: try find(command)
+            case .delete: try delete(command)
+            }
+        } catch {
+            let sentence = error == .gone ? "\(command.place) not found in this tool's items" : error.sentence
+            HelperProcess.complain("touchstone-security: \(sentence)")
+            exit(status(error))
+        }
+    }
+
+    /// The low byte of the OSStatus (SC-2).
+    private static func status(_ failure: CredentialMessages.Failure) -> Int32 {
+        switch failure {
+        case .gone: 44
+        case .duplicate: 45
+        case .denied, .busy: 51
+        case .locked: 36
+        case .cancelled: 128
+        case .unavailable: 53
+        case .invalid: 206
+        }
+    }
+
+    /// The arguments, which other programs cannot read any more (SC-6).
+    private static func takenArguments() -> [[UInt8]] {
+        var found: [[UInt8]] = []
+        for index in 1..<max(1, Int(CommandLine.argc)) {
+            // The kernel placed each of them, with a zero byte at its end.
+            guard let word = unsafe CommandLine.unsafeArgv[index] else { break }
+            let count = unsafe strlen(word)
+            found.append(unsafe Array(UnsafeRawBufferPointer(start: word, count: count)))
+            // The first is the command.
+            if index > 1 { unsafe explicit_bzero(word, count) }
+        }
+        return found
+    }
+
+    private static func warn(_ command: SecurityCommand) {
+        if case .argument = command.password, command.action == .add {
+            HelperProcess.complain(
+                "touchstone-security: other programs could read the password among the arguments; leave it out, and it is asked for"
+            )
+        }
+        for word in command.ignored {
+            HelperProcess.complain("touchstone-security: \(word) changes nothing here")
+        }
+    }
+
+    private static func item(_ command: SecurityCommand) -> CredentialMessages.Item {
+        guard command.isInternet else {
+            return CredentialMessages.Item(kind: .secret, place: command.place, account: command.account)
+        }
+        let place = CredentialPlace(
+            scheme: command.scheme, host: command.place, port: command.port, path: command.path)
+        return CredentialMessages.Item(place, account: command.account)
+    }
+
+    private static func add(_ command: SecurityCommand) throws(CredentialMessages.Failure) {
+        var parameters = CredentialMessages.Parameters()
+        parameters.item = item(command)
+        parameters.isNew = !command.updates
+        parameters.isOpen = command.isOpen
+        switch command.password {
+        case .argument(let password): parameters.secret = Data(password)
+        case .asked:
+            guard let password = asked() else { throw .invalid }
+            parameters.secret = Data(password)
+        }
+        _ = try CredentialsClient.call("Store", parameters)
+    }
+
+    /// From standard input, or typed twice without being shown.
+    private static func asked() -> [UInt8]? {
+        guard isatty(0) != 0 else {
+            var password = HelperProcess.input(CredentialMessages.maximumSecretCount + 1)
+            if password.last == 0x0A { password.removeLast() }
+            return password
+        }
+        func typed(_ words: String) -> [UInt8]? {
+            // One buffer of the C library's: copied, and zeroed.
+            guard let word = unsafe getpass(words) else { return nil }
+            let count = unsafe strlen(word)
+            defer { unsafe explicit_bzero(word, count) }
+            return unsafe Array(UnsafeRawBufferPointer(start: word, count: count))
+        }
+        guard let first = typed("password data for new item: "), first == typed("retype password for new item: ") else {
+            HelperProcess.complain("touchstone-security: the two are not the same")
+            return nil
+        }
+        return first
+    }
+
+    private static func find(_ command: SecurityCommand) throws(CredentialMessages.Failure) {
+        var parameters = CredentialMessages.Parameters()
+        let item = item(command)
+        guard command.printsPassword || command.showsPassword else {
+            // Nobody is asked for what is no secret.
+            parameters.item = item
+            let all = try CredentialsClient.call("List", parameters).items ?? []
+            let found = all.first { kept in
+                kept.place == item.place && (item.account.map { $0 == kept.account } ?? true)
+                    && (item.credentialPlace.map { kept.credentialPlace?.serves($0) == true } ?? true)
+            }
+            guard let found else { throw .gone }
+            HelperProcess.write(SecurityOutput.attributes(of: command, account: found.account ?? ""))
+            return
+        }
+        let results: CredentialMessages.Results
+        if command.isInternet {
+            parameters.item = item
+            results = try CredentialsClient.call("Get", parameters)
+        } else {
+            parameters.items = [item]
+            results = try CredentialsClient.call("Open", parameters)
+        }
+        guard let secret = results.secrets?.first.map({ Array($0) }) else { throw .gone }
+        if command.printsPassword {
+            HelperProcess.write(SecurityOutput.password(secret))
+        } else {
+            HelperProcess.write(
+                SecurityOutput.attributes(of: command, account: results.account ?? command.account ?? ""))
+            HelperProcess.write(SecurityOutput.shown(secret), to: 2)
+        }
+    }
+
+    private static func delete(_ command: SecurityCommand) throws(CredentialMessages.Failure) {
+        var parameters = CredentialMessages.Parameters()
+        parameters.item = item(command)
+        _ = try CredentialsClient.call("Erase", parameters)
+        HelperProcess.complain("password has been deleted.")
+    }
+}

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""touchstone-security: what scripts that were written for macOS's `security` do with passwords."""
+
+import os
+import pathlib
+import subprocess
+
+from bridges import BRIDGES, with_device
+from device import LONGEST_WAIT, check, equal, main, wait_for
+
+SECURITY = BRIDGES / "touchstone-security"
+
+
+def security(resident, *words, **settings):
+    return resident.run(SECURITY, *words, **settings)
+
+
+@with_device
+def a_password_is_kept_and_read_with_the_finger(device, resident, person):
+    """SC-2, SC-3, SC-5: added without a question, found with one; attributes without one."""
+    security(resident, "add-generic-password", "-s", "npm", "-a", "me", "-w", input="swordfish\n")
+    equal(person.asked(), 0, "prompts for a new password")
+    equal(security(resident, "find-generic-password", "-s", "npm", "-w"), "swordfish\n", "the password")
+    check("npm/me" in person.prompts[0]["reason"], person.prompts)
+    equal(person.asked(), 1, "prompts")
+    shown = 'keychain: "touchstone"\nversion: 512\nclass: "genp"\nattributes:\n    0x00000007 <blob>="npm"\n' \
+            '    "acct"<blob>="me"\n    "svce"<blob>="npm"\n'
+    equal(security(resident, "find-generic-password", "-s", "npm", "-a", "me"), shown, "the attributes")
+    equal(person.asked(), 0, "prompts for attributes")
+    equal(security(resident, "find-generic-password", "-g", "-s", "npm"), shown, "the attributes with -g")
+    equal(resident.said, 'password: "swordfish"\n', "the password with -g")
+    equal(person.asked(), 1, "prompts with -g")
+    security(resident, "delete-generic-password", "-s", "npm", "-a", "me")
+    equal(resident.said, "password has been deleted.\n", "after deleting")
+    security(resident, "find-generic-password", "-s", "npm", "-w", status=44)
+
+
+@with_device
+def statuses_are_those_that_scripts_test(device, resident, person):
+    """SC-2: 44, 45, 128, 53, 206 and 2, each with its twin; nothing while locked; SC-4: the words of what is not there."""
+    security(resident, "find-generic-password", "-s", "npm", "-w", status=44)
+    equal(resident.said, "touchstone-security: npm not found in this tool's items\n", "what is not there")
+    security(resident, "delete-generic-password", "-s", "npm", status=44)
+    equal(person.asked(), 0, "prompts for what is not there")
+    add = ("add-generic-password", "-s", "npm", "-a", "me", "-w")
+    security(resident, *add, input="one")
+    security(resident, *add, input="two", status=45)
+    equal(person.asked(), 0, "prompts for a second one")
+    equal(security(resident, "find-generic-password", "-s", "npm", "-w"), "one\n", "what a second one left")
+    security(resident, *add[:-1], "-U", "-w", input="two")
+    equal(security(resident, "find-generic-password", "-s", "npm", "-w"), "two\n", "what -U wrote")
+    # Two accounts of one service: none is deleted by the service alone.
+    security(resident, "add-generic-password", "-s", "npm", "-a", "you", "-w", input="three")
+    security(resident, "delete-generic-password", "-s", "npm", status=206)
+    equal(security(resident, "find-generic-password", "-s", "npm", "-a", "you", "-w"), "three\n", "what is left")
+    security(resident, "find-certificate", "-a", status=2)
+    security(resident, "find-generic-password", "-w", status=2)
+    person.answer = "cancel"
+    person.asked()
+    equal(security(resident, "find-generic-password", "-s", "npm", "-a", "me", "-w", status=128), "", "after a cancel")
+    equal(person.asked(), 1, "prompts that were cancelled")
+    person.answer = "nothing"
+    device.run("device", "lock")
+    equal(security(resident, "find-generic-password", "-s", "npm", "-a", "you", "-w", status=None), "", "while locked")
+    resident.process.terminate()
+    resident.process.wait(LONGEST_WAIT)
+    security(resident, "find-generic-password", "-s", "npm", "-a", "me", "-w", status=53)
+
+
+@with_device
+def a_script_that_runs_unattended_says_so(device, resident, person):
+    """SC-5: -A asks nobody; without it somebody is asked; no program is let in by -T."""
+    security(resident, "add-generic-password", "-A", "-s", "ci", "-a", "bot", "-w", input="open")
+    security(resident, "add-generic-password", "-s", "ci", "-a", "me", "-T", SECURITY, "-w", input="closed")
+    check("-T changes nothing here" in resident.said, resident.said)
+    person.answer = "cancel"
+    equal(security(resident, "find-generic-password", "-s", "ci", "-a", "bot", "-w"), "open\n", "with -A")
+    equal(person.asked(), 0, "prompts with -A")
+    security(resident, "find-generic-password", "-s", "ci", "-a", "me", "-w", status=128)
+    equal(person.asked(), 1, "prompts without -A")
+
+
+@with_device
+def a_password_among_the_arguments_is_warned_about_and_wiped(device, resident, person):
+    """SC-6: the warning, its absence, and what other programs see while it is stored."""
+    words = ("add-generic-password", "-s", "npm", "-a", "me", "-w", "swordfish-8417")
+    security(resident, *words)
+    check("other programs could read" in resident.said and "swordfish" not in resident.said, resident.said)
+    resident.environment["TOUCHSTONE_SECURITY_QUIET"] = "1"
+    security(resident, *words[:2], "other", *words[3:])
+    equal(resident.said, "", "with TOUCHSTONE_SECURITY_QUIET")
+    # Replacing it waits for the owner: meanwhile its arguments can be read.
+    person.answer = "nothing"
+    person.asked()
+    process = subprocess.Popen([SECURITY, words[0], "-U", *words[1:-1], "swordfish-9525"], env=resident.environment, stderr=subprocess.DEVNULL)
+    try:
+        wait_for(lambda: person.prompts, "the prompt")
+        line = pathlib.Path(f"/proc/{process.pid}/cmdline").read_bytes()
+        check(b"add-generic-password" in line and b"swordfish" not in line, line)
+    finally:
+        process.kill()
+        process.wait(LONGEST_WAIT)
+
+
+@with_device
+def internet_passwords_are_those_of_git(device, resident, person):
+    """SC-4: one item for git and for this command; not for another protocol, port or host."""
+    security(resident, "add-internet-password", "-s", "git.example", "-a", "octocat", "-r", "htps", "-w", input="correct horse")
+    found = resident.run(BRIDGES / "git-credential-touchstone", "get", input="protocol=https\nhost=git.example\n")
+    check("username=octocat\npassword=correct horse\n" in found, found)
+    equal(security(resident, "find-internet-password", "-s", "git.example", "-w"), "correct horse\n", "the password")
+    check('"srvr"<blob>="git.example"' in security(resident, "find-internet-password", "-s", "git.example"), "the attributes")
+    for other in (("-r", "http"), ("-P", "8443"), ("-a", "you")):
+        security(resident, "find-internet-password", "-s", "git.example", *other, "-w", status=44)
+    security(resident, "find-generic-password", "-s", "git.example", "-w", status=44)
+    person.asked()
+    person.answer = "cancel"
+    security(resident, "delete-internet-password", "-s", "git.example", "-a", "octocat", status=128, start_new_session=True)
+    equal(person.asked(), 1, "prompts for deleting by another session")
+    person.answer = "finger"
+    security(resident, "delete-internet-password", "-s", "git.example", "-a", "octocat", start_new_session=True)
+    security(resident, "find-internet-password", "-s", "git.example", "-w", status=44)
+
+
+# As it stands in public scripts, but for the name of the program.
+FUNCTION = """
+security() { "$SECURITY" "$@"; }
+keychain_get() { security find-generic-password -a "$USER" -s "$1" -w 2>/dev/null; }
+keychain_set() { security add-generic-password -U -a "$USER" -s "$1" -w "$2"; }
+token="$(keychain_get api-token)" || {
+    [ $? -eq 44 ] || exit 9
+    keychain_set api-token "s3cr3t"
+    token="$(keychain_get api-token)"
+}
+printf %s "$token"
+"""
+
+
+@with_device
+def a_shell_function_of_a_script_for_macos_works(device, resident, person):
+    """SC-7: printable, empty, UTF-8 and binary passwords, byte for byte; a function of a shell script."""
+    resident.environment |= {"SECURITY": str(SECURITY), "USER": "me"}
+    for turn in ("the first time", "the second time"):
+        equal(resident.run("bash", "-c", FUNCTION), "s3cr3t", turn)
+    for number, (word, expected) in enumerate((("20", " \n"), ("c3b6", "c3b6\n"), ("00ff", "00ff\n"), ("61", "a\n"))):
+        security(resident, "add-generic-password", "-s", f"b{number}", "-a", "me", "-X", word)
+        equal(security(resident, "find-generic-password", "-s", f"b{number}", "-w"), expected, f"the bytes {word}")
+
+
+if not os.access(SECURITY, os.X_OK):
+    raise SystemExit(f"{SECURITY} is not there: run swift build --package-path Bridges")
+main(
+    a_password_is_kept_and_read_with_the_finger, statuses_are_those_that_scripts_test, a_script_that_runs_unattended_says_so,
+    a_password_among_the_arguments_is_warned_about_and_wiped, internet_passwords_are_those_of_git,
+    a_shell_function_of_a_script_for_macos_works)
