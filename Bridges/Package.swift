@@ -73,5 +73,10 @@ let package = Package(
         tool(
             "pinentry-touchstone", ["CDumpable", system, "CredentialProtocol", "CredentialsClient", "PinentryProtocol"]),
         tests("PinentryProtocolTests", ["PinentryProtocol"]),
+
+        // age
+        library("AgePlugin", [crypto]),
+        tests("AgePluginTests", ["AgePlugin", crypto]),
+        tool("age-plugin-touchstone", ["AgePlugin", "BridgeCore", device, arguments]),
     ]
 )

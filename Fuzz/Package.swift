@@ -104,7 +104,9 @@ let package = Package(
         // Of the command: a module of another name, as two programs do not go into one.
         .target(
             name: "Command", dependencies: ["TouchstoneCore", "TouchstoneDevice"], path: "Parsers/touchstone",
-            sources: ["Pinentry/AssuanLine.swift"], swiftSettings: watched),
+            sources: [
+                "Pinentry/AssuanLine.swift", "Item/CSVTable.swift", "Item/ItemName.swift", "Item/PasswordList.swift",
+            ], swiftSettings: watched),
         // Of the package Bridges, by the link Bridges.
         .target(name: "CredentialProtocol", path: "Bridges/CredentialProtocol", swiftSettings: watched),
         .target(name: "PinentryProtocol", path: "Bridges/PinentryProtocol", swiftSettings: watched),

@@ -56,20 +56,34 @@ extension AuthenticationService {
         }
     }
 
-    /// What the app at the other end may know (CE-19).
+    /// What the app at the other end may know (CE-19), as it was at one moment: three looks that do not fit together are repeated.
     private func environment(of connection: VarlinkConnection) throws -> AuthenticationInterface.Environment {
         let app = try connection.identity().identifier
-        let facts = try enclave.call(EnclaveInterface.GetFacts.self, .init(app: app)).facts
+        func look() throws -> EnclaveInterface.Facts {
+            var facts = try enclave.call(EnclaveInterface.GetFacts.self, .init(app: app)).facts
+            // These seconds pass with every look.
+            facts.passcodeRetryAfterSeconds = nil
+            return facts
+        }
         func isUsable(_ policy: Policy) throws -> Bool {
             try canEvaluate(.init(context: nil, policy: policy), connection).code == nil
         }
+        var facts = try look()
+        var isUsableWith: (biometry: Bool, passcode: Bool)
+        var before: EnclaveInterface.Facts
+        repeat {
+            before = facts
+            isUsableWith = (
+                try isUsable(.deviceOwnerAuthenticationWithBiometrics), try isUsable(.deviceOwnerAuthentication)
+            )
+            facts = try look()
+        } while facts != before
         return .init(
-            biometryType: facts.biometryType,
-            isBiometryUsable: try isUsable(.deviceOwnerAuthenticationWithBiometrics),
+            biometryType: facts.biometryType, isBiometryUsable: isUsableWith.biometry,
             isBiometryEnrolled: facts.isEnrolled,
             // What is not there cannot be locked out.
             isBiometryLockedOut: facts.isEnrolled && facts.isBiometryLockedOut,
-            isPasscodeUsable: try isUsable(.deviceOwnerAuthentication), isPasscodeSet: facts.isPasscodeSet,
+            isPasscodeUsable: isUsableWith.passcode, isPasscodeSet: facts.isPasscodeSet,
             domainState: facts.domainState)
     }
 

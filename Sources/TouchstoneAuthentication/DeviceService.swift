@@ -108,6 +108,14 @@ package final class DeviceService: Sendable {
                         EnclaveInterface.ForgetReader.self, .init(passcode: request.passcode, caller: caller))
                 }
             },
+            .deferred(DeviceInterface.AddReader.self, onOwnThread: true) { [self] request, call, owner in
+                redeem(call, owner) { caller in
+                    try enclave.call(
+                        EnclaveInterface.AddReader.self,
+                        .init(
+                            bus: request.bus, templates: request.templates, passcode: request.passcode, caller: caller))
+                }
+            },
             .deferred(DeviceInterface.AcceptItems.self, onOwnThread: true) { [self] request, call, owner in
                 redeem(call, owner) { caller in
                     try enclave.call(

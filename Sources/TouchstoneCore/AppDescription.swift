@@ -33,6 +33,8 @@ package struct AppDescription: Codable, Hashable, Sendable {
     package var accessGroups: [Part]
     /// `NSFaceIDUsageDescription`; nil: the app does not say what it wants Face ID for (CE-11).
     package var faceIDUsageDescription: Part?
+    /// Whether its manifest says that it asks for other programs (ND-2); absent: it asks for itself.
+    package var actsForClients: Bool?
     /// SHA-256 of the executable, lowercase hex, where it could be read.
     package var executableDigest: String?
     /// A manifest for this path that names other digests, and so speaks of another app.

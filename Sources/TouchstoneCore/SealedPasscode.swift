@@ -31,6 +31,8 @@ package struct SealedPasscode: Hashable, Sendable {
         case backup(BackupDirection)
         /// To forget the fingerprint reader.
         case forgetReader
+        /// To use the fingerprint readers of the fprintd at this bus, with these templates, from now on.
+        case addReader(bus: String, templates: String)
         /// To accept the keychain's guarded items as the look of this name found them.
         case acceptItems(look: String)
     }
@@ -46,6 +48,8 @@ package struct SealedPasscode: Hashable, Sendable {
             case .eraseData(let isOn): "erase data \(isOn ? "on" : "off")"
             case .backup(let direction): direction.rawValue
             case .forgetReader: "forget reader"
+            // No path has a zero byte.
+            case .addReader(let bus, let templates): "add reader \(bus)\0\(templates)"
             case .acceptItems(let look): "accept items \(look)"
             }
         return nonce + Data(words.utf8)

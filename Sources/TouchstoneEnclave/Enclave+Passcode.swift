@@ -14,6 +14,7 @@ package struct PasscodeJob: Sendable {
         case eraseData(Bool)
         case backup(BackupSession)
         case forgetReader
+        case addReader(SensorSource)
         /// What the look of this name found.
         case acceptItems(look: String)
     }
@@ -176,6 +177,7 @@ extension Enclave {
         case .backup(let session): return finishBackup(session, ticket: ticket, key: currentKey, now: now)
         case .eraseData(let isOn): return finishEraseData(isOn, ticket: ticket, key: currentKey, now: now)
         case .forgetReader: return finishForgettingReader(ticket: ticket, key: currentKey, now: now)
+        case .addReader(let source): return finishAdding(source, ticket: ticket, key: currentKey, now: now)
         case .acceptItems(let look): return finishAccepting(look, ticket: ticket, key: currentKey, now: now)
         }
     }

@@ -106,12 +106,44 @@ extension Enclave {
         guard finish(guess: key, now: now, asked: "forget-reader") != nil else { return [rejected(ticket, now: now)] }
         let done = EnclaveEvent.answered(ticket: ticket, .done)
         guard isEnrolled else { return [done] }
-        (state.reader, state.areTemplatesRead, state.templates) = (nil, false, [])
         // What was seen was of the reader that is forgotten, or that it is not there.
         sensor?.problem = nil
-        note(LogFact(event: .biometryRemoved, asked: "forget-reader", factors: [.passcode]))
-        enrolmentChanged()
+        endEnrolment(asked: "forget-reader")
         return [done] + biometryEnded(now: now)
+    }
+
+    /// Takes the owner's passcode for a device without a sensor of its own, which uses fprintd's readers from then on (PC-22).
+    ///
+    /// The passcode is sealed for these paths, so that nobody who carries it leads the device to an fprintd of his own.
+    package mutating func addReader(
+        bus: String, templates: String, _ sealed: SealedPasscode, connection: Int = 0, now: Double
+    ) throws(Refused) -> PasscodeJob {
+        guard state.sensor == nil else { throw .init(.hasSensor) }
+        guard [bus, templates].allSatisfy(Self.isPath) else { throw .init(.invalidName) }
+        let opened = try openSetting(sealed, for: .addReader(bus: bus, templates: templates), connection: connection)
+        let secret = try Self.passcodes(in: opened, count: 1)[0]
+        return PasscodeJob(
+            purpose: .addReader(.fprintd(bus: bus, templates: templates)), current: try begin(secret, now: now))
+    }
+
+    private static func isPath(_ text: String) -> Bool {
+        text.hasPrefix("/") && text.utf8.count < Limits.pathBytes && !text.utf8.contains(0)
+    }
+
+    /// Ends that job: nobody is enrolled, until the sensor says who is.
+    mutating func finishAdding(_ source: SensorSource, ticket: String, key: SecretBytes, now: Double) -> [EnclaveEvent]
+    {
+        guard finish(guess: key, now: now, asked: "add-reader") != nil else { return [rejected(ticket, now: now)] }
+        if isEnrolled { endEnrolment(asked: "add-reader") }
+        (state.sensor, state.biometryType) = (source, .touchID)
+        sensor = .starting(source)
+        return [.answered(ticket: ticket, .done)] + biometryEnded(now: now)
+    }
+
+    private mutating func endEnrolment(asked: String) {
+        (state.reader, state.areTemplatesRead, state.templates) = (nil, false, [])
+        note(LogFact(event: .biometryRemoved, asked: asked, factors: [.passcode]))
+        enrolmentChanged()
     }
 
     /// Goes on without the sensor where an evaluation waits for it and it can help no more.

@@ -38,7 +38,7 @@ extension Enclave {
     /// Why not.
     package enum RefusalReason: String, CaseIterable, Sendable {
         case passcodeNotSet, passcodeAlreadySet, passcodeDisabled, passcodeTooShort, passcodeTooLong, passcodeNotOfKind
-        case busy, noFaceID, noSensor, tooManyFingers, fingerAlreadyEnrolled, noSuchFinger, invalidName
+        case busy, noFaceID, noSensor, hasSensor, tooManyFingers, fingerAlreadyEnrolled, noSuchFinger, invalidName
         case staleNonce, unreadablePasscode, staleKey, locked, lockedTooOften
         case notKept, tpmUnavailable, tpmLockedOut
     }

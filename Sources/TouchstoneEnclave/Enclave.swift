@@ -72,6 +72,8 @@ package struct Enclave {
         static let contextsPerApp = 256
         static let fingers: [BiometryType: Int] = [.touchID: 5, .faceID: 2, .opticID: 2]
         static let fingerNameBytes = 64
+        /// Of a path: what Linux takes, with the zero byte behind it.
+        static let pathBytes = 4096
         static let minimumPasscodeBytes = 4
         /// Non-matches in a row before only the passcode helps (EV-26).
         static let biometryFailures = 5
@@ -160,8 +162,7 @@ package struct Enclave {
         }
         self.keys = keys
         if let source = state.sensor {
-            sensor = .init(
-                kind: source.kind, name: nil, problem: .starting, isWeak: source.kind == .pam, areTemplatesRead: false)
+            sensor = .starting(source)
         } else if state.isSimulated, state.biometryType != .none {
             sensor = .init(kind: .simulated, name: nil, problem: nil, isWeak: false, areTemplatesRead: true)
         }

@@ -1,7 +1,7 @@
 package import Foundation
 import TouchstoneCore
 
-/// Which sensor a device was created with: kept in its state, so that nothing later gives it another.
+/// Which sensor a device has: kept in its state, so that nothing but the owner's passcode gives it one later, and nothing another.
 package enum SensorSource: Codable, Hashable, Sendable {
     /// A reader of fprintd's on the D-Bus whose socket is at `bus`.
     ///
@@ -58,6 +58,11 @@ package struct SensorStatus: Hashable, Sendable {
     /// Nobody knows how well it recognises whom.
     package var isWeak: Bool
     package var areTemplatesRead: Bool
+
+    /// Of a sensor that was not heard of yet.
+    static func starting(_ source: SensorSource) -> SensorStatus {
+        .init(kind: source.kind, name: nil, problem: .starting, isWeak: source.kind == .pam, areTemplatesRead: false)
+    }
 }
 
 /// A sensor that this process itself speaks to, so that nobody else can say what it saw.

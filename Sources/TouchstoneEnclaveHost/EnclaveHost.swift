@@ -31,6 +31,7 @@ package final class EnclaveHost: Sendable {
     /// Seconds: timers may stand still while the machine sleeps, which the clock does not.
     private static let longestSleep = 600.0
     private let watcher = Mutex(Watcher())
+    private let makeSensor: (@Sendable (SensorSource) -> any Sensor)?
     private let sensor = Mutex<(any Sensor)?>(nil)
 
     /// In a struct: alone in a `Mutex` a closure is wrapped anew each time it is looked at.
@@ -41,7 +42,8 @@ package final class EnclaveHost: Sendable {
     /// Boots.
     ///
     /// The counter remembers the state's revisions; without one an older state that is put back is not told from the newest.
-    /// `report` is told what the owner should know, for the daemon's own log. `touchDelay` is how many seconds after a prompt is
+    /// `report` is told what the owner should know, for the daemon's own log. `makeSensor` makes what ``startSensor()`` starts; without it
+    /// only ``start(_:)`` starts one. `touchDelay` is how many seconds after a prompt is
     /// shown the sensor counts for it.
     ///
     /// - Throws: `EnclaveStateError`, or what the storage, the root of trust and the counter throw.
@@ -49,11 +51,13 @@ package final class EnclaveHost: Sendable {
         storage: any EnclaveStorage, root: any RootOfTrust, clock: any TimeSource,
         counter: (any RevisionCounter)? = nil, touchDelay: Double = 0.5,
         newPasscodeCost: @escaping @Sendable () -> PasscodeCost,
+        makeSensor: (@Sendable (SensorSource) -> any Sensor)? = nil,
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {
         self.storage = storage
         self.clock = AdvancedClock(clock)
         self.newPasscodeCost = newPasscodeCost
+        self.makeSensor = makeSensor
         self.report = report
         var booted = try Enclave(stateFile: storage.load(), root: root, now: clock.now)
         booted.touchDelay = touchDelay
@@ -91,8 +95,14 @@ package final class EnclaveHost: Sendable {
 
     package var isSimulated: Bool { read { enclave, _ in enclave.isSimulated } }
 
-    /// The sensor that the device was created with; nil: its fingers are simulated.
+    /// The sensor of the device's own; nil: its fingers are simulated, or it has no sensor.
     package var sensorSource: SensorSource? { read { enclave, _ in enclave.sensorSource } }
+
+    /// Begins to use the sensor of the device's own, if it has one and does not use it yet.
+    package func startSensor() {
+        guard let makeSensor, let source = sensorSource, sensor.withLock({ $0 == nil }) else { return }
+        start(makeSensor(source))
+    }
 
     /// Begins to use a device's own sensor: until then it has none that works.
     package func start(_ sensor: any Sensor) {
@@ -325,6 +335,8 @@ package final class EnclaveHost: Sendable {
             var isAnswered = false
             do {
                 try finish(job, ticket: ticket) { isAnswered = true }
+                // With this passcode the owner may have added it.
+                startSensor()
             } catch is ErasureNotKept {
                 abandon(job, ticket: ticket, .notKept, isRefunded: false)
             } catch let error as PasscodeGuardError {

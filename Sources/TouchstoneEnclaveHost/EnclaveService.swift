@@ -207,6 +207,11 @@ package struct EnclaveService: Sendable {
                 (enclave, request, connection, now) throws(Enclave.Refused) in
                 try enclave.forgetReader(request.passcode, connection: connection, now: now)
             },
+            passcode(EnclaveInterface.AddReader.self, by: \.caller) {
+                (enclave, request, connection, now) throws(Enclave.Refused) in
+                try enclave.addReader(
+                    bus: request.bus, templates: request.templates, request.passcode, connection: connection, now: now)
+            },
             passcode(EnclaveInterface.AcceptItems.self, by: \.caller) {
                 (enclave, request, connection, now) throws(Enclave.Refused) in
                 try enclave.acceptItems(request.look, request.passcode, connection: connection, now: now)

@@ -189,6 +189,7 @@ package final class PeerIdentities: PeerSource {
                 ? part(words, isManifests: true, else: .executable)
                 : .init(words, .infoPropertyList, file: usage?.file)
         }
+        description.actsForClients = identity.actsForClients ? true : nil
         description.executableDigest = digest
         description.otherManifest = used == nil ? found?.file : nil
         // A process whose executable its user cannot read is not dumpable.

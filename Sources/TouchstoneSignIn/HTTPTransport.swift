@@ -47,12 +47,12 @@ final class HTTPTransport: Sendable {
         let task = session.dataTask(with: request)
         let result: Result<Answer, SignInError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                exchanges.begin(task, continuation)
-                task.resume()
+                if exchanges.begin(task, continuation) { task.resume() }
             }
         } onCancel: {
-            task.cancel()
+            exchanges.cancel(task)
         }
+        exchanges.forget(task)
         return try result.get()
     }
 }
@@ -72,9 +72,32 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Send
 
     private let lock = NSLock()
     private var exchanges: [Int: Exchange] = [:]
+    private var cancelled: Set<Int> = []
 
-    func begin(_ task: URLSessionTask, _ continuation: Continuation) {
-        lock.withLock { exchanges[task.taskIdentifier] = Exchange(continuation: continuation) }
+    /// - Returns: Whether to send. What was cancelled before it began is over: a session says so only once, maybe too early.
+    func begin(_ task: URLSessionTask, _ continuation: Continuation) -> Bool {
+        let begins = lock.withLock {
+            if cancelled.contains(task.taskIdentifier) { return false }
+            exchanges[task.taskIdentifier] = Exchange(continuation: continuation)
+            return true
+        }
+        if !begins { continuation.resume(returning: .failure(.cancelled)) }
+        return begins
+    }
+
+    /// Ends the caller's wait at once, whatever the session says of it later.
+    func cancel(_ task: URLSessionTask) {
+        let exchange = lock.withLock {
+            cancelled.insert(task.taskIdentifier)
+            return exchanges.removeValue(forKey: task.taskIdentifier)
+        }
+        task.cancel()
+        exchange?.continuation.resume(returning: .failure(.cancelled))
+    }
+
+    /// Nobody waits for it, and nobody can cancel it any more.
+    func forget(_ task: URLSessionTask) {
+        _ = lock.withLock { cancelled.remove(task.taskIdentifier) }
     }
 
     func urlSession(

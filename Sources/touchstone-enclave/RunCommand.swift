@@ -78,9 +78,9 @@ struct RunCommand: ParsableCommand {
         }
         let host = try EnclaveHost(
             storage: storage, root: root, clock: BootClock(), counter: counter,
-            newPasscodeCost: { Self.newPasscodeCost }, report: report)
+            newPasscodeCost: { Self.newPasscodeCost }, makeSensor: \.sensor, report: report)
         Self.publish(try host.passcodePublicKey(), paths, system)
-        if let source = host.sensorSource { host.start(source.sensor) }
+        host.startSensor()
         let service = EnclaveService(host: host)
         let router = VarlinkRouter(
             info: .init(product: "touchstone-enclave", version: TouchstoneVersion.current),

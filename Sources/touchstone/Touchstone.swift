@@ -32,8 +32,10 @@ struct Touchstone: ParsableCommand {
             """,
         version: TouchstoneVersion.current,
         subcommands: [
-            DeviceCommand.self, KeychainCommand.self, AgentCommand.self, LogCommand.self, SimulatorCommand.self,
-            SetupCommand.self, SystemCommand.self, DoctorCommand.self,
+            DeviceCommand.self, ItemCommand.self, KeychainCommand.self, AgentCommand.self, LogCommand.self,
+            SimulatorCommand.self, SetupCommand.self, SystemCommand.self, BridgeCommand.self, DoctorCommand.self,
+            RunWithSecretsCommand.self, ReadSecretCommand.self, InjectSecretsCommand.self, SecretCommand.self,
+            CredentialProcessCommand.self,
         ])
 
     static func main() {

@@ -3,14 +3,16 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 
-from bridges import BRIDGES, with_device
-from device import LONGEST_WAIT, check, confirm, equal, main, wait_for
+from bridges import BRIDGES, Person, Resident, with_device
+from device import LONGEST_WAIT, PROGRAMS, Device, check, confirm, equal, main, wait_for
 
 RUN = BRIDGES / "touchstone-run"
+TOUCHSTONE = PROGRAMS / "touchstone"
 
 
 def keep(resident, reference, secret):
@@ -256,8 +258,58 @@ def an_approval_is_used_again_only_if_the_owner_is_told_so(device, resident, per
     equal(person.asked(), 1, "prompts of another session")
 
 
+def what_item_keeps_is_read_and_the_other_way_round():
+    """EX-6, EX-10, KC-43: one secret for both programs if their manifests name one group; without them each has its own."""
+    for is_shared in (True, False):
+        with Device() as device:
+            device.set_up("271828", "thumb")
+            group = "Family=touchstone\napplication-groups=touchstone.secrets\n" if is_shared else ""
+            with Resident(device, manifest=group) as resident:
+                (device.state / "apps.d/touchstone.conf").write_text(f"[Application]\nIdentity={TOUCHSTONE}\nName=Touchstone\n{group}")
+                person = Person(device)
+                resident.run(TOUCHSTONE, "item", "add", "npm", "token", input="swordfish")
+                keep(resident, "db/root", "other")
+                found = resident.run(RUN, "read", "npm/token", status=0 if is_shared else 2)
+                equal(found, "swordfish" if is_shared else "", "what read finds")
+                found = resident.run(TOUCHSTONE, "item", "show", "db", status=0 if is_shared else 1)
+                equal(found, "other" if is_shared else "", "what item finds")
+                equal(person.asked(), 2 if is_shared else 0, "prompts")
+                resident.run(TOUCHSTONE, "item", "remove", "db", "root", "--yes", status=0 if is_shared else 1)
+                expected = "touchstone://npm/token\n" if is_shared else "touchstone://db/root\n"
+                equal(resident.run(RUN, "secret", "list"), expected, "the list after a removal")
+
+
+@with_device
+def touchstone_becomes_the_program_that_does_the_command(device, resident, person):
+    """EX-3: with its status, signals, options and help; and nothing is done where that program is not there."""
+    resident.run(TOUCHSTONE, "secret", "set", "npm/token", input="swordfish")
+    equal(resident.run(TOUCHSTONE, "secret", "list"), "touchstone://npm/token\n", "the list")
+    equal(resident.run(TOUCHSTONE, "read", "npm/token"), "swordfish", "the secret")
+    equal(resident.run(TOUCHSTONE, "inject", input="a={{ touchstone://npm/token }}"), "a=swordfish", "the text")
+    equal(person.asked(), 2, "prompts")
+    said = resident.run(TOUCHSTONE, "run", "--secret", "A=touchstone://npm/token", "--", "/bin/sh", "-c", 'echo "$A" "$0"; exit 7', "--help", status=7)
+    equal(said, "swordfish --help\n", "what the command wrote")
+    check("/bin/sh" in person.prompts[0]["reason"], person.prompts[0])
+    process = subprocess.Popen([TOUCHSTONE, "run", "--", "/bin/sh", "-c", "echo $$; kill -PIPE $$"], env=resident.environment, stdout=subprocess.PIPE)
+    output, _ = process.communicate(timeout=LONGEST_WAIT)
+    equal((int(output), process.returncode), (process.pid, -signal.SIGPIPE), "the command takes the program's place")
+    resident.run(TOUCHSTONE, "read", "npm/other", status=2)
+    for command, option in (("run", "--env-file"), ("read", "--reveal"), ("inject", "--reveal"), ("secret", "list")):
+        check(option in resident.run(TOUCHSTONE, command, "--help"), f"the help of {command}")
+        check(f"  {command} " in resident.run(TOUCHSTONE, "--help"), f"{command} in the help")
+        check(command in resident.run(TOUCHSTONE, "--generate-completion-script", "bash"), f"{command} in the completions")
+    alone = device.work / "alone"
+    alone.mkdir()
+    shutil.copy(TOUCHSTONE, alone)
+    resident.environment["PATH"] = "/usr/bin:/bin"
+    mark = device.work / "ran"
+    resident.run(alone / "touchstone", "run", "--", "/usr/bin/touch", mark, status=70)
+    check("touchstone-bridges" in resident.said and "touchstone-run is not installed" in resident.said, resident.said)
+    check(not mark.exists(), "the command ran")
+
+
 main(
-    secrets_are_kept_listed_and_removed, a_command_has_its_secrets_after_one_prompt,
+    what_item_keeps_is_read_and_the_other_way_round, touchstone_becomes_the_program_that_does_the_command, secrets_are_kept_listed_and_removed, a_command_has_its_secrets_after_one_prompt,
     the_prompt_says_which_secrets_go_out_whatever_they_are_called, a_command_is_not_run_without_the_owner,
     secrets_come_as_files_too, a_descriptor_keeps_a_secret_out_of_the_environment_alone,
     whoever_has_an_answer_is_closed_to_other_programs, a_mask_hides_secrets_and_passes_statuses_and_signals_on, texts_get_their_secrets,

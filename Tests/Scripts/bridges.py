@@ -47,13 +47,13 @@ class Person:
 class Resident:
     """`touchstone-credentials` in the foreground, known to the device as a bridge."""
 
-    def __init__(self, device, *options, is_bridge=True):
+    def __init__(self, device, *options, is_bridge=True, manifest=""):
         self.device, self.socket = device, device.work / "credentials.sock"
         if is_bridge:
             manifests = device.state / "apps.d"
             manifests.mkdir(mode=0o700, exist_ok=True)
             (manifests / "credentials.conf").write_text(
-                f"[Application]\nIdentity={BRIDGES}/touchstone-credentials\nName=Touchstone's passwords\nActsForClients=true\n")
+                f"[Application]\nIdentity={BRIDGES}/touchstone-credentials\nName=Touchstone's passwords\nActsForClients=true\n{manifest}")
         self.errors = open(device.work / "credentials.log", "w+")
         self.process = subprocess.Popen(
             [BRIDGES / "touchstone-credentials", "--socket", self.socket, *options], env=device.environment,

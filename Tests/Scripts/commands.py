@@ -23,7 +23,7 @@ def every_command():
         if not children:
             yield path, command
 
-    values = {"finger": "thumb", "app": "/bin/true", "seconds": "1", "setting": "on", "file": "file"}
+    values = {"finger": "thumb", "app": "/bin/true", "seconds": "1", "setting": "on", "file": "file", "bridge": "ssh"}
     for path, command in commands(found, []):
         names = [name["name"] for argument in command["arguments"] for name in argument.get("names", [])]
         if "device" not in names:

@@ -390,6 +390,8 @@ def attack(daemon, moments, seed):
         "ChangePasscode": lambda: {"passcodes": guess(b"change", b"change")},
         "Unlock": lambda: {"passcode": guess(b"unlock")},
         "ForgetReader": lambda: {"passcode": guess(b"forget reader")},
+        "AddReader": lambda: {
+            "bus": "/bus", "templates": "/templates", "passcode": guess(b"add reader /bus\0/templates")},
         "Lock": lambda: {"requiresPasscode": one_of([True, False, None])},
         "ListFingers": dict,
         # It may touch the sensor with anything but what the owner enrolled.

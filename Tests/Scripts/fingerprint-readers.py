@@ -3,7 +3,7 @@
 
 import socket
 
-from device import Evaluation, call, check, equal, main, wait_for
+from device import Device, Evaluation, call, check, equal, main, wait_for
 from enclave import BIOMETRY_CURRENT_SET, PRIVATE_KEY_USAGE, create_key, encode, new_context
 from reader import Prompts, Reader, can_evaluate, with_reader
 
@@ -107,6 +107,28 @@ def the_passcode_moves_to_another_reader():
         wait_for(lambda: device.status["sensor"].get("problem") == "otherReader", "the problem with the first reader")
 
 
+def a_device_takes_a_reader_later():
+    with Reader() as reader, Device(biometry="none") as device:
+        device.set_up(PASSCODE)
+        add = "device", "sensor", "add", "fprintd", "--bus", reader.bus, "--templates", reader.templates
+        refused = device.touchstone(*map(str, add), input="314159\n")
+        check(refused.returncode != 0 and "passcode" in refused.stderr, refused.stderr)
+        check("sensor" not in device.status, "a sensor after a wrong passcode")
+        device.run(*map(str, add), input=f"{PASSCODE}\n")
+        wait_for(lambda: can_evaluate(device) == (-7, None), "the policy with nothing enrolled")
+        refused = device.touchstone(*map(str, add), input=f"{PASSCODE}\n")
+        check(refused.returncode != 0 and "already has a sensor" in refused.stderr, refused.stderr)
+        reader.enroll(INDEX, "A", device)
+        with Prompts(device):
+            evaluation = Evaluation(device)
+            reader.touch("A")
+            equal(evaluation.result()[0], None, "the evaluation")
+        # And after a restart.
+        device.run("device", "reboot")
+        device.run("device", "unlock", input=f"{PASSCODE}\n")
+        wait_for(lambda: can_evaluate(device)[0] is None, "the policy after a restart")
+
+
 def enroll_there(reader):
     """Enrols a finger with the other reader, which is the only one."""
     reader.device = reader.other
@@ -116,4 +138,6 @@ def enroll_there(reader):
         reader.device = reader.work / "reader"
 
 
-main(another_reader_in_its_place_ends_nothing, of_two_readers_the_known_one_is_used, the_passcode_moves_to_another_reader)
+main(
+    another_reader_in_its_place_ends_nothing, of_two_readers_the_known_one_is_used, the_passcode_moves_to_another_reader,
+    a_device_takes_a_reader_later)

@@ -15,6 +15,8 @@ import time
 from device import LONGEST_WAIT, PROGRAMS, REPOSITORY, check, equal
 
 TOUCHSTONE = PROGRAMS / "touchstone"
+BRIDGES = pathlib.Path(os.environ.get("TOUCHSTONE_BRIDGES_BIN", REPOSITORY / "Bridges/.build/debug"))
+OF_BRIDGES = ("touchstone-credentials", "touchstone-run", "touchstone-ssh", "touchstone-ssh-agent")
 SIGNIN = pathlib.Path(os.environ.get("SIGNIN_BIN", REPOSITORY / "SignIn/.build/debug"))
 
 
@@ -26,7 +28,7 @@ def output(*command, environment=None, status=0):
 
 def every_command():
     """Every command that has a page, as (path, what its program says of it)."""
-    for program in (TOUCHSTONE, SIGNIN / "touchstone-login", SIGNIN / "touchstone-signin"):
+    for program in (TOUCHSTONE, SIGNIN / "touchstone-login", SIGNIN / "touchstone-signin", *(BRIDGES / name for name in OF_BRIDGES)):
         yield from commands(json.loads(output(program, "--experimental-dump-help").stdout)["command"])
 
 
@@ -42,7 +44,7 @@ def everyCommandHasAPageThatRendersWithoutAWarning(work):
     pages = {page.name for page in work.iterdir()}
     found = dict(every_command())
     check(len(found) > 40, f"only {len(found)} commands")
-    written = list((REPOSITORY / "debian").glob("*.8"))
+    written = list((REPOSITORY / "debian").glob("*.[18]"))
     programs = re.findall(r'\.executable\(name: "(.*?)"', (REPOSITORY / "Package.swift").read_text())
     daemons = {f"{name}.8" for name in programs if name != "touchstone"} - {page.name for page in written}
     equal(pages, {"-".join(path) + ".1" for path in found} | daemons, "the pages")
@@ -144,7 +146,7 @@ def zshCompletesACommand(work):
 with tempfile.TemporaryDirectory() as directory:
     folder = pathlib.Path(directory)
     pages = folder / "man"
-    output(str(REPOSITORY / "script/man-pages"), str(PROGRAMS), str(pages), str(SIGNIN))
+    output(str(REPOSITORY / "script/man-pages"), str(PROGRAMS), str(pages), str(SIGNIN), str(BRIDGES))
     everyCommandHasAPageThatRendersWithoutAWarning(pages)
     for test in (aLineThatLooksLikeRoffIsText, bashCompletesACommandAndAnOption, fishCompletesACommand, zshCompletesACommand):
         (folder / test.__name__).mkdir()

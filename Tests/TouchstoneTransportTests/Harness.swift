@@ -174,6 +174,8 @@ final class ProbeServer: Sendable {
             at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         path = directory.appendingPathComponent("socket").path
         var configuration = SocketServer.Configuration()
+        // Longer than an overloaded machine takes for a test; the test of the silence sets its own.
+        configuration.connections.silence = 3600
         configure(&configuration)
         let (calls, closes, peers) = (calls, closes, peers)
         let interface = VarlinkInterface(

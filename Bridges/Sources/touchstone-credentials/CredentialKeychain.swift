@@ -70,6 +70,15 @@ struct CredentialKeychain: Sendable {
         var item: Item
     }
 
+    /// Where secrets of commands go (EX-6), if this program's manifest names it: `touchstone item` then has them too (EX-10).
+    private static let sharedGroup = "touchstone.secrets"
+
+    private static func hasSharedGroup(_ connection: DeviceConnection) throws(DeviceError) -> Bool {
+        struct Identity: Decodable { var applicationGroups: [String]? }
+        let found = try connection.call("Authentication.GetIdentity", Nothing(), Identity.self)
+        return found.applicationGroups?.contains(sharedGroup) == true
+    }
+
     /// What the keychain calls git's words; those that it has no word for are not kept.
     private static let schemes = [
         "https": "htps", "http": "http", "smtp": "smtp", "imap": "imap", "imaps": "imps", "ftp": "ftp ", "ftps": "ftps",
@@ -190,7 +199,12 @@ struct CredentialKeychain: Sendable {
         let words = label.compactMap { $0 }.joined(separator: item.kind == .secret ? "/" : " at ")
         let value = Self.value(name, ["v_Data": .bytes(secret), "accc": control, "labl": .text(words)])
         let description = attributes
+        let isSecret = item.kind == .secret
         return try changing { connection throws(DeviceError) in
+            var (value, description) = (value, description)
+            if isSecret, try Self.hasSharedGroup(connection) {
+                (value["agrp"], description["agrp"]) = (.text(Self.sharedGroup), .text(Self.sharedGroup))
+            }
             _ = try connection.call("Keychain.Add", Change(attributes: value), Added.self)
             do throws(DeviceError) {
                 let added = try connection.call("Keychain.Add", Change(attributes: description), Added.self)

@@ -21,7 +21,10 @@ struct RevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke",
         abstract: "Revoke a key of the account with a finger, for example the key of a lost device.",
-        discussion: "Revoking this device's own key also deletes it here.")
+        discussion: """
+            Revoking this device's own key also deletes it here. If the key id begins with a dash, put two dashes \
+            before it: 'touchstone-login revoke -- -x8fQ2aB...'.
+            """)
 
     @OptionGroup var choice: ServerChoice
     @Argument(help: ArgumentHelp("The key id, as 'touchstone-login devices' lists it.", valueName: "keyid")) var keyID:

@@ -31,7 +31,11 @@ struct DeviceCommand: AsyncParsableCommand {
 
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Revoke the key of a lost device, and end its sessions at once.")
+            abstract: "Revoke the key of a lost device, and end its sessions at once.",
+            discussion: """
+                A key id may begin with a dash. Put two dashes before it then:
+                  touchstone-signin device revoke anna -- -x8fQ2aB
+                """)
         @OptionGroup var database: DatabaseOptions
         @Argument(help: "The account.") var name: String
         @Argument(help: "The key id, or its beginning.") var key: String

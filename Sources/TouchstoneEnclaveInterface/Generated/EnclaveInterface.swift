@@ -1382,6 +1382,52 @@ package enum EnclaveInterface {
         package typealias Reply = EnclaveInterface.ChangePasscode.Reply
     }
 
+    /// Gives a device without a sensor of its own the readers of fprintd, by the passcode alone, sealed for these
+    /// paths. bus is the socket of fprintd's D-Bus, templates the directory in which fprintd keeps the enrolled
+    /// fingers.
+    ///
+    /// Answers with a ticket; WatchEvents tells the result. Answers what ChangePasscode answers.
+    ///
+    /// Errors, of io.touchstone.Device: Refused: as of Unlock; hasSensor; invalidName: a path does not begin with a
+    /// slash or has 4096 bytes or more. After an error, or where the ticket fails, it is as it was.
+    package enum AddReader: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.AddReader"
+        package struct Parameters: MessageCodable {
+            package var bus: String
+            package var templates: String
+            package var passcode: SealedPasscode
+            package var caller: EnclaveInterface.Caller?
+
+            package init(
+                bus: String, templates: String, passcode: SealedPasscode, caller: EnclaveInterface.Caller? = nil
+            ) {
+                self.bus = bus
+                self.templates = templates
+                self.passcode = passcode
+                self.caller = caller
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.bus = try json.value("bus")
+                self.templates = try json.value("templates")
+                self.passcode = try json.value("passcode")
+                self.caller = try json.valueIfPresent("caller")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(bus, for: "bus")
+                try json.write(templates, for: "templates")
+                try json.write(passcode, for: "passcode")
+                try json.write(caller, for: "caller")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = EnclaveInterface.ChangePasscode.Reply
+    }
+
     /// Accepts the items with an access control that CompareItems was given in this look, and what was recorded since.
     ///
     /// It needs the passcode, sealed for this look. From then on these items count as the recorded ones. Another look

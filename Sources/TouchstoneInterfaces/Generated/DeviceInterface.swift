@@ -234,6 +234,8 @@ package enum DeviceInterface {
         case noFaceID
         /// Enrolment.
         case noSensor, tooManyFingers, fingerAlreadyEnrolled, noSuchFinger, invalidName
+        /// The device already has a sensor of its own.
+        case hasSensor
         /// The nonce was used before, or is not one of those given out last.
         case staleNonce
         /// It was not sealed to this enclave with that nonce.
@@ -436,6 +438,47 @@ package enum DeviceInterface {
 
             package func write(to json: inout JSONOutput) throws {
                 json.beginObject()
+                try json.write(passcode, for: "passcode")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = Empty
+    }
+
+    /// Gives a device without a sensor of its own the readers of fprintd, by the passcode alone (PC-22), sealed for
+    /// these paths. bus is the socket of fprintd's D-Bus, templates the directory in which fprintd keeps the enrolled
+    /// fingers: each begins with a slash and has fewer than 4096 bytes.
+    ///
+    /// Items bound to simulated fingers are lost, as after any change of the set (AC-50). A simulated device stays a
+    /// simulated device.
+    ///
+    /// Errors: as of Unlock. Refused: hasSensor; invalidName: a path is not as said here. After an error nothing has
+    /// changed.
+    package enum AddReader: VarlinkMethod {
+        package static let name = "io.touchstone.Device.AddReader"
+        package struct Parameters: MessageCodable {
+            package var bus: String
+            package var templates: String
+            package var passcode: SealedPasscode
+
+            package init(bus: String, templates: String, passcode: SealedPasscode) {
+                self.bus = bus
+                self.templates = templates
+                self.passcode = passcode
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.bus = try json.value("bus")
+                self.templates = try json.value("templates")
+                self.passcode = try json.value("passcode")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(bus, for: "bus")
+                try json.write(templates, for: "templates")
                 try json.write(passcode, for: "passcode")
                 json.endObject()
             }

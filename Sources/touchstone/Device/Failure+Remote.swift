@@ -134,7 +134,9 @@ extension Failure {
                 "the passcode is longer than \(SealedPasscode.maximumPasscodeLength) bytes"
             case .busy: "\(paths.name) is busy with another passcode; try again"
             case .noFaceID: "\(paths.name) has no Face ID (create one with --biometry faceid)"
-            case .noSensor: "\(paths.name) was created without a sensor (--biometry none), or it is disconnected"
+            case .noSensor:
+                "\(paths.name) has no sensor, or it is disconnected; 'touchstone device sensor add fprintd' adds a reader"
+            case .hasSensor: "\(paths.name) already has a sensor; 'touchstone device status' shows it"
             case .tooManyFingers: "no more fingers can be enrolled; remove one with 'touchstone device remove'"
             case .fingerAlreadyEnrolled: "that finger is already enrolled"
             case .noSuchFinger: "that finger is not enrolled; 'touchstone device fingers' lists the enrolled ones"

@@ -1,14 +1,53 @@
 import ArgumentParser
 import TouchstoneCore
 import TouchstoneInterfaces
+import TouchstoneSystem
 import TouchstoneTransport
 
 /// `touchstone device sensor`.
 struct SensorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sensor",
-        abstract: "Unplug the simulated sensor, or plug it in again; forget a fingerprint reader.",
-        subcommands: [ConnectCommand.self, DisconnectCommand.self, ForgetCommand.self])
+        abstract: "Add or forget a fingerprint reader; unplug the simulated sensor, or plug it in again.",
+        subcommands: [AddCommand.self, ForgetCommand.self, ConnectCommand.self, DisconnectCommand.self])
+
+    struct AddCommand: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "add",
+            abstract: "Give a device without a sensor of its own a fingerprint reader.",
+            discussion: """
+                The device then uses the reader that fprintd calls its default, with the fingers that are enrolled \
+                there. What is bound to simulated fingers is gone for good, and a simulated device stays a simulated \
+                device. The command asks for the passcode.
+
+                  touchstone device sensor add fprintd
+                """)
+
+        enum Kind: String, CaseIterable, ExpressibleByArgument {
+            case fprintd
+        }
+
+        @Argument(help: "The kind of sensor: fprintd.") var kind: Kind
+        @OptionGroup var option: DeviceArgument
+        @Option(help: "The socket of fprintd's D-Bus.", completion: .file())
+        var bus = SensorOptions.defaultBus
+        @Option(help: "The directory in which fprintd keeps the enrolled fingers.", completion: .directory)
+        var templates = SensorOptions.defaultTemplates
+
+        func run() throws {
+            let paths = try option.paths
+            let device = try DeviceConnection(paths)
+            try device.checkPasscodeKey()
+            let passcode = try PasscodeEntry.current()
+            let (bus, templates) = (SensorOptions.path(bus), SensorOptions.path(templates))
+            _ = try device.enter(
+                DeviceInterface.AddReader.self, typed: passcode, for: .addReader(bus: bus, templates: templates)
+            ) {
+                .init(bus: bus, templates: templates, passcode: $0)
+            }
+            StandardOutput.say("\(paths.name) uses the reader of fprintd now; 'touchstone setup' enrols fingers")
+        }
+    }
 
     struct ConnectCommand: ParsableCommand {
         static let configuration = CommandConfiguration(commandName: "connect", abstract: "Plug the sensor in.")

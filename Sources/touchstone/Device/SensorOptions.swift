@@ -39,18 +39,23 @@ struct SensorOptions: ParsableArguments {
     /// For `touchstone-enclave create`.
     func arguments(_ biometry: Biometry) throws -> [String] {
         guard let sensor else { return [] }
-        func path(_ text: String) -> String { URL(fileURLWithPath: text).path }
         guard sensor == "fprintd" else {
             guard biometry != .none else {
                 throw ValidationError("--sensor \(sensor) needs --biometry touchid or faceid")
             }
-            return ["--sensor", sensor] + (services.map { ["--services", path($0)] } ?? [])
+            return ["--sensor", sensor] + (services.map { ["--services", Self.path($0)] } ?? [])
                 + (allow.map { ["--allow", $0] } ?? [])
         }
         guard biometry == .touchid else { throw ValidationError("--sensor fprintd needs --biometry touchid") }
         return [
-            "--sensor", sensor, "--bus", path(bus ?? "/run/dbus/system_bus_socket"), "--templates",
-            path(templates ?? "/var/lib/fprint"),
+            "--sensor", sensor, "--bus", Self.path(bus ?? Self.defaultBus), "--templates",
+            Self.path(templates ?? Self.defaultTemplates),
         ]
     }
+
+    static let defaultBus = "/run/dbus/system_bus_socket"
+    static let defaultTemplates = "/var/lib/fprint"
+
+    /// The path from the root directory.
+    static func path(_ text: String) -> String { URL(fileURLWithPath: text).path }
 }

@@ -7,6 +7,9 @@ struct AppReport: Encodable {
     private let description: AppDescription
     private let script: String?
 
+    /// Whether it is known as a bridge (ND-2).
+    var actsForClients: Bool { description.actsForClients == true }
+
     private enum CodingKeys: String, CodingKey { case script }
 
     /// Asks touchstoned, because it decides this when a process connects.

@@ -22,7 +22,8 @@ struct DoctorCommand: ParsableCommand {
             With --app it says how the device knows a program: its identifier, the name that prompts show, its access \
             groups, why it uses Face ID, and which file says each of these. The code that decides this is the same as \
             in touchstoned. With --json the output is one object: identifier, name, accessGroups (the first is the \
-            default), faceIDUsageDescription, executableDigest, otherManifest, refusal, unusedManifests and, for a \
+            default), faceIDUsageDescription, actsForClients (true for a bridge), executableDigest, \
+            otherManifest, refusal, unusedManifests and, for a \
             script, script. Each part has a value, an origin (executable, identifier, manifest, infoPropertyList) and \
             a file. On Linux Bundle.main.bundleIdentifier is nil, so give kSecAttrService a text of your own.
 
@@ -74,7 +75,9 @@ struct DoctorReport: Encodable {
         device = paths.name
         let check = DeviceCheck(paths)
         state = check.state
-        findings = check.findings + MachineCheck.findings
+        findings =
+            check.findings + MachineCheck.findings
+            + Bridge.allCases.map { BridgeReport($0, device: paths).finding }
         notPromised = check.status?.notPromised(isSystem: paths.isSystem) ?? []
         isReady = state == .booted && !findings.contains { $0.state == .bad }
     }

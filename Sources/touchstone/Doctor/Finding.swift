@@ -12,6 +12,10 @@ struct Finding: Encodable, Hashable {
         case swap
         case lockedMemory = "locked memory"
         case otherPrograms = "other programs"
+        case sshBridge = "ssh bridge"
+        case credentialsBridge = "credentials bridge"
+        case gitBridge = "git bridge"
+        case dockerBridge = "docker bridge"
     }
 
     enum State: String, Encodable {

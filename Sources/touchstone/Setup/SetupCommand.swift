@@ -18,8 +18,7 @@ struct SetupCommand: ParsableCommand {
 
             It creates the device, or continues with the device that is there. It destroys nothing. Ctrl-C stops at \
             any time. Each step is done or not, and the next 'touchstone setup' continues. A fingerprint reader is \
-            used through fprintd. It has to be there when the device is created, because a device keeps the sensor \
-            with which it was created.
+            used through fprintd. A reader that comes later is added with 'touchstone device sensor add fprintd'.
 
             Answers are lines on standard input, also without a terminal. An empty line takes the answer in brackets. \
             Passcodes are not shown.
@@ -67,8 +66,13 @@ struct SetupCommand: ParsableCommand {
             recovery: system == nil ? "touchstone device recover" : "sudo touchstone system recover \(user)")
         say("")
         say("\(title(paths, system, user)) is set up. Now\(system == nil ? "" : ", as \(user)"):")
-        say("  touchstone agent    shows its prompts, in this terminal or in a pinentry")
-        say("  touchstone doctor   shows what works, and what it cannot promise")
+        say("  touchstone agent              shows its prompts, in this terminal or in a pinentry")
+        say("  touchstone item add example   keeps a password, which only you can have shown")
+        if (try? Program.sshAgent.locate()) != nil {
+            say("  touchstone bridge enable ssh  has ssh and git use keys that ask for you")
+        } else {
+            say("  touchstone doctor             shows what works, and what it cannot promise")
+        }
     }
 
     private func title(_ paths: DevicePaths, _ system: SystemDevice?, _ user: String) -> String {
@@ -230,7 +234,9 @@ struct SetupCommand: ParsableCommand {
     private func setUpFingers(_ paths: DevicePaths, _ user: String) throws {
         begin(3, "Fingers")
         let status = try statusWithSensor(paths)
-        guard let sensor = status.sensor else { return tell("There is no sensor.") }
+        guard let sensor = status.sensor else {
+            return tell("There is no sensor. Use 'touchstone device sensor add fprintd' once there is a reader.")
+        }
         if let fault = sensor.fault {
             return tell("The sensor does not work: \(fault). 'touchstone doctor' says what to do.")
         }

@@ -52,16 +52,8 @@ struct SimulatorCommand: ParsableCommand {
             throw Failure(
                 .notSimulated, "\(paths.name) is not a simulated device, so a page in a browser must not drive it")
         }
-        try become(program, ["--device", paths.name, "--port", "\(port)"])
-    }
-
-    /// Executes `program` in this process's place, so that Ctrl-C and the exit status are its own.
-    private func become(_ program: String, _ arguments: [String]) throws -> Never {
-        signal(SIGPIPE, SIG_DFL)
         for number in [SIGINT, SIGTERM, SIGHUP] { signal(number, SIG_DFL) }
-        let words = unsafe ([program] + arguments).map { unsafe strdup($0) } + [nil]
-        unsafe execv(program, words)
-        throw Failure.system("\(program) cannot be started")
+        try Program.become(program, ["--device", paths.name, "--port", "\(port)"])
     }
 
     private static let defaultName = "simulator"

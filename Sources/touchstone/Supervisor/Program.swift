@@ -7,6 +7,11 @@ enum Program: String {
     case daemon = "touchstoned"
     case enclave = "touchstone-enclave"
     case simulator = "touchstone-simulator"
+    case sshAgent = "touchstone-ssh-agent"
+    case credentials = "touchstone-credentials"
+    case gitHelper = "git-credential-touchstone"
+    case dockerHelper = "docker-credential-touchstone"
+    case run = "touchstone-run"
 
     /// Looks beside this program, in `../libexec/touchstone`, then along `PATH`; for the simulator first at `TOUCHSTONE_SIMULATOR`.
     func locate() throws -> String {
@@ -18,19 +23,51 @@ enum Program: String {
             return named
         }
         let own = try Self.ownDirectory()
-        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
-        // An empty or relative part of PATH would mean the current directory.
-        let places =
-            [own, own + "/../libexec/touchstone"]
-            + path.split(separator: ":").map(String.init).filter { $0.hasPrefix("/") }
-        for place in places {
-            let candidate = place + "/" + rawValue
-            if unsafe access(candidate, X_OK) == 0 { return candidate }
+        if let found = Self.find(rawValue, in: [own, own + "/../libexec/touchstone"]) ?? Self.onPath(rawValue) {
+            return found
         }
         throw Failure(
             .internalError,
-            "\(rawValue) is not installed" + (self == .simulator ? " ('make simulator' builds and starts it)" : "")
-                + ": put it beside touchstone (\(own)), into ../libexec/touchstone or into PATH")
+            "\(rawValue) is not installed\(advice): put it beside touchstone (\(own)), into ../libexec/touchstone or into PATH"
+        )
+    }
+
+    /// Where a program of another package comes from.
+    private var advice: String {
+        switch self {
+        case .daemon, .enclave: ""
+        case .simulator: " ('make simulator' builds and starts it)"
+        case .run, .sshAgent, .credentials, .gitHelper, .dockerHelper:
+            " (it is in the package touchstone-bridges, and 'make bridges' builds it)"
+        }
+    }
+
+    /// Executes a program in this process's place: the signals and the exit status are its own.
+    static func become(_ path: String, _ arguments: [String]) throws -> Never {
+        // Ignored by this command, and a program inherits that.
+        signal(SIGPIPE, SIG_DFL)
+        let words = unsafe ([path] + arguments).map { unsafe strdup($0) } + [nil]
+        unsafe execv(path, words)
+        throw Failure.system("\(path) cannot be started")
+    }
+
+    /// A program that a shell would find.
+    static func onPath(_ name: String) -> String? {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        // An empty or relative part of PATH would mean the current directory.
+        return find(name, in: path.split(separator: ":").map(String.init).filter { $0.hasPrefix("/") })
+    }
+
+    private static func find(_ name: String, in places: [String]) -> String? {
+        places.map { "\($0)/\(name)" }.first { unsafe access($0, X_OK) == 0 }
+    }
+
+    /// As `locate`, by the path with which the kernel names a process that executes it.
+    func realPath() throws -> String {
+        let found = try locate()
+        guard let path = unsafe realpath(found, nil) else { throw Failure.system(found) }
+        defer { unsafe free(path) }
+        return unsafe String(cString: path)
     }
 
     /// This program's own file.

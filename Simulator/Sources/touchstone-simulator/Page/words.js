@@ -12,6 +12,7 @@ const refusals = {
   noSensor: "This device has no sensor.",
   tooManyFingers: "No more fingers or faces can be enrolled. Remove one first.",
   fingerAlreadyEnrolled: "A finger or face with that name is already enrolled.",
+  hasSensor: "The device already has a sensor of its own.",
   noSuchFinger: "That finger or face is not enrolled.",
   invalidName: "That name cannot be used. Use 1 to 64 bytes of text.",
   staleNonce: "The passcode came too late, because the device had moved on. Try again.",

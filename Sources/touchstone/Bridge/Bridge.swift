@@ -1,0 +1,29 @@
+import ArgumentParser
+
+/// What `touchstone bridge` can enable.
+enum Bridge: String, CaseIterable, Codable, ExpressibleByArgument {
+    case ssh, credentials, git, docker
+
+    /// The program that has to run for it.
+    var resident: Resident { self == .ssh ? .sshAgent : .credentials }
+
+    /// What it gives to whom.
+    var purpose: String {
+        switch self {
+        case .ssh: "ssh keys that ask for your finger"
+        case .credentials: "passwords and secrets for 'touchstone-run', git and docker"
+        case .git: "git's passwords in Touchstone"
+        case .docker: "docker's passwords in Touchstone"
+        }
+    }
+
+    /// What to do next.
+    var next: String {
+        switch self {
+        case .ssh: "make a key with 'touchstone-ssh create NAME'"
+        case .credentials: "keep a secret with 'touchstone-run secret set touchstone://SERVICE/NAME'"
+        case .git: "git asks for each password once more, and Touchstone keeps it"
+        case .docker: "'docker login' keeps its password in Touchstone"
+        }
+    }
+}

@@ -1,0 +1,178 @@
+import ArgumentParser
+import Foundation
+import Glibc
+import TouchstoneCore
+import TouchstoneSystem
+
+/// `touchstone bridge`: ssh, git and docker ask Touchstone, or no longer.
+struct BridgeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bridge",
+        abstract: "Have ssh, git and docker use Touchstone, and undo that.",
+        discussion: """
+            Nothing takes the place of another agent or helper before you enable it here. What is changed is said \
+            before, and 'disable' puts back what was there.
+
+            The bridges are ssh (keys that ask for your finger), git and docker (passwords), and credentials (secrets \
+            of 'touchstone-run', which git and docker need too).
+            """,
+        subcommands: [BridgeEnableCommand.self, BridgeDisableCommand.self, BridgeStatusCommand.self])
+
+    /// Says what happens, and asks.
+    ///
+    /// - Throws: `Failure` (`usage`) without a terminal, `cancelled` for no.
+    static func confirm(_ title: String, _ lines: [String], yes: Bool) throws {
+        StandardOutput.say(title)
+        for line in lines { StandardOutput.say("  \(line)") }
+        guard !yes else { return }
+        guard Terminal.isInput else {
+            throw Failure(.usage, "nothing was changed: without a terminal, say --yes")
+        }
+        StandardOutput.write("Go on? [y/N] ")
+        guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
+            throw Failure(.cancelled, "nothing was changed")
+        }
+    }
+
+    /// The files are in the home of who calls.
+    static func refuseSudo() throws {
+        guard geteuid() == 0, ProcessInfo.processInfo.environment["SUDO_UID"] != nil else { return }
+        throw Failure(.refused, "this changes files of yours, so run it without sudo")
+    }
+}
+
+/// `touchstone bridge enable`.
+struct BridgeEnableCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "enable",
+        abstract: "Start a bridge, and have its programs ask it.",
+        discussion: """
+            The device has to be booted. The command says which files it changes, and asks. It writes the bridge's \
+            manifest into a simulated device. For another device it says what root has to write. If your systemd \
+            runs, the bridge is started by its socket when it is used, now and after each login. If it does not run, \
+            the command says what to start by hand. Running it again changes nothing.
+
+            ssh: writes IdentityAgent into ~/.ssh/config, and SSH_AUTH_SOCK into ~/.config/environment.d if no other \
+            agent has that place. git: sets credential.helper. docker: sets credsStore.
+
+            Exit status: 0 it is enabled; 5 something else has the place; 8 you said no; 69 the device does not \
+            answer; more in 'touchstone --help'.
+            """)
+
+    @Argument(help: "What to enable.") var bridge: Bridge
+    @OptionGroup var option: DeviceOption
+    @Flag(help: "Do not ask.") var yes = false
+    @Flag(help: "Take the place of git's or docker's other helper; 'disable' puts it back.") var replace = false
+
+    func run() throws {
+        try BridgeCommand.refuseSudo()
+        let plan = try BridgePlan(bridge, option.paths, replaces: replace)
+        guard !plan.isDone else {
+            plan.remarks.forEach(StandardOutput.say)
+            return StandardOutput.say("\(bridge.rawValue) is enabled already; nothing was changed")
+        }
+        try BridgeCommand.confirm("This enables \(bridge.rawValue) (\(bridge.purpose)):", plan.lines, yes: yes)
+        try plan.carryOut()
+        plan.remarks.forEach(StandardOutput.say)
+        StandardOutput.say(
+            "\(bridge.rawValue) is enabled. 'touchstone bridge disable \(bridge.rawValue)' puts everything back. Now: \(bridge.next)"
+        )
+    }
+}
+
+/// `touchstone bridge disable`.
+struct BridgeDisableCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "disable",
+        abstract: "Put back what was there before a bridge was enabled.",
+        discussion: """
+            Each file gets back the lines that it had. If it was changed meanwhile, the other lines stay as they are \
+            now. Keys and passwords stay in the device.
+
+            Exit status: 0 it is not enabled any more, or was not; 1 a file has to be mended by hand; 8 you said no; \
+            more in 'touchstone --help'.
+            """)
+
+    @Argument(help: "What to disable.") var bridge: Bridge
+    @Flag(help: "Do not ask.") var yes = false
+
+    func run() throws {
+        try BridgeCommand.refuseSudo()
+        var record = try BridgeRecord.read()
+        guard record.enabled.contains(bridge) else {
+            return StandardOutput.say("\(bridge.rawValue) was not enabled with this command; nothing was changed")
+        }
+        let resident = bridge.resident
+        let isLast = !record.needs(resident, besides: bridge)
+        let owners: [Bridge] =
+            isLast ? [bridge, resident == .sshAgent ? .ssh : .credentials] : bridge == .credentials ? [] : [bridge]
+        let entries = record.entries.filter { owners.contains($0.bridge) }
+        let stops = isLast && UserManager.isRunning
+        try BridgeCommand.confirm(
+            "This disables \(bridge.rawValue):",
+            (stops ? ["runs systemctl --user disable --now \(resident.socketUnit)"] : [])
+                + entries.reversed().map { "puts back \(ConfigurationFiles.shown($0.change.path))" }, yes: yes)
+        if stops {
+            try UserManager.control("disable", "--now", resident.socketUnit)
+            try UserManager.control("stop", resident.serviceUnit)
+        }
+        var left: [String] = []
+        for entry in entries.reversed() {
+            if try !Self.undo(entry.change) { left.append(ConfigurationFiles.shown(entry.change.path)) }
+        }
+        record.entries.removeAll { owners.contains($0.bridge) }
+        record.enabled.removeAll { $0 == bridge }
+        try record.write()
+        if stops { try UserManager.control("daemon-reload") }
+        guard left.isEmpty else {
+            throw Failure(
+                .no, "changed by somebody since, so remove Touchstone's lines yourself: \(left.joined(separator: ", "))"
+            )
+        }
+        StandardOutput.say(
+            "\(bridge.rawValue) is disabled"
+                + (isLast ? "" : "; \(resident.rawValue) still runs for another bridge"))
+    }
+
+    /// - Returns: false if the lines cannot be found for certain.
+    private static func undo(_ change: FileChange) throws -> Bool {
+        switch try change.undone(in: ConfigurationFiles.read(change.path)) {
+        case .text(let text): try ConfigurationFiles.write(text, change.path)
+        case .nothing:
+            guard unsafe unlink(change.path) == 0 || errno == ENOENT else { throw Failure.system(change.path) }
+        case .unchanged: break
+        case .unclear: return false
+        }
+        // One that is not empty is in use.
+        for directory in change.directories.reversed() { unsafe rmdir(directory) }
+        return true
+    }
+}
+
+/// `touchstone bridge status`.
+struct BridgeStatusCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show which bridges are enabled, and whether they answer.",
+        discussion: """
+            With --json the output is an array of objects with name, state (notEnabled, answers or broken), text, and \
+            fix if a command helps.
+
+            Exit status: 0 those that are enabled answer; 1 one does not.
+            """)
+
+    @Flag(help: "As JSON.") var json = false
+
+    func run() throws {
+        let reports = Bridge.allCases.map { BridgeReport($0, device: .selected()) }
+        if json {
+            try StandardOutput.json(reports)
+        } else {
+            for report in reports {
+                StandardOutput.say("\(report.name.rawValue): \(report.text)")
+                if let fix = report.fix { StandardOutput.say("     repair it: \(fix)") }
+            }
+        }
+        guard reports.allSatisfy({ $0.state != .broken }) else { throw Failure(.no, "a bridge does not work") }
+    }
+}

@@ -1,0 +1,214 @@
+import Foundation
+import Glibc
+import TouchstoneCore
+import TouchstoneInterfaces
+import TouchstoneSystem
+
+/// All that enabling a bridge comes to on this machine, before anything is done.
+struct BridgePlan {
+    struct Step {
+        /// Who the change belongs to: what a resident program needs is `ssh` or `credentials`.
+        var owner: Bridge
+        var change: FileChange
+        var after: Data
+        /// What the change is for.
+        var purpose: String
+    }
+
+    let bridge: Bridge
+    private(set) var steps: [Step] = []
+    /// Whether systemd has to be told.
+    private(set) var startsSocket = false
+    /// What is left to the owner: sentences.
+    private(set) var remarks: [String] = []
+
+    /// Looks at the machine, and changes nothing.
+    ///
+    /// - Parameters:
+    ///   - bridge: What is enabled.
+    ///   - paths: The device, which has to answer.
+    ///   - replaces: Whether a foreign helper of git's or docker's gives way.
+    /// - Throws: `Failure` if there is no such device, or something else has the place (BR-5).
+    init(_ bridge: Bridge, _ paths: DevicePaths, replaces: Bool) throws {
+        self.bridge = bridge
+        if !paths.isSystem { try DeviceDirectory.check(paths) }
+        let isSimulated = try DeviceConnection(paths).status.isSimulated
+        let resident = bridge.resident
+        let executable = try resident.executable()
+        try planManifest(resident, executable, paths, isSimulated)
+        if UserManager.isRunning {
+            try planUnits(resident, executable, paths)
+            startsSocket =
+                steps.contains { $0.change.path.hasPrefix(UserManager.unitDirectory) }
+                || !UserManager.isEnabled(resident.socketUnit) || !BridgeProbe.answers(resident)
+        } else if !BridgeProbe.answers(resident) {
+            remarks.append("No systemd of yours runs here, so start it yourself: \(resident.foreground)")
+        }
+        switch bridge {
+        case .ssh: try planSSH(resident.socket)
+        case .credentials: break
+        case .git: try planGit(replaces)
+        case .docker: try planDocker(replaces)
+        }
+        isDone = try steps.isEmpty && !startsSocket && BridgeRecord.read().enabled.contains(bridge)
+    }
+
+    /// Whether there is nothing to do, and `disable` knows of it.
+    private(set) var isDone = false
+
+    /// What happens, line by line.
+    var lines: [String] {
+        if steps.isEmpty, !startsSocket { return ["changes no file, because all is there"] }
+        return steps.map { step in
+            let verb = step.change.isNew ? "writes" : step.change.isAddition ? "adds to" : "changes"
+            return "\(verb) \(ConfigurationFiles.shown(step.change.path)): \(step.purpose)"
+        } + (startsSocket ? ["runs systemctl --user enable --now \(bridge.resident.socketUnit)"] : [])
+    }
+
+    private mutating func plan(
+        _ path: String, _ owner: Bridge, _ purpose: String, kind: FileChange.Kind = .text, previous: [String] = [],
+        _ after: (Data) throws -> Data
+    ) throws {
+        let before = try ConfigurationFiles.read(path)
+        let after = try after(before ?? Data())
+        guard let change = FileChange(path, kind: kind, previous: previous, before: before, after: after) else {
+            return
+        }
+        steps.append(Step(owner: owner, change: change, after: after, purpose: purpose))
+    }
+
+    private var residentOwner: Bridge { bridge.resident == .sshAgent ? .ssh : .credentials }
+
+    private mutating func planManifest(
+        _ resident: Resident, _ executable: String, _ paths: DevicePaths, _ isSimulated: Bool
+    ) throws {
+        let text = resident.manifest(executable: executable)
+        guard !isSimulated || paths.isSystem else {
+            return try plan(
+                paths.state.appendingPathComponent("apps.d/\(resident.rawValue).conf").path, residentOwner,
+                "prompts then name the program that asks"
+            ) { _ in Data(text.utf8) }
+        }
+        guard try !AppReport(ExecutedFile(executable), paths).actsForClients else { return }
+        let line = text.split(separator: "\n").map { "'\($0.replacingOccurrences(of: "'", with: "'\\''"))'" }
+            .joined(separator: " ")
+        remarks.append(
+            "Prompts name \(resident.rawValue) until root writes its manifest. They name the program that asks after "
+                + "this: printf '%s\\n' \(line) | sudo install -D -m 644 /dev/stdin /etc/touchstone/apps.d/\(resident.rawValue).conf"
+        )
+    }
+
+    private mutating func planUnits(_ resident: Resident, _ executable: String, _ paths: DevicePaths) throws {
+        let units = resident.hasPackagedUnits(executable: executable) ? [] : resident.units(executable: executable)
+        for unit in units {
+            try plan(
+                "\(UserManager.unitDirectory)/\(unit.name)", residentOwner, "systemd starts the program when it is used"
+            ) { _ in
+                Data(unit.text.utf8)
+            }
+        }
+        let unit = resident.deviceUnit(paths.name)
+        try plan("\(UserManager.unitDirectory)/\(unit.name)", residentOwner, "it uses the device \(paths.name)") { _ in
+            Data(unit.text.utf8)
+        }
+    }
+
+    // MARK: who asks it
+
+    private mutating func planSSH(_ socket: String) throws {
+        let settings = try ConfigurationFiles.read(SSHSettings.path) ?? Data()
+        if let line = SSHSettings.otherAgent(than: socket, in: settings) {
+            throw Failure(
+                .refused,
+                "\(ConfigurationFiles.shown(SSHSettings.path)) names another agent for all hosts in line \(line); remove "
+                    + "that line, or put it behind a 'Host' of its own, and run this again")
+        }
+        try plan(SSHSettings.path, .ssh, "ssh, scp and git ask Touchstone's agent; key files still work") {
+            SSHSettings.naming(socket, in: $0)
+        }
+        let other = ProcessInfo.processInfo.environment["SSH_AUTH_SOCK"] ?? ""
+        if !other.isEmpty, other != socket {
+            remarks.append(
+                "SSH_AUTH_SOCK names another agent, and stays. ssh-add and ssh-keygen ask that one. For Touchstone's, in a "
+                    + "terminal: export SSH_AUTH_SOCK=\(socket)")
+        } else if UserManager.isRunning {
+            try plan(SSHSettings.environmentPath, .ssh, "ssh-add and ssh-keygen find it after your next login") { _ in
+                SSHSettings.environment(socket)
+            }
+            if other.isEmpty {
+                remarks.append("Until your next login, in each terminal: export SSH_AUTH_SOCK=\(socket)")
+            }
+        } else if other.isEmpty {
+            remarks.append("ssh-add and ssh-keygen find it after: export SSH_AUTH_SOCK=\(socket)")
+        }
+    }
+
+    private mutating func planGit(_ replaces: Bool) throws {
+        let helper = GitSettings.helper(try Program.gitHelper.realPath())
+        let path = GitSettings.path
+        let found = try GitSettings.helpers(in: ConfigurationFiles.read(path) ?? Data())
+        guard found != [helper] else { return }
+        try mind(
+            found.filter { !GitSettings.isOurs($0) }.joined(separator: ", "), "git's credential.helper", path, replaces)
+        try plan(path, .git, "git asks Touchstone for passwords", kind: .git, previous: found) {
+            try GitSettings.setting([helper], in: $0)
+        }
+    }
+
+    private mutating func planDocker(_ replaces: Bool) throws {
+        let helper = try Program.dockerHelper.realPath()
+        let path = DockerSettings.path
+        let found = try ConfigurationFiles.read(path).flatMap { DockerSettings.store(in: $0) }
+        if found != DockerSettings.name {
+            try mind(found ?? "", "docker's credsStore", path, replaces)
+            try plan(
+                path, .docker, "docker keeps passwords in Touchstone", kind: .docker, previous: found.map { [$0] } ?? []
+            ) {
+                guard let changed = try DockerSettings.setting(DockerSettings.name, in: $0) else {
+                    throw Failure(
+                        .refused,
+                        "\(ConfigurationFiles.shown(path)) cannot be changed safely; put \"credsStore\": \"touchstone\" into it yourself"
+                    )
+                }
+                return changed
+            }
+        }
+        if Program.onPath(Program.dockerHelper.rawValue) == nil {
+            let directory = (helper as NSString).deletingLastPathComponent
+            remarks.append("docker finds \(Program.dockerHelper.rawValue) after: export PATH=\(directory):$PATH")
+        }
+    }
+
+    /// Something else is never replaced silently (BR-5).
+    private func mind(_ other: String, _ place: String, _ path: String, _ replaces: Bool) throws {
+        guard other.isEmpty || replaces else {
+            throw Failure(
+                .refused,
+                "\(place) in \(ConfigurationFiles.shown(path)) is '\(PlainText.line(other))'. To use Touchstone in its place, add "
+                    + "--replace; 'touchstone bridge disable \(bridge.rawValue)' puts it back")
+        }
+    }
+
+    // MARK: doing it
+
+    /// Does all of it.
+    ///
+    /// What fails in the middle leaves a record with which `disable` puts back what was done.
+    func carryOut() throws {
+        var record = try BridgeRecord.read()
+        if !record.enabled.contains(bridge) { record.enabled.append(bridge) }
+        for step in steps {
+            var change = step.change
+            change.directories = try ConfigurationFiles.makeDirectories(above: change.path)
+            record.entries.append(.init(bridge: step.owner, change: change))
+            try record.write()
+            try ConfigurationFiles.write(step.after, change.path)
+        }
+        try record.write()
+        guard startsSocket else { return }
+        let resident = bridge.resident
+        try UserManager.control("daemon-reload")
+        try UserManager.control("stop", resident.serviceUnit, resident.socketUnit)
+        try UserManager.control("enable", "--now", resident.socketUnit)
+    }
+}

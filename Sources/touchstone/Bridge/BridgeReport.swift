@@ -1,0 +1,94 @@
+import Foundation
+import TouchstoneCore
+import TouchstoneSystem
+
+/// Whether a bridge is enabled, and whether it works.
+struct BridgeReport: Encodable {
+    enum State: String, Encodable {
+        /// Nothing of the user's asks it.
+        case notEnabled
+        /// It is enabled, and answers.
+        case answers
+        /// It is enabled, and does not work.
+        case broken
+    }
+
+    var name: Bridge
+    var state: State
+    /// A sentence without a full stop.
+    var text: String
+    /// The command that mends it.
+    var fix: String?
+
+    init(_ bridge: Bridge, device: DevicePaths) {
+        name = bridge
+        let resident = bridge.resident
+        let record = (try? BridgeRecord.read()) ?? BridgeRecord()
+        let (isNamed, others) = Self.place(bridge)
+        guard record.enabled.contains(bridge) || isNamed else {
+            state = .notEnabled
+            text = "not enabled; 'touchstone bridge enable \(bridge.rawValue)' gives you \(bridge.purpose)"
+            return
+        }
+        let again =
+            "touchstone bridge enable \(bridge.rawValue) --yes"
+            + (device.name == DevicePaths.selected().name ? "" : " --device \(device.name)")
+        state = .broken
+        if (try? resident.executable()) == nil {
+            text = "enabled, but \(resident.rawValue) is not installed"
+        } else if !isNamed {
+            text = "enabled, but \(Self.asker(bridge)) does not ask it any more"
+            fix = again + (others ? " --replace" : "")
+        } else if !BridgeProbe.answers(resident) {
+            text = "enabled, but nobody answers at \(PlainText.line(resident.socket))"
+            fix = UserManager.isRunning ? again : resident.foreground
+        } else {
+            state = .answers
+            text = "enabled, and answers at \(PlainText.line(resident.socket)); your other programs can act as it"
+        }
+    }
+
+    /// Whether the programs that are to ask it do so, and whether they ask somebody else.
+    private static func place(_ bridge: Bridge) -> (isNamed: Bool, others: Bool) {
+        switch bridge {
+        case .ssh:
+            let settings = try? ConfigurationFiles.read(SSHSettings.path)
+            let socket = bridge.resident.socket
+            let isNamed = settings.map { SSHSettings.naming(socket, in: $0) == $0 } ?? false
+            return (isNamed || ProcessInfo.processInfo.environment["SSH_AUTH_SOCK"] == socket, false)
+        case .credentials:
+            // What it is asked by are programs, which know its place.
+            return (FileManager.default.fileExists(atPath: bridge.resident.socket), false)
+        case .git:
+            // git itself is asked only if there may be something to find.
+            guard let settings = try? ConfigurationFiles.read(GitSettings.path),
+                settings.range(of: Data("helper".utf8)) != nil, let found = try? GitSettings.helpers(in: settings)
+            else { return (false, false) }
+            return (found.contains(where: GitSettings.isOurs), !found.allSatisfy(GitSettings.isOurs))
+        case .docker:
+            let found = (try? ConfigurationFiles.read(DockerSettings.path)).flatMap { DockerSettings.store(in: $0) }
+            return (found == DockerSettings.name, found != nil)
+        }
+    }
+
+    private static func asker(_ bridge: Bridge) -> String {
+        switch bridge {
+        case .ssh: "ssh"
+        case .credentials: "touchstone-run"
+        case .git: "git"
+        case .docker: "docker"
+        }
+    }
+
+    /// For the doctor.
+    var finding: Finding {
+        let topic: Finding.Topic =
+            switch name {
+            case .ssh: .sshBridge
+            case .credentials: .credentialsBridge
+            case .git: .gitBridge
+            case .docker: .dockerBridge
+            }
+        return Finding(state == .broken ? .bad : .good, topic, text, fix: fix)
+    }
+}

@@ -1,0 +1,244 @@
+import CTouchstoneSystem
+import Foundation
+import TouchstoneCore
+import TouchstoneDevice
+import TouchstoneInterfaces
+import TouchstoneSystem
+import TouchstoneTransport
+
+/// The secrets of a person, on a device.
+///
+/// Each is two generic passwords, as `touchstone-credentials` has them (GC-3). One says what the secret is for, and anybody may list it who
+/// has the group. The other has the secret, under userPresence: the keychain opens nothing of it without the owner, also not its attributes.
+struct ItemStore {
+    /// The group of this program and of `touchstone-credentials`, if the manifests of both name it (KC-40).
+    static let sharedGroup = "touchstone.secrets"
+    /// Most bytes of a secret.
+    static let maximumSecretBytes = 64 << 10
+
+    /// A secret without the secret.
+    struct Entry {
+        var name: ItemName
+        var label: String
+        /// Seconds since 2001.
+        var modified: Double?
+        /// The account of the item that has the secret.
+        fileprivate var value: String
+        fileprivate var reference: Data
+    }
+
+    let device: DeviceConnection
+    /// Where a new secret goes; nil: the group of this program alone, which it has without a manifest.
+    private let group: String?
+
+    init(_ paths: DevicePaths) throws {
+        device = try DeviceConnection(paths)
+        let groups = try device.call(AuthenticationInterface.GetIdentity.self).applicationGroups
+        group = (groups ?? []).contains { $0.rawValue == Self.sharedGroup } ? Self.sharedGroup : nil
+    }
+
+    // MARK: What is there
+
+    /// All of them, by their names.
+    ///
+    /// Nobody is asked.
+    func entries() throws -> [Entry] {
+        let query: KeychainInterface.Dictionary = [
+            .class: .string(ItemClass.genericPassword.rawValue), .description: .string(Self.kind),
+            .matchLimit: .matchLimitAll, .returnAttributes: .boolean(true), .returnData: .boolean(true),
+            .returnPersistentRef: .boolean(true),
+        ]
+        let found: [KeychainInterface.Item]
+        do {
+            found = try call(KeychainInterface.CopyMatching.self, .init(query: query)).items
+        } catch Refusal.notFound {
+            return []
+        }
+        return found.compactMap(Self.entry).sorted {
+            ($0.name.service, $0.name.account) < ($1.name.service, $1.name.account)
+        }
+    }
+
+    private static func entry(_ item: KeychainInterface.Item) -> Entry? {
+        func text(_ key: AttributeKey) -> String? {
+            if case .string(let text)? = item.attributes?[key] { text } else { nil }
+        }
+        guard let service = text(.service), let account = text(.account),
+            let name = ItemName(service: service, account: account), let reference = item.persistentReference,
+            let value = item.data.flatMap({ String(validating: $0, as: UTF8.self) })
+        else { return nil }
+        var modified: Double?
+        if case .date(let date)? = item.attributes?[.modificationDate] { modified = date }
+        return Entry(
+            name: name, label: text(.label) ?? service, modified: modified, value: value, reference: reference)
+    }
+
+    /// The one that a person names.
+    ///
+    /// - Throws: `Failure` if there is none, or several.
+    func entry(_ service: String, _ account: String?) throws -> Entry {
+        let found = try entries().filter { entry in
+            entry.name.service.utf8.elementsEqual(service.utf8)
+                && account.map { $0.utf8.elementsEqual(entry.name.account.utf8) } ?? true
+        }
+        guard let first = found.first else {
+            let words = PlainText.line([service, account].compactMap { $0 }.joined(separator: " "))
+            throw Failure(.no, "nothing is kept for '\(words)'; 'touchstone item list' shows what is")
+        }
+        guard found.count == 1 else {
+            let accounts = found.map { PlainText.line($0.name.account) }.joined(separator: ", ")
+            throw Failure(.usage, "\(PlainText.line(service)) has several accounts, so name one of them: \(accounts)")
+        }
+        return first
+    }
+
+    // MARK: What changes
+
+    /// Adds both items, the secret first.
+    ///
+    /// Nobody is asked: the secret comes from who adds it (AC-12).
+    func add(_ name: ItemName, label: String?, _ secret: SecretBuffer) throws {
+        let value = UUID().uuidString
+        let control = try AccessControl(protection: .whenUnlockedThisDeviceOnly, flags: .userPresence)
+        var attributes = Self.value(value)
+        attributes[.valueData] = .data(unsafe secret.withUnsafeBytes { unsafe Data($0) })
+        attributes[.accessControl] = .accessControl(control)
+        // The owner reads this name in the prompt.
+        attributes[.label] = .string("\(name.service)/\(name.account)")
+        attributes[.accessGroup] = group.map { .string($0) }
+        _ = try call(KeychainInterface.Add.self, .init(attributes: attributes))
+        var words: KeychainInterface.Dictionary = [
+            .class: .string(ItemClass.genericPassword.rawValue), .description: .string(Self.kind),
+            .service: .string(name.service), .account: .string(name.account), .label: .string(label ?? name.service),
+            .valueData: .data(Data(value.utf8)),
+            .accessible: .string(Accessibility.whenUnlockedThisDeviceOnly.rawValue),
+        ]
+        words[.accessGroup] = group.map { .string($0) }
+        do {
+            _ = try call(KeychainInterface.Add.self, .init(attributes: words))
+        } catch {
+            _ = try? call(KeychainInterface.Delete.self, .init(query: Self.value(value)))
+            throw error
+        }
+    }
+
+    /// Puts another secret in the place of the one that is there.
+    ///
+    /// The owner is asked.
+    func replace(_ entry: Entry, _ secret: SecretBuffer) throws {
+        let data = unsafe secret.withUnsafeBytes { unsafe Data($0) }
+        _ = try call(
+            KeychainInterface.Update.self,
+            .init(
+                query: Self.value(entry.value), attributes: [.valueData: .data(data)],
+                options: .init(reason: "store over the secret of \(entry.name)")))
+    }
+
+    /// The secret.
+    ///
+    /// The owner is asked. touchstoned releases it, and until then it is not here.
+    ///
+    /// - Parameters:
+    ///   - entry: Which one.
+    ///   - purpose: What the prompt says before the name.
+    /// - Returns: The secret, in locked memory.
+    /// - Throws: `Failure` if the owner was not there, or it is gone.
+    func secret(_ entry: Entry, to purpose: String) throws -> SecretBuffer {
+        let query = Self.value(entry.value).merging([.returnData: .boolean(true)]) { $1 }
+        var items: [KeychainInterface.Item]
+        do {
+            items =
+                try call(
+                    KeychainInterface.CopyMatching.self,
+                    .init(query: query, options: .init(reason: "\(purpose) the secret of \(entry.name)"))
+                ).items
+        } catch Refusal.notFound {
+            throw Failure(
+                .no,
+                "the secret of \(entry.name) is gone, because a removal was cut short; remove it again, then add it")
+        }
+        // Until the answer touchstoned had to see what this process executes (EX-5).
+        _ = touchstone_become_undumpable()
+        guard !items.isEmpty, var data = items[0].data else {
+            throw Failure(.internalError, "\(device.paths.name) sent something that is not an answer")
+        }
+        items[0].data = nil
+        defer { data.resetBytes(in: data.startIndex..<data.endIndex) }
+        return SecretBuffer(data)
+    }
+
+    /// Deletes both items.
+    ///
+    /// The keychain asks nobody (AC-24).
+    func remove(_ entry: Entry) throws {
+        let words: KeychainInterface.Dictionary = [
+            .class: .string(ItemClass.genericPassword.rawValue), .valuePersistentRef: .data(entry.reference),
+        ]
+        for query in [Self.value(entry.value), words] {
+            do {
+                _ = try call(KeychainInterface.Delete.self, .init(query: query))
+            } catch Refusal.notFound {
+                // A part of it was gone already.
+            }
+        }
+    }
+
+    // MARK: How
+
+    /// What tells these items from others of the group.
+    private static let kind = "secret"
+
+    /// The item that has a secret.
+    private static func value(_ name: String) -> KeychainInterface.Dictionary {
+        [
+            .class: .string(ItemClass.genericPassword.rawValue), .service: .string("io.touchstone.Credentials"),
+            .description: .string("value"), .account: .string(name),
+        ]
+    }
+
+    /// What callers here go on after.
+    private enum Refusal: Error { case notFound }
+
+    private func call<M: VarlinkMethod>(_ method: M.Type, _ parameters: M.Parameters) throws -> M.Reply {
+        do {
+            return try device.client.call(method, parameters)
+        } catch let error as RemoteError {
+            guard let failed = error.as(KeychainInterface.Failed.self) else { throw Failure.of(error, device.paths) }
+            if Status(rawValue: failed.status) == .itemNotFound { throw Refusal.notFound }
+            throw Failure.of(failed, device.paths) ?? Failure.of(error, device.paths)
+        } catch {
+            throw Failure.of(error, device.paths)
+        }
+    }
+}
+
+extension Failure {
+    /// Why an item was not opened or kept; nil where that has no sentence of its own.
+    static func of(_ failed: KeychainInterface.Failed, _ paths: DevicePaths) -> Failure? {
+        switch failed.reason.flatMap(RefusalCause.init(rawValue:)) {
+        case .ownerCancelled, .fallbackChosen: Failure(.cancelled, "you cancelled it")
+        case .cancelledTooOften:
+            Failure(.refused, "you cancelled three prompts within two minutes; try again in five minutes")
+        case .missedTooOften: Failure(.no, "the finger did not match; try again")
+        case .biometryLockedOut, .passcodeRequired, .biometrySuspended:
+            Failure(.passcodeRequired, "the passcode is required; type it where the prompt is")
+        case .noAgent, .agentLost:
+            Failure(
+                .unavailable,
+                "nothing can show you the prompt; start touchstone-agent, or 'touchstone agent' in another terminal")
+        case .deviceLocked, .beforeFirstUnlock, .lockedMeanwhile:
+            Failure(.refused, "\(paths.name) is locked; unlock it with 'touchstone device unlock'")
+        case .passcodeNotSet:
+            Failure(.refused, "\(paths.name) has no passcode; set one with 'touchstone device passcode set'")
+        case .waitedTooLong, .tooManyWait, .cancelledByAnother:
+            Failure(.refused, "other prompts were in the way; try again")
+        case .quotaReached:
+            Failure(.refused, "too much is kept; 'touchstone keychain quota' shows and changes how much may be")
+        case .keychainAltered:
+            Failure(.refused, "another program has altered the keychain; 'touchstone keychain check' says more")
+        case .keyLost, .passcodeRemoved:
+            Failure(.refused, "it cannot be opened any more, because the passcode was removed meanwhile")
+        default: nil
+        }
+    }
+}

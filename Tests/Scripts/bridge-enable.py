@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+"""`touchstone bridge`: ssh, git and docker ask Touchstone after one command each, and as before after another.
+
+With a real systemd of the user's, in mounts, processes and control groups of its own: as root.
+"""
+
+import contextlib
+import json
+import os
+import stat
+import subprocess
+import sys
+
+if os.environ.get("TOUCHSTONE_TEST_MANAGER") != "yes":
+    if os.geteuid() != 0:
+        sys.exit("this test runs a systemd of its own: run it as root")
+    # $1: this file. The control group is left, and removed, when the test has ended.
+    START = """
+mount --make-rprivate /
+mount -t tmpfs -o mode=755 tmpfs /run
+mkdir -p /run/systemd/system
+umount -l /sys/fs/cgroup 2>/dev/null || true
+mount -t cgroup2 cgroup2 /sys/fs/cgroup
+group=/sys/fs/cgroup/touchstone-test.$2
+mkdir "$group"
+echo $$ >"$group/cgroup.procs"
+status=0
+TOUCHSTONE_TEST_MANAGER=yes "$1" || status=$?
+echo $$ >/sys/fs/cgroup/cgroup.procs
+find "$group" -depth -type d -exec rmdir {} + 2>/dev/null || true
+exit $status
+"""
+    os.execvp("unshare", [
+        "unshare", "--mount", "--cgroup", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-euc", START, "sh",
+        os.path.abspath(__file__), str(os.getpid())])
+
+from bridges import BRIDGES, Person
+from device import LONGEST_WAIT, Device, check, equal, main, wait_for
+
+SYSTEMD = "/lib/systemd/systemd"
+if not os.access(SYSTEMD, os.X_OK):
+    sys.exit(f"{SYSTEMD} is not there: run script/install-packages test system")
+PASSWORD = "protocol=https\nhost=git.example\nusername=octocat\npassword=correct horse\n"
+GITCONFIG = "# mine\n[user]\n\tname = Ann\n[credential]\n\tusername = octocat\n[alias]\n\tst = status"
+SSH_CONFIG = "Host old\n    User ann\n    IdentityAgent /somewhere/else"
+
+
+class Home:
+    """A device, and a home that has settings of its own."""
+
+    def __init__(self, device):
+        self.device, self.path = device, device.work / "home"
+        self.path.mkdir(mode=0o700)
+        device.environment.pop("XDG_CONFIG_HOME")
+        device.environment |= {
+            "HOME": str(self.path), "PATH": f"{BRIDGES}:{device.programs}:{os.environ['PATH']}", "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "/bin/false"}
+        self.sockets = device.work / "run/touchstone"
+
+    def put(self, name, text, mode=0o644):
+        file = self.path / name
+        file.parent.mkdir(mode=0o700, exist_ok=True)
+        file.write_text(text)
+        file.chmod(mode)
+        return file
+
+    @property
+    def everything(self):
+        """Each file and directory of the home and of what the device is told, with mode and bytes."""
+        found = {}
+        for top in (self.path, self.device.work / "state/touchstone", self.device.state / "apps.d"):
+            for path in [top, *(top.iterdir() if top != self.path else top.rglob("*"))] if top.exists() else []:
+                facts = path.lstat()
+                found[str(path)] = (stat.filemode(facts.st_mode), path.read_bytes() if stat.S_ISREG(facts.st_mode) else b"")
+        return found
+
+    def bridge(self, *words, status=0):
+        done = self.device.run("bridge", *words, status=status)
+        return done.stdout + done.stderr
+
+    def states(self, status=0):
+        return {each["name"]: each["state"] for each in json.loads(self.device.run("bridge", "status", "--json", status=status).stdout)}
+
+    def row(self, name, status=None):
+        report = json.loads(self.device.touchstone("doctor", "--json").stdout)
+        (found,) = [each for each in report["findings"] if each["topic"] == f"{name} bridge"]
+        return found
+
+    def mend(self, found):
+        subprocess.run(found["fix"], shell=True, check=True, env=self.device.environment, stdout=subprocess.DEVNULL, timeout=LONGEST_WAIT)
+
+    def run(self, *command, input="", status=0, **environment):
+        done = subprocess.run(
+            [str(word) for word in command], env=self.device.environment | environment, input=input, capture_output=True, text=True,
+            timeout=LONGEST_WAIT)
+        check(done.returncode == status, f"{command}: exit {done.returncode}, expected {status}\n{done.stdout}{done.stderr}")
+        return done.stdout + done.stderr
+
+    def systemctl(self, *words, status=0):
+        return self.run("systemctl", "--user", *words, status=status)
+
+
+@contextlib.contextmanager
+def home(manager=True):
+    with Device() as device:
+        device.set_up("271828", "thumb")
+        place = Home(device)
+        process = None
+        try:
+            if manager:
+                process = subprocess.Popen(
+                    [SYSTEMD, "--user", "--unit=basic.target"], env=device.environment, stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                wait_for(
+                    lambda: process.poll() is not None or subprocess.run(
+                        ["systemctl", "--user", "--quiet", "is-active", "basic.target"], env=device.environment,
+                        stderr=subprocess.DEVNULL).returncode == 0, "the user's systemd")
+                check(process.poll() is None, "the user's systemd ended")
+            yield place
+        finally:
+            if process:
+                process.terminate()
+                try:
+                    process.wait(LONGEST_WAIT)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+
+
+def ssh_and_git_are_enabled_and_disabled():
+    """BR-5, ND-2: their sockets start them, prompts name who asks, and everything is put back byte for byte."""
+    with home() as place:
+        device = place.device
+        place.put(".gitconfig", GITCONFIG, 0o640)
+        place.put(".ssh/config", SSH_CONFIG, 0o600)
+        before = place.everything
+        equal(set(place.states().values()), {"notEnabled"}, "the bridges before")
+        said = place.bridge("enable", "ssh", "--yes")
+        for words in ("writes ~/.config/systemd/user/touchstone-ssh-agent.socket", "adds to ~/.ssh/config", "bridge disable ssh", "touchstone-ssh create"):
+            check(words in said, f"{words!r} in {said}")
+        agent = {"SSH_AUTH_SOCK": str(place.sockets / "ssh-agent.sock")}
+        equal(stat.S_IMODE((place.sockets / "ssh-agent.sock").stat().st_mode), 0o600, "the mode of the socket")
+        place.systemctl("stop", "touchstone-ssh-agent.service")
+        place.systemctl("is-active", "touchstone-ssh-agent.service", status=3)
+        check("no identities" in place.run("ssh-add", "-l", status=1, **agent), "the agent has a key")
+        place.systemctl("is-active", "touchstone-ssh-agent.service")
+        person = Person(device)
+        place.run("touchstone-ssh", "create", "laptop", **agent)
+        check("laptop" in place.run("ssh-add", "-l", **agent), "the new key")
+        person.asked()
+        signed = place.put("message", "text")
+        place.run("ssh-keygen", "-Y", "sign", "-n", "git", "-f", place.path / ".config/touchstone/ssh/laptop.pub", signed, **agent)
+        equal([os.path.basename(prompt["client"]["identifier"]) for prompt in person.prompts], ["ssh-keygen"], "who asks for a signature")
+        person.asked()
+        config = place.path / ".ssh/config"
+        check(f"identityagent {place.sockets}/ssh-agent.sock" in place.run("ssh", "-F", config, "-G", "new.example"), config.read_text())
+        check("identityagent /somewhere/else" in place.run("ssh", "-F", config, "-G", "old"), "the agent of one host stays")
+
+        place.bridge("enable", "git", "--yes")
+        place.run("git", "credential", "approve", input=PASSWORD)
+        check("password=correct horse" in place.run("git", "credential", "fill", input="protocol=https\nhost=git.example\n"), "git's password")
+        equal([os.path.basename(prompt["client"]["identifier"]) for prompt in person.prompts], ["git"], "who asks for a password")
+        place.systemctl("is-active", "touchstone-credentials.service")
+        equal(place.states(), {"ssh": "answers", "credentials": "answers", "git": "answers", "docker": "notEnabled"}, "the bridges")
+        for name in ("ssh", "credentials", "git"):
+            equal(place.row(name)["state"], "good", f"the doctor's row: {place.row(name)}")
+            check("answers at" in place.row(name)["text"] and "act as it" in place.row(name)["text"], place.row(name))
+        check("not enabled" in place.row("docker")["text"], place.row("docker"))
+        # Once more changes nothing.
+        during = place.everything
+        for name in ("ssh", "git"):
+            check("nothing was changed" in place.bridge("enable", name, "--yes"), f"{name} enabled once more")
+        equal(place.everything, during, "the files after the second time")
+        # The other lines of what was changed meanwhile stay.
+        signed.unlink()
+        (place.path / "message.sig").unlink()
+        place.run("git", "config", "--global", "user.email", "ann@example.org")
+        place.bridge("disable", "git", "--yes")
+        place.systemctl("is-active", "touchstone-credentials.socket", status=3)
+        equal(place.run("git", "config", "--global", "--get-all", "credential.helper", status=1), "", "git's helpers")
+        equal(place.run("git", "config", "--global", "user.email").strip(), "ann@example.org", "a setting that was made meanwhile")
+        place.put(".gitconfig", GITCONFIG, 0o640)
+        place.bridge("disable", "ssh", "--yes")
+        equal(set(place.states().values()), {"notEnabled"}, "the bridges after")
+        # What touchstone-ssh wrote is the owner's own.
+        made = {str(place.path / part) for part in (".config", ".config/touchstone", ".config/touchstone/ssh", ".config/touchstone/ssh/laptop.pub")}
+        equal({path: file for path, file in place.everything.items() if path not in made}, before, "the files after all")
+        check("nothing was changed" in place.bridge("disable", "ssh", "--yes"), "disabled once more")
+
+
+def what_is_broken_is_said_and_mended():
+    with home() as place:
+        place.bridge("enable", "git", "--yes")
+        place.bridge("enable", "ssh", "--yes")
+        place.systemctl("stop", "touchstone-ssh-agent.socket", "touchstone-ssh-agent.service")
+        found = place.row("ssh")
+        equal(found["state"], "bad", f"the row of an agent that was stopped: {found}")
+        equal(place.states(status=1)["ssh"], "broken", "the state of an agent that was stopped")
+        place.mend(found)
+        equal(place.row("ssh")["state"], "good", "the row after that command")
+        place.run("git", "config", "--global", "--unset-all", "credential.helper")
+        found = place.row("git")
+        check(found["state"] == "bad" and "git does not ask it" in found["text"], found)
+        place.mend(found)
+        equal(place.row("git")["state"], "good", "git's row after that command")
+        place.run("git", "config", "--global", "--replace-all", "credential.helper", "store")
+        found = place.row("git")
+        check(found["fix"].endswith("--replace"), found)
+        place.mend(found)
+        equal(place.row("git")["state"], "good", "git's row after the other helper went")
+
+
+def what_has_the_place_is_not_replaced_silently():
+    """BR-5."""
+    with home() as place:
+        git = place.put(".gitconfig", "[credential]\n\thelper = store\n\thelper = cache\n")
+        docker = place.put(".docker/config.json", '{"auths": {}, "credsStore": "pass"}', 0o600)
+        ssh = place.put(".ssh/config", "IdentityAgent /other\n", 0o600)
+        before = place.everything
+        for name, words in (("git", "store, cache"), ("docker", "'pass'"), ("ssh", "line 1")):
+            said = place.bridge("enable", name, "--yes", status=5)
+            check(words in said, f"{words!r} in {said}")
+            equal(place.everything, before, f"the files after {name} was refused")
+        for name in ("git", "docker"):
+            place.bridge("enable", name, "--yes", "--replace")
+        equal(place.states(), {"ssh": "notEnabled", "credentials": "answers", "git": "answers", "docker": "answers"}, "the bridges")
+        equal(json.loads(docker.read_text()), {"auths": {}, "credsStore": "touchstone"}, "docker's settings")
+        check("touchstone" in git.read_text() and "store" not in git.read_text(), git.read_text())
+        # The program that both need stays until the last one goes.
+        check("still runs" in place.bridge("disable", "git", "--yes"), "git disabled before docker")
+        place.systemctl("is-active", "touchstone-credentials.socket")
+        place.bridge("disable", "docker", "--yes")
+        equal(place.everything, before, "the files after all")
+        ssh.write_text("Host one\n    IdentityAgent /other\n")
+        place.bridge("enable", "ssh", "--yes")
+        # Another agent in the session stays, too.
+        place.bridge("disable", "ssh", "--yes")
+        place.device.environment["SSH_AUTH_SOCK"] = "/other"
+        check("SSH_AUTH_SOCK names another agent, and stays" in place.bridge("enable", "ssh", "--yes"), "what is said of the other agent")
+        check(not (place.path / ".config/environment.d").exists(), "SSH_AUTH_SOCK is set all the same")
+
+
+def nothing_is_done_without_a_device_or_a_yes():
+    with home(manager=False) as place:
+        before = place.everything
+        check("--yes" in place.bridge("enable", "ssh", status=64), "without a terminal")
+        place.device.shutdown()
+        place.bridge("enable", "ssh", "--yes", status=69)
+        place.bridge("enable", "git", "--yes", "--device", "another", status=69)
+        equal(place.everything, before, "the files")
+        equal(set(place.states().values()), {"notEnabled"}, "the bridges")
+
+
+def without_systemd_it_says_what_to_start():
+    """BR-5; the same program in the foreground answers."""
+    with home(manager=False) as place:
+        before = place.everything
+        said = place.bridge("enable", "ssh", "--yes")
+        socket = place.sockets / "ssh-agent.sock"
+        check(f"touchstone-ssh-agent --socket {socket}" in said, said)
+        check(not (place.path / ".config").exists(), "units that nobody reads")
+        found = place.row("ssh")
+        equal((found["state"], found["fix"]), ("bad", f"touchstone-ssh-agent --socket {socket}"), "the row before it is started")
+        program = subprocess.Popen(
+            found["fix"].split(), env=place.device.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        try:
+            check(program.stdout.readline().startswith("ready"), "its first line")
+            equal(place.row("ssh")["state"], "good", "the row while it runs")
+            check("nothing was changed" in place.bridge("enable", "ssh", "--yes"), "enabled once more")
+        finally:
+            program.terminate()
+            program.wait(LONGEST_WAIT)
+        place.bridge("disable", "ssh", "--yes")
+        equal(place.everything, before, "the files after all")
+
+
+main(
+    ssh_and_git_are_enabled_and_disabled, what_is_broken_is_said_and_mended, what_has_the_place_is_not_replaced_silently,
+    nothing_is_done_without_a_device_or_a_yes, without_systemd_it_says_what_to_start)
