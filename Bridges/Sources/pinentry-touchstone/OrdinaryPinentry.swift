@@ -64,6 +64,7 @@ final class OrdinaryPinentry {
                 }
             case .success, .failure, .inquiry, .remark: break
             }
+            if reply == .success || reply == .failure { Departure.ends() }
             guard line.write(1) else { throw Failure(error: .general) }
             switch reply {
             case .success, .failure: return reply
