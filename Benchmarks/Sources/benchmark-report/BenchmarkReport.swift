@@ -73,6 +73,10 @@ struct Results {
     /// In the order of the rounds.
     private(set) var timings: [Timing] = []
     private(set) var residentKibibytes: Int?
+    /// Of each resident program of the bridges, one for each round and placement.
+    private(set) var bridgeKibibytes: [String: [Double]] = [:]
+    /// How many each of them held at once.
+    private(set) var bridgeConnections: [Double] = []
     /// The machine's load averages when the rounds began.
     private(set) var loads: [String] = []
 
@@ -81,6 +85,12 @@ struct Results {
             timings.append(timing)
         } else if line.hasPrefix("memory\t") {
             residentKibibytes = Int(line.dropFirst("memory\t".count))
+        } else if line.hasPrefix("bridge memory\t") {
+            let fields = line.split(separator: "\t")
+            guard fields.count == 3, let size = Double(fields[2]) else { return }
+            bridgeKibibytes[String(fields[1]), default: []].append(size)
+        } else if line.hasPrefix("bridge connections\t") {
+            bridgeConnections += Double(line.dropFirst("bridge connections\t".count)).map { [$0] } ?? []
         } else if line.hasPrefix("load\t") {
             loads.append(String(line.dropFirst("load\t".count)))
         }

@@ -34,7 +34,8 @@ struct Budget {
         placements.flatMap(ratios)
         + placements.map { matchToReply("match to reply", $0, .atMost(5)) }
         + [matchToReply("match among 50", "free", .atMost(8)), matchToReply("match among 50", "pinned", nil)]
-        + [boot, memory]
+        + [boot, memory] + placements.flatMap(bridgeTimes)
+        + ["touchstone-ssh-agent", "touchstone-credentials"].map(bridgeMemory) + [bridgeConnections]
 
     private static let placements = ["pinned", "free"]
 
@@ -66,6 +67,9 @@ struct Budget {
                 "gnome-keyring read / read, 10,000 items", .atLeast(25), peer, "read", 10_000, over: ours, "read",
                 10_000),
             ratio("sign / ssh-agent's", .atMost(0.4), ours, "sign", 0, over: "ssh-agent", "sign", 0),
+            ratio(
+                "touchstone-ssh-agent's sign / ssh-agent's", .atMost(1), ours, "agent sign", 0, over: "ssh-agent",
+                "agent sign", 0),
             ratio(
                 "read while a prompt waits / without one", .atMost(1.1), ours, "read, prompt", 0, over: ours,
                 "read, no prompt", 0),
@@ -104,4 +108,26 @@ struct Budget {
     ) {
         $0.residentKibibytes.map { [Double($0) / 1_024] } ?? []
     }
+
+    /// What somebody with git or ssh waits for, after the owner has approved.
+    private static func bridgeTimes(_ placement: String) -> [Budget] {
+        [
+            Budget(title: "touchstone-ssh-agent lists its keys, p50, \(placement)", limit: .atMost(100), unit: "µs") {
+                $0["touchstone", "agent list", 0, placement].map(\.p50Microseconds)
+            },
+            Budget(title: "git credential fill, p50, \(placement)", limit: .atMost(30), unit: "ms") {
+                $0["touchstone", "git credential fill", 0, placement].map { $0.p50Microseconds / 1_000 }
+            },
+        ]
+    }
+
+    private static func bridgeMemory(_ program: String) -> Budget {
+        Budget(title: "resident memory of \(program)", limit: .atMost(15), unit: "MiB") {
+            ($0.bridgeKibibytes[program] ?? []).map { $0 / 1_024 }
+        }
+    }
+
+    private static let bridgeConnections = Budget(
+        title: "connections that each of them holds", limit: .atLeast(256), unit: ""
+    ) { $0.bridgeConnections }
 }

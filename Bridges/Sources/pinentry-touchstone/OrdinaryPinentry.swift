@@ -16,6 +16,7 @@ final class OrdinaryPinentry {
     ///   - path: Of the program.
     ///   - arguments: Those that gpg-agent gave to this program.
     ///   - settings: Lines that it gets first. One that it does not know is not needed.
+    /// - Throws: `Failure`: it cannot be started, or ends at once.
     init(_ path: String, _ arguments: [String], _ settings: [[UInt8]]) throws(Failure) {
         var ends: [Int32] = [-1, -1]
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
@@ -63,6 +64,7 @@ final class OrdinaryPinentry {
                 }
             case .success, .failure, .inquiry, .remark: break
             }
+            if reply == .success || reply == .failure { Departure.ends() }
             guard line.write(1) else { throw Failure(error: .general) }
             switch reply {
             case .success, .failure: return reply
