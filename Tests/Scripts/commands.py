@@ -23,7 +23,9 @@ def every_command():
         if not children:
             yield path, command
 
-    values = {"finger": "thumb", "app": "/bin/true", "seconds": "1", "setting": "on", "file": "file", "bridge": "ssh"}
+    values = {
+        "finger": "thumb", "kind": "fprintd", "app": "/bin/true", "seconds": "1", "setting": "on", "file": "file",
+        "bridge": "ssh", "service": "npm", "account": "token"}
     for path, command in commands(found, []):
         names = [name["name"] for argument in command["arguments"] for name in argument.get("names", [])]
         if "device" not in names:

@@ -16,7 +16,7 @@ from device import LONGEST_WAIT, PROGRAMS, REPOSITORY, check, equal
 
 TOUCHSTONE = PROGRAMS / "touchstone"
 BRIDGES = pathlib.Path(os.environ.get("TOUCHSTONE_BRIDGES_BIN", REPOSITORY / "Bridges/.build/debug"))
-OF_BRIDGES = ("touchstone-credentials", "touchstone-run", "touchstone-ssh", "touchstone-ssh-agent")
+OF_BRIDGES = ("age-plugin-touchstone", "touchstone-credentials", "touchstone-run", "touchstone-ssh", "touchstone-ssh-agent")
 SIGNIN = pathlib.Path(os.environ.get("SIGNIN_BIN", REPOSITORY / "SignIn/.build/debug"))
 
 
@@ -43,6 +43,8 @@ def commands(command, path=()):
 def everyCommandHasAPageThatRendersWithoutAWarning(work):
     pages = {page.name for page in work.iterdir()}
     found = dict(every_command())
+    # It is the program touchstone-run, and has the page of that.
+    del found["touchstone", "run"]
     check(len(found) > 40, f"only {len(found)} commands")
     written = list((REPOSITORY / "debian").glob("*.[18]"))
     programs = re.findall(r'\.executable\(name: "(.*?)"', (REPOSITORY / "Package.swift").read_text())

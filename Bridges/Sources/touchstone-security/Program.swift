@@ -11,10 +11,16 @@ import Glibc
                touchstone-security delete-generic-password -s SERVICE [-a ACCOUNT]
                touchstone-security {add|find|delete}-internet-password -s SERVER [-a ACCOUNT] [-r PROTOCOL] [-P PORT] [-p PATH] ...
         It sees the passwords that touchstone-credentials keeps for commands and for git, and no other app's items.
+
+        Example: touchstone-security find-generic-password -s npm -a token -w
         """
 
     static func main() {
         HelperProcess.leaveNoCore()
+        if CommandLine.arguments.dropFirst().first == "--help" {
+            print(usage)
+            return
+        }
         let command: SecurityCommand
         do throws(SecurityCommandError) {
             command = try SecurityCommand(takenArguments())
