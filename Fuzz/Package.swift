@@ -109,6 +109,7 @@ let package = Package(
             ], swiftSettings: watched),
         // Of the package Bridges, by the link Bridges.
         .target(name: "CredentialProtocol", path: "Bridges/CredentialProtocol", swiftSettings: watched),
+        .target(name: "AgePlugin", dependencies: [crypto], path: "Bridges/AgePlugin", swiftSettings: watched),
         .target(name: "PinentryProtocol", path: "Bridges/PinentryProtocol", swiftSettings: watched),
         .target(
             name: "SSHAgentProtocol", dependencies: [crypto, cryptoExtras], path: "Bridges/SSHAgentProtocol",
@@ -116,7 +117,7 @@ let package = Package(
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "Command", "CredentialProtocol", "PinentryProtocol", "SSHAgentProtocol", "TouchstoneAge",
+                "AgePlugin", "Command", "CredentialProtocol", "PinentryProtocol", "SSHAgentProtocol", "TouchstoneAge",
                 "TouchstoneCertificates",
                 "TouchstoneCore",
                 "TouchstoneDevice",

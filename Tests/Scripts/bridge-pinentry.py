@@ -86,10 +86,15 @@ class GPG:
             self.gpg("--verify", self.work / "signature", "-", input="a text")
 
     def make_key(self, usage="sign"):
-        """With a passphrase that is typed twice and, as gpg signs the new key with itself, once more: then it is kept."""
-        typed = [PASSPHRASE] * (3 if usage == "sign" else 5)
-        self.type(*typed)
-        self.gpg("--quick-gen-key", "Ann <ann@example.org>", "ed25519" if usage == "sign" else "future-default", usage, "never")
+        """With a passphrase; a key that signs does so once, for which it is typed, and then kept.
+
+        Not in a dialog: gpg-agent remembers that passphrase within the same second, so that it asks for it once more only sometimes.
+        """
+        kind = "ed25519" if usage == "sign" else "future-default"
+        self.gpg("--pinentry-mode", "loopback", "--passphrase", PASSPHRASE, "--quick-gen-key", "Ann <ann@example.org>", kind, usage, "never")
+        if usage == "sign":
+            self.type(PASSPHRASE)
+            self.sign()
 
 
 def call(resident, method, **item):

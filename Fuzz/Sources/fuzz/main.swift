@@ -7,7 +7,7 @@ import Glibc
 
 let all: [FuzzTarget] =
     messageTargets + fileTargets + certificateTargets + keychainTargets + enclaveTargets + processTargets
-    + hardwareTargets + credentialTargets + pinentryTargets + sshTargets + itemTargets
+    + hardwareTargets + credentialTargets + pinentryTargets + sshTargets + itemTargets + agePluginTargets
 
 /// libFuzzer's own way in, for programs that have a `main`.
 @_silgen_name("LLVMFuzzerRunDriver")
