@@ -23,10 +23,10 @@ struct CopyItemCommand: ParsableCommand {
     }
 
     func run() throws {
-        // Before anybody is asked: without it there is nothing to do.
-        let clipboard = try Clipboard()
         let store = try ItemStore(item.option.paths)
         let entry = try store.entry(item.service, item.account)
+        // Before anybody is asked: without it there is nothing to do.
+        let clipboard = try Clipboard()
         let secret = try store.secret(entry, to: "copy")
         // From here on a signal ends the wait, and not this process.
         let signals = SignalWait([SIGINT, SIGTERM, SIGHUP])
