@@ -146,13 +146,14 @@ public enum CredentialMessages {
         public var sentence: String {
             switch self {
             case .cancelled: "you cancelled it"
-            case .denied: "the finger or passcode did not match; try again"
+            case .denied:
+                "the finger or passcode did not match, or the device refuses it; try again, or run 'touchstone doctor'"
             case .locked: "the device is locked; unlock it with: touchstone device unlock"
             case .unavailable:
-                "Touchstone cannot ask you; start touchstone-credentials, the device "
-                    + "and touchstone-agent"
+                "Touchstone cannot ask you; run 'touchstone bridge enable credentials', start the device, and start touchstone-agent"
             case .gone: "there is no such secret"
-            case .invalid: "the request is not valid"
+            case .invalid:
+                "Touchstone does not accept this, because a name or the secret is empty, too long or malformed"
             case .busy: "too many requests wait; try again later"
             case .duplicate: "it is kept already"
             }

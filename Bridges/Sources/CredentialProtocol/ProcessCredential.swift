@@ -131,7 +131,7 @@ public enum ProcessCredentialError: Error, Hashable, Sendable, CustomStringConve
         switch self {
         case .missing(let name): "the secret has no text \(name)"
         case .date(let name): "\(name) in the secret is not a date like 2026-11-23T19:00:00Z"
-        case .expired: "these credentials have expired; keep new ones with: touchstone-run secret set"
+        case .expired: "these credentials have expired; keep new ones with: touchstone secret set"
         case .request: "KUBERNETES_EXEC_INFO does not ask for client.authentication.k8s.io/v1; kubectl sets it"
         }
     }

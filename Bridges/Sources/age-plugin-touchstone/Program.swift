@@ -65,7 +65,11 @@ struct Keygen: ParsableCommand {
     func run() throws {
         let identity: PluginIdentity
         do throws(BridgeFailure) { identity = try Enclave.selected().create(accessControl) } catch {
-            throw ValidationError("no key was made: \(error.sentence)")
+            throw ValidationError(
+                "no key was made: "
+                    + (error == .unavailable
+                        ? "the device does not answer; start it with 'touchstone device boot --detach'"
+                        : error.sentence))
         }
         let recipient = identity.recipient
         let text = """
@@ -92,7 +96,7 @@ struct Keygen: ParsableCommand {
 
 struct Recipients: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Prints the recipients of identity files.",
+        abstract: "Prints the public keys of identity files.",
         discussion: """
             EXAMPLE
               age-plugin-touchstone recipients key.txt

@@ -22,7 +22,7 @@ import Glibc
     private static func usage() -> Never {
         HelperProcess.complain(
             "usage: git-credential-touchstone get|store|erase|capability\n"
-                + "git starts it. Say once: git config --global credential.helper touchstone")
+                + "git starts it. Run this once: touchstone bridge enable git")
         exit(1)
     }
 

@@ -12,7 +12,7 @@ struct CredentialProcess: ParsableCommand {
         discussion: """
             The owner is asked each time, and reads which command it is for.
 
-            In ~/.aws/config: credential_process = touchstone-run credential-process aws aws/work
+            In ~/.aws/config: credential_process = touchstone credential-process aws aws/work
             """,
         subcommands: [AWS.self, Kubernetes.self])
 

@@ -44,7 +44,7 @@ struct CommandFailure: Error {
             case .unavailable: 53
             case .gone, .invalid, .duplicate: 2
             }
-        if failure == .gone { message += ". To see what is kept, run: touchstone-run secret list" }
+        if failure == .gone { message += ". To see what is kept, run: touchstone secret list" }
     }
 }
 
@@ -112,7 +112,8 @@ func refuseTerminal(_ reveal: Bool) throws {
 struct Read: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Write one secret to standard output.",
-        discussion: "Example: touchstone-run read touchstone://npm/token | npm login")
+        discussion:
+            "Example: touchstone read touchstone://docker/token | docker login --username octocat --password-stdin")
 
     @Argument(help: "touchstone://SERVICE/ACCOUNT, or with /FIELD of a JSON secret.")
     var reference: SecretReference
@@ -131,7 +132,7 @@ struct Inject: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Put secrets into a text from standard input.",
         discussion:
-            "{{ touchstone://SERVICE/ACCOUNT }} is replaced. Example: touchstone-run inject < config.template > config")
+            "{{ touchstone://SERVICE/ACCOUNT }} is replaced. Example: touchstone inject < config.template > config")
 
     @Flag(help: "Also if standard output is a terminal.")
     var reveal = false

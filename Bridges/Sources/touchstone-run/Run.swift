@@ -15,7 +15,7 @@ struct Run: ParsableCommand {
             Your other programs can read the variables and the open files of a command. --fd, or --secret NAME=@REFERENCE, only keeps the \
             secret out of its variables, and so out of those of the programs that it starts.
 
-            Example: touchstone-run run --env-file .env -- npm publish
+            Example: touchstone run --env-file .env -- npm publish
             """)
 
     @Option(help: ArgumentHelp("Variables, one NAME=VALUE in each line.", valueName: "file"))
@@ -147,7 +147,7 @@ struct Run: ParsableCommand {
 
     private func reference(_ text: String, _ name: String) throws -> SecretReference {
         guard let reference = SecretReference(text) else {
-            throw CommandFailure("\(name): not of the form touchstone://SERVICE/ACCOUNT[/FIELD]")
+            throw CommandFailure("\(name): a reference is written touchstone://SERVICE/ACCOUNT[/FIELD]")
         }
         return reference
     }

@@ -15,7 +15,7 @@ struct Secret: ParsableCommand {
             discussion: """
                 A line feed at the end is not part of it. A secret is never an argument: other programs can read those.
 
-                Example: touchstone-run secret set touchstone://npm/token
+                Example: touchstone secret set touchstone://npm/token
                 """)
 
         @Argument(help: "touchstone://SERVICE/ACCOUNT")

@@ -9,7 +9,9 @@ import Glibc
         usage: touchstone-security add-generic-password -s SERVICE -a ACCOUNT [-w [PASSWORD]] [-X HEX] [-U] [-A]
                touchstone-security find-generic-password -s SERVICE [-a ACCOUNT] [-w] [-g]
                touchstone-security delete-generic-password -s SERVICE [-a ACCOUNT]
-               touchstone-security {add|find|delete}-internet-password -s SERVER [-a ACCOUNT] [-r PROTOCOL] [-P PORT] [-p PATH] ...
+               touchstone-security {add|delete}-internet-password -s SERVER -a ACCOUNT [-r PROTOCOL] [-P PORT] [-p PATH] ...
+               touchstone-security find-internet-password -s SERVER [-a ACCOUNT] [-r PROTOCOL] [-P PORT] [-p PATH] [-w] ...
+        Put -w last to be asked for the password.
         It sees the passwords that touchstone-credentials keeps for commands and for git, and no other app's items.
 
         Example: touchstone-security find-generic-password -s npm -a token -w

@@ -26,8 +26,11 @@ struct AgentSocket: ParsableArguments {
     /// - Throws: A sentence for the person who typed it.
     func ask(_ request: ManagementRequest) throws -> [ManagementAnswer.Key] {
         let environment = ProcessInfo.processInfo.environment
-        guard let path = socket ?? environment["TOUCHSTONE_SSH_SOCKET"] ?? environment["SSH_AUTH_SOCK"] else {
-            throw Problem("no socket is named; start touchstone-ssh-agent, and set SSH_AUTH_SOCK to its socket")
+        // Where 'touchstone bridge enable ssh' puts it; another agent may have SSH_AUTH_SOCK.
+        let enabled = environment["XDG_RUNTIME_DIR"].map { "\($0)/touchstone/ssh-agent.sock" }
+        let found = enabled.flatMap { FileManager.default.fileExists(atPath: $0) ? $0 : nil }
+        guard let path = socket ?? environment["TOUCHSTONE_SSH_SOCKET"] ?? found ?? environment["SSH_AUTH_SOCK"] else {
+            throw Problem("no agent is found; run 'touchstone bridge enable ssh', or name its socket with --socket")
         }
         let contents = Array(try JSONEncoder().encode(request))
         let frame: [UInt8]

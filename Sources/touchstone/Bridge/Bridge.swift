@@ -11,7 +11,7 @@ enum Bridge: String, CaseIterable, Codable, ExpressibleByArgument {
     var purpose: String {
         switch self {
         case .ssh: "ssh keys that ask for your finger"
-        case .credentials: "passwords and secrets for 'touchstone-run', git and docker"
+        case .credentials: "passwords for 'touchstone run', git and docker"
         case .git: "git's passwords in Touchstone"
         case .docker: "docker's passwords in Touchstone"
         }
@@ -21,7 +21,7 @@ enum Bridge: String, CaseIterable, Codable, ExpressibleByArgument {
     var next: String {
         switch self {
         case .ssh: "make a key with 'touchstone-ssh create NAME'"
-        case .credentials: "keep a secret with 'touchstone-run secret set touchstone://SERVICE/NAME'"
+        case .credentials: "keep a password with 'touchstone item add SERVICE ACCOUNT'"
         case .git: "git asks for each password once more, and Touchstone keeps it"
         case .docker: "'docker login' keeps its password in Touchstone"
         }

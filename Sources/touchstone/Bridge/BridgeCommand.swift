@@ -14,7 +14,7 @@ struct BridgeCommand: ParsableCommand {
             before, and 'disable' puts back what was there.
 
             The bridges are ssh (keys that ask for your finger), git and docker (passwords), and credentials (secrets \
-            of 'touchstone-run', which git and docker need too).
+            of 'touchstone run', which git and docker need too).
             """,
         subcommands: [BridgeEnableCommand.self, BridgeDisableCommand.self, BridgeStatusCommand.self])
 
@@ -26,7 +26,7 @@ struct BridgeCommand: ParsableCommand {
         for line in lines { StandardOutput.say("  \(line)") }
         guard !yes else { return }
         guard Terminal.isInput else {
-            throw Failure(.usage, "nothing was changed: without a terminal, say --yes")
+            throw Failure(.usage, "nothing was changed, because there is no terminal to ask at; use --yes")
         }
         StandardOutput.write("Go on? [y/N] ")
         guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {

@@ -135,8 +135,8 @@ struct BridgePlan {
         let other = ProcessInfo.processInfo.environment["SSH_AUTH_SOCK"] ?? ""
         if !other.isEmpty, other != socket {
             remarks.append(
-                "SSH_AUTH_SOCK names another agent, and stays. ssh-add and ssh-keygen ask that one. For Touchstone's, in a "
-                    + "terminal: export SSH_AUTH_SOCK=\(socket)")
+                "SSH_AUTH_SOCK names another agent, and stays. ssh-add and 'git commit -S' ask that one. Before you use them, "
+                    + "type this in that terminal: export SSH_AUTH_SOCK=\(socket)")
         } else if UserManager.isRunning {
             try plan(SSHSettings.environmentPath, .ssh, "ssh-add and ssh-keygen find it after your next login") { _ in
                 SSHSettings.environment(socket)

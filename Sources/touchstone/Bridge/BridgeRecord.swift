@@ -23,7 +23,9 @@ struct BridgeRecord: Codable {
     static func read() throws -> BridgeRecord {
         guard let data = try ConfigurationFiles.read(path) else { return BridgeRecord() }
         guard let record = try? JSONDecoder().decode(Self.self, from: data), record.version == 1 else {
-            throw Failure(.refused, "\(path) is damaged, or of a later version; it says what to put back")
+            throw Failure(
+                .refused,
+                "\(path) cannot be read, because it is damaged or of a later version; it says which files were changed")
         }
         return record
     }

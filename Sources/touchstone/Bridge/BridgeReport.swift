@@ -35,8 +35,9 @@ struct BridgeReport: Encodable {
             + (device.name == DevicePaths.selected().name ? "" : " --device \(device.name)")
         state = .broken
         if (try? resident.executable()) == nil {
-            text = "enabled, but \(resident.rawValue) is not installed"
-        } else if !isNamed {
+            text =
+                "enabled, but \(resident.rawValue) is not installed; the package touchstone-bridges has it, and 'make bridges' builds it"
+        } else if !isNamed, bridge != .credentials {
             text = "enabled, but \(Self.asker(bridge)) does not ask it any more"
             fix = again + (others ? " --replace" : "")
         } else if !BridgeProbe.answers(resident) {
@@ -74,7 +75,7 @@ struct BridgeReport: Encodable {
     private static func asker(_ bridge: Bridge) -> String {
         switch bridge {
         case .ssh: "ssh"
-        case .credentials: "touchstone-run"
+        case .credentials: "touchstone run"
         case .git: "git"
         case .docker: "docker"
         }

@@ -135,7 +135,8 @@ extension Failure {
             case .busy: "\(paths.name) is busy with another passcode; try again"
             case .noFaceID: "\(paths.name) has no Face ID (create one with --biometry faceid)"
             case .noSensor:
-                "\(paths.name) has no sensor, or it is disconnected; 'touchstone device sensor add fprintd' adds a reader"
+                "\(paths.name) has no sensor that works now; plug a simulated one in with 'touchstone device sensor connect', "
+                    + "or see 'touchstone device sensor add --help' for a reader"
             case .hasSensor: "\(paths.name) already has a sensor; 'touchstone device status' shows it"
             case .tooManyFingers: "no more fingers can be enrolled; remove one with 'touchstone device remove'"
             case .fingerAlreadyEnrolled: "that finger is already enrolled"

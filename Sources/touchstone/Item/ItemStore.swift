@@ -237,7 +237,9 @@ extension Failure {
         case .keychainAltered:
             Failure(.refused, "another program has altered the keychain; 'touchstone keychain check' says more")
         case .keyLost, .passcodeRemoved:
-            Failure(.refused, "it cannot be opened any more, because the passcode was removed meanwhile")
+            Failure(
+                .refused,
+                "it can never be opened again, because the passcode was removed since; remove it, then add it again")
         default: nil
         }
     }

@@ -43,7 +43,7 @@ struct ReadSecretCommand: RunCommand {
             You are asked first. \(more)
 
             Example:
-              touchstone read touchstone://npm/token | npm login
+              touchstone read touchstone://docker/token | docker login --username octocat --password-stdin
             """)
 
     @Argument(parsing: .captureForPassthrough, help: "touchstone://SERVICE/ACCOUNT, and options.")

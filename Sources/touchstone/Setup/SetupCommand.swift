@@ -66,12 +66,12 @@ struct SetupCommand: ParsableCommand {
             recovery: system == nil ? "touchstone device recover" : "sudo touchstone system recover \(user)")
         say("")
         say("\(title(paths, system, user)) is set up. Now\(system == nil ? "" : ", as \(user)"):")
-        say("  touchstone agent              shows its prompts, in this terminal or in a pinentry")
-        say("  touchstone item add example   keeps a password, which only you can have shown")
+        say("  touchstone agent                shows its prompts, in this terminal or in a pinentry")
+        say("  touchstone item add example me  keeps a password, and asks you before it is shown")
         if (try? Program.sshAgent.locate()) != nil {
-            say("  touchstone bridge enable ssh  has ssh and git use keys that ask for you")
+            say("  touchstone bridge enable ssh    has ssh and git use keys that ask for you")
         } else {
-            say("  touchstone doctor             shows what works, and what it cannot promise")
+            say("  touchstone doctor               shows what works, and what it cannot promise")
         }
     }
 
