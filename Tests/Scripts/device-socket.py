@@ -99,6 +99,16 @@ def boots_when_it_is_first_used():
         check(device.status is not None, "by hand, when systemd does not listen")
 
 
+def setup_goes_on_with_it():
+    with installed() as device:
+        systemctl(device, "start", SOCKET)
+        # It ends where the passcode is to be set: nobody answers.
+        said = device.touchstone("setup")
+        check("Sensor:" in said.stdout, said.stdout + said.stderr)
+        check(device.status is not None, "it is off after the first step")
+        systemctl(device, "is-active", SERVICE)
+
+
 def ends_with_the_session():
     with installed() as device:
         systemctl(device, "start", SOCKET)
@@ -138,5 +148,5 @@ def leaves_a_device_that_runs_to_its_supervisor():
 
 
 main(
-    boots_when_it_is_first_used, ends_with_the_session, takes_no_socket_that_apps_do_not_use,
+    boots_when_it_is_first_used, setup_goes_on_with_it, ends_with_the_session, takes_no_socket_that_apps_do_not_use,
     leaves_a_device_that_runs_to_its_supervisor)

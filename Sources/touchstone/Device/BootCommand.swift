@@ -52,8 +52,8 @@ struct BootCommand: ParsableCommand {
 
     /// A device that was started by hand would take its socket away from systemd.
     private func refuseBesideSocket(_ paths: DevicePaths) throws {
-        let unit = "touchstone@\(paths.name).socket"
-        guard SupervisorLock.holder(paths) == nil, UserManager.isRunning, UserManager.isActive(unit) else { return }
+        guard PassedSocket.isWaiting(paths) else { return }
+        let unit = PassedSocket.unit(paths)
         throw Failure(
             .no,
             "\(paths.name) boots when it is first used, because \(unit) is active. To boot it by hand, run "

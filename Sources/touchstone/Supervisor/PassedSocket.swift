@@ -27,6 +27,14 @@ struct PassedSocket {
         return PassedSocket(descriptor: descriptor)
     }
 
+    /// The user's unit that makes such a socket for a device.
+    static func unit(_ paths: DevicePaths) -> String { "touchstone@\(paths.name).socket" }
+
+    /// Whether systemd boots the device as soon as somebody connects.
+    static func isWaiting(_ paths: DevicePaths) -> Bool {
+        SupervisorLock.holder(paths) == nil && UserManager.isRunning && UserManager.isActive(unit(paths))
+    }
+
     /// Ends the connections that nobody took, because systemd would boot the device again for them.
     func refuseWaiting() {
         guard fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0 else { return }
