@@ -5,6 +5,11 @@ internal import TouchstoneTransport
 /// What systemd, or who stands in for it, gave this process, and what it wants to hear: sd_listen_fds(3) and sd_notify(3), without its
 /// library.
 package enum ServiceManager {
+    /// What systemd tells one process in its environment, and which means nothing to those that it starts.
+    package static let variables: Set = [
+        "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC",
+    ]
+
     /// Descriptors of listening sockets, in the order of the unit; none where nobody passed any to this process.
     ///
     /// To be asked once: whatever this process starts inherits none of them.

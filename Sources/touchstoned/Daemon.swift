@@ -26,7 +26,7 @@ final class Daemon: Sendable {
         let calls: any VarlinkChannel
         let events: any VarlinkChannel
         switch options.surroundings {
-        case .supervised(_, let callsDescriptor, let eventsDescriptor):
+        case .supervised(_, _, let callsDescriptor, let eventsDescriptor):
             calls = SocketChannel(descriptor: callsDescriptor)
             events = SocketChannel(descriptor: eventsDescriptor)
         case .system(_, let path, _):
@@ -78,16 +78,19 @@ final class Daemon: Sendable {
                 identities: RemotePeerIdentities(
                     path: peers, ownerID: options.owner, programs: OwnerPrograms(report: report), report: report),
                 configuration: configuration)
-        case .supervised(let socket, _, _):
+        case .supervised(let socket, let listening, _, _):
             let manifests = AppManifests(
                 services.isSimulated
                     ? AppManifests.simulated(state: options.state, owner: options.owner) : AppManifests.system,
                 report: report)
+            let identities = PeerIdentities(
+                ownerID: options.owner, manifests: manifests, readsElsewhere: true, report: report)
+            if let listening {
+                return try SocketServer(
+                    listening: listening, router: services.router, identities: identities, configuration: configuration)
+            }
             let server = try SocketServer(
-                path: socket, router: services.router,
-                identities: PeerIdentities(
-                    ownerID: options.owner, manifests: manifests, readsElsewhere: true, report: report),
-                configuration: configuration)
+                path: socket, router: services.router, identities: identities, configuration: configuration)
             unsafe chmod(socket, 0o600)
             return server
         }

@@ -16,6 +16,8 @@ struct ServeCommand: ParsableCommand {
     var state: String
     @Option(help: ArgumentHelp("Where apps are to connect.", valueName: "path"))
     var socket: String?
+    @Option(help: ArgumentHelp("A socket that listens there already.", valueName: "number"))
+    var listeningFd: Int32?
     @Option(help: ArgumentHelp("The connection to the enclave for calls.", valueName: "number"))
     var enclaveCallsFd: Int32?
     @Option(help: ArgumentHelp("The connection to the enclave for events.", valueName: "number"))
@@ -37,7 +39,8 @@ struct ServeCommand: ParsableCommand {
 
         /// Who started it, and so where the others are.
         enum Surroundings {
-            case supervised(socket: String, calls: Int32, events: Int32)
+            /// `listening` is a socket that systemd made at `socket`; without one the daemon makes it.
+            case supervised(socket: String, listening: Int32?, calls: Int32, events: Int32)
             case system(listening: Int32, enclave: String, peers: String)
         }
 
@@ -50,7 +53,7 @@ struct ServeCommand: ParsableCommand {
 
         var socket: String {
             switch surroundings {
-            case .supervised(let socket, _, _): socket
+            case .supervised(let socket, _, _, _): socket
             case .system: "the socket that was passed"
             }
         }
@@ -61,7 +64,7 @@ struct ServeCommand: ParsableCommand {
         let system: [Any?] = [owner, enclaveSocket, peersSocket]
         let isAll = { (options: [Any?]) in options.allSatisfy { $0 != nil } }
         let isNone = { (options: [Any?]) in options.allSatisfy { $0 == nil } }
-        guard isAll(supervised) && isNone(system) || isAll(system) && isNone(supervised) else {
+        guard isAll(supervised) && isNone(system) || isAll(system) && isNone(supervised + [listeningFd]) else {
             throw ValidationError(
                 "Either --socket, --enclave-calls-fd and --enclave-events-fd, or --owner, --enclave-socket and --peers-socket."
             )
@@ -89,7 +92,7 @@ struct ServeCommand: ParsableCommand {
         if let socket, let calls = enclaveCallsFd, let events = enclaveEventsFd {
             return Device(
                 name: device, state: state, owner: getuid(),
-                surroundings: .supervised(socket: socket, calls: calls, events: events))
+                surroundings: .supervised(socket: socket, listening: listeningFd, calls: calls, events: events))
         }
         guard let owner, let enclaveSocket, let peersSocket, let listening = ServiceManager.takeSockets().first else {
             throw ValidationError("With --owner systemd has to pass the socket that apps connect to.")

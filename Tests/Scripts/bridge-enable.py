@@ -9,37 +9,14 @@ import json
 import os
 import stat
 import subprocess
-import sys
 
-if os.environ.get("TOUCHSTONE_TEST_MANAGER") != "yes":
-    if os.geteuid() != 0:
-        sys.exit("this test runs a systemd of its own: run it as root")
-    # $1: this file. The control group is left, and removed, when the test has ended.
-    START = """
-mount --make-rprivate /
-mount -t tmpfs -o mode=755 tmpfs /run
-mkdir -p /run/systemd/system
-umount -l /sys/fs/cgroup 2>/dev/null || true
-mount -t cgroup2 cgroup2 /sys/fs/cgroup
-group=/sys/fs/cgroup/touchstone-test.$2
-mkdir "$group"
-echo $$ >"$group/cgroup.procs"
-status=0
-TOUCHSTONE_TEST_MANAGER=yes "$1" || status=$?
-echo $$ >/sys/fs/cgroup/cgroup.procs
-find "$group" -depth -type d -exec rmdir {} + 2>/dev/null || true
-exit $status
-"""
-    os.execvp("unshare", [
-        "unshare", "--mount", "--cgroup", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-euc", START, "sh",
-        os.path.abspath(__file__), str(os.getpid())])
+import usersystemd
+
+usersystemd.enter(__file__)
 
 from bridges import BRIDGES, Person
-from device import LONGEST_WAIT, Device, check, equal, main, wait_for
+from device import LONGEST_WAIT, Device, check, equal, main
 
-SYSTEMD = "/lib/systemd/systemd"
-if not os.access(SYSTEMD, os.X_OK):
-    sys.exit(f"{SYSTEMD} is not there: run script/install-packages test system")
 PASSWORD = "protocol=https\nhost=git.example\nusername=octocat\npassword=correct horse\n"
 GITCONFIG = "# mine\n[user]\n\tname = Ann\n[credential]\n\tusername = octocat\n[alias]\n\tst = status"
 SSH_CONFIG = "Host old\n    User ann\n    IdentityAgent /somewhere/else"
@@ -105,26 +82,8 @@ def home(manager=True):
     with Device() as device:
         device.set_up("271828", "thumb")
         place = Home(device)
-        process = None
-        try:
-            if manager:
-                process = subprocess.Popen(
-                    [SYSTEMD, "--user", "--unit=basic.target"], env=device.environment, stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                wait_for(
-                    lambda: process.poll() is not None or subprocess.run(
-                        ["systemctl", "--user", "--quiet", "is-active", "basic.target"], env=device.environment,
-                        stderr=subprocess.DEVNULL).returncode == 0, "the user's systemd")
-                check(process.poll() is None, "the user's systemd ended")
+        with usersystemd.running(device.environment) if manager else contextlib.nullcontext():
             yield place
-        finally:
-            if process:
-                process.terminate()
-                try:
-                    process.wait(LONGEST_WAIT)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
 
 
 def ssh_and_git_are_enabled_and_disabled():

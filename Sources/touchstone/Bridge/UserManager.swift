@@ -24,6 +24,9 @@ enum UserManager {
         }
     }
 
+    /// Whether the unit is active.
+    static func isActive(_ unit: String) -> Bool { (try? run(["is-active", unit])) == .exited(0) }
+
     /// Whether the unit is active, and starts with the session.
     static func isEnabled(_ unit: String) -> Bool {
         ["is-active", "is-enabled"].allSatisfy { (try? run([$0, unit])) == .exited(0) }

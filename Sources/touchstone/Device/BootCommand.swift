@@ -15,6 +15,10 @@ struct BootCommand: ParsableCommand {
 
             If one daemon ends, the other ends with it, and both are started again. To its owner, the device has \
             rebooted, so it asks for its passcode. Daemons that do not answer for 30 seconds are restarted too.
+
+            If Touchstone is installed as a package, 'systemctl --user enable --now touchstone@NAME.socket' has your \
+            systemd boot the device when it is first used. It ends with your session. Shut the device down before \
+            that. 'systemctl --user disable --now touchstone@NAME.socket' undoes it.
             """)
 
     @OptionGroup var device: DeviceArgument
@@ -38,16 +42,31 @@ struct BootCommand: ParsableCommand {
     func run() throws {
         let paths = try DeviceName.own(device.paths, "starts with 'systemctl start touchstoned@UID.socket'")
         try DeviceDirectory.check(paths)
+        let listening = try PassedSocket.take(paths)
+        if listening == nil { try refuseBesideSocket(paths) }
         switch mode {
-        case .foreground: try supervise(paths)
+        case .foreground: try supervise(paths, listening)
         case .detach: try DetachedSupervisor.start(paths, wait: wait, silence: silence)
         }
     }
 
-    private func supervise(_ paths: DevicePaths) throws {
+    /// A device that was started by hand would take its socket away from systemd.
+    private func refuseBesideSocket(_ paths: DevicePaths) throws {
+        guard PassedSocket.isWaiting(paths) else { return }
+        let unit = PassedSocket.unit(paths)
+        throw Failure(
+            .no,
+            "\(paths.name) boots when it is first used, because \(unit) is active. To boot it by hand, run "
+                + "'systemctl --user stop \(unit)' first")
+    }
+
+    private func supervise(_ paths: DevicePaths, _ listening: PassedSocket?) throws {
         if let readyDescriptor { _ = fcntl(readyDescriptor, F_SETFD, FD_CLOEXEC) }
-        try Supervisor(paths: paths, startLimit: .seconds(wait), silenceLimit: .seconds(silence)) {
+        try Supervisor(
+            paths: paths, listening: listening, startLimit: .seconds(wait), silenceLimit: .seconds(silence)
+        ) {
             StandardOutput.say("\(paths.name) is ready")
+            ServiceManager.notify("READY=1")
             if let readyDescriptor {
                 _ = unsafe write(readyDescriptor, "\n", 1)
                 close(readyDescriptor)

@@ -117,7 +117,7 @@ struct SetupCommand: ParsableCommand {
                 throw Failure(.refused, "\(error)")
             }
             try system.enable()
-        } else if SupervisorLock.holder(paths) == nil {
+        } else if SupervisorLock.holder(paths) == nil, !PassedSocket.isWaiting(paths) {
             try DetachedSupervisor.start(paths, wait: Self.longestBoot, silence: Self.longestSilence)
         }
         let status = try DeviceConnection(paths).status

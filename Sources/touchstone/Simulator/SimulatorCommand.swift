@@ -45,7 +45,7 @@ struct SimulatorCommand: ParsableCommand {
                 "there already is a device '\(paths.name)', with \(found.title); choose another name, or erase it with "
                     + "'touchstone device erase \(paths.name)'")
         }
-        if boot, SupervisorLock.holder(paths) == nil {
+        if boot, SupervisorLock.holder(paths) == nil, !PassedSocket.isWaiting(paths) {
             try DetachedSupervisor.start(paths, wait: Self.bootSeconds, silence: Self.silenceSeconds)
         }
         guard try DeviceConnection(paths).status.isSimulated else {

@@ -1,6 +1,7 @@
 import CTouchstoneSystem
 import Foundation
 import Glibc
+import TouchstoneSystem
 
 /// A process this one started, until it is reaped.
 struct Child {
@@ -32,6 +33,8 @@ struct Child {
     private static let lowestPipe: Int32 = 10
 
     /// Starts `path` with exactly the descriptors of `inheriting`, default signals and this process's environment.
+    ///
+    /// What systemd tells this process in its environment is not passed on.
     ///
     /// Must be called from the main thread: daemons die with the thread that started them (`PR_SET_PDEATHSIG`).
     static func start(
@@ -65,8 +68,8 @@ struct Child {
             &attributes, Int16(flags | Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF)))
 
         let words = unsafe ([path] + arguments).map { unsafe strdup($0) } + [nil]
-        let variables =
-            unsafe ProcessInfo.processInfo.environment.map { unsafe strdup("\($0.key)=\($0.value)") } + [nil]
+        let environment = ProcessInfo.processInfo.environment.filter { !ServiceManager.variables.contains($0.key) }
+        let variables = unsafe environment.map { unsafe strdup("\($0.key)=\($0.value)") } + [nil]
         defer { unsafe (words + variables).forEach { unsafe free($0) } }
         var pid: pid_t = 0
         let code = unsafe posix_spawn(&pid, path, &actions, &attributes, words, variables)

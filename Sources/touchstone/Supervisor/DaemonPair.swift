@@ -12,8 +12,10 @@ struct DaemonPair {
     /// Descriptor numbers that both daemons find their ends at.
     static let callsDescriptor: Int32 = 3
     static let eventsDescriptor: Int32 = 4
+    /// Where touchstoned finds the socket that systemd made.
+    static let listeningDescriptor: Int32 = 5
 
-    static func start(_ paths: DevicePaths, programs: Programs) throws -> DaemonPair {
+    static func start(_ paths: DevicePaths, listening: PassedSocket?, programs: Programs) throws -> DaemonPair {
         let calls = try SocketPair()
         let events = try SocketPair()
         // Nobody reads the daemons' standard output, because they write to the log.
@@ -35,7 +37,9 @@ struct DaemonPair {
                 [
                     "--device", paths.name, "--state", paths.state.path, "--socket", paths.socket.path,
                     "--enclave-calls-fd", "\(callsDescriptor)", "--enclave-events-fd", "\(eventsDescriptor)",
-                ], inheriting: descriptors(calls.daemon, events.daemon), flags: flags)
+                ] + (listening == nil ? [] : ["--listening-fd", "\(listeningDescriptor)"]),
+                inheriting: descriptors(calls.daemon, events.daemon)
+                    + (listening.map { [(listeningDescriptor, .descriptor($0.descriptor))] } ?? []), flags: flags)
             return DaemonPair(enclave: enclave, daemon: daemon)
         } catch {
             enclave.send(SIGKILL)

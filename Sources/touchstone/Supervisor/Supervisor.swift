@@ -9,6 +9,8 @@ import TouchstoneSystem
 /// ended, with the same outcome.
 struct Supervisor {
     let paths: DevicePaths
+    /// The socket that apps connect to, if systemd made it: it outlives the daemons and this process.
+    var listening: PassedSocket?
     /// Longest time to the first answer.
     let startLimit: Duration
     /// Longest time without an answer.
@@ -23,14 +25,14 @@ struct Supervisor {
         let lock = try SupervisorLock.take(paths)
         defer { lock.release() }
         let signals = SignalWait(Self.stopSignals + [SIGCHLD, AnswerProbe.signal])
-        defer { unsafe unlink(paths.socket.path) }
+        defer { if let listening { listening.refuseWaiting() } else { unsafe unlink(paths.socket.path) } }
 
         var policy = RestartPolicy()
         var hasBeenReady = false
         while true {
             // A socket that a killed daemon left behind would not answer.
-            unsafe unlink(paths.socket.path)
-            let pair = try DaemonPair.start(paths, programs: programs)
+            if listening == nil { unsafe unlink(paths.socket.path) }
+            let pair = try DaemonPair.start(paths, listening: listening, programs: programs)
             let probe = AnswerProbe(paths, pause: silenceLimit / Self.looks)
             let outcome = watch(pair, probe, signals, &hasBeenReady)
             probe.cancel()
