@@ -120,11 +120,16 @@ extension Enclave {
     ) throws(Refused) -> PasscodeJob {
         guard state.sensor == nil else { throw .init(.hasSensor) }
         guard [bus, templates].allSatisfy(Self.isPath) else { throw .init(.invalidName) }
+        // Another program would say what fprintd saw. Where the machine's own fprintd is not the one, somebody makes a new device.
+        guard state.isSimulated || (bus, templates) == Self.fprintd else { throw .init(.invalidName) }
         let opened = try openSetting(sealed, for: .addReader(bus: bus, templates: templates), connection: connection)
         let secret = try Self.passcodes(in: opened, count: 1)[0]
         return PasscodeJob(
             purpose: .addReader(.fprintd(bus: bus, templates: templates)), current: try begin(secret, now: now))
     }
+
+    /// The machine's: the socket of its D-Bus, and the directory of its templates.
+    private static let fprintd = ("/run/dbus/system_bus_socket", "/var/lib/fprint")
 
     private static func isPath(_ text: String) -> Bool {
         text.hasPrefix("/") && text.utf8.count < Limits.pathBytes && !text.utf8.contains(0)

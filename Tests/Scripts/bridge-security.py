@@ -5,7 +5,7 @@ import os
 import pathlib
 import subprocess
 
-from bridges import BRIDGES, with_device
+from bridges import BRIDGES, Resident, with_device
 from device import LONGEST_WAIT, check, equal, main, wait_for
 
 SECURITY = BRIDGES / "touchstone-security"
@@ -81,6 +81,23 @@ def a_script_that_runs_unattended_says_so(device, resident, person):
 
 
 @with_device
+def an_open_password_is_no_trap_for_the_next_one(device, resident, person):
+    """SC-5, GC-3: what takes the place of an open password is guarded, whoever kept the open one."""
+    git = BRIDGES / "git-credential-touchstone"
+    security(resident, "add-internet-password", "-A", "-s", "git.example", "-a", "octocat", "-r", "htps", "-w", input="bait")
+    equal(security(resident, "find-internet-password", "-s", "git.example", "-a", "octocat", "-w"), "bait\n", "while it is open")
+    equal(person.asked(), 0, "prompts while it is open")
+    resident.run(git, "store", input="protocol=https\nhost=git.example\nusername=octocat\npassword=correct horse\n")
+    person.asked()
+    resident.process.terminate()
+    resident.process.wait(LONGEST_WAIT)
+    with Resident(device) as again:
+        person.answer = "cancel"
+        security(again, "find-internet-password", "-s", "git.example", "-a", "octocat", "-w", status=128)
+        equal(person.asked(), 1, "prompts once it is guarded")
+
+
+@with_device
 def a_password_among_the_arguments_is_warned_about_and_wiped(device, resident, person):
     """SC-6: the warning, its absence, and what other programs see while it is stored."""
     words = ("add-generic-password", "-s", "npm", "-a", "me", "-w", "swordfish-8417")
@@ -152,4 +169,4 @@ if not os.access(SECURITY, os.X_OK):
 main(
     a_password_is_kept_and_read_with_the_finger, statuses_are_those_that_scripts_test, a_script_that_runs_unattended_says_so,
     a_password_among_the_arguments_is_warned_about_and_wiped, internet_passwords_are_those_of_git,
-    a_shell_function_of_a_script_for_macos_works)
+    a_shell_function_of_a_script_for_macos_works, an_open_password_is_no_trap_for_the_next_one)

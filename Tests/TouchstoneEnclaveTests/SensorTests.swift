@@ -312,6 +312,20 @@ extension Enclave {
         #expect(enclave.sensorSource == nil)
     }
 
+    @Test("A device that is not simulated takes the machine's own fprintd alone")
+    func addReaderToARealDevice() throws {
+        let root = TestRoot()
+        let file = try Enclave.create(isSimulated: false, biometryType: .none, root: root)
+        var enclave = try Enclave(stateFile: file, root: root, now: 0)
+        try enclave.changePasscode(from: nil, to: "1234")
+        #expect { _ = try enclave.addReader("1234") } throws: { ($0 as? Enclave.Refused)?.reason == .invalidName }
+        let (bus, templates) = ("/run/dbus/system_bus_socket", "/var/lib/fprint")
+        let entry = try seal(
+            "1234", to: enclave.passcodePublicKey(), nonce: enclave.freshNonce(),
+            for: .addReader(bus: bus, templates: templates))
+        _ = try enclave.addReader(bus: bus, templates: templates, entry, now: 0)
+    }
+
     @Test("AC-50: simulated fingers, and what is bound to them, end with the reader that is added")
     func addReaderToSimulatedFingers() throws {
         var enclave = try Enclave.device()

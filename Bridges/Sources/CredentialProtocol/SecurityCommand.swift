@@ -68,7 +68,8 @@ public struct SecurityCommand: Equatable, Sendable {
         while let word = rest.popFirst() {
             guard word.count > 1, word[0] == UInt8(ascii: "-") else {
                 // The name of a keychain file: there is one keychain.
-                ignore(String(decoding: word, as: UTF8.self))
+                // It may also be the rest of a password without quotation marks, so it is not repeated.
+                ignore("the name of a keychain")
                 continue
             }
             if word == Array("--".utf8) { continue }

@@ -38,7 +38,12 @@ struct Pinentry {
             case .passphrase: passphrase()
             case .dialog(let command): ask(command)
             case .forget(let keygrip):
-                _ = try? call("Erase", item(keygrip), nil)
+                // For this call the process opens its memory (PE-7).
+                given.wipe()
+                typed.wipe()
+                _ = try? Departure.whileAwaited { () throws(CredentialMessages.Failure) in
+                    try call("Erase", item(keygrip), nil)
+                }
                 say(Array("OK".utf8))
             case .end: return keep()
             }

@@ -72,6 +72,8 @@ struct CredentialKeychain: Sendable {
 
     /// Where secrets of commands go (EX-6), if this program's manifest names it: `touchstone item` then has them too (EX-10).
     private static let sharedGroup = "touchstone.secrets"
+    /// userPresence, while the device is unlocked, on this device.
+    private static let control = KeychainValue(accessControl: .init(protection: "aku", flags: 1))
 
     private static func hasSharedGroup(_ connection: DeviceConnection) throws(DeviceError) -> Bool {
         struct Identity: Decodable { var applicationGroups: [String]? }
@@ -197,11 +199,10 @@ struct CredentialKeychain: Sendable {
         attributes["pdmn"] = .text("aku")
         attributes["r_PersistentRef"] = .yes
         attributes["gena"] = expiry.map { .bytes(Data(String($0).utf8)) }
-        let control = KeychainValue(accessControl: .init(protection: "aku", flags: 1))
         // The owner reads this name in the prompt.
         let label = item.kind == .secret ? [item.place, item.account] : [item.account, item.place]
         let words = label.compactMap { $0 }.joined(separator: item.kind == .secret ? "/" : " at ")
-        let protection: KeychainDictionary = isOpen ? ["pdmn": .text("aku")] : ["accc": control]
+        let protection: KeychainDictionary = isOpen ? ["pdmn": .text("aku")] : ["accc": Self.control]
         let value = Self.value(
             name, protection.merging(["v_Data": .bytes(secret), "labl": .text(words)], uniquingKeysWith: { $1 }))
         let description = attributes
@@ -224,12 +225,18 @@ struct CredentialKeychain: Sendable {
     }
 
     /// Puts another secret in the place of a row's: asks the owner.
-    func replace(_ row: CredentialRow, _ secret: Data, expiry: Int64?, _ proof: Proof) throws(DeviceError) -> Nothing {
+    ///
+    /// It is guarded from then on, if `isOpen` does not say otherwise: whoever kept the old one open does not get the new one.
+    func replace(
+        _ row: CredentialRow, _ secret: Data, expiry: Int64?, isOpen: Bool, _ proof: Proof
+    ) throws(DeviceError) -> Nothing {
+        var attributes: KeychainDictionary = ["v_Data": .bytes(secret)]
+        if !isOpen { attributes["accc"] = Self.control }
         _ = try proof.call(
             "Keychain.Update",
             Change(
-                query: Self.value(row.value), attributes: ["v_Data": .bytes(secret)], context: proof.context,
-                options: proof.options), Nothing.self)
+                query: Self.value(row.value), attributes: attributes, context: proof.context, options: proof.options),
+            Nothing.self)
         let ends = Data((expiry.map { String($0) } ?? "").utf8)
         return try proof.call("Keychain.Update", Change(query: Self.named(row), attributes: ["gena": .bytes(ends)]))
     }

@@ -136,13 +136,15 @@ final class Credentials: Sendable {
         guard let item = parameters.item, let account = item.account, !account.isEmpty, !item.place.isEmpty,
             let secret = parameters.secret, secret.count <= CredentialMessages.maximumSecretCount
         else { throw .invalid }
+        // Only scripts' passwords may be open (SC-5).
+        let isOpen = parameters.isOpen == true
+        guard !isOpen || [.secret, .git].contains(item.kind) else { throw .invalid }
         // docker keeps one user of a server, and a key has one passphrase: another takes its place.
         let isOnly = item.kind == .docker || item.kind == .gpg
         var place = item
         if isOnly { place.account = nil }
         let rows = try rows(place).filter { isOnly || $0.item == item }
         guard let row = rows.first else {
-            let isOpen = parameters.isOpen == true
             remember(secret, try keychain.add(item, secret, expiry: parameters.expiry, isOpen: isOpen), asker)
             return Results()
         }
@@ -158,7 +160,7 @@ final class Credentials: Sendable {
             do throws(BridgeFailure) {
                 _ = try approvals.perform(request, while: { connection.isWaitedOn }) {
                     proof throws(DeviceError) in
-                    try keychain.replace(row, secret, expiry: parameters.expiry, proof)
+                    try keychain.replace(row, secret, expiry: parameters.expiry, isOpen: isOpen, proof)
                 }
                 remember(secret, row.reference, asker)
             } catch .gone {

@@ -79,7 +79,7 @@ struct CredentialProcess: ParsableCommand {
 
     private static let shells: Set<String> = ["sh", "dash", "bash"]
 
-    /// The command that started this one, but for a shell between them: its own words, which the prompt quotes (CP-4).
+    /// The command that started this one, but for a shell between them: its words before the first option, which the prompt quotes (CP-4).
     private static var asker: String {
         var process = getppid()
         var words = words(process)
@@ -89,7 +89,9 @@ struct CredentialProcess: ParsableCommand {
             let other = Self.words(process)
             if !other.isEmpty { words = other }
         }
-        return words.isEmpty ? "a program that could not be identified" : words.joined(separator: " ")
+        // An option may have a secret.
+        let shown = words.prefix(1) + words.dropFirst().prefix { !$0.hasPrefix("-") }
+        return shown.isEmpty ? "a program that could not be identified" : shown.joined(separator: " ")
     }
 
     private static func words(_ process: pid_t) -> [String] {

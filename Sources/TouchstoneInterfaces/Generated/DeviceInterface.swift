@@ -450,8 +450,9 @@ package enum DeviceInterface {
     /// these paths. bus is the socket of fprintd's D-Bus, templates the directory in which fprintd keeps the enrolled
     /// fingers: each begins with a slash and has fewer than 4096 bytes.
     ///
-    /// Items bound to simulated fingers are lost, as after any change of the set (AC-50). A simulated device stays a
-    /// simulated device.
+    /// A device that is not simulated takes the machine's own fprintd alone: /run/dbus/system_bus_socket and
+    /// /var/lib/fprint. Items bound to simulated fingers are lost, as after any change of the set (AC-50). A simulated
+    /// device stays a simulated device.
     ///
     /// Errors: as of Unlock. Refused: hasSensor; invalidName: a path is not as said here. After an error nothing has
     /// changed.

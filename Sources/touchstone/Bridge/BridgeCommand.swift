@@ -113,8 +113,10 @@ struct BridgeDisableCommand: ParsableCommand {
             (stops ? ["runs systemctl --user disable --now \(resident.socketUnit)"] : [])
                 + entries.reversed().map { "puts back \(ConfigurationFiles.shown($0.change.path))" }, yes: yes)
         if stops {
-            try UserManager.control("disable", "--now", resident.socketUnit)
-            try UserManager.control("stop", resident.serviceUnit)
+            // A unit that is gone, with its package for example, keeps no file from being put back.
+            for words in [["disable", "--now", resident.socketUnit], ["stop", resident.serviceUnit]] {
+                do { try UserManager.control(words) } catch { StandardError.say("touchstone: \(error)") }
+            }
         }
         var left: [String] = []
         for entry in entries.reversed() {

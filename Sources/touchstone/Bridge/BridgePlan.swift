@@ -10,6 +10,8 @@ struct BridgePlan {
         /// Who the change belongs to: what a resident program needs is `ssh` or `credentials`.
         var owner: Bridge
         var change: FileChange
+        /// nil: there is no such file.
+        var before: Data?
         var after: Data
         /// What the change is for.
         var purpose: String
@@ -74,7 +76,7 @@ struct BridgePlan {
         guard let change = FileChange(path, kind: kind, previous: previous, before: before, after: after) else {
             return
         }
-        steps.append(Step(owner: owner, change: change, after: after, purpose: purpose))
+        steps.append(Step(owner: owner, change: change, before: before, after: after, purpose: purpose))
     }
 
     private var residentOwner: Bridge { bridge.resident == .sshAgent ? .ssh : .credentials }
@@ -155,7 +157,9 @@ struct BridgePlan {
         let found = try GitSettings.helpers(in: ConfigurationFiles.read(path) ?? Data())
         guard found != [helper] else { return }
         try mind(
-            found.filter { !GitSettings.isOurs($0) }.joined(separator: ", "), "git's credential.helper", path, replaces)
+            // An empty one says that the machine's helpers are not asked.
+            found.filter { !GitSettings.isOurs($0) }.map { $0.isEmpty ? "(empty)" : $0 }.joined(separator: ", "),
+            "git's credential.helper", path, replaces)
         try plan(path, .git, "git asks Touchstone for passwords", kind: .git, previous: found) {
             try GitSettings.setting([helper], in: $0)
         }
@@ -204,6 +208,11 @@ struct BridgePlan {
         var record = try BridgeRecord.read()
         if !record.enabled.contains(bridge) { record.enabled.append(bridge) }
         for step in steps {
+            // The owner was asked in between, and may have taken a while.
+            guard try ConfigurationFiles.read(step.change.path) == step.before else {
+                throw Failure(
+                    .refused, "\(ConfigurationFiles.shown(step.change.path)) was changed meanwhile; run this again")
+            }
             var change = step.change
             change.directories = try ConfigurationFiles.makeDirectories(above: change.path)
             record.entries.append(.init(bridge: step.owner, change: change))

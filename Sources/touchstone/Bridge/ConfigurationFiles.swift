@@ -33,22 +33,35 @@ enum ConfigurationFiles {
     }
 
     /// Writes a new file in place of the old one, with its mode; a link stays a link.
+    ///
+    /// After a power cut there is the old file or the new one.
     static func write(_ data: Data, _ path: String) throws {
         var target = path
+        var facts = stat()
         if let real = unsafe realpath(path, nil) {
             target = unsafe String(cString: real)
             unsafe free(real)
+        } else if unsafe lstat(path, &facts) == 0 {
+            throw Failure(.refused, "\(PlainText.line(path)) is a link to a file that is not there")
         }
-        var facts = stat()
         let mode = unsafe stat(target, &facts) == 0 ? facts.st_mode & 0o7777 : 0o600
         let made = "\(target).touchstone-\(getpid())"
-        guard FileManager.default.createFile(atPath: made, contents: data, attributes: [.posixPermissions: Int(mode)])
-        else { throw Failure.system(made) }
-        guard unsafe rename(made, target) == 0 else {
-            let code = errno
+        let descriptor = unsafe open(made, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Failure.system(made) }
+        do {
+            defer { close(descriptor) }
+            try unsafe data.withUnsafeBytes { try unsafe Descriptor.write($0, to: descriptor, made) }
+            guard fchmod(descriptor, mode) == 0, fsync(descriptor) == 0, unsafe rename(made, target) == 0 else {
+                throw Failure.system(target)
+            }
+        } catch {
             unsafe unlink(made)
-            throw Failure.system(target, code: code)
+            throw error
         }
+        let directory = unsafe open((target as NSString).deletingLastPathComponent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard directory >= 0 else { return }
+        fsync(directory)
+        close(directory)
     }
 
     /// Makes the directories above a file that are not there, for this user only.

@@ -17,7 +17,10 @@ enum UserManager {
     /// Runs `systemctl --user` with these arguments.
     ///
     /// - Throws: `Failure` if it says no.
-    static func control(_ arguments: String...) throws {
+    static func control(_ arguments: String...) throws { try control(arguments) }
+
+    /// The same.
+    static func control(_ arguments: [String]) throws {
         let ending = try run(arguments)
         guard ending == .exited(0) else {
             throw Failure(.unavailable, "systemctl --user \(arguments.joined(separator: " ")) \(ending)")

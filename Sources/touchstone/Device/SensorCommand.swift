@@ -37,6 +37,12 @@ struct SensorCommand: ParsableCommand {
         func run() throws {
             let paths = try option.paths
             let device = try DeviceConnection(paths)
+            let isOwn = bus == SensorOptions.defaultBus && templates == SensorOptions.defaultTemplates
+            guard try isOwn || device.status.isSimulated else {
+                throw Failure(
+                    .usage,
+                    "--bus and --templates are for simulated devices; \(paths.name) takes this machine's fprintd")
+            }
             try device.checkPasscodeKey()
             let passcode = try PasscodeEntry.current()
             let (bus, templates) = (SensorOptions.path(bus), SensorOptions.path(templates))

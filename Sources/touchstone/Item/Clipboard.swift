@@ -5,7 +5,7 @@ import TouchstoneDevice
 /// The clipboard of the session, over the programs that everybody has for it.
 struct Clipboard {
     /// Longest time for one of the programs.
-    private static let patience = Duration.seconds(10)
+    private static let patience = 10.0
 
     /// A program and what it takes.
     struct Tool: Equatable {
@@ -113,6 +113,10 @@ struct Clipboard {
             close(inputWriting)
             throw error
         }
+        // Whoever owns the clipboard may never answer.
+        let end = DispatchWorkItem { [pid = child.pid] in kill(-pid, SIGKILL) }
+        DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience, execute: end)
+        defer { end.cancel() }
         do {
             defer { close(inputWriting) }
             try unsafe input?.withUnsafeBytes { try unsafe Descriptor.write($0, to: inputWriting, tool.program) }
@@ -134,7 +138,7 @@ struct Clipboard {
     }
 
     private func wait(for child: Child) -> Child.Ending {
-        let deadline = ContinuousClock.now + Self.patience
+        let deadline = ContinuousClock.now + .seconds(Self.patience)
         while ContinuousClock.now < deadline {
             if let ending = child.poll() { return ending }
             Pause.sleep(Pause.connect)

@@ -1,5 +1,6 @@
 import CTouchstoneSystem
 import Foundation
+import Glibc
 import TouchstoneCore
 import TouchstoneDevice
 import TouchstoneInterfaces
@@ -31,7 +32,16 @@ struct ItemStore {
     /// Where a new secret goes; nil: the group of this program alone, which it has without a manifest.
     private let group: String?
 
+    private static var control: AccessControl {
+        get throws { try AccessControl(protection: .whenUnlockedThisDeviceOnly, flags: .userPresence) }
+    }
+
     init(_ paths: DevicePaths) throws {
+        // Whoever has a store has secrets.
+        var none = rlimit(rlim_cur: 0, rlim_max: 0)
+        guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none) == 0 else {
+            throw Failure.system("core")
+        }
         device = try DeviceConnection(paths)
         let groups = try device.call(AuthenticationInterface.GetIdentity.self).applicationGroups
         group = (groups ?? []).contains { $0.rawValue == Self.sharedGroup } ? Self.sharedGroup : nil
@@ -99,10 +109,9 @@ struct ItemStore {
     /// Nobody is asked: the secret comes from who adds it (AC-12).
     func add(_ name: ItemName, label: String?, _ secret: SecretBuffer) throws {
         let value = UUID().uuidString
-        let control = try AccessControl(protection: .whenUnlockedThisDeviceOnly, flags: .userPresence)
         var attributes = Self.value(value)
         attributes[.valueData] = .data(unsafe secret.withUnsafeBytes { unsafe Data($0) })
-        attributes[.accessControl] = .accessControl(control)
+        attributes[.accessControl] = .accessControl(try Self.control)
         // The owner reads this name in the prompt.
         attributes[.label] = .string("\(name.service)/\(name.account)")
         attributes[.accessGroup] = group.map { .string($0) }
@@ -124,13 +133,14 @@ struct ItemStore {
 
     /// Puts another secret in the place of the one that is there.
     ///
-    /// The owner is asked.
+    /// The owner is asked. It is guarded from then on, also if the old one was not (`touchstone-security -A`).
     func replace(_ entry: Entry, _ secret: SecretBuffer) throws {
         let data = unsafe secret.withUnsafeBytes { unsafe Data($0) }
         _ = try call(
             KeychainInterface.Update.self,
             .init(
-                query: Self.value(entry.value), attributes: [.valueData: .data(data)],
+                query: Self.value(entry.value),
+                attributes: [.valueData: .data(data), .accessControl: .accessControl(try Self.control)],
                 options: .init(reason: "store over the secret of \(entry.name)")))
     }
 
