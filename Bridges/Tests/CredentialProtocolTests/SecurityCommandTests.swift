@@ -15,7 +15,7 @@ import Testing
         #expect(try read("find-generic-password", "-wsnpm", "-ame") == apart)
         #expect(try read("find-generic-password", "-w", "-l", "npm", "-a", "me") == apart)
         let kept = try read("find-generic-password", "-gs", "npm", "login.keychain")
-        #expect((kept.showsPassword, kept.ignored) == (true, ["login.keychain"]))
+        #expect((kept.showsPassword, kept.ignored) == (true, ["the name of a keychain"]))
         let added = try read("add-generic-password", "-U", "-A", "-s", "npm", "-a", "me", "-w", "x y")
         #expect((added.updates, added.isOpen, added.password) == (true, true, .argument(Array("x y".utf8))))
         #expect(try read("add-generic-password", "-s", "npm", "-a", "me", "-w").password == .asked)
