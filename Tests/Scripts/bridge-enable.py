@@ -11,11 +11,10 @@ import stat
 import subprocess
 
 import usersystemd
-
-usersystemd.enter(__file__)
-
 from bridges import BRIDGES, Person
 from device import LONGEST_WAIT, Device, check, equal, main
+
+usersystemd.enter(__file__)
 
 PASSWORD = "protocol=https\nhost=git.example\nusername=octocat\npassword=correct horse\n"
 GITCONFIG = "# mine\n[user]\n\tname = Ann\n[credential]\n\tusername = octocat\n[alias]\n\tst = status"

@@ -11,10 +11,9 @@ import stat
 import subprocess
 
 import usersystemd
+from device import LONGEST_WAIT, PROGRAMS, REPOSITORY, Device, check, equal, is_alive, main, wait_for
 
 usersystemd.enter(__file__)
-
-from device import LONGEST_WAIT, PROGRAMS, REPOSITORY, Device, check, equal, is_alive, main, wait_for
 
 SOCKET, SERVICE = "touchstone@test.socket", "touchstone@test.service"
 
