@@ -128,7 +128,8 @@ struct BridgeDisableCommand: ParsableCommand {
         if stops { try UserManager.control("daemon-reload") }
         guard left.isEmpty else {
             throw Failure(
-                .no, "changed by somebody since, so remove Touchstone's lines yourself: \(left.joined(separator: ", "))"
+                .no,
+                "these files were changed since, so remove Touchstone's lines from them yourself: \(left.joined(separator: ", "))"
             )
         }
         StandardOutput.say(

@@ -90,7 +90,8 @@ struct BridgePlan {
                 try plan(
                     paths.state.appendingPathComponent("apps.d/\(manifest.name)").path, residentOwner,
                     manifest.name == "touchstone.conf"
-                        ? "it has what 'touchstone item' keeps" : "prompts then name the program that asks"
+                        ? "'touchstone item' and 'touchstone run' then have the same secrets"
+                        : "prompts then name the program that asks"
                 ) { _ in Data(manifest.text.utf8) }
             }
             return

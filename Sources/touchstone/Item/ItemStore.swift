@@ -85,7 +85,7 @@ struct ItemStore {
 
     /// The one that a person names.
     ///
-    /// - Throws: `Failure` if there is none, or several.
+    /// - Throws: `Failure` if nothing has that name, or several have it.
     func entry(_ service: String, _ account: String?) throws -> Entry {
         let found = try entries().filter { entry in
             entry.name.service.utf8.elementsEqual(service.utf8)
