@@ -151,6 +151,8 @@ def no_read_succeeds_once_the_lock_was_answered():
             agent.stdin.write("ignore\n")
             agent.stdin.close()
             check(agent.stdout.readline().startswith("ready"), "the agent's first line")
+            # What it writes of each prompt fills a pipe that nobody reads, and an agent that waits for its reader is lost.
+            threading.Thread(target=agent.stdout.read, daemon=True).start()
             with device.connect() as app:
                 equal(add(app, PLAIN, values[PLAIN], pdmn="ak"), 0, "the plain item")
                 attributes = dictionary(GUARDED, v_Data=values[GUARDED]) | {
