@@ -202,8 +202,7 @@ extension Enclave {
     /// An app's context, where what is proven to it opens what is of this group: a proof, or a password, opens what is of the groups of the app
     /// it was given to, and nothing else.
     func context(_ identifier: String?, of app: AppIdentifier, for accessGroup: AccessGroup) -> Context? {
-        guard let identifier, let context = contexts[identifier], context.app == app,
-            context.accessGroups.contains(accessGroup)
+        guard let context = contexts.context(identifier, of: app), context.accessGroups.contains(accessGroup)
         else { return nil }
         return context
     }
@@ -321,7 +320,7 @@ extension Enclave {
             return opened
         }
         // AC-04: wanted in addition to every proof, and looked at after them, so that nobody guesses without the owner.
-        guard let password = context?.credential.key else { return needed }
+        guard let password = context?.password.key else { return needed }
         guard
             let key = password.itemKey(binding).open(
                 unwrapped.key, context: unwrapped.form.passwordContext(binding))

@@ -140,7 +140,7 @@ extension Enclave {
         if let known { return .p256(known.key) }
         if control.flags.contains(.applicationPassword) {
             // AC-04: wanted in addition to every proof, and looked at after them, so that nobody guesses without the owner.
-            guard let password = context?.credential.key else { throw needed }
+            guard let password = context?.password.key else { throw needed }
             guard
                 let opened = password.privateKeyKey(salt: blob.passwordSalt).open(
                     plain, context: blob.description)

@@ -243,7 +243,7 @@ extension Enclave {
         // EV-27: lockout ends with the right passcode.
         state.passcodeFailures = 0
         state.biometryFailures = 0
-        isBiometrySuspended = false
+        sensor.resume()
         passcodeGuesses.wasRight()
         screenLock.passcodeGiven(now: now)
         return opened

@@ -49,7 +49,7 @@ package final class EnclaveHost: Sendable {
     /// - Throws: `EnclaveStateError`, or what the storage, the root of trust and the counter throw.
     package init(
         storage: any EnclaveStorage, root: any RootOfTrust, clock: any TimeSource,
-        counter: (any RevisionCounter)? = nil, touchDelay: Double = 0.5,
+        counter: (any RevisionCounter)? = nil, touchDelay: Double = Enclave.Limits.touchDelay,
         newPasscodeCost: @escaping @Sendable () -> PasscodeCost,
         makeSensor: (@Sendable (SensorSource) -> any Sensor)? = nil,
         report: @escaping @Sendable (String) -> Void = { _ in }
@@ -59,8 +59,7 @@ package final class EnclaveHost: Sendable {
         self.newPasscodeCost = newPasscodeCost
         self.makeSensor = makeSensor
         self.report = report
-        var booted = try Enclave(stateFile: storage.load(), root: root, now: clock.now)
-        booted.touchDelay = touchDelay
+        let booted = try Enclave(stateFile: storage.load(), root: root, now: clock.now, touchDelay: touchDelay)
         let revision = booted.revision
         if let counter {
             // PC-34. A state that is newer than what is remembered was written, and the process ended before it was remembered.

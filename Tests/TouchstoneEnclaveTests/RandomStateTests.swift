@@ -93,10 +93,13 @@ import TouchstoneCore
                 run.check(run.enclave.keys[.whenUnlocked] == nil, "KC-20: locked, class A is gone")
                 run.check(run.enclave.evaluation == nil, "EV-52: nothing is asked behind the lock screen")
                 run.check(
-                    run.enclave.contexts.values.allSatisfy { $0.proven.biometry == nil && !$0.proven.passcode },
+                    run.enclave.contexts.byIdentifier.values.allSatisfy {
+                        $0.proven.biometry == nil && !$0.proven.passcode
+                    },
                     "EV-33: locked, nothing is proven")
             }
-            for context in run.enclave.contexts.values where run.enclave.faceIDPermission(of: context.app) == false {
+            for context in run.enclave.contexts.byIdentifier.values
+            where run.enclave.faceIDPermission(of: context.app) == false {
                 run.check(context.proven.biometry == nil, "CE-09: a face has proven nothing to who was denied it")
             }
             run.check(!run.enclave.passcodeGuesses.isBusy, "PC-07: no passcode is looked at for ever")
