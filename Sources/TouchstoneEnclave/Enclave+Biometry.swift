@@ -65,7 +65,7 @@ extension Enclave {
         guard !state.templates.contains(where: { $0.digest == digest || $0.name == name }) else {
             throw .init(.fingerAlreadyEnrolled)
         }
-        if !isEnrolled { state.database.identifier = UUID() }
+        if !isEnrolled { state.database.identifier = random.uuid() }
         state.templates.append(.init(name: name, digest: digest))
         note(LogFact(event: .biometryEnrolled, factors: biometryFactor))
         enrolmentChanged()

@@ -41,7 +41,7 @@ extension Enclave {
         // Sealed for this context, whose name never comes again: good for no other, and needs no nonce.
         let (payload, _) = try open(sealed, for: .credential(context: context), nonces: [Data()])
         let job = CredentialJob(
-            ticket: Self.freshIdentifier(), context: context, app: app,
+            ticket: random.identifier(), context: context, app: app,
             password: try Self.passcodes(in: payload, count: 1)[0],
             salt: deviceKey.derive("application password salt").unprotectedCopy.prefix(PasscodeDerivation.saltBytes))
         contexts.awaitPassword(of: job.ticket, for: context)

@@ -129,7 +129,7 @@ extension Enclave {
     ///
     /// Where nobody has to act, or it cannot be met, the evaluation before goes on.
     package mutating func beginEvaluation(_ start: EvaluationStart, now: Double) -> (Beginning, [EnclaveEvent]) {
-        let identifier = start.context ?? Self.freshIdentifier()
+        let identifier = start.context ?? random.identifier()
         let request = EvaluationRequest(
             context: identifier, app: start.app, requirement: start.requirement, reuseDuration: start.reuseDuration,
             isFaceIDDescribed: start.isFaceIDDescribed, validFor: start.validFor)
@@ -145,9 +145,9 @@ extension Enclave {
         if let replaced = start.replaces, replaced != evaluation?.identifier { takeBack(replaced, .systemCancel) }
         var events = evaluation == nil ? [] : endEvaluation(.refused(.cancelledByAnother))
         var new = Evaluation(
-            identifier: Self.freshIdentifier(), context: identifier, requirement: start.requirement,
+            identifier: random.identifier(), context: identifier, requirement: start.requirement,
             isFallbackHidden: start.isFallbackHidden, isFaceIDDescribed: start.isFaceIDDescribed, phase: .biometry,
-            nonce: Self.nonce(), validFor: start.validFor, app: start.app, client: contexts[identifier]?.client)
+            nonce: nonce(), validFor: start.validFor, app: start.app, client: contexts[identifier]?.client)
         // The verdict found a way; where the end of the one before has closed it, the passcode phase refuses what it must.
         new.phase = nextPhase(new, now: now) ?? .passcode
         evaluation = new

@@ -119,8 +119,9 @@ extension Enclave {
             guard let password = credential(of: request.context, app: request.app) else {
                 throw NotWrapped(.authNeeded)
             }
-            let sealed = try password.itemKey(request.binding).seal(
-                SecretBytes(plain), context: form.passwordContext(request.binding))
+            let sealed = try random.seal(
+                SecretBytes(plain), under: password.itemKey(request.binding),
+                context: form.passwordContext(request.binding))
             plain.resetBytes(in: 0..<plain.count)
             plain = sealed
         }
@@ -128,9 +129,8 @@ extension Enclave {
             plain.append(UInt8(truncatingIfNeeded: control.flags.rawValue >> UInt64(shift)))
         }
         plain.append(enrolment(for: control))
-        let sealed = try AES.GCM.seal(
-            plain, using: classKey.symmetricKey, authenticating: form.context(request.binding))
-        return form.head + (sealed.combined ?? Data())
+        return try form.head
+            + random.seal(plain, using: classKey.symmetricKey, authenticating: form.context(request.binding))
     }
 
     /// The same key, bound to the same, under the current class key; nil if it already is.
@@ -138,9 +138,9 @@ extension Enclave {
         let old = unwrapped.form
         guard old.generation != generation, let key = keys[old.protection] else { return nil }
         let form = WrappedKey(old.protection, isWithPassword: old.isWithPassword, generation: generation)
-        let sealed = try? AES.GCM.seal(
+        let sealed = try? random.seal(
             unwrapped.plain, using: key.symmetricKey, authenticating: form.context(binding))
-        return sealed?.combined.map { form.head + $0 }
+        return sealed.map { form.head + $0 }
     }
 
     /// Whether what a control asks for is there to be bound to.

@@ -75,7 +75,7 @@ extension Enclave {
         let reader = new.isEmpty ? nil : enrolment.reader
         if state.reader != reader { state.reader = reader }
         guard new != old || enrolment.isRenewed else { return }
-        if old.isEmpty { state.database.identifier = UUID() }
+        if old.isEmpty { state.database.identifier = random.uuid() }
         state.templates = new
         if new.contains(where: { !old.contains($0) }) || new == old {
             note(LogFact(event: .biometryEnrolled, factors: biometryFactor))

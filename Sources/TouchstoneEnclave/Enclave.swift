@@ -40,6 +40,7 @@ package struct Enclave {
     // Kept across boots.
     var state: EnclaveState
     package let root: any RootOfTrust
+    let random: any RandomSource
     let deviceKey: SecretBytes
     /// Of private keys' blobs; derived once, as every use of a key wants it.
     let blobKey: SecretBytes
@@ -48,7 +49,7 @@ package struct Enclave {
 
     // Gone with the process.
     /// What passcodes are sealed to, made at each boot: who has the device later reads no entry that was recorded before (DEC-005).
-    var passcodeKey = SecretBytes.random(count: 32)
+    var passcodeKey: SecretBytes
     var keys = ClassKeys() { didSet { keysEpoch = openedPrivateKeys.removeAll() } }
     /// Which class keys there are: another whenever one came or went.
     private(set) var keysEpoch: UInt64 = 0
@@ -74,21 +75,26 @@ package struct Enclave {
     ///
     /// - Throws: `EnclaveStateError`, after which nothing has changed.
     package init(
-        stateFile: Data?, root: any RootOfTrust, now: Double, policy: PasscodePolicy = PasscodePolicy(),
+        stateFile: Data?, root: any RootOfTrust, random: any RandomSource, now: Double,
+        policy: PasscodePolicy = PasscodePolicy(),
         touchDelay: Double = Limits.touchDelay
     ) throws {
         guard let stateFile else { throw EnclaveStateError.missing }
         let deviceKey = try root.derive("device key", Data())
         let state = try EnclaveStateFile.decode(stateFile, key: deviceKey.derive("state"))
-        try self.init(state: state, deviceKey: deviceKey, root: root, now: now, policy: policy, touchDelay: touchDelay)
+        try self.init(
+            state: state, deviceKey: deviceKey, root: root, random: random, now: now, policy: policy,
+            touchDelay: touchDelay)
     }
 
     init(
-        state: EnclaveState, deviceKey: SecretBytes, root: any RootOfTrust, now: Double, policy: PasscodePolicy,
+        state: EnclaveState, deviceKey: SecretBytes, root: any RootOfTrust, random: any RandomSource, now: Double,
+        policy: PasscodePolicy,
         touchDelay: Double
     ) throws {
         self.state = state
         self.root = root
+        self.random = random
         self.deviceKey = deviceKey
         self.policy = policy
         blobKey = deviceKey.derive("private keys")
@@ -98,7 +104,8 @@ package struct Enclave {
         }
         self.keys = keys
         sensor = SensorState(of: state, touchDelay: touchDelay)
-        log = LogChain(deviceKey: deviceKey, kept: state.log)
+        passcodeKey = random.secret(count: 32)
+        log = LogChain(deviceKey: deviceKey, boot: random.bytes(count: 8), kept: state.log)
         screenLock = ScreenLock(isPasscodeSet: state.passcode != nil)
         // The full delay starts again at boot, so that a restart or a changed clock never shortens it (PC-03).
         delayNextPasscode(now: now)
@@ -113,11 +120,12 @@ package struct Enclave {
     /// are sealed to. With `areKeysHeld` the root's hardware makes its P-256 keys.
     package static func create(
         isSimulated: Bool, biometryType: BiometryType, sensor: SensorSource? = nil, root: any RootOfTrust,
+        random: any RandomSource,
         revision: UInt64? = nil, recoveryKey: Data? = nil, areKeysHeld: Bool = false
     ) throws -> Data {
         let deviceKey = try root.derive("device key", Data())
         var state = try EnclaveState.fresh(
-            isSimulated: isSimulated, biometryType: biometryType, sensor: sensor, deviceKey: deviceKey)
+            isSimulated: isSimulated, biometryType: biometryType, sensor: sensor, deviceKey: deviceKey, random)
         state.revision = revision
         state.recoveryKey = recoveryKey
         state.areKeysHeld = areKeysHeld ? true : nil
@@ -180,7 +188,7 @@ package struct Enclave {
     package mutating func createContext(
         app: AppIdentifier, accessGroups: [AccessGroup], client: AppIdentifier? = nil
     ) -> String {
-        let identifier = Self.freshIdentifier()
+        let identifier = random.identifier()
         add(Context(app: app, accessGroups: accessGroups, client: client), as: identifier)
         return identifier
     }
@@ -204,11 +212,6 @@ package struct Enclave {
 
     /// Forgets what was proven for a time that is over (ND-4): to be called before anything is decided by it.
     package mutating func forgetLapsedProofs(now: Double) { contexts.forgetLapsedProofs(now: now) }
-
-    /// 128 random bits in hex.
-    package static func freshIdentifier() -> String {
-        Data.random(count: 16).map { String(format: "%02x", $0) }.joined()
-    }
 }
 
 extension SecretBytes {
@@ -216,9 +219,4 @@ extension SecretBytes {
     ///
     /// Whoever takes it wipes it, or hands it over.
     package var unprotectedCopy: Data { unsafe withUnsafeBytes { unsafe Data($0) } }
-}
-
-extension Data {
-    /// Random bytes that are no secret: identifiers, salts, nonces.
-    static func random(count: Int) -> Data { SecretBytes.random(count: count).unprotectedCopy }
 }

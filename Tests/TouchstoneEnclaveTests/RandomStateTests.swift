@@ -6,19 +6,6 @@ import TouchstoneCore
 
 /// Random calls in any order, sensible or not, against what must hold after each.
 @Suite(.timeLimit(.minutes(10))) struct RandomStateTests {
-    /// The same for the same seed, everywhere.
-    private struct SplitMix: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-    }
-
     private static let apps: [AppIdentifier] = ["app", "other"]
 
     private struct Run {
@@ -67,7 +54,7 @@ import TouchstoneCore
     func invariants(seed: Int) throws {
         var random = SplitMix(state: UInt64(seed))
         let type: BiometryType = Bool.random(using: &random) ? .touchID : .faceID
-        var run = Run(enclave: try Enclave.device(type))
+        var run = Run(enclave: try Enclave.device(type, random: SeededRandomness(seed)))
         for _ in 0..<50 where run.wrongs.isEmpty {
             let before = run.enclave.state
             run.proof = nil
