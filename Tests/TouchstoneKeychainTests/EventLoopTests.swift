@@ -108,6 +108,7 @@ import TouchstoneTransport
             .method(EnclaveInterface.UnwrapKeys.self) { [enclave] _, _ in try enclave.answer() },
             .method(EnclaveInterface.Sign.self) { [enclave] _, _ in try enclave.answer() },
             .method(EnclaveInterface.InspectKey.self) { [enclave] _, _ in try enclave.answer() },
+            .method(EnclaveInterface.NoteObservation.self) { [enclave] _, _ in try enclave.answer() },
             .method(EnclaveInterface.GetFacts.self) { [enclave] _, _ in try enclave.answer() },
             .method(EnclaveInterface.Preflight.self) { [enclave] _, _ in try enclave.answer() },
             .method(EnclaveInterface.SetCredential.self) { [enclave] _, _ in try enclave.answer() },
@@ -174,6 +175,16 @@ import TouchstoneTransport
         }
         eventually { enclave.wasAsked.withLock { $0 } }
         eventually { isClosed.withLock { $0 } }
+    }
+
+    @Test("An agent's request is read and left to another thread, as are all of the owner's")
+    func ownersAreFree() throws {
+        defer { enclave.mayAnswer.open() }
+        Thread.detachNewThread { [client] in
+            try? client.stream(AgentInterface.Subscribe.self, .init(version: AgentInterface.version)) { _ in false }
+        }
+        eventually { enclave.wasAsked.withLock { $0 } }
+        eventually { channel.requestsRead == 1 }
     }
 
     @Test("An app's calls have its share of the threads; the rest wait in a list, and another app's is answered")
