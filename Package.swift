@@ -318,7 +318,8 @@ let package = Package(
         tests(
             "TouchstoneKeychainTests",
             [
-                "TouchstoneTesting", "TouchstoneKeychain", "TouchstoneEnclaveClient", "TouchstoneEnclaveInterface",
+                "TouchstoneTesting", "TouchstoneKeychain", "TouchstoneAuthentication", "TouchstoneEnclaveClient",
+                "TouchstoneEnclaveInterface",
                 "TouchstoneEnclave", "TouchstoneEnclaveHost", "TouchstoneFileRoot", "TouchstoneCore",
                 "TouchstoneInterfaces", "TouchstoneLog", "TouchstoneMemory", "TouchstoneTransport", "TouchstoneSystem",
                 "Security", "LocalAuthentication", crypto,

@@ -85,7 +85,9 @@ extension AuthenticationService {
         guard let agent else { return call.fail(DeviceInterface.Refused(.busy)) }
         observe(.agentConnected)
         agentsChanged()
-        call.connection.onClose { [weak self] in self?.agentLost(agent.identifier) }
+        call.connection.onClose { [weak self] in
+            call.connection.perform { [weak self] in self?.agentLost(agent.identifier) }
+        }
     }
 
     /// The next agent shows what this one showed; a prompt that nobody shows any more ends with -4.

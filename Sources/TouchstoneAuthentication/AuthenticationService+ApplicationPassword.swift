@@ -40,7 +40,8 @@ extension AuthenticationService {
         _ call: VarlinkCall<AuthenticationInterface.SetCredential>
     ) {
         guard request.credential != nil, (try? call.connection.identity()) != nil else {
-            return setCredential(request, call, in: nil)
+            call.connection.perform(inTurnOf: calls) { [self] _ in setCredential(request, call, in: nil) }
+            return
         }
         let mayWait = call.connection.perform(inTurnOf: passwordTurns) { [self] turn in
             setCredential(request, call, in: turn)

@@ -27,13 +27,12 @@ extension AuthenticationService {
     var clientHandlers: [VarlinkHandler] {
         [
             .deferred(AuthenticationInterface.CreateContext.self) { [self] request, call in
-                // Whoever looks at a process may wait for a file system: that holds up nobody else.
-                aside(call, request.client) { [self] in
+                look(for: request.client, call) { [self] in
                     try createContext(call.connection, for: try client(request.client, of: call.connection))
                 }
             },
             .deferred(AuthenticationInterface.DescribeClient.self) { [self] request, call in
-                aside(call, request.client) { [self] in
+                look(for: request.client, call) { [self] in
                     let client = try client(request.client, of: call.connection)
                     return .init(app: client.identity, origin: client.origin)
                 }
@@ -50,13 +49,19 @@ extension AuthenticationService {
         ]
     }
 
-    /// Answers a call, on the connection's own thread where a client has to be looked at.
-    private func aside<M: VarlinkMethod>(
-        _ call: VarlinkCall<M>, _ client: AuthenticationInterface.Client?,
+    /// Answers a call on the connection's own thread: in turn with others for which the enclave alone is asked.
+    ///
+    /// Whoever looks at a client's process may wait for a file system, which takes no turn from anybody.
+    private func look<M: VarlinkMethod>(
+        for client: AuthenticationInterface.Client?, _ call: VarlinkCall<M>,
         _ body: @escaping @Sendable () throws -> M.Reply
     ) {
-        guard client != nil else { return call.answer(Result { try body() }) }
-        call.connection.perform { call.answer(Result { try body() }) }
+        let answer = { @Sendable in call.answer(Result { try body() }) }
+        if client == nil {
+            call.connection.perform(inTurnOf: calls) { _ in answer() }
+        } else {
+            call.connection.perform(answer)
+        }
     }
 
     private func client(

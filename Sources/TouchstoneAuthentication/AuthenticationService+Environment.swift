@@ -20,7 +20,10 @@ extension AuthenticationService {
             },
             .deferred(AuthenticationInterface.GetEnvironment.self) { [self] _, call in
                 guard call.wantsMore else {
-                    return call.answer(Result { .init(environment: try environment(of: call.connection)) })
+                    call.connection.perform(inTurnOf: calls) { [self] _ in
+                        call.answer(Result { .init(environment: try environment(of: call.connection)) })
+                    }
+                    return
                 }
                 // In turn with the changes: none is lost between the first answer and the next.
                 environments.async { [self] in watch(call) }

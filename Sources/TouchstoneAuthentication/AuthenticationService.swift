@@ -100,7 +100,12 @@ package final class AuthenticationService: Sendable {
         /// That wait for one unlocking of the device.
         static let unlockRequests = 256
         static let unlockRequestsPerApp = 32
+        /// Calls that have a thread while the enclave is asked.
+        static let calls = Turns.Limits(total: 64, perApp: 32)
     }
+
+    /// Calls for which the enclave is asked; none waits there for the owner.
+    let calls = Turns(Limits.calls)
 
     /// Of application passwords that apps set.
     let passwordTurns = Turns(
@@ -110,7 +115,7 @@ package final class AuthenticationService: Sendable {
     let screen = DispatchQueue(label: "io.touchstone.prompts")
     /// Begins evaluations whose turn has come.
     let turns = DispatchQueue(label: "io.touchstone.turns")
-    /// Ends the contexts of single calls.
+    /// Ends contexts of single calls, and of connections that ended.
     private let endings = DispatchQueue(label: "io.touchstone.contexts")
     /// Carries what watchers of the environment are told, in the order in which it happened.
     let environments = DispatchQueue(label: "io.touchstone.environments")
@@ -214,38 +219,58 @@ package final class AuthenticationService: Sendable {
 
     private var handlers: [VarlinkHandler] {
         [
-            .method(AuthenticationInterface.InvalidateContext.self) { [self] request, connection in
+            aside(AuthenticationInterface.InvalidateContext.self) { [self] request, connection in
                 try invalidateContext(request.context, connection)
                 return Empty()
             },
             .deferred(AuthenticationInterface.SetCredential.self) { [self] request, call in setCredential(request, call)
             },
-            .method(AuthenticationInterface.IsCredentialSet.self) { [self] request, connection in
+            aside(AuthenticationInterface.IsCredentialSet.self) { [self] request, connection in
                 guard try isOwner(connection, of: request.context) else { return .init(isSet: false) }
                 return .init(isSet: try credential(of: request.context, try connection.identity()).isSet)
             },
-            .method(AuthenticationInterface.CanEvaluatePolicy.self) { [self] request, connection in
+            aside(AuthenticationInterface.CanEvaluatePolicy.self) { [self] request, connection in
                 try canEvaluate(request, connection)
             },
             .deferred(AuthenticationInterface.EvaluatePolicy.self) { [self] request, call in
-                let answer = { @Sendable (result: Result<Data?, any Error>) in
-                    call.answer(result.map { .init(domainState: $0) })
-                }
-                guard let requirement = Requirement(request.policy) else {
-                    return answer(.failure(refused(.noCompanion, nil, call.connection)))
-                }
-                evaluate(
-                    requirement, Subject(), context: request.context, options: request.options,
-                    tellsDomainState: request.policy.isBiometric, connection: call.connection, made: { _ in },
-                    answer: answer)
+                call.connection.perform(inTurnOf: calls) { [self] _ in evaluate(request, call) }
             },
             .deferred(AuthenticationInterface.EvaluateAccessControl.self) { [self] request, call in
-                prove(
-                    request.accessControl, for: request.operation, keyLabel: request.keyLabel, items: nil,
-                    in: request.context, options: request.options, connection: call.connection, made: { _ in }
-                ) { result in call.answer(result.map { .init(domainState: nil) }) }
+                call.connection.perform(inTurnOf: calls) { [self] _ in
+                    prove(
+                        request.accessControl, for: request.operation, keyLabel: request.keyLabel, items: nil,
+                        in: request.context, options: request.options, connection: call.connection, made: { _ in }
+                    ) { result in call.answer(result.map { .init(domainState: nil) }) }
+                }
             },
         ]
+    }
+
+    /// A method for which the enclave is asked: on the connection's own thread, as others' requests are read where it was read.
+    func aside<M: VarlinkMethod>(
+        _ method: M.Type, _ body: @escaping @Sendable (M.Parameters, VarlinkConnection) throws -> M.Reply
+    ) -> VarlinkHandler {
+        .deferred(method) { [self] request, call in
+            call.connection.perform(inTurnOf: calls) { _ in
+                call.answer(Result { try body(request, call.connection) })
+            }
+        }
+    }
+
+    private func evaluate(
+        _ request: AuthenticationInterface.EvaluatePolicy.Parameters,
+        _ call: VarlinkCall<AuthenticationInterface.EvaluatePolicy>
+    ) {
+        let answer = { @Sendable (result: Result<Data?, any Error>) in
+            call.answer(result.map { .init(domainState: $0) })
+        }
+        guard let requirement = Requirement(request.policy) else {
+            return answer(.failure(refused(.noCompanion, nil, call.connection)))
+        }
+        evaluate(
+            requirement, Subject(), context: request.context, options: request.options,
+            tellsDomainState: request.policy.isBiometric, connection: call.connection, made: { _ in },
+            answer: answer)
     }
 
     // MARK: contexts
@@ -264,13 +289,13 @@ package final class AuthenticationService: Sendable {
         let context = try makeContext(of: app, for: client)
         state.withLock { _ = $0.contextsByConnection[key, default: []].insert(context) }
         // One handler for all of them, however many come and go.
-        if count == nil { connection.onClose { [weak self] in self?.forgetContexts(of: key) } }
+        if count == nil { connection.onClose { [weak self] in self?.connectionEnded(key) } }
         return .init(context: context)
     }
 
-    private func forgetContexts(of connection: ObjectIdentifier) {
+    private func connectionEnded(_ connection: ObjectIdentifier) {
         let contexts = state.withLock { $0.contextsByConnection.removeValue(forKey: connection) } ?? []
-        for context in contexts { try? forget(context) }
+        for context in contexts { endContext(context) }
     }
 
     private func invalidateContext(_ context: String, _ connection: VarlinkConnection) throws {
@@ -313,7 +338,7 @@ package final class AuthenticationService: Sendable {
         return context
     }
 
-    /// Ends a context that was made for one call of the keychain's; returns at once, and may be called on any thread.
+    /// Ends a context that nobody uses any more; returns at once, and may be called on any thread.
     package func endContext(_ context: String) {
         endings.async { [self] in _ = try? forget(context) }
     }
@@ -388,7 +413,9 @@ package final class AuthenticationService: Sendable {
                 }
             }
             // A client that vanishes takes its prompt with it.
-            let number = connection.onClose { [weak self] in self?.abandon(asking) }
+            let number = connection.onClose { [weak self] in
+                connection.perform { [weak self] in self?.abandon(asking) }
+            }
             closing.withLock { $0 = number }
             ask(asking)
         } catch {

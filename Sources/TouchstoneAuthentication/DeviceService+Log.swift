@@ -9,7 +9,7 @@ import TouchstoneTransport
 extension DeviceService {
     var logging: [OwnerHandler] {
         [
-            .deferred(DeviceInterface.ReadLog.self, wantsMore: true, onOwnThread: true) { [self] request, call, owner in
+            .deferred(DeviceInterface.ReadLog.self, wantsMore: true) { [self] request, call, owner in
                 do {
                     request.follow ? try follow(request, call, owner) : try read(request, call, owner)
                 } catch let error as any VarlinkError {

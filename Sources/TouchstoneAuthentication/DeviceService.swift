@@ -74,7 +74,7 @@ package final class DeviceService: Sendable {
             .method(DeviceInterface.GetNonce.self) { [self] _, connection, owner in
                 try passingOn { try nonce(connection, owner) }
             },
-            .deferred(DeviceInterface.ChangePasscode.self, onOwnThread: true) { [self] request, call, owner in
+            .deferred(DeviceInterface.ChangePasscode.self) { [self] request, call, owner in
                 redeem(call, owner, then: { [authentication] in authentication.endPasswordEntry(.passcodeChanged) }) {
                     caller in
                     try enclave.call(
@@ -82,33 +82,33 @@ package final class DeviceService: Sendable {
                         .init(passcodes: request.passcodes, kind: request.kind, caller: caller))
                 }
             },
-            .deferred(DeviceInterface.Unlock.self, onOwnThread: true) { [self] request, call, owner in
+            .deferred(DeviceInterface.Unlock.self) { [self] request, call, owner in
                 redeem(call, owner, whenRefused: { [authentication] in authentication.unlockRefused($0) }) { caller in
                     try enclave.call(
                         EnclaveInterface.Unlock.self, .init(passcode: request.passcode, caller: caller))
                 }
             },
-            .deferred(DeviceInterface.AuthorizeBackup.self, onOwnThread: true) { [self] request, call, owner in
+            .deferred(DeviceInterface.AuthorizeBackup.self) { [self] request, call, owner in
                 redeem(call, owner) { caller in
                     try enclave.call(
                         EnclaveInterface.AuthorizeBackup.self,
                         .init(direction: request.direction, passcode: request.passcode, caller: caller))
                 }
             },
-            .deferred(DeviceInterface.SetEraseData.self, onOwnThread: true) { [self] request, call, owner in
+            .deferred(DeviceInterface.SetEraseData.self) { [self] request, call, owner in
                 redeem(call, owner) { caller in
                     try enclave.call(
                         EnclaveInterface.SetEraseData.self,
                         .init(isOn: request.isOn, passcode: request.passcode, caller: caller))
                 }
             },
-            .deferred(DeviceInterface.ForgetReader.self, onOwnThread: true) { [self] request, call, owner in
+            .deferred(DeviceInterface.ForgetReader.self) { [self] request, call, owner in
                 redeem(call, owner) { caller in
                     try enclave.call(
                         EnclaveInterface.ForgetReader.self, .init(passcode: request.passcode, caller: caller))
                 }
             },
-            .deferred(DeviceInterface.AddReader.self, onOwnThread: true) { [self] request, call, owner in
+            .deferred(DeviceInterface.AddReader.self) { [self] request, call, owner in
                 redeem(call, owner) { caller in
                     try enclave.call(
                         EnclaveInterface.AddReader.self,
@@ -116,7 +116,7 @@ package final class DeviceService: Sendable {
                             bus: request.bus, templates: request.templates, passcode: request.passcode, caller: caller))
                 }
             },
-            .deferred(DeviceInterface.AcceptItems.self, onOwnThread: true) { [self] request, call, owner in
+            .deferred(DeviceInterface.AcceptItems.self) { [self] request, call, owner in
                 redeem(call, owner) { caller in
                     try enclave.call(
                         EnclaveInterface.AcceptItems.self,

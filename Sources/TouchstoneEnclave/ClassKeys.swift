@@ -30,9 +30,9 @@ struct ClassKeys {
         return removed
     }
 
-    static func generate(_ protections: [Accessibility]) -> ClassKeys {
+    static func generate(_ protections: [Accessibility], _ random: any RandomSource) -> ClassKeys {
         var keys = ClassKeys()
-        for protection in protections { keys[protection] = .random(count: keyBytes) }
+        for protection in protections { keys[protection] = random.secret(count: keyBytes) }
         return keys
     }
 
@@ -42,10 +42,12 @@ struct ClassKeys {
         return keys
     }
 
-    func sealed(under key: SecretBytes) throws -> [String: Data] {
+    func sealed(under key: SecretBytes, _ random: any RandomSource) throws -> [String: Data] {
         var sealed: [String: Data] = [:]
-        for (protection, secret) in open {
-            sealed[protection.rawValue] = try key.seal(secret, context: Self.context(protection))
+        // In an order of their own: from the same source the same bytes.
+        for protection in Accessibility.allCases {
+            guard let secret = open[protection] else { continue }
+            sealed[protection.rawValue] = try random.seal(secret, under: key, context: Self.context(protection))
         }
         return sealed
     }

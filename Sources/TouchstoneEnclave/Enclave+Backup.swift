@@ -82,8 +82,8 @@ extension Enclave {
             switch (opened.state, opened.key) {
             case (.open, let key?):
                 guard !item.accessControl.isConstrained else { return .gone }
-                let sealed = try? backupKey(for: protection, session).seal(
-                    SecretBytes(key), context: Self.context(item))
+                let sealed = try? random.seal(
+                    SecretBytes(key), under: backupKey(for: protection, session), context: Self.context(item))
                 return sealed.map { .wrapped($0) } ?? .gone
             case (.authenticationNeeded, _), (.altered, _): return .excluded
             case (.locked, _): return .locked

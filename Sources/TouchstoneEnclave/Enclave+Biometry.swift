@@ -9,7 +9,7 @@ extension Enclave {
 
     /// Whether only the passcode helps now: five non-matches (EV-26), or one of the states of PC-20.
     func isBiometryLockedOut(now: Double) -> Bool {
-        state.biometryFailures >= Limits.biometryFailures || isBiometrySuspended
+        state.biometryFailures >= Limits.biometryFailures || sensor.isSuspended
             || (isPasscodeSet && isPasscodeRequired(now: now))
     }
 
@@ -22,12 +22,12 @@ extension Enclave {
 
     /// Why biometry cannot be used, in the order of the decision table (CE-02, CE-03).
     func biometryRefusal(now: Double) -> RefusalCause? {
-        guard let sensor else { return .noSensor }
-        if sensor.problem != nil { return .sensorUnavailable }
+        guard let status = sensor.status else { return .noSensor }
+        if status.problem != nil { return .sensorUnavailable }
         if !isEnrolled { return notEnrolled }
         guard isPasscodeSet else { return .passcodeNotSet }
         if state.biometryFailures >= Limits.biometryFailures { return .biometryLockedOut }
-        if isBiometrySuspended { return .biometrySuspended }
+        if sensor.isSuspended { return .biometrySuspended }
         return isPasscodeRequired(now: now) ? .passcodeRequired : nil
     }
 
@@ -55,7 +55,7 @@ extension Enclave {
 
     package mutating func enroll(_ name: String, sample: Sample) throws(Refused) {
         guard (1...Limits.fingerNameBytes).contains(name.utf8.count) else { throw .init(.invalidName) }
-        guard let sensor, sensor.problem == nil else { throw .init(.noSensor) }
+        guard sensor.works else { throw .init(.noSensor) }
         // PC-23
         guard isPasscodeSet else { throw .init(.passcodeNotSet) }
         guard state.templates.count < Limits.fingers[state.biometryType, default: 0] else {
@@ -65,7 +65,7 @@ extension Enclave {
         guard !state.templates.contains(where: { $0.digest == digest || $0.name == name }) else {
             throw .init(.fingerAlreadyEnrolled)
         }
-        if !isEnrolled { state.database.identifier = UUID() }
+        if !isEnrolled { state.database.identifier = random.uuid() }
         state.templates.append(.init(name: name, digest: digest))
         note(LogFact(event: .biometryEnrolled, factors: biometryFactor))
         enrolmentChanged()
@@ -85,7 +85,7 @@ extension Enclave {
         hash.update(data: Data("\(state.database.changes)".utf8))
         for template in state.templates { hash.update(data: template.digest) }
         state.database.hash = Data(hash.finalize())
-        for identifier in contexts.keys { contexts[identifier]?.proven.forgetBiometry() }
+        contexts.forgetBiometry()
         evaluation?.proven.biometry = nil
         // PC-22, PC-33: whoever enrolled a finger behind the lock screen did not give the passcode for it.
         screenLock.discardHeld()
@@ -101,7 +101,7 @@ extension Enclave {
     /// Judges one simulated touch.
     package mutating func touch(_ sample: Sample, now: Double) -> (Touch, [EnclaveEvent]) {
         // Nobody sees it.
-        guard sensor?.problem == nil else { return (.notWaiting, []) }
+        guard sensor.status?.problem == nil else { return (.notWaiting, []) }
         let digest = digest(of: sample)
         return touch(matches: state.templates.contains { $0.digest == digest }, now: now)
     }
@@ -151,7 +151,7 @@ extension Enclave {
 
     /// For a touch whose outcome could not be kept: without the count there is no limit to tries, so there are none.
     package mutating func suspendBiometry(now: Double) -> [EnclaveEvent] {
-        isBiometrySuspended = true
+        sensor.suspend()
         screenLock.discardHeld()
         guard let phase = evaluation?.phase, [.permission, .biometry, .retry].contains(phase) else { return [] }
         return biometryRefused(.biometrySuspended, now: now)

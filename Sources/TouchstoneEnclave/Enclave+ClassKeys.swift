@@ -26,9 +26,10 @@ extension Enclave {
                 earlier[protection.rawValue] = state.earlierClassKeys?[protection.rawValue]
                 continue
             }
-            let fresh = SecretBytes.random(count: ClassKeys.keyBytes)
+            let fresh = random.secret(count: ClassKeys.keyBytes)
             let kept = try earlierKeys(of: protection, under: key).map { key.joined(with: $0) } ?? key
-            earlier[protection.rawValue] = try fresh.seal(kept, context: Self.earlierContext(protection))
+            earlier[protection.rawValue] = try random.seal(
+                kept, under: fresh, context: Self.earlierContext(protection))
             new[protection] = fresh
         }
         state.earlierClassKeys = earlier

@@ -8,21 +8,6 @@ package import TouchstoneMemory
 /// A password is stretched once, when it is set, and only what comes of that is kept; each item then has a key of its own derived from it.
 /// So opening many items costs one derivation, and none of them waits inside a call.
 extension Enclave {
-    /// The application password of one context.
-    struct Credential {
-        /// The stretched password.
-        var key: SecretBytes?
-        /// The derivation whose result is still wanted: a later one, or taking the password away, makes it worthless.
-        var job: String?
-    }
-
-    /// What one app has tried in vain, one after the other.
-    struct PasswordGuesses {
-        var count = 0
-        /// Until then no other password is taken from the app.
-        var retryAt: Double?
-    }
-
     /// An application password on its way through the key derivation.
     package struct CredentialJob: Sendable {
         package let ticket: String
@@ -49,30 +34,25 @@ extension Enclave {
         guard sealed == nil || passwordRetryAfter(app: app, now: now) == nil else { throw Refused(.busy) }
         guard contexts[context]?.app == app else { throw InvalidContext() }
         guard let sealed else {
-            contexts[context]?.credential = Credential()
+            forgetCredential(of: context)
             return nil
         }
-        guard credentialJobs[app, default: 0] < Limits.credentialJobsPerApp,
-            credentialJobs.values.reduce(0, +) < Limits.credentialJobs
-        else { throw Refused(.busy) }
+        guard applicationPasswords.hasRoom(for: app) else { throw Refused(.busy) }
         // Sealed for this context, whose name never comes again: good for no other, and needs no nonce.
         let (payload, _) = try open(sealed, for: .credential(context: context), nonces: [Data()])
         let job = CredentialJob(
-            ticket: Self.freshIdentifier(), context: context, app: app,
+            ticket: random.identifier(), context: context, app: app,
             password: try Self.passcodes(in: payload, count: 1)[0],
             salt: deviceKey.derive("application password salt").unprotectedCopy.prefix(PasscodeDerivation.saltBytes))
-        contexts[context]?.credential.job = job.ticket
-        credentialJobs[app, default: 0] += 1
+        contexts.awaitPassword(of: job.ticket, for: context)
+        applicationPasswords.beginJob(of: app)
         return job
     }
 
     /// Ends the derivation; `key` is nil where there was no memory for it.
     package mutating func finishCredential(_ job: CredentialJob, key: SecretBytes?) -> [EnclaveEvent] {
-        let left = credentialJobs[job.app, default: 0] - 1
-        credentialJobs[job.app] = left > 0 ? left : nil
-        if contexts[job.context]?.credential.job == job.ticket {
-            contexts[job.context]?.credential = Credential(key: key)
-        }
+        applicationPasswords.endJob(of: job.app)
+        contexts.takePassword(key, of: job.ticket, for: job.context)
         return [.answered(ticket: job.ticket, key == nil ? .failed : .done)]
     }
 
@@ -82,46 +62,30 @@ extension Enclave {
 
     /// The stretched password of this app's context.
     func credential(of identifier: String?, app: AppIdentifier) -> SecretBytes? {
-        guard let identifier, let context = contexts[identifier], context.app == app else { return nil }
-        return context.credential.key
+        contexts.context(identifier, of: app)?.password.key
     }
 
     /// AC-46: a password that did not open an item is not kept.
     package mutating func forgetCredential(of identifier: String) {
-        contexts[identifier]?.credential = Credential()
+        contexts.forgetPassword(of: identifier)
     }
 
     /// A password opened nothing that it was tried on: one guess of the app's, and from the fourth on the next has to wait as that of
     /// a passcode does (PC-01).
     package mutating func passwordFailed(app: AppIdentifier, now: Double) {
-        var guesses = passwordGuesses[app] ?? PasswordGuesses()
-        guesses.count = min(guesses.count + 1, policy.maximumFailures - 1)
-        let delay = policy.delay(afterFailures: guesses.count)
-        guesses.retryAt = delay > 0 ? now + delay : nil
-        if passwordGuesses[app] == nil, passwordGuesses.count >= Limits.guessingApps,
-            let fewest = passwordGuesses.min(by: { $0.value.count < $1.value.count })?.key
-        {
-            passwordGuesses[fewest] = nil
-        }
-        passwordGuesses[app] = guesses
-        guard delay > 0 else { return }
+        guard applicationPasswords.failed(app, policy: policy, now: now) else { return }
         // Nor does any help that was set before.
-        for (identifier, context) in contexts where context.app == app {
-            forgetCredential(of: identifier)
-        }
+        contexts.forgetPasswords(of: app)
     }
 
-    package func hasGuessedPasswords(app: AppIdentifier) -> Bool { passwordGuesses[app] != nil }
+    package func hasGuessedPasswords(app: AppIdentifier) -> Bool { applicationPasswords.hasGuessed(app) }
 
     /// A password was right: the app's next wrong one is the first again.
-    package mutating func passwordWorked(app: AppIdentifier) {
-        passwordGuesses[app] = nil
-    }
+    package mutating func passwordWorked(app: AppIdentifier) { applicationPasswords.worked(app) }
 
     /// Seconds until the app's next application password is taken; nil: now.
     package func passwordRetryAfter(app: AppIdentifier, now: Double) -> Double? {
-        guard let retryAt = passwordGuesses[app]?.retryAt, retryAt > now else { return nil }
-        return retryAt - now
+        applicationPasswords.retryAfter(app, now: now)
     }
 }
 

@@ -39,14 +39,18 @@ extension Enclave {
         let ended = endEvaluation(.refused(.deviceErased))
         var fresh = try EnclaveState.fresh(
             isSimulated: state.isSimulated, biometryType: state.biometryType, sensor: state.sensor,
-            deviceKey: deviceKey)
+            deviceKey: deviceKey, random)
         fresh.revision = state.revision
         fresh.recoveryKey = state.recoveryKey
         fresh.areKeysHeld = state.areKeysHeld
         fresh.erasure = .pending
-        var erased = try Enclave(state: fresh, deviceKey: deviceKey, root: root, now: now, policy: policy)
-        erased.credentialJobs = credentialJobs
+        var erased = try Enclave(
+            state: fresh, deviceKey: deviceKey, root: root, random: random, now: now, policy: policy,
+            touchDelay: sensor.touchDelay)
+        erased.applicationPasswords = applicationPasswords
+        erased.applicationPasswords.forgetGuesses()
         erased.sensor = sensor
+        erased.sensor.resume()
         // The one that is published.
         erased.passcodeKey = passcodeKey
         // It goes on: who erased the device by guessing is what its owner will want to read.

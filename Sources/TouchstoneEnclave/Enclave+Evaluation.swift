@@ -65,16 +65,14 @@ extension Enclave {
 
     /// Gives the context the biometry of the lock screen, where the window allows (EV-40, EV-43).
     package mutating func applyReuse(_ request: EvaluationRequest, now: Double) {
-        guard let identifier = request.context, let context = contexts[identifier],
-            context.app == request.app,
+        guard let identifier = request.context, let context = contexts.context(identifier, of: request.app),
             !isMet(request.requirement, by: context.proven), isReusable(request, now: now)
         else { return }
         var proven = context.proven
         proven.add(
             Proven(biometry: state.database.hash, biometryUntil: Self.lapse(now: now, after: request.validFor)))
         guard isMet(request.requirement, by: proven) else { return }
-        contexts[identifier]?.proven = proven
-        noteLapse(of: proven)
+        contexts.prove(proven, to: identifier)
     }
 
     /// EV-40…42: the lock screen was opened by biometry at most so many seconds ago; 300 at the most.
@@ -131,7 +129,7 @@ extension Enclave {
     ///
     /// Where nobody has to act, or it cannot be met, the evaluation before goes on.
     package mutating func beginEvaluation(_ start: EvaluationStart, now: Double) -> (Beginning, [EnclaveEvent]) {
-        let identifier = start.context ?? Self.freshIdentifier()
+        let identifier = start.context ?? random.identifier()
         let request = EvaluationRequest(
             context: identifier, app: start.app, requirement: start.requirement, reuseDuration: start.reuseDuration,
             isFaceIDDescribed: start.isFaceIDDescribed, validFor: start.validFor)
@@ -147,9 +145,9 @@ extension Enclave {
         if let replaced = start.replaces, replaced != evaluation?.identifier { takeBack(replaced, .systemCancel) }
         var events = evaluation == nil ? [] : endEvaluation(.refused(.cancelledByAnother))
         var new = Evaluation(
-            identifier: Self.freshIdentifier(), context: identifier, requirement: start.requirement,
+            identifier: random.identifier(), context: identifier, requirement: start.requirement,
             isFallbackHidden: start.isFallbackHidden, isFaceIDDescribed: start.isFaceIDDescribed, phase: .biometry,
-            nonce: Self.nonce(), validFor: start.validFor, app: start.app, client: contexts[identifier]?.client)
+            nonce: nonce(), validFor: start.validFor, app: start.app, client: contexts[identifier]?.client)
         // The verdict found a way; where the end of the one before has closed it, the passcode phase refuses what it must.
         new.phase = nextPhase(new, now: now) ?? .passcode
         evaluation = new
@@ -210,7 +208,7 @@ extension Enclave {
             evaluation?.touchesFrom = nil
             return 0
         }
-        let from = evaluation?.touchesFrom ?? now + touchDelay
+        let from = evaluation?.touchesFrom ?? now + sensor.touchDelay
         evaluation?.touchesFrom = from
         return max(from - now, 0)
     }
@@ -375,13 +373,11 @@ extension Enclave {
     /// With its end, where it has one (ND-4).
     private mutating func grant(_ evaluation: Evaluation) {
         guard let before = contexts[evaluation.context]?.proven else { return }
-        let proven = proven(with: evaluation)
-        contexts[evaluation.context]?.proven = proven
-        noteLapse(of: proven)
-        contexts[evaluation.context]?.granted = Grant(
+        let grant = Grant(
             evaluation: evaluation,
             biometry: evaluation.proven.biometry != nil && before.biometry != state.database.hash,
             passcode: evaluation.proven.passcode && !before.passcode, before: before)
+        contexts.prove(proven(with: evaluation), to: evaluation.context, by: grant)
     }
 
     /// When what is proven now lapses (ND-4); nil: never.
@@ -400,22 +396,7 @@ extension Enclave {
     }
 
     private mutating func takeBack(_ identifier: String, _ code: AuthenticationFailure) {
-        guard
-            let (context, grant) = contexts.lazy.compactMap({ key, context in
-                context.granted.flatMap { $0.evaluation.identifier == identifier ? (key, $0) : nil }
-            }).first
-        else { return }
-        contexts[context]?.granted = nil
-        if grant.biometry {
-            contexts[context]?.proven.forgetBiometry()
-        } else {
-            contexts[context]?.proven.biometryUntil = grant.before.biometryUntil
-        }
-        if grant.passcode {
-            contexts[context]?.proven.forgetPasscode()
-        } else {
-            contexts[context]?.proven.passcodeUntil = grant.before.passcodeUntil
-        }
-        noteEnd(of: grant.evaluation, .failed(code, nil))
+        guard let evaluation = contexts.takeBack(identifier) else { return }
+        noteEnd(of: evaluation, .failed(code, nil))
     }
 }

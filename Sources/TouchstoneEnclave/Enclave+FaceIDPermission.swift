@@ -47,10 +47,8 @@ extension Enclave {
         // Whose answer is forgotten is asked about again, which is all that is lost.
         state.faceIDPermissions = permissions.suffix(Limits.faceIDPermissions)
         if isAllowed == false {
-            for (identifier, context) in contexts where context.app == app {
-                contexts[identifier]?.proven.forgetBiometry()
-                if evaluation?.context == identifier { evaluation?.proven.biometry = nil }
-            }
+            contexts.forgetBiometry(of: app)
+            if contexts.context(evaluation?.context, of: app) != nil { evaluation?.proven.biometry = nil }
         }
         note(
             LogFact(

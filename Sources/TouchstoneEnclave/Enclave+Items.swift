@@ -119,8 +119,9 @@ extension Enclave {
             guard let password = credential(of: request.context, app: request.app) else {
                 throw NotWrapped(.authNeeded)
             }
-            let sealed = try password.itemKey(request.binding).seal(
-                SecretBytes(plain), context: form.passwordContext(request.binding))
+            let sealed = try random.seal(
+                SecretBytes(plain), under: password.itemKey(request.binding),
+                context: form.passwordContext(request.binding))
             plain.resetBytes(in: 0..<plain.count)
             plain = sealed
         }
@@ -128,9 +129,8 @@ extension Enclave {
             plain.append(UInt8(truncatingIfNeeded: control.flags.rawValue >> UInt64(shift)))
         }
         plain.append(enrolment(for: control))
-        let sealed = try AES.GCM.seal(
-            plain, using: classKey.symmetricKey, authenticating: form.context(request.binding))
-        return form.head + (sealed.combined ?? Data())
+        return try form.head
+            + random.seal(plain, using: classKey.symmetricKey, authenticating: form.context(request.binding))
     }
 
     /// The same key, bound to the same, under the current class key; nil if it already is.
@@ -138,9 +138,9 @@ extension Enclave {
         let old = unwrapped.form
         guard old.generation != generation, let key = keys[old.protection] else { return nil }
         let form = WrappedKey(old.protection, isWithPassword: old.isWithPassword, generation: generation)
-        let sealed = try? AES.GCM.seal(
+        let sealed = try? random.seal(
             unwrapped.plain, using: key.symmetricKey, authenticating: form.context(binding))
-        return sealed?.combined.map { form.head + $0 }
+        return sealed.map { form.head + $0 }
     }
 
     /// Whether what a control asks for is there to be bound to.
@@ -202,8 +202,7 @@ extension Enclave {
     /// An app's context, where what is proven to it opens what is of this group: a proof, or a password, opens what is of the groups of the app
     /// it was given to, and nothing else.
     func context(_ identifier: String?, of app: AppIdentifier, for accessGroup: AccessGroup) -> Context? {
-        guard let identifier, let context = contexts[identifier], context.app == app,
-            context.accessGroups.contains(accessGroup)
+        guard let context = contexts.context(identifier, of: app), context.accessGroups.contains(accessGroup)
         else { return nil }
         return context
     }
@@ -321,7 +320,7 @@ extension Enclave {
             return opened
         }
         // AC-04: wanted in addition to every proof, and looked at after them, so that nobody guesses without the owner.
-        guard let password = context?.credential.key else { return needed }
+        guard let password = context?.password.key else { return needed }
         guard
             let key = password.itemKey(binding).open(
                 unwrapped.key, context: unwrapped.form.passwordContext(binding))

@@ -38,7 +38,7 @@ extension Enclave {
     package func createKey(_ request: KeyCreation) throws(KeyRefusal) -> MadeKey {
         let bindings = try bindings(of: request)
         do throws(Status) {
-            return try seal(PrivateKey(request.kind), request, bindings)
+            return try seal(PrivateKey(request.kind, random), request, bindings)
         } catch {
             throw .failed(error)
         }
@@ -64,20 +64,22 @@ extension Enclave {
         var plain = key.rawRepresentation
         defer { plain.resetBytes(in: 0..<plain.count) }
         if let password = bindings.password {
-            blob.passwordSalt = Data.random(count: blob.passwordSalt.count)
+            blob.passwordSalt = random.bytes(count: blob.passwordSalt.count)
             let (secret, bound) = (SecretBytes(plain), blob)
             let sealed = try sealing {
-                try password.privateKeyKey(salt: bound.passwordSalt).seal(secret, context: bound.description)
+                try random.seal(
+                    secret, under: password.privateKeyKey(salt: bound.passwordSalt), context: bound.description)
             }
             plain.resetBytes(in: 0..<plain.count)
             plain = sealed
         }
         let bound = blob.description
         blob.sealedKey = try sealing {
-            try AES.GCM.seal(plain, using: bindings.classKey.symmetricKey, authenticating: bound).combined ?? Data()
+            try random.seal(plain, using: bindings.classKey.symmetricKey, authenticating: bound)
         }
         let whole = blob
-        return MadeKey(key: try sealing { try whole.sealed(key: blobKey.symmetricKey) }, publicKey: whole.publicKey)
+        return MadeKey(
+            key: try sealing { try whole.sealed(key: blobKey.symmetricKey, random) }, publicKey: whole.publicKey)
     }
 
     /// AES-GCM fails only for what cannot be: a nonce or a length of its own making.
@@ -140,7 +142,7 @@ extension Enclave {
         if let known { return .p256(known.key) }
         if control.flags.contains(.applicationPassword) {
             // AC-04: wanted in addition to every proof, and looked at after them, so that nobody guesses without the owner.
-            guard let password = context?.credential.key else { throw needed }
+            guard let password = context?.password.key else { throw needed }
             guard
                 let opened = password.privateKeyKey(salt: blob.passwordSalt).open(
                     plain, context: blob.description)

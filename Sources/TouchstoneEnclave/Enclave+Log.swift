@@ -88,9 +88,10 @@ extension Enclave {
 
 extension LogChain {
     /// The log of the device that has this key.
-    init(deviceKey: SecretBytes, kept: KeptLog?) {
-        self.init(
-            key: deviceKey.derive("log").symmetricKey, boot: Data.random(count: 8), kept: kept)
+    ///
+    /// `boot`, 8 bytes, tells this boot's entries from those of any other.
+    init(deviceKey: SecretBytes, boot: Data, kept: KeptLog?) {
+        self.init(key: deviceKey.derive("log").symmetricKey, boot: boot, kept: kept)
     }
 }
 

@@ -33,12 +33,12 @@ package struct PasscodeJob: Sendable {
 
     /// The new passcode; nil where there is to be none.
     package func newPasscode(
-        cost: () -> PasscodeCost, root: any RootOfTrust, recoveryKey: Data?
+        cost: () -> PasscodeCost, root: any RootOfTrust, recoveryKey: Data?, random: any RandomSource
     ) throws -> NewPasscode? {
         guard let new else { return nil }
-        let (salt, cost) = (Data.random(count: PasscodeDerivation.saltBytes), cost())
+        let (salt, cost) = (random.bytes(count: PasscodeDerivation.saltBytes), cost())
         let made = try PasscodeDerivation(passcode: new, salt: salt, cost: cost, root: root)
-            .make(recoveryKey: recoveryKey)
+            .make(recoveryKey: recoveryKey, random)
         return NewPasscode(key: made.key, salt: salt, cost: cost, gate: made.gate)
     }
 }
@@ -65,11 +65,11 @@ extension Enclave {
     /// Seconds until the next passcode is looked at; nil: now.
     package func passcodeRetryAfter(now: Double) -> Double? { passcodeGuesses.retryAfter(now: now) }
 
-    static func nonce() -> Data { Data.random(count: 16) }
+    func nonce() -> Data { random.bytes(count: 16) }
 
     /// A nonce for one entry of the owner's settings, good on one connection of touchstoned's.
     package mutating func freshNonce(connection: Int = 0) -> Data {
-        let nonce = Self.nonce()
+        let nonce = nonce()
         nonces.add(nonce, of: connection)
         return nonce
     }
@@ -115,7 +115,8 @@ extension Enclave {
             let app = contexts[evaluation.context]?.app
         else { throw .init(.staleNonce) }
         let (payload, _) = try open(sealed, for: .prompt(app: app), nonces: [evaluation.nonce])
-        self.evaluation?.nonce = Self.nonce()
+        let next = nonce()
+        self.evaluation?.nonce = next
         let secret = try Self.passcodes(in: payload, count: 1)[0]
         return PasscodeJob(purpose: .evaluation(identifier), current: try begin(secret, now: now))
     }
@@ -243,7 +244,7 @@ extension Enclave {
         // EV-27: lockout ends with the right passcode.
         state.passcodeFailures = 0
         state.biometryFailures = 0
-        isBiometrySuspended = false
+        sensor.resume()
         passcodeGuesses.wasRight()
         screenLock.passcodeGiven(now: now)
         return opened
@@ -302,21 +303,21 @@ extension Enclave {
             let hadPasscode = isPasscodeSet
             note(LogFact(event: hadPasscode ? .passcodeChanged : .passcodeSet, factors: hadPasscode ? [.passcode] : []))
             if !hadPasscode {
-                opened.merge(ClassKeys.generate(Accessibility.withPasscode))
+                opened.merge(ClassKeys.generate(Accessibility.withPasscode, random))
             }
             state.passcode = .init(
                 salt: new.salt, cost: new.cost,
-                classKeys: try opened.filter { !Accessibility.withDevice.contains($0) }.sealed(under: new.key),
+                classKeys: try opened.filter { !Accessibility.withDevice.contains($0) }.sealed(under: new.key, random),
                 kind: kind, erasesData: state.passcode?.erasesData, gate: gate)
             if state.erasure == .done { state.erasure = nil }
-            state.classKeys = try opened.filter(Accessibility.withDevice.contains).sealed(under: underDevice)
+            state.classKeys = try opened.filter(Accessibility.withDevice.contains).sealed(under: underDevice, random)
             if !hadPasscode { unlock(with: opened, now: now) }
             screenLock.passcodeSet(now: now)
         } else {
             note(LogFact(event: .passcodeRemoved, factors: [.passcode]))
             keys = opened
             state.passcode = nil
-            state.classKeys = try keys.sealed(under: underDevice)
+            state.classKeys = try keys.sealed(under: underDevice, random)
             screenLock.passcodeRemoved()
         }
         return events + [.answered(ticket: ticket, .done)]

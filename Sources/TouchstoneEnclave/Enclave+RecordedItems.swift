@@ -39,7 +39,7 @@ extension Enclave {
             let altered = (0...UInt8.max).filter { state.items?.canBe($0, at: found.sum(of: $0)) == false }
             return ItemsLook(isRecorded: state.items != nil, altered: altered)
         }
-        let look = Self.freshIdentifier()
+        let look = random.identifier()
         guardedItems.name(look)
         let takes = takes && state.items == nil
         guard var recorded = state.items ?? (takes ? RecordedItems() : nil) else {

@@ -20,8 +20,8 @@ extension Enclave {
 
     /// Whether the sensor is to look for something else than it was told before.
     package mutating func awaitsAnotherTouch(than before: Enclave, now: Double) -> Bool {
-        lastAwaitedTouch = awaitedTouch(now: now)
-        return lastAwaitedTouch != before.lastAwaitedTouch
+        sensor.look(for: awaitedTouch(now: now))
+        return sensor.awaited != before.sensor.awaited
     }
 
     /// No evaluation has such a name.
@@ -35,12 +35,12 @@ extension Enclave {
         switch report {
         case .enrolled(let enrolment):
             take(enrolment)
-            return isEnrolled && sensor?.problem == nil ? [] : biometryEnded(now: now)
+            return isEnrolled && sensor.status?.problem == nil ? [] : biometryEnded(now: now)
         case .unavailable(let problem):
-            sensor?.problem = problem
+            sensor.report(problem)
             return biometryEnded(now: now)
         case .touched(let isMatch, let awaited):
-            guard awaited == awaitedTouch(now: now), sensor?.problem == nil else { return [] }
+            guard awaited == awaitedTouch(now: now), sensor.status?.problem == nil else { return [] }
             let (touch, events) = touch(matches: isMatch, now: now)
             return touch == .unlocked ? [.unlocked] + events : events
         case .hint(let hint, let awaited):
@@ -56,16 +56,14 @@ extension Enclave {
     private mutating func take(_ enrolment: SensorEnrolment) {
         // DEC-062: who is enrolled with another reader says nothing of who is with this one.
         guard knownReader == nil || knownReader == enrolment.reader else {
-            sensor?.problem = .otherReader
+            sensor.report(.otherReader)
             return
         }
-        sensor?.problem = nil
-        sensor?.name = enrolment.reader.name
-        sensor?.areTemplatesRead = enrolment.areTemplatesRead
+        sensor.identify(as: enrolment.reader.name, areTemplatesRead: enrolment.areTemplatesRead)
         // AC-53: what cannot be read just now is not another set. Where nobody is enrolled there is nothing to read.
         let isUnread = !enrolment.areTemplatesRead && !enrolment.fingers.isEmpty
         guard !isUnread || state.areTemplatesRead != true else {
-            sensor?.problem = .templatesUnreadable
+            sensor.report(.templatesUnreadable)
             return
         }
         let areRead = !isUnread && !enrolment.fingers.isEmpty
@@ -77,7 +75,7 @@ extension Enclave {
         let reader = new.isEmpty ? nil : enrolment.reader
         if state.reader != reader { state.reader = reader }
         guard new != old || enrolment.isRenewed else { return }
-        if old.isEmpty { state.database.identifier = UUID() }
+        if old.isEmpty { state.database.identifier = random.uuid() }
         state.templates = new
         if new.contains(where: { !old.contains($0) }) || new == old {
             note(LogFact(event: .biometryEnrolled, factors: biometryFactor))
@@ -107,7 +105,7 @@ extension Enclave {
         let done = EnclaveEvent.answered(ticket: ticket, .done)
         guard isEnrolled else { return [done] }
         // What was seen was of the reader that is forgotten, or that it is not there.
-        sensor?.problem = nil
+        sensor.report(nil)
         endEnrolment(asked: "forget-reader")
         return [done] + biometryEnded(now: now)
     }
@@ -141,7 +139,7 @@ extension Enclave {
         guard finish(guess: key, now: now, asked: "add-reader") != nil else { return [rejected(ticket, now: now)] }
         if isEnrolled { endEnrolment(asked: "add-reader") }
         (state.sensor, state.biometryType) = (source, .touchID)
-        sensor = .starting(source)
+        sensor.attach(source)
         return [.answered(ticket: ticket, .done)] + biometryEnded(now: now)
     }
 

@@ -4,8 +4,8 @@ import TouchstoneCore
 extension Enclave {
     /// Unplugs the sensor, or plugs it in: an evaluation that waits for it goes on without.
     package mutating func setSensorConnected(_ isConnected: Bool, now: Double) throws(Refused) -> [EnclaveEvent] {
-        guard sensor != nil else { throw .init(.noSensor) }
-        sensor?.problem = isConnected ? nil : .noReader
+        guard sensor.status != nil else { throw .init(.noSensor) }
+        sensor.report(isConnected ? nil : .noReader)
         return biometryEnded(now: now)
     }
 }

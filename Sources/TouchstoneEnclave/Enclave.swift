@@ -10,64 +10,7 @@ package import TouchstoneMemory
 ///
 /// > Source: sections A.1, A.3, 2, 4, 5 and 6 of the rules.
 package struct Enclave {
-    /// One app's context (A.3).
-    struct Context {
-        var app: AppIdentifier
-        /// Whom the app asks for, for the log; nil: for itself.
-        var client: AppIdentifier?
-        /// A proof opens what is of these, and of no other.
-        var accessGroups: Set<AccessGroup>
-        var proven = Proven()
-        var credential = Credential()
-        /// What the last evaluation added to that, which goes again if the app hears of a failure after all.
-        var granted: Grant?
-
-        init(app: AppIdentifier, accessGroups: [AccessGroup], client: AppIdentifier? = nil) {
-            self.app = app
-            self.client = client
-            self.accessGroups = Set(accessGroups)
-        }
-    }
-
-    /// What an evaluation that succeeded gave to its context.
-    struct Grant {
-        var evaluation: Evaluation
-        var biometry: Bool
-        var passcode: Bool
-        /// What the context had before.
-        var before: Proven
-    }
-
-    /// What the owner proved to a context (EV-31).
-    struct Proven {
-        /// The hash of the enrolment database at the match: worth nothing once it has changed (EV-33).
-        var biometry: Data?
-        var passcode = false
-        /// When each of them lapses (ND-4); nil: with the context.
-        var biometryUntil: Double?
-        var passcodeUntil: Double?
-
-        /// What was proven now, too; what is proven already is good for as long as the longer of the two.
-        mutating func add(_ new: Proven) {
-            func longer(_ one: Double?, _ other: Double?) -> Double? {
-                guard let one, let other else { return nil }
-                return max(one, other)
-            }
-            if let match = new.biometry {
-                biometryUntil = biometry == match ? longer(biometryUntil, new.biometryUntil) : new.biometryUntil
-                biometry = match
-            }
-            if new.passcode {
-                passcodeUntil = passcode ? longer(passcodeUntil, new.passcodeUntil) : new.passcodeUntil
-                passcode = true
-            }
-        }
-
-        mutating func forgetBiometry() { (biometry, biometryUntil) = (nil, nil) }
-        mutating func forgetPasscode() { (passcode, passcodeUntil) = (false, nil) }
-    }
-
-    enum Limits {
+    package enum Limits {
         /// Of one app: a noisy app ends its own contexts, never another's.
         static let contextsPerApp = 256
         static let fingers: [BiometryType: Int] = [.touchID: 5, .faceID: 2, .opticID: 2]
@@ -78,7 +21,7 @@ package struct Enclave {
         /// Non-matches in a row before only the passcode helps (EV-26).
         static let biometryFailures = 5
         /// Seconds from the moment in which a prompt is before the owner until the sensor counts for it.
-        static let touchDelay = 0.5
+        package static let touchDelay = 0.5
         /// Seconds for which a proof may be asked to be good (ND-4).
         static let validFor = 0.0...300.0
         /// Apps for which the owner's answer about Face ID is kept.
@@ -97,37 +40,26 @@ package struct Enclave {
     // Kept across boots.
     var state: EnclaveState
     package let root: any RootOfTrust
+    let random: any RandomSource
     let deviceKey: SecretBytes
     /// Of private keys' blobs; derived once, as every use of a key wants it.
     let blobKey: SecretBytes
     let itemTags: ItemTags
     let policy: PasscodePolicy
-    /// Seconds; nobody sees a prompt in the moment in which it is drawn.
-    package var touchDelay = Limits.touchDelay
 
     // Gone with the process.
     /// What passcodes are sealed to, made at each boot: who has the device later reads no entry that was recorded before (DEC-005).
-    var passcodeKey = SecretBytes.random(count: 32)
+    var passcodeKey: SecretBytes
     var keys = ClassKeys() { didSet { keysEpoch = openedPrivateKeys.removeAll() } }
     /// Which class keys there are: another whenever one came or went.
     private(set) var keysEpoch: UInt64 = 0
     let openedPrivateKeys = OpenedPrivateKeys()
     var screenLock: ScreenLock
     var passcodeGuesses = PasscodeGuesses()
-    /// A non-match could not be counted on the disk: until the passcode, no finger counts either.
-    var isBiometrySuspended = false
-    var contexts: [String: Context] = [:]
-    /// When the first of their proofs lapses; nil: none does.
-    var nextLapse: Double?
+    var contexts = Contexts()
     var evaluation: Evaluation?
-    /// Application passwords that wait to be stretched, or are, by app.
-    var credentialJobs: [AppIdentifier: Int] = [:]
-    /// Wrong application passwords in a row, by app.
-    var passwordGuesses: [AppIdentifier: PasswordGuesses] = [:]
-    /// How the sensor is, also a simulated one; nil: the device has none.
-    var sensor: SensorStatus?
-    /// What the sensor was last told to look for.
-    var lastAwaitedTouch: String?
+    var applicationPasswords = ApplicationPasswords()
+    var sensor: SensorState
     /// One at a time; ends with the lock.
     var backup: BackupSession?
     var guardedItems = GuardedItems()
@@ -139,20 +71,30 @@ package struct Enclave {
 
     /// Boots from the kept state.
     ///
+    /// `touchDelay` is how many seconds after a prompt is shown the sensor counts for it.
+    ///
     /// - Throws: `EnclaveStateError`, after which nothing has changed.
-    package init(stateFile: Data?, root: any RootOfTrust, now: Double, policy: PasscodePolicy = PasscodePolicy()) throws
-    {
+    package init(
+        stateFile: Data?, root: any RootOfTrust, random: any RandomSource, now: Double,
+        policy: PasscodePolicy = PasscodePolicy(),
+        touchDelay: Double = Limits.touchDelay
+    ) throws {
         guard let stateFile else { throw EnclaveStateError.missing }
         let deviceKey = try root.derive("device key", Data())
         let state = try EnclaveStateFile.decode(stateFile, key: deviceKey.derive("state"))
-        try self.init(state: state, deviceKey: deviceKey, root: root, now: now, policy: policy)
+        try self.init(
+            state: state, deviceKey: deviceKey, root: root, random: random, now: now, policy: policy,
+            touchDelay: touchDelay)
     }
 
     init(
-        state: EnclaveState, deviceKey: SecretBytes, root: any RootOfTrust, now: Double, policy: PasscodePolicy
+        state: EnclaveState, deviceKey: SecretBytes, root: any RootOfTrust, random: any RandomSource, now: Double,
+        policy: PasscodePolicy,
+        touchDelay: Double
     ) throws {
         self.state = state
         self.root = root
+        self.random = random
         self.deviceKey = deviceKey
         self.policy = policy
         blobKey = deviceKey.derive("private keys")
@@ -161,12 +103,9 @@ package struct Enclave {
             throw EnclaveStateError.corrupt
         }
         self.keys = keys
-        if let source = state.sensor {
-            sensor = .starting(source)
-        } else if state.isSimulated, state.biometryType != .none {
-            sensor = .init(kind: .simulated, name: nil, problem: nil, isWeak: false, areTemplatesRead: true)
-        }
-        log = LogChain(deviceKey: deviceKey, kept: state.log)
+        sensor = SensorState(of: state, touchDelay: touchDelay)
+        passcodeKey = random.secret(count: 32)
+        log = LogChain(deviceKey: deviceKey, boot: random.bytes(count: 8), kept: state.log)
         screenLock = ScreenLock(isPasscodeSet: state.passcode != nil)
         // The full delay starts again at boot, so that a restart or a changed clock never shortens it (PC-03).
         delayNextPasscode(now: now)
@@ -181,11 +120,12 @@ package struct Enclave {
     /// are sealed to. With `areKeysHeld` the root's hardware makes its P-256 keys.
     package static func create(
         isSimulated: Bool, biometryType: BiometryType, sensor: SensorSource? = nil, root: any RootOfTrust,
+        random: any RandomSource,
         revision: UInt64? = nil, recoveryKey: Data? = nil, areKeysHeld: Bool = false
     ) throws -> Data {
         let deviceKey = try root.derive("device key", Data())
         var state = try EnclaveState.fresh(
-            isSimulated: isSimulated, biometryType: biometryType, sensor: sensor, deviceKey: deviceKey)
+            isSimulated: isSimulated, biometryType: biometryType, sensor: sensor, deviceKey: deviceKey, random)
         state.revision = revision
         state.recoveryKey = recoveryKey
         state.areKeysHeld = areKeysHeld ? true : nil
@@ -205,7 +145,7 @@ package struct Enclave {
             wasErased: state.erasure != nil && !isPasscodeSet, isLocked: isLocked,
             wasUnlockedSinceBoot: screenLock.wasUnlockedSinceBoot, isBiometryLockedOut: isBiometryLockedOut(now: now),
             passcodeFailures: state.passcodeFailures, passcodeRetryAfterSeconds: passcodeRetryAfter(now: now),
-            isPasscodeDisabled: isPasscodeDisabled, domainState: domainState(app: app), sensor: sensor,
+            isPasscodeDisabled: isPasscodeDisabled, domainState: domainState(app: app), sensor: sensor.status,
             areKeysInTPM: state.areKeysHeld)
     }
 
@@ -248,54 +188,30 @@ package struct Enclave {
     package mutating func createContext(
         app: AppIdentifier, accessGroups: [AccessGroup], client: AppIdentifier? = nil
     ) -> String {
-        let identifier = Self.freshIdentifier()
+        let identifier = random.identifier()
         add(Context(app: app, accessGroups: accessGroups, client: client), as: identifier)
         return identifier
     }
 
     mutating func add(_ context: Context, as identifier: String) {
-        let own = contexts.filter { $0.value.app == context.app }.keys
-        if own.count >= Limits.contextsPerApp, let spare = own.first(where: { $0 != evaluation?.context }) {
-            contexts[spare] = nil
-        }
-        contexts[identifier] = context
+        contexts.add(context, as: identifier, evaluated: evaluation?.context)
     }
 
     /// - Returns: The evaluation that ended with it, if one ran.
     package mutating func invalidateContext(_ identifier: String) -> [EnclaveEvent] {
-        contexts[identifier] = nil
+        contexts.remove(identifier)
         guard evaluation?.context == identifier else { return [] }
         return endEvaluation(.refused(.cancelledByApp))
     }
 
     /// Forgets what was proven to every context (EV-33).
     mutating func forgetProofs() {
-        for identifier in contexts.keys { contexts[identifier]?.proven = Proven() }
+        contexts.forgetProofs()
         evaluation?.proven = Proven()
     }
 
     /// Forgets what was proven for a time that is over (ND-4): to be called before anything is decided by it.
-    package mutating func forgetLapsedProofs(now: Double) {
-        guard let nextLapse, now >= nextLapse else { return }
-        self.nextLapse = nil
-        for (identifier, context) in contexts {
-            var proven = context.proven
-            if proven.biometryUntil.map({ now >= $0 }) == true { proven.forgetBiometry() }
-            if proven.passcodeUntil.map({ now >= $0 }) == true { proven.forgetPasscode() }
-            contexts[identifier]?.proven = proven
-            noteLapse(of: proven)
-        }
-    }
-
-    /// Remembers when it has to be looked at.
-    mutating func noteLapse(of proven: Proven) {
-        self.nextLapse = [nextLapse, proven.biometryUntil, proven.passcodeUntil].compactMap(\.self).min()
-    }
-
-    /// 128 random bits in hex.
-    package static func freshIdentifier() -> String {
-        Data.random(count: 16).map { String(format: "%02x", $0) }.joined()
-    }
+    package mutating func forgetLapsedProofs(now: Double) { contexts.forgetLapsedProofs(now: now) }
 }
 
 extension SecretBytes {
@@ -303,9 +219,4 @@ extension SecretBytes {
     ///
     /// Whoever takes it wipes it, or hands it over.
     package var unprotectedCopy: Data { unsafe withUnsafeBytes { unsafe Data($0) } }
-}
-
-extension Data {
-    /// Random bytes that are no secret: identifiers, salts, nonces.
-    static func random(count: Int) -> Data { SecretBytes.random(count: count).unprotectedCopy }
 }

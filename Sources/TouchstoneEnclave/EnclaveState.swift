@@ -87,13 +87,14 @@ struct EnclaveState: Codable, Equatable {
 
     /// What a device begins with: new class keys, nobody enrolled, no passcode.
     static func fresh(
-        isSimulated: Bool, biometryType: BiometryType, sensor: SensorSource?, deviceKey: SecretBytes
+        isSimulated: Bool, biometryType: BiometryType, sensor: SensorSource?, deviceKey: SecretBytes,
+        _ random: any RandomSource
     ) throws -> EnclaveState {
-        let keys = ClassKeys.generate(Accessibility.withDevice + Accessibility.untilLocked)
+        let keys = ClassKeys.generate(Accessibility.withDevice + Accessibility.untilLocked, random)
         return EnclaveState(
             isSimulated: isSimulated, biometryType: biometryType, sensor: sensor,
-            classKeys: try keys.sealed(under: deviceKey.derive("class keys")),
-            database: .init(identifier: UUID(), changes: 0, hash: Data.random(count: 32)))
+            classKeys: try keys.sealed(under: deviceKey.derive("class keys"), random),
+            database: .init(identifier: random.uuid(), changes: 0, hash: random.bytes(count: 32)))
     }
     /// Whether P-256 keys are made in the root of trust's hardware; absent: no.
     var areKeysHeld: Bool?

@@ -30,8 +30,12 @@ package struct HeldKey: Sendable {
 /// What it throws is a `KeyRefusal`, or a `KeyHolderError`.
 package struct HeldKeyWork: Sendable {
     private let holder: any KeyHolder
+    private let random: any RandomSource
 
-    package init(_ holder: any KeyHolder) { self.holder = holder }
+    package init(_ holder: any KeyHolder, _ random: any RandomSource) {
+        self.holder = holder
+        self.random = random
+    }
 
     package func signature(of digest: Data, by key: HeldKey) throws -> Data {
         guard digest.count == Self.digestBytes else { throw KeyRefusal.failed(.param) }
@@ -45,7 +49,7 @@ package struct HeldKeyWork: Sendable {
     }
 
     package func makeKey() throws -> (key: HeldKey, publicKey: Data) {
-        let value = SecretBytes.random(count: HeldKey.valueBytes)
+        let value = random.secret(count: HeldKey.valueBytes)
         let made = try holder.makeKey(under: value)
         return (HeldKey(value: value, key: made.key), made.publicKey)
     }

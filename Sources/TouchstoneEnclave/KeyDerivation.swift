@@ -51,15 +51,6 @@ extension SecretBytes {
         defer { plain.resetBytes(in: 0..<plain.count) }
         return SecretBytes(plain)
     }
-
-    /// AES-256-GCM of `secret` under this key: nonce (12 bytes), ciphertext, tag (16 bytes).
-    package func seal(_ secret: SecretBytes, context: Data) throws -> Data {
-        let box = unsafe try secret.withUnsafeBytes {
-            unsafe try AES.GCM.seal($0, using: symmetricKey, authenticating: context)
-        }
-        // `combined` is nil only for nonces of other lengths than 12, which are not made here.
-        return box.combined ?? Data()
-    }
 }
 
 extension SymmetricKey {
@@ -142,10 +133,10 @@ struct PasscodeDerivation: Sendable {
     /// The key of a new passcode, and its gate where the root of trust has such.
     ///
     /// The gate's secret is sealed to `recoveryKey`, for another root of trust; nil: there is no other.
-    func make(recoveryKey: Data?) throws -> (key: SecretBytes, gate: PasscodeGate?) {
+    func make(recoveryKey: Data?, _ random: any RandomSource) throws -> (key: SecretBytes, gate: PasscodeGate?) {
         let ungated = try derived()
         guard root.passcodeGuard != nil else { return (ungated, nil) }
-        let secret = SecretBytes.random(count: 32)
+        let secret = random.secret(count: 32)
         let recovery = try recoveryKey.map {
             try Sealed.seal(secret, to: .init(rawRepresentation: $0), PasscodeGate.recoveryPurpose)
         }

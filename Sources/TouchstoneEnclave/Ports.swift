@@ -97,6 +97,12 @@ package struct PasscodeGuardError: Error, Hashable, CustomStringConvertible {
     }
 }
 
+/// Bytes that nobody can foresee: all that the enclave draws, secret or not, comes from here.
+package protocol RandomSource: Sendable {
+    /// Overwrites all of `bytes`; a source that cannot ends the process.
+    func fill(_ bytes: UnsafeMutableRawBufferPointer)
+}
+
 /// Seconds that only go forward, also while the machine sleeps; the zero is arbitrary.
 package protocol TimeSource: Sendable {
     var now: Double { get }

@@ -13,20 +13,23 @@ enum PrivateKey {
     /// Of P-256: no number is here.
     case held(HeldKey, publicKey: Data)
 
-    /// Makes a key.
-    init(_ kind: KeyKind) throws(Status) {
-        do {
-            switch kind {
-            case .p256: self = .p256(P256.Signing.PrivateKey(compactRepresentable: false))
-            case .mlkem768: self = .mlkem768(try MLKEM768.PrivateKey())
-            case .mlkem1024: self = .mlkem1024(try MLKEM1024.PrivateKey())
-            case .mldsa65: self = .mldsa65(try MLDSA65.PrivateKey())
-            case .mldsa87: self = .mldsa87(try MLDSA87.PrivateKey())
+    /// Makes a key from bytes of this source.
+    ///
+    /// - Throws: `.internalError` for a source that gives no number of the curve.
+    init(_ kind: KeyKind, _ random: any RandomSource) throws(Status) {
+        // Of P-256 one of 2^32 is 0 or past the last number; every seed is one of ML-KEM and ML-DSA.
+        for _ in 0..<Self.attempts {
+            var bytes = random.bytes(count: kind.rawBytes)
+            defer { bytes.resetBytes(in: 0..<bytes.count) }
+            if let key = PrivateKey(kind, rawRepresentation: bytes) {
+                self = key
+                return
             }
-        } catch {
-            throw .internalError
         }
+        throw .internalError
     }
+
+    private static let attempts = 8
 
     /// nil where the bytes are no such key.
     init?(_ kind: KeyKind, rawRepresentation: Data) {
@@ -110,6 +113,14 @@ extension KeyKind {
         case .mlkem1024: 3
         case .mldsa65: 4
         case .mldsa87: 5
+        }
+    }
+
+    /// Bytes of the number of P-256, or of the seed.
+    fileprivate var rawBytes: Int {
+        switch self {
+        case .p256, .mldsa65, .mldsa87: 32
+        case .mlkem768, .mlkem1024: 64
         }
     }
 

@@ -69,15 +69,15 @@ struct PrivateKeyBlob {
         sealedKey = Data(rest)
     }
 
-    func sealed(key: SymmetricKey) throws -> Data {
+    func sealed(key: SymmetricKey, _ random: any RandomSource) throws -> Data {
         var plain = description
         let version: UInt8 = generation == 0 ? 1 : 2
         // As it was before there were generations, while there is only the first.
         if generation > 0 {
             for shift in stride(from: 0, to: 32, by: 8) { plain.append(UInt8(truncatingIfNeeded: generation >> shift)) }
         }
-        let box = try AES.GCM.seal(plain + sealedKey, using: key, authenticating: Self.context(version))
-        return Data([version]) + (box.combined ?? Data())
+        return try Data([version])
+            + random.seal(plain + sealedKey, using: key, authenticating: Self.context(version))
     }
 
     private static func context(_ version: UInt8) -> Data { Data("io.touchstone private key blob \(version)".utf8) }

@@ -106,12 +106,12 @@ extension EnclaveHost {
         guard let holder = read({ enclave, _ in enclave.root.keyHolder }), beginHeldKeyJob() else {
             throw KeyRefusal.failed(.notAvailable)
         }
-        let ticket = Enclave.freshIdentifier()
+        let ticket = random.identifier()
         heldKeys.async { [self] in
             let answer: EnclaveEvent.Answer
             var result: String?
             do {
-                answer = .keyUsed(try work(HeldKeyWork(holder)))
+                answer = .keyUsed(try work(HeldKeyWork(holder, random)))
             } catch {
                 let refusal = refusal(for: error)
                 result = if case .invalidated = refusal { "invalidated" } else { "not-done" }

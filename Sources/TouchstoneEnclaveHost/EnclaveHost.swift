@@ -12,6 +12,7 @@ package final class EnclaveHost: Sendable {
     private let enclave: Mutex<Enclave>
     private let storage: any EnclaveStorage
     let clock: AdvancedClock
+    let random: any RandomSource
     private let counter: RevisionQueue?
     private let newPasscodeCost: @Sendable () -> PasscodeCost
     let report: @Sendable (String) -> Void
@@ -49,18 +50,20 @@ package final class EnclaveHost: Sendable {
     /// - Throws: `EnclaveStateError`, or what the storage, the root of trust and the counter throw.
     package init(
         storage: any EnclaveStorage, root: any RootOfTrust, clock: any TimeSource,
-        counter: (any RevisionCounter)? = nil, touchDelay: Double = 0.5,
+        random: any RandomSource = KernelRandomness(),
+        counter: (any RevisionCounter)? = nil, touchDelay: Double = Enclave.Limits.touchDelay,
         newPasscodeCost: @escaping @Sendable () -> PasscodeCost,
         makeSensor: (@Sendable (SensorSource) -> any Sensor)? = nil,
         report: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {
         self.storage = storage
         self.clock = AdvancedClock(clock)
+        self.random = random
         self.newPasscodeCost = newPasscodeCost
         self.makeSensor = makeSensor
         self.report = report
-        var booted = try Enclave(stateFile: storage.load(), root: root, now: clock.now)
-        booted.touchDelay = touchDelay
+        let booted = try Enclave(
+            stateFile: storage.load(), root: root, random: random, now: clock.now, touchDelay: touchDelay)
         let revision = booted.revision
         if let counter {
             // PC-34. A state that is newer than what is remembered was written, and the process ended before it was remembered.
@@ -398,7 +401,7 @@ package final class EnclaveHost: Sendable {
             throw PasscodeGuardError("the count of wrong ones would not be remembered", wasAsked: false)
         }
         let currentKey = try job.currentKey(answered: answered)
-        let new = try job.newPasscode(cost: newPasscodeCost, root: root, recoveryKey: recoveryKey)
+        let new = try job.newPasscode(cost: newPasscodeCost, root: root, recoveryKey: recoveryKey, random: random)
         if new != nil { keptGate.withLock { $0 = nil } }
         try judge { try $0.finish(job, ticket: ticket, currentKey: currentKey, new: new, now: $1) }
     }

@@ -46,7 +46,7 @@ package struct EnclaveService: Sendable {
         _ begin: @escaping @Sendable (inout Enclave, M.Parameters, Int, Double) throws(Enclave.Refused) -> PasscodeJob
     ) -> VarlinkHandler where M.Reply == EnclaveInterface.Ticket {
         self.method(method) { request in
-            let ticket = Enclave.freshIdentifier()
+            let ticket = host.random.identifier()
             let caller = Enclave.Caller(caller(request))
             try host.derive(ticket: ticket, by: caller) { (enclave, now) throws(Enclave.Refused) in
                 try begin(&enclave, request, caller.connection, now)

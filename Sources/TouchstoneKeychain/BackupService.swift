@@ -67,7 +67,7 @@ package final class BackupService: Sendable {
     private func owner<M: VarlinkMethod>(
         _ method: M.Type, _ body: @escaping @Sendable (M.Parameters, IsOwner) throws -> M.Reply
     ) -> OwnerHandler {
-        .deferred(method, onOwnThread: true) { [self] request, call, owner in
+        .deferred(method) { [self] request, call, owner in
             call.answer(Result { try reporting { try body(request, owner) } })
         }
     }

@@ -88,7 +88,7 @@ package final class InspectorService: Sendable {
     private func owner<M: VarlinkMethod>(
         _ method: M.Type, _ body: @escaping @Sendable (M.Parameters, VarlinkCall<M>, IsOwner) throws -> Void
     ) -> OwnerHandler {
-        .deferred(method, onOwnThread: true) { [self] request, call, owner in
+        .deferred(method) { [self] request, call, owner in
             do {
                 guard isSimulated else { throw DeviceInterface.NotSimulated() }
                 try body(request, call, owner)

@@ -17,7 +17,7 @@ package final class BootedDevice: Sendable {
     let owner: VarlinkClient
     private let enclaveEndpoint: LoopbackEndpoint
     private let ownerEndpoint: LoopbackEndpoint
-    private let services: DeviceServices
+    private let services: ComposedServices
     private let host: EnclaveHost
     let passcodeKey: Data
     /// How long an agent may take to show the prompt, and an app may wait for its turn: over when a test says so.
@@ -38,13 +38,13 @@ package final class BootedDevice: Sendable {
             interfaces: [EnclaveService(host: host).interface])
         let daemon = Peer(processID: getpid(), userID: getuid(), identify: { Self.program })
         enclaveEndpoint = LoopbackEndpoint(router: enclaveRouter, peer: daemon)
-        var parts = DeviceServices.Parts(name: "test", ownerID: getuid(), store: store, log: logStorage)
+        var parts = ComposedServices.Parts(name: "test", ownerID: getuid(), store: store, log: logStorage)
         parts.clock = DeviceClock(time: { clock.now }, date: { clock.date })
         parts.schedule = { [deadlines] seconds, body in deadlines.add(seconds, body) }
         // A test cancels as often as it likes, and its clock would have to be moved before the next prompt.
         parts.holdsBackCancelledApps = false
         parts.report = report
-        services = try DeviceServices(parts, calls: enclaveEndpoint.connect(), events: enclaveEndpoint.connect())
+        services = try ComposedServices(parts, calls: enclaveEndpoint.connect(), events: enclaveEndpoint.connect())
         let ownerEndpoint = LoopbackEndpoint(router: services.router, peer: daemon)
         self.ownerEndpoint = ownerEndpoint
         owner = try ownerEndpoint.client()

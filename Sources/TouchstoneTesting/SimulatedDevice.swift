@@ -3,6 +3,7 @@ import Synchronization
 import TouchstoneAuthentication
 import TouchstoneCore
 import TouchstoneEnclave
+import TouchstoneEnclaveHost
 import TouchstoneInterfaces
 import TouchstoneKeychain
 import TouchstoneSystem

@@ -37,7 +37,7 @@ package struct OwnerHandler: Sendable {
     /// How a refused caller is answered.
     package typealias Refusal = @Sendable (DeviceInterface.Refused) -> any VarlinkError
 
-    /// A method that answers at once.
+    /// A method that answers when its body returns.
     ///
     /// What it throws is the answer, if it is a `VarlinkError`.
     package static func method<M: VarlinkMethod>(
@@ -50,27 +50,27 @@ package struct OwnerHandler: Sendable {
 
     /// A method that answers through its call, when it can.
     ///
+    /// The check and the body run on the connection's own thread: nearly all of them wait for the enclave.
+    ///
     /// - Parameters:
     ///   - method: The method.
     ///   - wantsMore: Whether it is a stream, which is refused without `more` before anything else.
-    ///   - onOwnThread: Whether the check and the body run on the connection's own thread, because they wait for something.
     ///   - body: What it does.
     /// - Returns: The handler.
     package static func deferred<M: VarlinkMethod>(
-        _ method: M.Type, wantsMore: Bool = false, onOwnThread: Bool = false,
+        _ method: M.Type, wantsMore: Bool = false,
         _ body: @escaping @Sendable (M.Parameters, VarlinkCall<M>, IsOwner) -> Void
     ) -> OwnerHandler {
         OwnerHandler { ownerID, refusal in
             .deferred(method) { parameters, call in
                 if wantsMore, !call.wantsMore { return call.fail(VarlinkServiceError.ExpectedMore()) }
-                let answer = { @Sendable in
+                call.connection.perform {
                     do throws(DeviceInterface.Refused) {
                         body(parameters, call, try IsOwner(call.connection, of: ownerID))
                     } catch {
                         call.fail(refusal(error))
                     }
                 }
-                if onOwnThread { call.connection.perform(answer) } else { answer() }
             }
         }
     }

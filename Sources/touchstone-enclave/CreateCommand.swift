@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import TouchstoneCore
 import TouchstoneEnclave
+import TouchstoneEnclaveHost
 import TouchstoneFileRoot
 import TouchstoneMemory
 import TouchstoneSystem

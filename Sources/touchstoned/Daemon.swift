@@ -15,7 +15,7 @@ import TouchstoneTransport
 final class Daemon: Sendable {
     private let options: ServeCommand.Device
     private let log = Logger(label: "touchstoned")
-    private let services: DeviceServices
+    private let services: ComposedServices
     private let ending = Ending()
     private let freedMemory = FreedMemory()
     private let hasRoom: Bool
@@ -37,13 +37,13 @@ final class Daemon: Sendable {
         }
         let store = try KeychainStore(file: options.keychain)
         hasRoom = store.hasRoom
-        var parts = DeviceServices.Parts(
+        var parts = ComposedServices.Parts(
             name: options.name, ownerID: options.owner, store: store, log: LogFiles(directory: options.state))
         parts.journal = Journal(device: options.name, environment: ProcessInfo.processInfo.environment)
         parts.afterLargeResults = { [freedMemory] in freedMemory.giveBack() }
         parts.report = { [log] in log.error("\($0)") }
         parts.reboot = { [ending] in ending.end(EX_TEMPFAIL) }
-        services = try DeviceServices(parts, calls: calls, events: events)
+        services = try ComposedServices(parts, calls: calls, events: events)
     }
 
     /// Serves until it is told to stop, or the enclave is gone.

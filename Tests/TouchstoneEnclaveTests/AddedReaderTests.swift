@@ -23,7 +23,8 @@ extension Enclave {
         #expect(try enclave.addReader("4321").map(\.outcome) == [.failed])
         #expect(enclave.sensorSource == nil && enclave.biometryType == .none)
         #expect(try enclave.addReader("1234").map(\.outcome) == [.succeeded])
-        #expect(enclave.sensor?.problem == .starting && enclave.biometryObstacle(now: 0) == .biometryNotAvailable)
+        #expect(
+            enclave.sensor.status?.problem == .starting && enclave.biometryObstacle(now: 0) == .biometryNotAvailable)
         enclave = try enclave.restarted()
         #expect(enclave.sensorSource == .fprintd(bus: "/bus", templates: "/templates"))
         try enclave.unlock("1234")

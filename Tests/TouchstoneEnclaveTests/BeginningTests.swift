@@ -31,7 +31,7 @@ import TouchstoneCore
         var enclave = try Enclave.device()
         let context = enclave.createContext(app: "app", accessGroups: ["group"])
         _ = enclave.beginEvaluation(start(finger, context: context), now: 0)
-        #expect(enclave.evaluation?.context == context && enclave.contexts.count == 1)
+        #expect(enclave.evaluation?.context == context && enclave.contexts.byIdentifier.count == 1)
     }
 
     @Test("EV-50: a context that is gone, or another app's, is refused", arguments: ["none", "other"])
@@ -46,14 +46,14 @@ import TouchstoneCore
     @Test("CE-05: what cannot be proven is refused, and leaves no context") func refused() throws {
         var enclave = try Enclave.device(fingers: 0)
         #expect(enclave.beginEvaluation(start(finger), now: 0).0 == .refused(.notEnrolled))
-        #expect(enclave.contexts.isEmpty && enclave.evaluation == nil)
+        #expect(enclave.contexts.byIdentifier.isEmpty && enclave.evaluation == nil)
     }
 
     @Test("EV-05: behind the lock screen nothing begins") func locked() throws {
         var enclave = try Enclave.device()
         _ = enclave.lock(now: 0)
         #expect(enclave.beginEvaluation(start(.deviceOwner), now: 0).0 == .refused(.deviceLocked))
-        #expect(enclave.contexts.isEmpty)
+        #expect(enclave.contexts.byIdentifier.isEmpty)
     }
 
     @Test(

@@ -70,10 +70,11 @@ func seal(
 extension Enclave {
     /// A device that was set up at 0 and is unlocked.
     static func device(
-        _ biometry: BiometryType = .touchID, passcode: String? = "1234", fingers: Int = 1, root: TestRoot = TestRoot()
+        _ biometry: BiometryType = .touchID, passcode: String? = "1234", fingers: Int = 1, root: TestRoot = TestRoot(),
+        random: any RandomSource = KernelRandomness()
     ) throws -> Enclave {
-        let file = try Enclave.create(isSimulated: true, biometryType: biometry, root: root)
-        var enclave = try Enclave(stateFile: file, root: root, now: 0)
+        let file = try Enclave.create(isSimulated: true, biometryType: biometry, root: root, random: random)
+        var enclave = try Enclave(stateFile: file, root: root, random: random, now: 0)
         if let passcode { try enclave.changePasscode(from: nil, to: passcode) }
         for number in 0..<fingers { try enclave.enroll("finger \(number + 1)", sample: .finger(number + 1)) }
         return enclave
@@ -81,7 +82,7 @@ extension Enclave {
 
     /// The same device after a restart.
     func restarted(now: Double = 0) throws -> Enclave {
-        try Enclave(stateFile: stateFile(), root: root, now: now)
+        try Enclave(stateFile: stateFile(), root: root, random: random, now: now)
     }
 
     mutating func sealed(_ passcode: String) throws -> SealedPasscode {

@@ -156,7 +156,8 @@ import TouchstoneCore
         }
         try enclave.fail(10)
         enclave.host.read { now, time in
-            #expect(now.contexts.isEmpty && now.evaluation == nil && now.backup == nil && now.nonces.isEmpty)
+            #expect(
+                now.contexts.byIdentifier.isEmpty && now.evaluation == nil && now.backup == nil && now.nonces.isEmpty)
             let verdict = now.preflight(
                 .init(context: context, app: "app", requirement: .deviceOwner, reuseDuration: 0), now: time)
             #expect(verdict.code == .invalidContext)

@@ -1,5 +1,6 @@
 import Testing
 import TouchstoneCore
+import TouchstoneEnclaveHost
 import TouchstoneInterfaces
 
 @testable import TouchstoneEnclave

@@ -187,7 +187,7 @@ extension LogFact {
 
     @Test("Threat 34: any edit at random is found", arguments: UInt64(1)...40) func random(seed: UInt64) async throws {
         let (boot, lines) = try await log(8)
-        var numbers = SplitMix(seed)
+        var numbers = SplitMix(state: seed)
         for _ in 0..<50 {
             var bytes = Array(lines.joined(separator: "\n").utf8)
             for _ in 0..<Int.random(in: 1...3, using: &numbers) {
@@ -551,18 +551,5 @@ extension LogFact {
         let boot = try Boot(TestStorage(file))
         #expect(await results(boot) == ["ok"])
         #expect(String(decoding: try #require(boot.storage.versions.last), as: UTF8.self).contains("\"isOpen\":true"))
-    }
-}
-
-/// A small generator with a seed, for tests that are the same every time.
-private struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-    init(_ seed: UInt64) { state = seed }
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

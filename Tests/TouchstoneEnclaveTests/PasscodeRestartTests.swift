@@ -9,18 +9,6 @@ import TouchstoneMemory
 /// Guesses, restarts, clocks that are moved and disks that fail, in any order: the count goes down for the right passcode alone, and no
 /// delay is ever shortened (PC-01, PC-02, PC-03).
 @Suite(.timeLimit(.minutes(10))) struct PasscodeRestartTests {
-    private struct SplitMix: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-    }
-
     @Test(
         "PC-01, PC-02, PC-03: over restarts, crashes and failing disks the count only grows, and delays only begin anew",
         arguments: 0..<150)

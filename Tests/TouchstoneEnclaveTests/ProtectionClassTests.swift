@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import TouchstoneCore
+import TouchstoneEnclaveHost
 
 @testable import TouchstoneEnclave
 

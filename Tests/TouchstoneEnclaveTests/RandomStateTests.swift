@@ -6,19 +6,6 @@ import TouchstoneCore
 
 /// Random calls in any order, sensible or not, against what must hold after each.
 @Suite(.timeLimit(.minutes(10))) struct RandomStateTests {
-    /// The same for the same seed, everywhere.
-    private struct SplitMix: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-    }
-
     private static let apps: [AppIdentifier] = ["app", "other"]
 
     private struct Run {
@@ -67,7 +54,7 @@ import TouchstoneCore
     func invariants(seed: Int) throws {
         var random = SplitMix(state: UInt64(seed))
         let type: BiometryType = Bool.random(using: &random) ? .touchID : .faceID
-        var run = Run(enclave: try Enclave.device(type))
+        var run = Run(enclave: try Enclave.device(type, random: SeededRandomness(seed)))
         for _ in 0..<50 where run.wrongs.isEmpty {
             let before = run.enclave.state
             run.proof = nil
@@ -93,10 +80,13 @@ import TouchstoneCore
                 run.check(run.enclave.keys[.whenUnlocked] == nil, "KC-20: locked, class A is gone")
                 run.check(run.enclave.evaluation == nil, "EV-52: nothing is asked behind the lock screen")
                 run.check(
-                    run.enclave.contexts.values.allSatisfy { $0.proven.biometry == nil && !$0.proven.passcode },
+                    run.enclave.contexts.byIdentifier.values.allSatisfy {
+                        $0.proven.biometry == nil && !$0.proven.passcode
+                    },
                     "EV-33: locked, nothing is proven")
             }
-            for context in run.enclave.contexts.values where run.enclave.faceIDPermission(of: context.app) == false {
+            for context in run.enclave.contexts.byIdentifier.values
+            where run.enclave.faceIDPermission(of: context.app) == false {
                 run.check(context.proven.biometry == nil, "CE-09: a face has proven nothing to who was denied it")
             }
             run.check(!run.enclave.passcodeGuesses.isBusy, "PC-07: no passcode is looked at for ever")

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Testing
+import TouchstoneEnclaveHost
 import TouchstoneFileRoot
 import TouchstoneMemory
 
@@ -31,7 +32,7 @@ import TouchstoneMemory
     @Test("What is sealed opens under the same key and context, and nowhere else")
     func sealing() throws {
         let (key, other) = (SecretBytes.random(count: 32), SecretBytes.random(count: 32))
-        let sealed = try key.seal(SecretBytes([1, 2, 3]), context: Data([9]))
+        let sealed = try KernelRandomness().seal(SecretBytes([1, 2, 3]), under: key, context: Data([9]))
         #expect(try #require(key.open(sealed, context: Data([9]))).isEqual(to: SecretBytes([1, 2, 3])))
         #expect(other.open(sealed, context: Data([9])) == nil)
         #expect(key.open(sealed, context: Data()) == nil)

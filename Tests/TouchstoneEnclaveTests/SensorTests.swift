@@ -87,11 +87,12 @@ extension Enclave {
         var heard = enclave
         _ = heard.hear(.enrolled(.of(["a"])), now: 0)
         try heard.unlock("1234")
-        #expect(enclave.sensor?.problem == .starting)
+        #expect(enclave.sensor.status?.problem == .starting)
         #expect(enclave.biometryObstacle(now: 0) == .biometryNotAvailable)
         #expect(heard.biometryObstacle(now: 0) == nil)
         #expect(
-            heard.sensor == .init(kind: .fprintd, name: "reader", problem: nil, isWeak: false, areTemplatesRead: true))
+            heard.sensor.status
+                == .init(kind: .fprintd, name: "reader", problem: nil, isWeak: false, areTemplatesRead: true))
     }
 
     @Test("EV-53: a touch counts for the evaluation it was made for, and for no other")
@@ -169,21 +170,21 @@ extension Enclave {
             let evaluation = try enclave.begin(.biometrics).evaluation
             let events = enclave.hear(.enrolled(.named(["a"])), now: 0)
             #expect(events.map(\.evaluation) == [evaluation] && events.map(\.code) == [.biometryNotAvailable])
-            #expect(enclave.sensor?.problem == .templatesUnreadable && enclave.state.database == set)
+            #expect(enclave.sensor.status?.problem == .templatesUnreadable && enclave.state.database == set)
             _ = enclave.lock(now: 0)
             _ = enclave.hear(.touched(isMatch: true, for: "lock screen"), now: 0)
             #expect(enclave.isLocked)
             _ = enclave.hear(.enrolled(.of(["a"])), now: 0)
-            #expect(enclave.sensor?.problem == nil && enclave.state.database == set)
+            #expect(enclave.sensor.status?.problem == nil && enclave.state.database == set)
         }
         _ = enclave.hear(.enrolled(.named(["a"])), now: 0)
         _ = enclave.hear(.enrolled(.of(["b"])), now: 0)
         #expect(enclave.state.database != set)
         // Nobody is enrolled, which needs no reading; whoever is then is known by name.
         _ = enclave.hear(.enrolled(.named([])), now: 0)
-        #expect(enclave.sensor?.problem == nil && !enclave.isEnrolled)
+        #expect(enclave.sensor.status?.problem == nil && !enclave.isEnrolled)
         _ = enclave.hear(.enrolled(.named(["a"])), now: 0)
-        #expect(enclave.sensor?.problem == nil && enclave.isEnrolled)
+        #expect(enclave.sensor.status?.problem == nil && enclave.isEnrolled)
     }
 
     @Test("AC-50: an enrolment that cannot be kept is not forgotten: it is told again, and then is another set")
@@ -208,7 +209,7 @@ extension Enclave {
             var report = SensorEnrolment.of(fingers)
             report.reader = other
             #expect(enclave.hear(.enrolled(report), now: 0).map(\.code) == [.biometryNotAvailable])
-            #expect(enclave.sensor?.problem == .otherReader && enclave.sensor?.name == "reader")
+            #expect(enclave.sensor.status?.problem == .otherReader && enclave.sensor.status?.name == "reader")
             #expect(enclave.state.database == set && enclave.knownReader == SensorReader(name: "reader"))
             #expect(enclave.touched(true, for: evaluation).isEmpty)
             // Also after a boot.
@@ -225,7 +226,7 @@ extension Enclave {
         var report = SensorEnrolment.of(["a"])
         report.reader = other
         _ = enclave.hear(.enrolled(report), now: 0)
-        #expect(enclave.sensor?.problem == nil && enclave.knownReader == other)
+        #expect(enclave.sensor.status?.problem == nil && enclave.knownReader == other)
     }
 
     @Test("DEC-062: a state from before readers were known takes the reader that has its set, and no changed set")
@@ -254,7 +255,7 @@ extension Enclave {
         #expect(enclave.knownReader == nil && enclave.state.database != set && !enclave.isEnrolled)
         // The next one is taken as it is, also where its templates cannot be read.
         _ = enclave.hear(.enrolled(report), now: 0)
-        #expect(enclave.sensor?.problem == nil && enclave.knownReader == other)
+        #expect(enclave.sensor.status?.problem == nil && enclave.knownReader == other)
         #expect(enclave.biometryObstacle(now: 0) == nil)
     }
 
@@ -406,12 +407,13 @@ extension Enclave {
         let root = TestRoot()
         var enclave = try Enclave.withReader("a")
         #expect(try enclave.restarted().state.sensor == .fprintd(bus: "/bus", templates: "/templates"))
-        #expect(try Enclave(stateFile: enclave.stateFile(), root: root, now: 0).sensor?.problem == .starting)
+        #expect(try Enclave(stateFile: enclave.stateFile(), root: root, now: 0).sensor.status?.problem == .starting)
         enclave.state.passcode?.erasesData = true
         enclave.state.passcodeFailures = 10
         _ = try enclave.eraseIfDue(now: 0)
         #expect(
-            enclave.state.sensor == .fprintd(bus: "/bus", templates: "/templates") && enclave.sensor?.problem == nil)
+            enclave.state.sensor == .fprintd(bus: "/bus", templates: "/templates")
+                && enclave.sensor.status?.problem == nil)
         #expect(!enclave.isEnrolled && !enclave.isPasscodeSet)
     }
 
@@ -505,7 +507,7 @@ extension Enclave {
         }
         #expect(sensor.looks == looks + 1)
         try host.change { enclave, _ in
-            enclave.contexts[context]?.proven.biometry = enclave.state.database.hash
+            enclave.contexts.prove(.init(biometry: enclave.state.database.hash), to: context)
             return ((), [])
         }
         _ = try client.call(EnclaveInterface.UnwrapKeys.self, .init(items: [], app: "app", context: context))
@@ -571,6 +573,7 @@ extension Enclave {
         host.hear(.touched(isMatch: false, for: evaluation))
         #expect(host.read { enclave, now in enclave.isBiometryLockedOut(now: now) } && host.awaitedTouch == nil)
         host.hear(.touched(isMatch: true, for: evaluation))
-        #expect(host.read { enclave, _ in enclave.contexts.values.allSatisfy { $0.proven.biometry == nil } })
+        #expect(
+            host.read { enclave, _ in enclave.contexts.byIdentifier.values.allSatisfy { $0.proven.biometry == nil } })
     }
 }

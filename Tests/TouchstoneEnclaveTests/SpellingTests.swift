@@ -71,9 +71,9 @@ import TouchstoneMemory
         let most = Enclave.Limits.contextsPerApp
         let mine = enclave.createContext(app: Self.one, accessGroups: [Self.one])
         for _ in 0..<most { _ = enclave.createContext(app: Self.other, accessGroups: [Self.other]) }
-        #expect(enclave.contexts[mine] != nil && enclave.contexts.count == most + 1)
+        #expect(enclave.contexts[mine] != nil && enclave.contexts.byIdentifier.count == most + 1)
         for _ in 0..<most { _ = enclave.createContext(app: Self.one, accessGroups: [Self.one]) }
-        #expect(enclave.contexts.count == 2 * most)
+        #expect(enclave.contexts.byIdentifier.count == 2 * most)
     }
 
     @Test("What two apps did is counted apart in the log") func log() throws {

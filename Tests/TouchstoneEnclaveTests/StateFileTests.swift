@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import Testing
 import TouchstoneCore
+import TouchstoneEnclaveHost
 import TouchstoneFileRoot
 import TouchstoneMemory
 

@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 import Testing
+import TouchstoneAuthentication
 import TouchstoneCore
 import TouchstoneEnclaveClient
 import TouchstoneEnclaveInterface
@@ -18,6 +19,8 @@ import TouchstoneTransport
     private final class SlowEnclave: Sendable {
         let wasAsked = Mutex(false)
         let mayAnswer = Gate()
+        /// Whether contexts are made at once all the same.
+        let makesContexts = Mutex(false)
 
         /// An answer like any other: what it says is not what this is about.
         func answer<Reply>() throws -> Reply {
@@ -46,6 +49,7 @@ import TouchstoneTransport
 
     enum Request: CaseIterable, Sendable {
         case search, signature, inspection
+        case context, policy, accessControl, question, environment, password, passwordQuestion, invalidation
 
         func make(_ client: VarlinkClient) throws {
             switch self {
@@ -54,9 +58,40 @@ import TouchstoneTransport
                 _ = try client.call(KeychainInterface.CopyMatching.self, .init(query: query))
             case .signature: _ = try client.call(KeyInterface.Sign.self, .init(key: Data(), data: Data(count: 32)))
             case .inspection: _ = try client.call(KeyInterface.Inspect.self, .init(key: Data()))
+            case .context: _ = try client.call(AuthenticationInterface.CreateContext.self, .init())
+            case .policy:
+                _ = try client.call(
+                    AuthenticationInterface.EvaluatePolicy.self,
+                    .init(
+                        context: EventLoopTests.context, policy: .deviceOwnerAuthentication, options: .init(reason: "a")
+                    ))
+            case .accessControl:
+                _ = try client.call(
+                    AuthenticationInterface.EvaluateAccessControl.self,
+                    .init(
+                        context: EventLoopTests.context,
+                        accessControl: AccessControl(protection: .whenUnlocked, flags: .userPresence),
+                        operation: .useItem, options: .init(reason: "a")))
+            case .question:
+                _ = try client.call(
+                    AuthenticationInterface.CanEvaluatePolicy.self,
+                    .init(context: nil, policy: .deviceOwnerAuthentication))
+            case .environment: _ = try client.call(AuthenticationInterface.GetEnvironment.self, Empty())
+            case .password:
+                _ = try client.call(
+                    AuthenticationInterface.SetCredential.self, .init(context: EventLoopTests.context, credential: nil))
+            case .passwordQuestion:
+                _ = try client.call(
+                    AuthenticationInterface.IsCredentialSet.self, .init(context: EventLoopTests.context))
+            case .invalidation:
+                _ = try client.call(
+                    AuthenticationInterface.InvalidateContext.self, .init(context: EventLoopTests.context))
             }
         }
     }
+
+    /// A context of the app's that is there from the beginning.
+    private static let context = "context"
 
     private let enclave = SlowEnclave()
     private let keychain: KeychainService
@@ -73,6 +108,16 @@ import TouchstoneTransport
             .method(EnclaveInterface.UnwrapKeys.self) { [enclave] _, _ in try enclave.answer() },
             .method(EnclaveInterface.Sign.self) { [enclave] _, _ in try enclave.answer() },
             .method(EnclaveInterface.InspectKey.self) { [enclave] _, _ in try enclave.answer() },
+            .method(EnclaveInterface.NoteObservation.self) { [enclave] _, _ in try enclave.answer() },
+            .method(EnclaveInterface.GetFacts.self) { [enclave] _, _ in try enclave.answer() },
+            .method(EnclaveInterface.Preflight.self) { [enclave] _, _ in try enclave.answer() },
+            .method(EnclaveInterface.SetCredential.self) { [enclave] _, _ in try enclave.answer() },
+            .method(EnclaveInterface.IsCredentialSet.self) { [enclave] _, _ in try enclave.answer() },
+            .method(EnclaveInterface.InvalidateContext.self) { [enclave] _, _ in try enclave.answer() },
+            .method(EnclaveInterface.CreateContext.self) { [enclave] _, _ in
+                if enclave.makesContexts.withLock({ $0 }) { return .init(context: "another") }
+                return try enclave.answer()
+            },
         ]
         let interface = VarlinkInterface(
             name: whole.name, description: Array(whole.description.utf8),
@@ -89,8 +134,13 @@ import TouchstoneTransport
             store: KeychainStore(), enclave: services, contexts: contexts, broker: broker)
         let keys = KeyService(
             enclave: services, contexts: contexts, broker: broker, refusals: RefusalNotes(enclave: services))
+        contexts.add(Self.context, of: FileDevice.app)
+        let authentication = AuthenticationService(
+            enclave: services, ownerID: getuid(), contexts: contexts, refusals: RefusalNotes(enclave: services),
+            report: { _ in }, now: { 0 }, schedule: AuthenticationService.byTheMachinesTime,
+            holdsBackCancelledApps: false)
         self.keychain = keychain
-        apps = { endpoint($0, [keychain.interface, keys.interface]) }
+        apps = { endpoint($0, [keychain.interface, keys.interface] + authentication.interfaces) }
         channel = WatchedChannel(try apps(FileDevice.app).connect())
         client = VarlinkClient(channel)
     }
@@ -111,6 +161,30 @@ import TouchstoneTransport
         eventually { enclave.wasAsked.withLock { $0 } }
         eventually { channel.requestsRead == 2 }
         #expect(!isOver.withLock { $0 })
+    }
+
+    @Test("EV-50: A connection that ends does not wait for the enclave to end its contexts")
+    func endingIsFree() throws {
+        enclave.makesContexts.withLock { $0 = true }
+        defer { enclave.mayAnswer.open() }
+        _ = try client.call(AuthenticationInterface.CreateContext.self, .init())
+        let isClosed = Mutex(false)
+        Thread.detachNewThread { [channel] in
+            channel.close()
+            isClosed.withLock { $0 = true }
+        }
+        eventually { enclave.wasAsked.withLock { $0 } }
+        eventually { isClosed.withLock { $0 } }
+    }
+
+    @Test("An agent's request is read and left to another thread, as are all of the owner's")
+    func ownersAreFree() throws {
+        defer { enclave.mayAnswer.open() }
+        Thread.detachNewThread { [client] in
+            try? client.stream(AgentInterface.Subscribe.self, .init(version: AgentInterface.version)) { _ in false }
+        }
+        eventually { enclave.wasAsked.withLock { $0 } }
+        eventually { channel.requestsRead == 1 }
     }
 
     @Test("An app's calls have its share of the threads; the rest wait in a list, and another app's is answered")

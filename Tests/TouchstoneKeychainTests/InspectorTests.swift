@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 import TouchstoneCore
 import TouchstoneEnclave
+import TouchstoneEnclaveHost
 import TouchstoneInterfaces
 import TouchstoneTransport
 

@@ -113,7 +113,7 @@ import TouchstoneSystem
             try device.signature(by: made.key, context: context)
         }
         try host.change { enclave, _ in
-            enclave.contexts[context]?.proven.passcode = true
+            enclave.contexts.prove(.init(passcode: true), to: context)
             return ((), [])
         }
         #expect(try Self.isValid(device.signature(by: made.key, context: context), by: made.publicKey))

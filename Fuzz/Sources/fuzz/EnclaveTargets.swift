@@ -17,6 +17,13 @@ private struct StillRoot: RootOfTrust {
     }
 }
 
+/// Always the same, so that a run can be repeated.
+private struct StillRandomness: RandomSource {
+    func fill(_ bytes: UnsafeMutableRawBufferPointer) {
+        for index in bytes.indices { unsafe bytes[index] = UInt8(truncatingIfNeeded: index) }
+    }
+}
+
 private let deviceKey = SecretBytes([UInt8](repeating: 3, count: 32))
 /// Of another device: what is sealed under it is as good as any, and opens with no key of this one.
 private let foreignKey = SecretBytes([UInt8](repeating: 5, count: 32))
@@ -42,12 +49,15 @@ private func state(_ bytes: Data) {
     guard let again = try? EnclaveStateFile.decode(written, key: deviceKey) else { broken("a state is not read again") }
     hold(again == state, "a state changes")
     _ = unlessRefused([EnclaveStateError.self]) {
-        try Enclave(state: state, deviceKey: deviceKey, root: StillRoot(), now: 1, policy: PasscodePolicy())
+        try Enclave(
+            state: state, deviceKey: deviceKey, root: StillRoot(), random: StillRandomness(), now: 1,
+            policy: PasscodePolicy(), touchDelay: 0)
     }
 }
 
 private func states() throws -> [Data] {
-    var state = try EnclaveState.fresh(isSimulated: true, biometryType: .touchID, sensor: nil, deviceKey: deviceKey)
+    var state = try EnclaveState.fresh(
+        isSimulated: true, biometryType: .touchID, sensor: nil, deviceKey: deviceKey, StillRandomness())
     let first = try EnclaveStateFile.encode(state, key: foreignKey)
     state.passcodeFailures = 3
     state.templates = [.init(name: "a", digest: Data(count: 32))]
@@ -72,7 +82,9 @@ private func sealed(_ bytes: Data) {
         guard let box = try? AES.GCM.seal(rest, using: blobKey, authenticating: context), let combined = box.combined,
             let blob = PrivateKeyBlob(Data([1]) + combined, key: blobKey)
         else { return }
-        guard let again = try? blob.sealed(key: blobKey), let second = PrivateKeyBlob(again, key: blobKey) else {
+        guard let again = try? blob.sealed(key: blobKey, StillRandomness()),
+            let second = PrivateKeyBlob(again, key: blobKey)
+        else {
             broken("a blob is written and not read")
         }
         hold(second.description == blob.description && second.sealedKey == blob.sealedKey, "a blob changes")
@@ -116,7 +128,7 @@ private func log(_ bytes: Data) {
         check.add(line, isGenuine: choice & 8 == 0 || index.isMultiple(of: 2))
     }
     check.finish(between: choice & 16 == 0 ? nil : (.empty, LogHead(sequence: 3, code: "")))
-    var chain = LogChain(deviceKey: deviceKey, kept: nil)
+    var chain = LogChain(deviceKey: deviceKey, boot: Data(count: 8), kept: nil)
     hold(lines.allSatisfy { !chain.isGenuine($0) }, "somebody wrote an entry without the key")
     chain.resume(newestLines: lines)
     // What an app calls itself goes into a line of its own and nowhere else.
@@ -130,7 +142,7 @@ private func log(_ bytes: Data) {
 }
 
 private func logs() -> [Data] {
-    var chain = LogChain(deviceKey: foreignKey, kept: nil)
+    var chain = LogChain(deviceKey: foreignKey, boot: Data(count: 8), kept: nil)
     chain.resume(newestLines: [])
     chain.note(
         LogFact(
@@ -156,9 +168,11 @@ let enclaveTargets: [FuzzTarget] = [
         var entry = Data(count: SealedPasscode.entryLength)
         entry[0] = 4
         return [
-            Data([0]) + (try blob.sealed(key: foreignKey.symmetricKey)), Data([1]) + blob.description + blob.sealedKey,
+            Data([0]) + (try blob.sealed(key: foreignKey.symmetricKey, StillRandomness())),
+            Data([1]) + blob.description + blob.sealedKey,
             Data([2]) + entry,
-            Data([2]) + entry + entry, Data([3]) + (try foreignKey.seal(SecretBytes([1, 2]), context: Data("x".utf8))),
+            Data([2]) + entry + entry,
+            Data([3]) + (try StillRandomness().seal(SecretBytes([1, 2]), under: foreignKey, context: Data("x".utf8))),
         ]
     },
     FuzzTarget(name: "log", run: log, seeds: logs),

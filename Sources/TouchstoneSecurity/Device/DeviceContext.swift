@@ -163,8 +163,8 @@ package final class DeviceContext: Sendable {
 
     private func register() throws -> Registration {
         typealias Method = AuthenticationInterface.CreateContext
-        let connections = DeviceConnections.shared(endpoint)
-        if let lifeline = connections?.lifeline {
+        let pool = ConnectionPool.shared(endpoint)
+        if let lifeline = pool?.lifeline {
             do {
                 let reply = try lifeline.call(Method.self, .init())
                 return Registration(identifier: reply.context, lifeline: lifeline, process: getpid())
@@ -175,7 +175,7 @@ package final class DeviceContext: Sendable {
         do {
             let lifeline = try endpoint.client()
             let reply = try lifeline.call(Method.self, .init())
-            connections?.setLifeline(lifeline)
+            pool?.setLifeline(lifeline)
             return Registration(identifier: reply.context, lifeline: lifeline, process: getpid())
         } catch TransportError.unreachable {
             UnreachableDevice.report(endpoint)

@@ -76,11 +76,11 @@ struct AgentCommand: ParsableCommand {
                 .usage, "the agent reads keys from a terminal; without a terminal, use --pinentry or --script")
         }
         // Asked before a line of the script is given away.
-        if script != nil, try !DeviceConnection(paths).status.isSimulated {
+        if script != nil, try !DeviceClient(paths).status.isSimulated {
             throw Failure(
                 .notSimulated, "\(paths.name) is not a simulated device, so a script must not answer for its owner")
         }
-        let enrolled = fingers ? try DeviceConnection(paths).call(DeviceInterface.ListFingers.self).fingers : nil
+        let enrolled = fingers ? try DeviceClient(paths).call(DeviceInterface.ListFingers.self).fingers : nil
         let answers: any TerminalAnswers =
             if let script {
                 script

@@ -34,7 +34,7 @@ struct BridgePlan {
     init(_ bridge: Bridge, _ paths: DevicePaths, replaces: Bool) throws {
         self.bridge = bridge
         if !paths.isSystem { try DeviceDirectory.check(paths) }
-        let isSimulated = try DeviceConnection(paths).status.isSimulated
+        let isSimulated = try DeviceClient(paths).status.isSimulated
         let resident = bridge.resident
         let executable = try resident.executable()
         try planManifest(resident, executable, paths, isSimulated)

@@ -24,7 +24,7 @@ struct AdvanceClockCommand: ParsableCommand {
     }
 
     func run() throws {
-        _ = try DeviceConnection(option.paths)
+        _ = try DeviceClient(option.paths)
             .call(DeviceInterface.AdvanceClock.self, .init(seconds: seconds))
     }
 }

@@ -22,7 +22,7 @@ struct FaceIDPermissionCommand: ParsableCommand {
         @OptionGroup var option: DeviceArgument
 
         func run() throws {
-            let permissions = try DeviceConnection(option.paths)
+            let permissions = try DeviceClient(option.paths)
                 .call(DeviceInterface.ListFaceIDPermissions.self).permissions
             if json { return try StandardOutput.json(permissions.map { try JSONValue($0) }) }
             let rows = permissions.map { [$0.isAllowed ? "allowed" : "denied", PlainText.line($0.app.rawValue)] }
@@ -69,7 +69,7 @@ struct FaceIDPermissionCommand: ParsableCommand {
         }
 
         func set(_ isAllowed: Bool?) throws {
-            _ = try DeviceConnection(option.paths)
+            _ = try DeviceClient(option.paths)
                 .call(DeviceInterface.SetFaceIDPermission.self, .init(app: AppIdentifier(app), isAllowed: isAllowed))
         }
     }

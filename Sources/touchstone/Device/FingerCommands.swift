@@ -18,7 +18,7 @@ struct EnrollCommand: ParsableCommand {
     }
 
     func run() throws {
-        let device = try DeviceConnection(option.paths)
+        let device = try DeviceClient(option.paths)
         for finger in fingers {
             _ = try device.call(DeviceInterface.Enroll.self, .init(finger: finger))
         }
@@ -37,7 +37,7 @@ struct RemoveCommand: ParsableCommand {
     func validate() throws { try FingerName.check(finger) }
 
     func run() throws {
-        _ = try DeviceConnection(option.paths).call(DeviceInterface.RemoveFinger.self, .init(finger: finger))
+        _ = try DeviceClient(option.paths).call(DeviceInterface.RemoveFinger.self, .init(finger: finger))
     }
 }
 
@@ -50,7 +50,7 @@ struct FingersCommand: ParsableCommand {
     @OptionGroup var option: DeviceArgument
 
     func run() throws {
-        let fingers = try DeviceConnection(option.paths).call(DeviceInterface.ListFingers.self).fingers
+        let fingers = try DeviceClient(option.paths).call(DeviceInterface.ListFingers.self).fingers
         if json {
             try StandardOutput.json(fingers)
         } else {

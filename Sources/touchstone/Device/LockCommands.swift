@@ -18,7 +18,7 @@ struct LockCommand: ParsableCommand {
     @OptionGroup var option: DeviceArgument
 
     func run() throws {
-        _ = try DeviceConnection(option.paths)
+        _ = try DeviceClient(option.paths)
             .call(DeviceInterface.Lock.self, .init(requiresPasscode: requirePasscode))
     }
 }
@@ -43,7 +43,7 @@ struct UnlockCommand: ParsableCommand {
 
     func run() throws {
         let paths = try option.paths
-        let device = try DeviceConnection(paths)
+        let device = try DeviceClient(paths)
         if let finger {
             return try device.present(device.finger(named: finger)).conclude()
         }
@@ -66,11 +66,11 @@ struct RebootCommand: ParsableCommand {
 
     func run() throws {
         let paths = try option.paths
-        let device = try DeviceConnection(paths)
+        let device = try DeviceClient(paths)
         _ = try device.call(DeviceInterface.Reboot.self)
         // Until the old daemons are gone, an answer does not come from the new ones.
         device.waitUntilClosed()
-        _ = try DeviceConnection.answering(paths, within: .seconds(wait)) {
+        _ = try DeviceClient.answering(paths, within: .seconds(wait)) {
             guard SupervisorLock.holder(paths) == nil else { return }
             throw Failure(
                 .unavailable,
@@ -89,7 +89,7 @@ struct ForegroundCommand: ParsableCommand {
     @OptionGroup var option: DeviceOption
 
     func run() throws {
-        _ = try DeviceConnection(option.paths)
+        _ = try DeviceClient(option.paths)
             .call(DeviceInterface.SetApplicationState.self, .init(app: AppIdentifier(app), state: .foreground))
     }
 }
@@ -104,7 +104,7 @@ struct BackgroundCommand: ParsableCommand {
     @OptionGroup var option: DeviceOption
 
     func run() throws {
-        _ = try DeviceConnection(option.paths)
+        _ = try DeviceClient(option.paths)
             .call(DeviceInterface.SetApplicationState.self, .init(app: AppIdentifier(app), state: .background))
     }
 }

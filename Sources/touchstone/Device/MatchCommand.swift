@@ -33,7 +33,7 @@ struct MatchCommand: ParsableCommand {
     }
 
     func run() throws {
-        let device = try DeviceConnection(option.paths)
+        let device = try DeviceClient(option.paths)
         let finger = try device.finger(named: finger)
         var touch = DeviceInterface.Touch.notWaiting
         for _ in 0..<times {
@@ -47,7 +47,7 @@ struct MatchCommand: ParsableCommand {
     private static let maximumTimes = 100
 }
 
-extension DeviceConnection {
+extension DeviceClient {
     /// The finger that this name means; nil for a finger that is not enrolled.
     ///
     /// - Throws: `Failure` (`refused`) for a name that nobody has, with those that there are.

@@ -94,7 +94,7 @@ struct PasscodeCommand: ParsableCommand {
 
         func run() throws {
             let paths = try option.paths
-            let device = try DeviceConnection(paths)
+            let device = try DeviceClient(paths)
             try device.checkPasscodeKey()
             let passcode = try PasscodeEntry.current()
             let isOn = setting == .on
@@ -109,10 +109,10 @@ struct PasscodeCommand: ParsableCommand {
 ///
 /// Connects before it asks anybody anything; takes the nonce when the passcodes are there, so that it is fresh.
 struct PasscodeChange {
-    private let device: DeviceConnection
+    private let device: DeviceClient
 
     init(_ paths: DevicePaths) throws {
-        device = try DeviceConnection(paths)
+        device = try DeviceClient(paths)
         try device.checkPasscodeKey()
     }
 

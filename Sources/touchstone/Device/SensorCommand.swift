@@ -36,7 +36,7 @@ struct SensorCommand: ParsableCommand {
 
         func run() throws {
             let paths = try option.paths
-            let device = try DeviceConnection(paths)
+            let device = try DeviceClient(paths)
             let isOwn = bus == SensorOptions.defaultBus && templates == SensorOptions.defaultTemplates
             guard try isOwn || device.status.isSimulated else {
                 throw Failure(
@@ -88,7 +88,7 @@ struct SensorCommand: ParsableCommand {
 
         func run() throws {
             let paths = try option.paths
-            let device = try DeviceConnection(paths)
+            let device = try DeviceClient(paths)
             try device.checkPasscodeKey()
             let passcode = try PasscodeEntry.current()
             _ = try device.enter(DeviceInterface.ForgetReader.self, typed: passcode, for: .forgetReader) {
@@ -100,7 +100,7 @@ struct SensorCommand: ParsableCommand {
 
 extension DeviceArgument {
     fileprivate func setSensorConnected(_ isConnected: Bool) throws {
-        _ = try DeviceConnection(paths)
+        _ = try DeviceClient(paths)
             .call(DeviceInterface.SetSensorConnected.self, .init(isConnected: isConnected))
     }
 }

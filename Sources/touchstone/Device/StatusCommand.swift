@@ -43,7 +43,7 @@ struct StatusCommand: ParsableCommand {
             }
             throw Failure(.unavailable, paths.advice)
         }
-        let status = try DeviceConnection(paths).status
+        let status = try DeviceClient(paths).status
         if json {
             try StandardOutput.json(Self.booted(status))
         } else {

@@ -36,7 +36,7 @@ struct DeviceCheck {
                     "run as separate users. No program of yours can read their memory or files, answer in their place or delay a "
                         + "lock. The device locks with your session and before the machine sleeps")
                 check(status)
-                if let connection = try? DeviceConnection(paths) {
+                if let connection = try? DeviceClient(paths) {
                     checkLog(connection)
                     checkKeychain(connection)
                 }
@@ -64,7 +64,7 @@ struct DeviceCheck {
         }
         do {
             let status = try Self.status(paths)
-            let connection = try DeviceConnection(paths)
+            let connection = try DeviceClient(paths)
             (state, self.status) = (.booted, status)
             add(
                 .good, .device,
@@ -116,7 +116,7 @@ struct DeviceCheck {
         let answer = Answer()
         let isAnswered = DispatchSemaphore(value: 0)
         Thread.detachNewThread {
-            let result = Result { try DeviceConnection(paths).status }.mapError { Failure.of($0, paths) }
+            let result = Result { try DeviceClient(paths).status }.mapError { Failure.of($0, paths) }
             answer.result.withLock { $0 = result }
             isAnswered.signal()
         }
@@ -209,7 +209,7 @@ struct DeviceCheck {
 
     private static let enoughLockedBytes: UInt64 = 1 << 20
 
-    private mutating func checkLog(_ connection: DeviceConnection) {
+    private mutating func checkLog(_ connection: DeviceClient) {
         do {
             let head = try connection.call(DeviceInterface.GetLogHead.self).head
             add(.good, .log, "\(head.sequence) entries; '\(command("log verify", isOption: true))' checks them")
@@ -218,7 +218,7 @@ struct DeviceCheck {
         }
     }
 
-    private mutating func checkKeychain(_ connection: DeviceConnection) {
+    private mutating func checkKeychain(_ connection: DeviceClient) {
         do {
             let reply = try connection.call(BackupInterface.ListUse.self)
             let count = reply.uses.reduce(0) { $0 + $1.used.items }

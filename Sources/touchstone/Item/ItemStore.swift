@@ -28,7 +28,7 @@ struct ItemStore {
         fileprivate var reference: Data
     }
 
-    let device: DeviceConnection
+    let device: DeviceClient
     /// Where a new secret goes; nil: the group of this program alone, which it has without a manifest.
     private let group: String?
 
@@ -42,7 +42,7 @@ struct ItemStore {
         guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none) == 0 else {
             throw Failure.system("core")
         }
-        device = try DeviceConnection(paths)
+        device = try DeviceClient(paths)
         let groups = try device.call(AuthenticationInterface.GetIdentity.self).applicationGroups
         group = (groups ?? []).contains { $0.rawValue == Self.sharedGroup } ? Self.sharedGroup : nil
     }

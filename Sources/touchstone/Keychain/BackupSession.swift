@@ -12,11 +12,11 @@ import TouchstoneTransport
 /// The key is made here, goes sealed to the enclave with the passcode, and into the file under the passphrase: touchstoned, which carries
 /// the items, never has it.
 struct BackupSession {
-    let device: DeviceConnection
+    let device: DeviceClient
     let identifier: String
 
     /// Asks for the passcode, and the enclave for the session.
-    init(_ direction: BackupDirection, key: SecretBytes, device: DeviceConnection) throws {
+    init(_ direction: BackupDirection, key: SecretBytes, device: DeviceClient) throws {
         self.device = device
         try device.checkPasscodeKey()
         let passcode = try PasscodeEntry.current()
@@ -33,8 +33,8 @@ struct BackupSession {
     func end() { _ = try? device.call(BackupInterface.End.self, .init(session: identifier)) }
 
     /// A connection to a device that is unlocked and has a passcode: what can be said before anybody types anything.
-    static func connect(_ paths: DevicePaths) throws -> DeviceConnection {
-        let device = try DeviceConnection(paths)
+    static func connect(_ paths: DevicePaths) throws -> DeviceClient {
+        let device = try DeviceClient(paths)
         let status = try device.status
         guard status.isPasscodeSet else {
             throw Failure(

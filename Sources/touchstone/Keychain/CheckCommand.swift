@@ -41,12 +41,12 @@ struct CheckCommand: ParsableCommand {
         if accept, isOff { throw Failure(.unavailable, paths.advice) }
         let isWhole =
             isOff
-            ? try KeychainFileCheck(paths, repairs: repair).run() : try checkItems(DeviceConnection(paths))
+            ? try KeychainFileCheck(paths, repairs: repair).run() : try checkItems(DeviceClient(paths))
         guard isWhole else { throw ExitCode(ExitStatus.no.rawValue) }
     }
 
     /// - Returns: Whether nothing is damaged (any more).
-    private func checkItems(_ device: DeviceConnection) throws -> Bool {
+    private func checkItems(_ device: DeviceClient) throws -> Bool {
         var database: [String] = []
         var sum = BackupInterface.Check.Reply()
         var (damaged, altered) = (0, 0)
@@ -84,7 +84,7 @@ struct CheckCommand: ParsableCommand {
 
     /// - Returns: Whether nothing is altered (any more).
     private func handleAltered(
-        _ groups: Int, _ look: String?, items: Int, _ device: DeviceConnection
+        _ groups: Int, _ look: String?, items: Int, _ device: DeviceClient
     ) throws -> Bool {
         guard groups > 0 else { return true }
         guard let look else {

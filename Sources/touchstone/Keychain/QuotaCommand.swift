@@ -52,7 +52,7 @@ struct QuotaCommand: ParsableCommand {
     private var changes: Bool { items != nil || size != nil || isDefault }
 
     func run() throws {
-        let device = try DeviceConnection(option.paths)
+        let device = try DeviceClient(option.paths)
         if changes, let app { try set(AppIdentifier(app), device) }
         let reply = try device.call(BackupInterface.ListUse.self)
         let uses = reply.uses.filter { use in app.map { use.app == AppIdentifier($0) } ?? true }
@@ -65,7 +65,7 @@ struct QuotaCommand: ParsableCommand {
     }
 
     /// What is not said of the limit stays as it is.
-    private func set(_ app: AppIdentifier, _ device: DeviceConnection) throws {
+    private func set(_ app: AppIdentifier, _ device: DeviceClient) throws {
         guard !isDefault else {
             _ = try device.call(BackupInterface.SetQuota.self, .init(app: app, limit: nil))
             return

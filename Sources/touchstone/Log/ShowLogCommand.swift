@@ -31,7 +31,7 @@ struct ShowLogCommand: ParsableCommand {
     func run() throws {
         let paths = try device.paths
         try DeviceDirectory.check(paths)
-        let connection = try DeviceConnection(paths)
+        let connection = try DeviceClient(paths)
         let since = since.flatMap { LogTime.parse($0, now: Date()) }
         var table = LogTable()
         var waiting: [(entry: LogEntry, line: String)] = []

@@ -32,11 +32,11 @@ struct VerifyLogCommand: ParsableCommand {
     func run() throws {
         let paths = try device.paths
         try DeviceDirectory.check(paths)
-        let connection = try DeviceConnection(paths)
+        let connection = try DeviceClient(paths)
         var check = LogCheck(from: from)
         let before = try connection.call(DeviceInterface.GetLogHead.self).head
         if files.isEmpty {
-            let reader = try DeviceConnection(paths)
+            let reader = try DeviceClient(paths)
             do {
                 try reader.stream(DeviceInterface.ReadLog.self, .init(follow: false)) { reply in
                     try judge(reply.lines, connection, &check)
@@ -55,7 +55,7 @@ struct VerifyLogCommand: ParsableCommand {
         try tell(check, paths)
     }
 
-    private func judge(_ lines: [String], _ connection: DeviceConnection, _ check: inout LogCheck) throws {
+    private func judge(_ lines: [String], _ connection: DeviceClient, _ check: inout LogCheck) throws {
         try check.add(lines) { lines in
             let genuine = try connection.call(DeviceInterface.CheckLog.self, .init(lines: lines)).genuine
             guard genuine.count == lines.count else {

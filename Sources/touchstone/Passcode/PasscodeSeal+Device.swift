@@ -29,7 +29,7 @@ extension PasscodeSeal {
     }
 }
 
-extension DeviceConnection {
+extension DeviceClient {
     /// Says, before anybody types anything, whether it could be sealed.
     ///
     /// The device is asked first. If that starts its daemons, the key is published by then.

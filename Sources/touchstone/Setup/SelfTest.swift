@@ -9,7 +9,7 @@ import TouchstoneTransport
 /// Uses a device once for all that it is for, and leaves nothing behind.
 struct SelfTest {
     private let paths: DevicePaths
-    private let device: DeviceConnection
+    private let device: DeviceClient
     private let passcode: PasscodeBuffer
     private let tell: (_ isGood: Bool, _ step: String) -> Void
 
@@ -20,7 +20,7 @@ struct SelfTest {
         self.paths = paths
         self.passcode = passcode
         self.tell = tell
-        device = try DeviceConnection(paths)
+        device = try DeviceClient(paths)
     }
 
     /// - Throws: `Failure`, after the step that failed was told and the item was removed.

@@ -120,7 +120,7 @@ struct SetupCommand: ParsableCommand {
         } else if SupervisorLock.holder(paths) == nil, !PassedSocket.isWaiting(paths) {
             try DetachedSupervisor.start(paths, wait: Self.longestBoot, silence: Self.longestSilence)
         }
-        let status = try DeviceConnection(paths).status
+        let status = try DeviceClient(paths).status
         tell("Sensor: \(status.sensor?.line ?? "none; prompts ask for the passcode").")
         tell("Root of trust: \(status.rootOfTrustLine).")
     }
@@ -197,7 +197,7 @@ struct SetupCommand: ParsableCommand {
     /// Sets one, or asks for the one that is set: the self-test wants it.
     private func setUpPasscode(_ paths: DevicePaths) throws -> PasscodeBuffer {
         begin(2, "Passcode")
-        let status = try DeviceConnection(paths).status
+        let status = try DeviceClient(paths).status
         if status.isPasscodeDisabled {
             throw Failure(
                 .no,
@@ -268,7 +268,7 @@ struct SetupCommand: ParsableCommand {
 
     /// How the device is once it has asked its sensor: that takes a moment after a boot.
     private func statusWithSensor(_ paths: DevicePaths) throws -> DeviceInterface.Status {
-        let device = try DeviceConnection(paths)
+        let device = try DeviceClient(paths)
         return try ask({ try device.status }, until: { $0.sensor?.problem != .starting })
     }
 
@@ -276,7 +276,7 @@ struct SetupCommand: ParsableCommand {
     ///
     /// `finger` is one that fprintd has just enrolled.
     private func fingers(_ paths: DevicePaths, with finger: String? = nil) throws -> [String] {
-        let device = try DeviceConnection(paths)
+        let device = try DeviceClient(paths)
         return try ask(
             {
                 // The look.
@@ -303,7 +303,7 @@ struct SetupCommand: ParsableCommand {
     private func test(_ paths: DevicePaths, _ passcode: PasscodeBuffer, recovery: String) throws {
         begin(4, "Recovery")
         tell(
-            try DeviceConnection(paths).status.rootOfTrust == "software"
+            try DeviceClient(paths).status.rootOfTrust == "software"
                 ? "With \(RootOfTrustChoice.software.title) there is no recovery key. If you forget the passcode, everything in the device is lost."
                 : "To move to another TPM, or to this one after it was cleared, use the recovery key: '\(recovery)'. If you forget the "
                     + "passcode, everything in the device is lost all the same."
@@ -312,13 +312,13 @@ struct SetupCommand: ParsableCommand {
         begin(5, "Self-test")
         let test = try SelfTest(paths, passcode: passcode) { isGood, step in tell("[\(isGood ? "ok" : "no")] \(step)") }
         try test.run()
-        let status = try DeviceConnection(paths).status
+        let status = try DeviceClient(paths).status
         if status.sensor?.kind == .fprintd, status.sensor?.problem == nil, status.isEnrolled { try touch(paths, test) }
     }
 
     /// The lock screen, opened by a finger; Enter goes on without.
     private func touch(_ paths: DevicePaths, _ test: SelfTest) throws {
-        let device = try DeviceConnection(paths)
+        let device = try DeviceClient(paths)
         _ = try device.call(DeviceInterface.Lock.self, .init())
         StandardOutput.write("\(Self.indent)Now touch the reader with the finger (Enter: skip this) ")
         let deadline = ContinuousClock.now + Self.longestTouch

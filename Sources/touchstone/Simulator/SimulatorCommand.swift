@@ -48,7 +48,7 @@ struct SimulatorCommand: ParsableCommand {
         if boot, SupervisorLock.holder(paths) == nil, !PassedSocket.isWaiting(paths) {
             try DetachedSupervisor.start(paths, wait: Self.bootSeconds, silence: Self.silenceSeconds)
         }
-        guard try DeviceConnection(paths).status.isSimulated else {
+        guard try DeviceClient(paths).status.isSimulated else {
             throw Failure(
                 .notSimulated, "\(paths.name) is not a simulated device, so a page in a browser must not drive it")
         }

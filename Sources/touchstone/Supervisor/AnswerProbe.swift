@@ -23,7 +23,7 @@ final class AnswerProbe: Sendable {
         Thread.detachNewThread { [self] in
             while !state.withLock({ $0.isCancelled }) {
                 // Blocks for as long as the device hangs; ends when its processes do.
-                guard let device = try? DeviceConnection(paths), (try? device.status) != nil else {
+                guard let device = try? DeviceClient(paths), (try? device.status) != nil else {
                     Pause.sleep(Pause.connect)
                     continue
                 }

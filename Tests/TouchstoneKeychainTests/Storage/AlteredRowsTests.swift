@@ -5,6 +5,7 @@ import Security
 import Synchronization
 import Testing
 import TouchstoneCore
+import TouchstoneEnclaveHost
 import TouchstoneInterfaces
 import TouchstoneSystem
 import TouchstoneTransport

@@ -4,6 +4,7 @@ import Security
 import Testing
 import TouchstoneCore
 import TouchstoneEnclave
+import TouchstoneEnclaveHost
 import TouchstoneFileRoot
 import TouchstoneInterfaces
 import TouchstoneKeychain

@@ -9,7 +9,7 @@ package import TouchstoneTransport
 /// The services of one device, put together: what touchstoned serves, and what a test's device is.
 ///
 /// They hold ciphertext, and ask the enclave for everything else.
-package final class DeviceServices: Sendable {
+package final class ComposedServices: Sendable {
     /// What the services stand on beside the enclave.
     package struct Parts: Sendable {
         /// The device's name.

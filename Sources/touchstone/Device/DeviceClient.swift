@@ -5,7 +5,7 @@ import TouchstoneSystem
 import TouchstoneTransport
 
 /// A connection to a booted device whose errors are sentences.
-struct DeviceConnection {
+struct DeviceClient {
     let paths: DevicePaths
     private let channel: any VarlinkChannel
     let client: VarlinkClient
@@ -54,11 +54,11 @@ struct DeviceConnection {
     ///
     /// `check` is called between attempts; it throws where there is nothing to wait for any more.
     static func answering(_ paths: DevicePaths, within limit: Duration, check: () throws -> Void) throws
-        -> DeviceConnection
+        -> DeviceClient
     {
         let deadline = ContinuousClock.now + limit
         while true {
-            if let connection = try? DeviceConnection(paths), (try? connection.status) != nil { return connection }
+            if let connection = try? DeviceClient(paths), (try? connection.status) != nil { return connection }
             guard ContinuousClock.now < deadline else {
                 throw Failure(.unavailable, "\(paths.name) did not answer within \(limit.inSeconds) s")
             }

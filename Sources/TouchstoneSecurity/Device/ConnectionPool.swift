@@ -7,7 +7,7 @@ package import TouchstoneTransport
 ///
 /// Calls from many threads do not wait for one another: each takes a connection that nobody uses, or makes one. Contexts live
 /// as long as the connection that made them, so that one is kept apart and never closed.
-final class DeviceConnections: Sendable {
+final class ConnectionPool: Sendable {
     private struct State {
         var idle: [VarlinkClient] = []
         var lifeline: VarlinkClient?
@@ -40,27 +40,27 @@ final class DeviceConnections: Sendable {
         state.withLock { $0.lifeline = client }
     }
 
-    /// Those of this process to `endpoint`; nil if connections are not worth keeping.
-    static func shared(_ endpoint: any VarlinkEndpoint) -> DeviceConnections? {
+    /// This process's pool of `endpoint`; nil if connections are not worth keeping.
+    static func shared(_ endpoint: any VarlinkEndpoint) -> ConnectionPool? {
         guard let identifier = endpoint.identifier else { return nil }
         return byEndpoint.withLock { shared in
             if shared.process != getpid() {
                 // A fork has its parent's sockets. Kept and never touched again: closing them would end the parent's.
-                shared.inherited.append(shared.connections)
-                shared.connections = [:]
+                shared.inherited.append(shared.pools)
+                shared.pools = [:]
                 shared.process = getpid()
             }
-            if let connections = shared.connections[identifier] { return connections }
-            let connections = DeviceConnections()
-            shared.connections[identifier] = connections
-            return connections
+            if let pool = shared.pools[identifier] { return pool }
+            let pool = ConnectionPool()
+            shared.pools[identifier] = pool
+            return pool
         }
     }
 
     private struct Shared {
         var process = getpid()
-        var connections: [String: DeviceConnections] = [:]
-        var inherited: [[String: DeviceConnections]] = []
+        var pools: [String: ConnectionPool] = [:]
+        var inherited: [[String: ConnectionPool]] = []
     }
 
     private static let byEndpoint = Mutex(Shared())
@@ -88,20 +88,20 @@ extension VarlinkEndpoint {
     func attempt<Reply>(
         isRepeatable: Bool, _ body: (_ client: VarlinkClient, _ isAgain: Bool) throws -> Reply
     ) throws -> Reply {
-        let connections = DeviceConnections.shared(self)
+        let pool = ConnectionPool.shared(self)
         var isAgain = false
-        if let kept = connections?.takeIdle() {
+        if let kept = pool?.takeIdle() {
             do {
-                return try answer(of: kept, connections) { try body($0, false) }
+                return try answer(of: kept, pool) { try body($0, false) }
             } catch TransportError.unreachable {
-                connections?.forgetIdle()
+                pool?.forgetIdle()
             } catch TransportError.closed where isRepeatable {
-                connections?.forgetIdle()
+                pool?.forgetIdle()
                 isAgain = true
             }
         }
         do {
-            return try answer(of: client(), connections) { [isAgain] in try body($0, isAgain) }
+            return try answer(of: client(), pool) { [isAgain] in try body($0, isAgain) }
         } catch TransportError.unreachable {
             UnreachableDevice.report(self)
             throw TransportError.unreachable
@@ -110,14 +110,14 @@ extension VarlinkEndpoint {
 
     /// Gives the connection back where it can be used again: after an answer, whatever it was.
     private func answer<Reply>(
-        of client: VarlinkClient, _ connections: DeviceConnections?, _ body: (VarlinkClient) throws -> Reply
+        of client: VarlinkClient, _ pool: ConnectionPool?, _ body: (VarlinkClient) throws -> Reply
     ) throws -> Reply {
         do {
             let reply = try body(client)
-            connections?.giveBack(client)
+            pool?.giveBack(client)
             return reply
         } catch let error as RemoteError {
-            connections?.giveBack(client)
+            pool?.giveBack(client)
             throw error
         }
     }
