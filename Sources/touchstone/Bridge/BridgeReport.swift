@@ -65,7 +65,9 @@ struct BridgeReport: Encodable {
             guard let settings = try? ConfigurationFiles.read(GitSettings.path),
                 settings.range(of: Data("helper".utf8)) != nil, let found = try? GitSettings.helpers(in: settings)
             else { return (false, false) }
-            return (found.contains(where: GitSettings.isOurs), !found.allSatisfy(GitSettings.isOurs))
+            return (
+                found.contains(where: GitSettings.isOurs), !found.allSatisfy { $0.isEmpty || GitSettings.isOurs($0) }
+            )
         case .docker:
             let found = (try? ConfigurationFiles.read(DockerSettings.path)).flatMap { DockerSettings.store(in: $0) }
             return (found == DockerSettings.name, found != nil)
