@@ -39,14 +39,16 @@ struct BridgePlan {
         let isSimulated = try DeviceConnection(paths).status.isSimulated
         let resident = bridge.resident
         let executable = try resident.executable()
-        try planManifest(resident, executable, paths, isSimulated)
-        if UserManager.isRunning {
-            try planUnits(resident, executable, paths)
-            startsSocket =
-                steps.contains { $0.change.path.hasPrefix(UserManager.unitDirectory) }
-                || !UserManager.isEnabled(resident.socketUnit) || !BridgeProbe.answers(resident)
-        } else if !BridgeProbe.answers(resident) {
-            remarks.append("No systemd of yours runs here, so start it yourself: \(resident.foreground)")
+        if paths.isSystem, resident.hasSystemUnits(executable: executable) {
+            // A unit of the user's would not be known from any other program of theirs.
+            guard resident.isSystemService else {
+                throw Failure(
+                    .refused,
+                    "your device is the system's, and root starts what asks it. Run this, then run this command again: "
+                        + resident.rootCommand("enable"))
+            }
+        } else {
+            try planProgram(resident, executable, paths, isSimulated)
         }
         switch bridge {
         case .ssh: try planSSH(resident.socket)
@@ -82,6 +84,21 @@ struct BridgePlan {
     }
 
     private var residentOwner: Bridge { bridge.resident == .sshAgent ? .ssh : .credentials }
+
+    /// What starts the resident program as one of the user's own, and says what it is.
+    private mutating func planProgram(
+        _ resident: Resident, _ executable: String, _ paths: DevicePaths, _ isSimulated: Bool
+    ) throws {
+        try planManifest(resident, executable, paths, isSimulated)
+        if UserManager.isRunning {
+            try planUnits(resident, executable, paths)
+            startsSocket =
+                steps.contains { $0.change.path.hasPrefix(UserManager.unitDirectory) }
+                || !UserManager.isEnabled(resident.socketUnit) || !BridgeProbe.answers(resident)
+        } else if !BridgeProbe.answers(resident) {
+            remarks.append("No systemd of yours runs here, so start it yourself: \(resident.foreground)")
+        }
+    }
 
     private mutating func planManifest(
         _ resident: Resident, _ executable: String, _ paths: DevicePaths, _ isSimulated: Bool

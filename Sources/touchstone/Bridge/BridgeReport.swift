@@ -42,10 +42,14 @@ struct BridgeReport: Encodable {
             fix = again + (others ? " --replace" : "")
         } else if !BridgeProbe.answers(resident) {
             text = "enabled, but nobody answers at \(PlainText.line(resident.socket))"
-            fix = UserManager.isRunning ? again : resident.foreground
+            fix =
+                resident.isSystemService
+                ? resident.rootCommand("enable") : UserManager.isRunning ? again : resident.foreground
         } else {
             state = .answers
-            text = "enabled, and answers at \(PlainText.line(resident.socket)); your other programs can act as it"
+            text =
+                "enabled, and answers at \(PlainText.line(resident.socket)); your other programs "
+                + (resident.isSystemService ? "cannot act as it" : "can act as it")
         }
     }
 
