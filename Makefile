@@ -57,7 +57,8 @@ test-system: ## Run the tests of the system service, in a container of their own
 	@script/install-packages test system
 	@script/python-environment
 	@for program in $(PROGRAMS) touchstone-peers; do swift build --product $$program; done
-	@script/run-tests Tests/System/system-service.py Tests/System/attacks.py
+	@swift build --package-path Bridges
+	@script/run-tests Tests/System/system-service.py Tests/System/attacks.py Tests/System/bridge-units.py
 
 FUZZ_SECONDS ?= 60
 fuzz: ## Run libFuzzer over every parser of foreign bytes (FUZZ_SECONDS=60 each, FUZZ_TARGETS="json age")

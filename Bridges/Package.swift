@@ -45,9 +45,12 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     ],
     targets: [
+        // signals, and programs that are started
+        library("BridgeProcesses"),
+        tests("BridgeProcessesTests", ["BridgeProcesses"]),
         // who asks, and how the owner is asked; no wire format
-        library("BridgeCore", [system, device]),
-        tests("BridgeCoreTests", ["BridgeCore", device]),
+        library("BridgeCore", ["BridgeProcesses", system, device]),
+        tests("BridgeCoreTests", ["BridgeCore"]),
         // ssh
         library("SSHAgentProtocol", [crypto, cryptoExtras]),
         library("SSHAgent", ["BridgeCore", "SSHAgentProtocol", device, crypto]),
@@ -64,15 +67,19 @@ let package = Package(
         tool(
             "touchstone-credentials",
             ["BridgeCore", "CredentialProtocol", "CredentialsClient", device, crypto, arguments]),
-        tool("touchstone-run", ["CSealedFile", "CredentialProtocol", "CredentialsClient", arguments]),
-        tool("touchstone-security", ["CredentialProtocol", "CredentialsClient"]),
+        tool(
+            "touchstone-run", ["BridgeProcesses", "CSealedFile", "CredentialProtocol", "CredentialsClient", arguments]),
+        tool("touchstone-security", ["BridgeProcesses", "CredentialProtocol", "CredentialsClient"]),
         tests("CredentialProtocolTests", ["CredentialProtocol"]),
 
         // gpg
         library("PinentryProtocol"),
         .target(name: "CDumpable"),
         tool(
-            "pinentry-touchstone", ["CDumpable", system, "CredentialProtocol", "CredentialsClient", "PinentryProtocol"]),
+            "pinentry-touchstone",
+            [
+                "BridgeProcesses", "CDumpable", system, "CredentialProtocol", "CredentialsClient", "PinentryProtocol",
+            ]),
         tests("PinentryProtocolTests", ["PinentryProtocol"]),
 
         // age

@@ -64,6 +64,8 @@ private final class LoopbackChannel: VarlinkChannel {
         return frame
     }
 
+    func waitUntilReadable() { replies.wait() }
+
     func close() { replies.close() }
 }
 
@@ -97,6 +99,13 @@ private final class ReplyQueue: @unchecked Sendable {
     var isRead: Bool { condition.withLock { frames.count <= Self.maximumWaiting } }
 
     var wasClosed: Bool { condition.withLock { isClosed } }
+
+    /// Waits until there is a frame, or there will be none.
+    func wait() {
+        condition.withLock {
+            while frames.isEmpty && !isClosed { condition.wait() }
+        }
+    }
 
     func pop() -> Data? {
         condition.withLock {

@@ -63,6 +63,12 @@ package final class SocketChannel: VarlinkChannel {
         }
     }
 
+    package func waitUntilReadable() {
+        guard received.withLock({ !$0.hasRest }) else { return }
+        var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while unsafe poll(&state, 1, -1) < 0, errno == EINTR {}
+    }
+
     /// What a service that had not yet looked at who connects did not take: each message once.
     private func nextUnanswered() -> Data? {
         unanswered.withLock { $0?.isEmpty == false ? $0?.removeFirst() : nil }
@@ -85,6 +91,7 @@ private struct Received {
     /// Written to by the system, and read at once.
     private var chunk = [UInt8](repeating: 0, count: 16 << 10)
     private var rest = Data()
+    var hasRest: Bool { !rest.isEmpty }
 
     mutating func nextFrame(from descriptor: Int32, maximumBytes: Int) -> Result<Data, TransportError> {
         var searched = 0

@@ -8,6 +8,8 @@ package protocol VarlinkChannel: Sendable {
     func send(_ frame: Data) throws(TransportError)
     /// Blocks until a frame came or the channel closed.
     func receive() throws(TransportError) -> Data
+    /// Blocks until there is something to receive, or the channel closed; reads nothing.
+    func waitUntilReadable()
     /// May be called from any thread; wakes a `receive` that waits.
     func close()
 }
@@ -42,9 +44,15 @@ package final class VarlinkClient: Sendable {
     /// - Throws: `RemoteError`, the peer's answer; `TransportError`, after which the connection is of no more use.
     ///
     /// What is called for somebody who watches the trace is not told there.
-    package func call<M: VarlinkMethod>(_ method: M.Type, _ parameters: M.Parameters, isTraced: Bool = true) throws
-        -> M.Reply
-    {
+    ///
+    /// - Parameters:
+    ///   - method: What is called.
+    ///   - parameters: What it takes.
+    ///   - isTraced: Whether the trace is told.
+    ///   - beforeReading: Called when the answer is there, and no byte of it in this process. If it throws, the connection is of no more use.
+    package func call<M: VarlinkMethod>(
+        _ method: M.Type, _ parameters: M.Parameters, isTraced: Bool = true, beforeReading: (() throws -> Void)? = nil
+    ) throws -> M.Reply {
         let trace = isTraced ? trace : nil
         let frame = try Frame.request(M.name, parameters, more: false)
         guard frame.count <= M.maximumRequestBytes else { throw TransportError.tooLarge }
@@ -55,6 +63,10 @@ package final class VarlinkClient: Sendable {
             } catch {
                 // Without its last byte a request is none: nothing was carried out, and it may be sent again elsewhere.
                 throw TransportError.unreachable
+            }
+            if let beforeReading {
+                channel.waitUntilReadable()
+                try beforeReading()
             }
             return try channel.receive()
         }

@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
-"""Passwords for git and docker: the real git, a server that wants one, docker's protocol, and who is asked."""
+"""Passwords for git and docker: git's and docker's protocols, and who is asked. bridge-git and bridge-registry have the real clients."""
 
 import base64
-import http.server
 import json
 import os
 import shutil
 import socket
 import subprocess
-import threading
 import time
 
 from bridges import BRIDGES, Person, Resident, with_device
@@ -187,85 +185,6 @@ def what_is_malformed_is_refused(device, resident, person):
     equal(person.asked(), 0, "prompts")
 
 
-class Server(http.server.ThreadingHTTPServer):
-    """git's own http-backend behind basic authentication."""
-
-    daemon_threads = True
-
-    def __init__(self, root, user, password):
-        self.root, self.refused = root, 0
-        self.expected = "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
-        super().__init__(("127.0.0.1", 0), Request)
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    @property
-    def place(self):
-        return f"127.0.0.1:{self.server_port}"
-
-
-class Request(http.server.BaseHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
-
-    def do_GET(self):
-        if self.headers.get("Authorization") != self.server.expected:
-            self.server.refused += 1
-            self.send_response(401)
-            self.send_header("WWW-Authenticate", 'Basic realm="git"')
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-            return
-        path, _, query = self.path.partition("?")
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        done = subprocess.run(
-            ["git", "-c", "safe.directory=*", "http-backend"], input=body, stdout=subprocess.PIPE, timeout=LONGEST_WAIT,
-            env=os.environ | {
-                "GIT_PROJECT_ROOT": str(self.server.root), "GIT_HTTP_EXPORT_ALL": "1", "PATH_INFO": path, "QUERY_STRING": query,
-                "REQUEST_METHOD": self.command, "CONTENT_TYPE": self.headers.get("Content-Type", ""), "REMOTE_USER": "octocat",
-                "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
-                "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""), "REMOTE_ADDR": "127.0.0.1"})
-        head, _, rest = done.stdout.partition(b"\r\n\r\n")
-        fields = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
-        self.send_response(int(fields.pop("Status", "200 OK").split()[0]))
-        for field in fields.items():
-            self.send_header(*field)
-        self.send_header("Content-Length", str(len(rest)))
-        self.end_headers()
-        self.wfile.write(rest)
-
-    do_POST = do_GET
-
-
-@with_device
-def git_clones_and_fetches_over_http(device, resident, person):
-    """GC-17: a wrong password, then the right one; a clone and a fetch, with one prompt."""
-    source = device.work / "served" / "project.git"
-    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
-    resident.run("git", "init", "--bare", source)
-    first = device.work / "first"
-    resident.run("git", "init", first)
-    resident.run("git", "-C", first, *identity, "commit", "--allow-empty", "-m", "one")
-    resident.run("git", "-C", first, "push", source, "HEAD:refs/heads/main")
-    resident.run("git", "-C", source, "symbolic-ref", "HEAD", "refs/heads/main")
-    server = Server(source.parent, "octocat", "right one")
-    place = f"protocol=http\nhost={server.place}\nusername=octocat\n"
-    git(resident, "credential", "approve", input=place + "password=wrong one\n")
-    target, address = device.work / "clone", f"http://{server.place}/project.git"
-    git(resident, "clone", address, target, status=128)
-    equal(person.asked(), 1, "prompts for the wrong password")
-    equal(helper(resident, "get", place), "", "git has the wrong password forgotten")
-    git(resident, "credential", "approve", input=place + "password=right one\n")
-    git(resident, "clone", address, target)
-    equal(person.asked(), 1, "prompts of a clone")
-    resident.run("git", "-C", first, *identity, "commit", "--allow-empty", "-m", "two")
-    resident.run("git", "-C", first, "push", source, "HEAD:refs/heads/main")
-    git(resident, "-C", target, "fetch", "--all")
-    equal(resident.run("git", "-C", target, "log", "-1", "--format=%s", "origin/main"), "two\n", "what was fetched")
-    equal([prompt["reason"] for prompt in person.prompts], [], "prompts of a fetch within the minute")
-    check(server.refused > 0, "the server asked for no password")
-    server.shutdown()
-
-
 @with_device
 def docker_speaks_to_its_helper(device, resident, person):
     """GC-3, GC-20, GC-21."""
@@ -390,6 +309,6 @@ def secrets_stay_out_of_files(device, resident, person):
 main(
     git_keeps_a_password_and_the_owner_is_asked_for_it, an_orphan_is_not_shown_as_the_service_manager, nothing_is_given_out_without_the_finger,
     a_locked_device_and_no_agent_give_nothing, a_password_is_erased_by_who_knows_it, storing_over_a_password_asks,
-    what_is_malformed_is_refused, git_clones_and_fetches_over_http, docker_speaks_to_its_helper,
+    what_is_malformed_is_refused, docker_speaks_to_its_helper,
     a_program_that_speaks_for_itself_is_shown_as_itself, what_was_half_deleted_can_be_stored_and_erased, a_device_that_knows_no_bridge_shows_the_client_as_a_claim,
     secrets_stay_out_of_files)

@@ -198,6 +198,39 @@ def what_has_the_place_is_not_replaced_silently():
         check(not (place.path / ".config/environment.d").exists(), "SSH_AUTH_SOCK is set all the same")
 
 
+def gits_helpers_of_the_machine_and_of_single_places_are_seen():
+    """BR-5: git would ask the machine's helpers first, and give them each password to keep."""
+    with home() as place:
+        machine = place.put("machine", "[credential]\n\thelper = store\n")
+        place.device.environment |= {"GIT_CONFIG_SYSTEM": str(machine), "GIT_CONFIG_NOSYSTEM": "0"}
+        git = place.put(".gitconfig", '[credential "https://git.work"]\n\thelper = cache\n[credential "https://own.example"]\n\thelper =\n')
+        before = place.everything
+
+        def helpers():
+            return place.run("git", "-C", "/", "config", "--get-all", "credential.helper").splitlines()
+
+        said = place.bridge("enable", "git", "--yes", status=5)
+        check("'store'" in said and "~/machine" in said, said)
+        equal(place.everything, before, "the files after it was refused")
+        said = place.bridge("enable", "git", "--yes", "--replace")
+        check("gives passwords of https://git.work to 'cache'" in said, said)
+        check("does not ask Touchstone for https://own.example" in said, said)
+        equal(helpers()[:2], ["store", ""], "the machine's helper, and what turns it off")
+        equal(len(helpers()), 3, "git's helpers")
+        place.run("git", "credential", "approve", input=PASSWORD)
+        check(not (place.path / ".git-credentials").exists(), "the machine's helper has the password")
+        check("helper = cache" in git.read_text(), "the helper of one place")
+        check("nothing was changed" in place.bridge("enable", "git", "--yes"), "enabled once more")
+        equal(place.row("git")["state"], "good", "the doctor's row")
+        place.bridge("disable", "git", "--yes")
+        (place.path / ".git-credentials").unlink(missing_ok=True)
+        equal(place.everything, before, "the files after all")
+        # Without one the same settings need no --replace.
+        place.device.environment["GIT_CONFIG_SYSTEM"] = "/dev/null"
+        place.bridge("enable", "git", "--yes")
+        equal(len(helpers()), 1, "git's helpers without one of the machine's")
+
+
 def nothing_is_done_without_a_device_or_a_yes():
     with home(manager=False) as place:
         before = place.everything
@@ -234,4 +267,4 @@ def without_systemd_it_says_what_to_start():
 
 main(
     ssh_and_git_are_enabled_and_disabled, what_is_broken_is_said_and_mended, what_has_the_place_is_not_replaced_silently,
-    nothing_is_done_without_a_device_or_a_yes, without_systemd_it_says_what_to_start)
+    gits_helpers_of_the_machine_and_of_single_places_are_seen, nothing_is_done_without_a_device_or_a_yes, without_systemd_it_says_what_to_start)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """touchstone-security: what scripts that were written for macOS's `security` do with passwords."""
 
+import contextlib
 import os
 import pathlib
 import subprocess
@@ -37,7 +38,7 @@ def a_password_is_kept_and_read_with_the_finger(device, resident, person):
 
 @with_device
 def statuses_are_those_that_scripts_test(device, resident, person):
-    """SC-2: 44, 45, 128, 53, 206 and 2, each with its twin; nothing while locked; SC-4: the words of what is not there."""
+    """SC-2: 36, 44, 45, 128, 53, 206 and 2, each with its twin; SC-4: the words of what is not there."""
     security(resident, "find-generic-password", "-s", "npm", "-w", status=44)
     equal(resident.said, "touchstone-security: npm not found in this tool's items\n", "what is not there")
     security(resident, "delete-generic-password", "-s", "npm", status=44)
@@ -61,7 +62,7 @@ def statuses_are_those_that_scripts_test(device, resident, person):
     equal(person.asked(), 1, "prompts that were cancelled")
     person.answer = "nothing"
     device.run("device", "lock")
-    equal(security(resident, "find-generic-password", "-s", "npm", "-a", "you", "-w", status=None), "", "while locked")
+    equal(security(resident, "find-generic-password", "-s", "npm", "-a", "you", "-w", status=36), "", "while locked")
     resident.process.terminate()
     resident.process.wait(LONGEST_WAIT)
     security(resident, "find-generic-password", "-s", "npm", "-a", "me", "-w", status=53)
@@ -164,9 +165,41 @@ def a_shell_function_of_a_script_for_macos_works(device, resident, person):
         equal(security(resident, "find-generic-password", "-s", f"b{number}", "-w"), expected, f"the bytes {word}")
 
 
+@with_device
+def commands_come_over_standard_input(device, resident, person):
+    """SC-8: one or several, with words in quotation marks; the last one's status; nothing among the arguments."""
+    security(resident, "-i", input="add-generic-password -s npm -a me -w 'sword fish'\n")
+    equal(resident.said, "", "a warning of what no other program saw")
+    equal(security(resident, "find-generic-password", "-s", "npm", "-w"), "sword fish\n", "the password")
+    lines = 'add-generic-password -s two -a me -w "a \\"b\\""\n\n  find-generic-password -s two -w\nfind-generic-password -s npm -w\n'
+    equal(security(resident, "-i", input=lines), 'a "b"\nsword fish\n', "what three commands print")
+    security(resident, "-i", input="find-generic-password -s npm -w\nfind-generic-password -s none -w\n", status=44)
+    equal(security(resident, "-i", input="find-generic-password -s none -w\nfind-generic-password -s npm\nquit\nnonsense\n").count("svce"), 1, "before quit")
+    security(resident, "-i", input="nonsense\n", status=2)
+    security(resident, "-i", input="find-generic-password -s 'npm\n", status=2)
+    equal(security(resident, "-i", input=""), "", "no command")
+    security(resident, "-q", "add-generic-password", "-s", "quiet", "-a", "me", "-T", "/bin/x", "-w", "x")
+    equal(resident.said, "", "with -q")
+    # What waits for the owner has its password in no argument.
+    person.answer = "nothing"
+    person.asked()
+    lines = b"add-generic-password -U -s npm -a me -w swordfish-7417\nfind-generic-password -s two\n"
+    process = subprocess.Popen([SECURITY, "-i"], env=resident.environment, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    try:
+        process.stdin.write(lines)
+        process.stdin.close()
+        wait_for(lambda: person.prompts, "the prompt")
+        for entry in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                check(b"swordfish-7417" not in entry.read_bytes(), f"the arguments of {entry}")
+    finally:
+        process.kill()
+        process.wait(LONGEST_WAIT)
+
+
 if not os.access(SECURITY, os.X_OK):
     raise SystemExit(f"{SECURITY} is not there: run swift build --package-path Bridges")
 main(
     a_password_is_kept_and_read_with_the_finger, statuses_are_those_that_scripts_test, a_script_that_runs_unattended_says_so,
     a_password_among_the_arguments_is_warned_about_and_wiped, internet_passwords_are_those_of_git,
-    a_shell_function_of_a_script_for_macos_works, an_open_password_is_no_trap_for_the_next_one)
+    commands_come_over_standard_input, a_shell_function_of_a_script_for_macos_works, an_open_password_is_no_trap_for_the_next_one)

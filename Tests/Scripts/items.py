@@ -4,9 +4,11 @@
 import contextlib
 import json
 import os
+import pathlib
 import pty
 import signal
 import subprocess
+import tempfile
 
 from bridges import Person
 from device import LONGEST_WAIT, PROGRAMS, Device, call, check, confirm, equal, main, wait_for
@@ -128,21 +130,11 @@ def a_secret_is_typed_twice_and_hidden(device, person):
     equal(item(device, "show", "db")[0], "swordfish", "what was typed")
 
 
-@with_device
-def the_clipboard_has_a_secret_for_a_while(device, person):
-    """EX-11: on a display of its own, with the real xclip."""
-    item(device, "add", "db", "root", input="swordfish")
-    said = item(device, "copy", "db", status=69)[1]
-    check("DISPLAY" in said, said)
-    equal(person.asked(), 0, "prompts without a clipboard")
-    reading, writing = os.pipe()
-    display = subprocess.Popen(["Xvfb", "-displayfd", str(writing), "-nolisten", "tcp"], pass_fds=[writing], stderr=subprocess.DEVNULL)
-    os.close(writing)
-    with open(reading) as file:
-        device.environment["DISPLAY"] = f":{file.readline().strip()}"
+def a_clipboard_has_a_secret_for_a_while(device, person, paste, put):
+    """EX-11, with programs of a session that read the clipboard and write it."""
 
     def clipboard():
-        return subprocess.run(["xclip", "-selection", "clipboard", "-out"], env=device.environment, capture_output=True, timeout=LONGEST_WAIT).stdout
+        return subprocess.run(paste, env=device.environment, capture_output=True, timeout=LONGEST_WAIT).stdout
 
     def copy(*options):
         process = subprocess.Popen([TOUCHSTONE, "item", "copy", "db", *options], env=device.environment, stderr=subprocess.PIPE)
@@ -151,28 +143,43 @@ def the_clipboard_has_a_secret_for_a_while(device, person):
         equal(clipboard(), b"swordfish", "the clipboard")
         return process
 
-    try:
-        process = copy("--seconds", "1")
-        check(b"is cleared" in process.communicate(timeout=LONGEST_WAIT)[1], "what it says at the end")
-        equal((process.returncode, clipboard()), (0, b""), "the clipboard after a second")
-        equal(person.asked(), 1, "prompts")
-        for number in (signal.SIGINT, signal.SIGTERM):
-            process = copy("--seconds", "300")
-            process.send_signal(number)
-            process.communicate(timeout=LONGEST_WAIT)
-            equal((process.returncode, clipboard()), (0, b""), f"the clipboard after signal {number}")
-        # What somebody else put there stays, also what begins like it.
+    process = copy("--seconds", "1")
+    check(b"is cleared" in process.communicate(timeout=LONGEST_WAIT)[1], "what it says at the end")
+    equal((process.returncode, clipboard()), (0, b""), "the clipboard after a second")
+    equal(person.asked(), 1, "prompts")
+    for number in (signal.SIGINT, signal.SIGTERM):
         process = copy("--seconds", "300")
-        subprocess.run(["xclip", "-selection", "clipboard", "-in"], input=b"swordfish and more", env=device.environment, timeout=LONGEST_WAIT,
-                       stdout=subprocess.DEVNULL, check=True)
-        process.send_signal(signal.SIGINT)
-        check(b"something else" in process.communicate(timeout=LONGEST_WAIT)[1], "what it says")
-        equal(clipboard(), b"swordfish and more", "the clipboard of somebody else")
-        person.asked()
-        person.answer = "cancel"
-        item(device, "copy", "db", status=8)
-        equal(clipboard(), b"swordfish and more", "the clipboard after a cancel")
-        person.asked()
+        process.send_signal(number)
+        process.communicate(timeout=LONGEST_WAIT)
+        equal((process.returncode, clipboard()), (0, b""), f"the clipboard after signal {number}")
+    # What somebody else put there stays, also what begins like it.
+    process = copy("--seconds", "300")
+    subprocess.run(put, input=b"swordfish and more", env=device.environment, timeout=LONGEST_WAIT, stdout=subprocess.DEVNULL, check=True)
+    process.send_signal(signal.SIGINT)
+    check(b"something else" in process.communicate(timeout=LONGEST_WAIT)[1], "what it says")
+    equal(clipboard(), b"swordfish and more", "the clipboard of somebody else")
+    person.asked()
+    person.answer = "cancel"
+    item(device, "copy", "db", status=8)
+    equal(clipboard(), b"swordfish and more", "the clipboard after a cancel")
+    person.asked()
+
+
+@with_device
+def the_clipboard_of_x11_has_a_secret_for_a_while(device, person):
+    """EX-11: on a display of its own, with the real xclip."""
+    item(device, "add", "db", "root", input="swordfish")
+    said = item(device, "copy", "db", status=69)[1]
+    check("DISPLAY" in said, said)
+    equal(person.asked(), 0, "prompts without a clipboard")
+    reading, writing = os.pipe()
+    display = subprocess.Popen(["Xvfb", "-displayfd", str(writing), "-nolisten", "tcp"], pass_fds=[writing], stderr=subprocess.DEVNULL)
+    os.close(writing)
+    try:
+        with open(reading) as file:
+            device.environment["DISPLAY"] = f":{file.readline().strip()}"
+        xclip = ["xclip", "-selection", "clipboard"]
+        a_clipboard_has_a_secret_for_a_while(device, person, [*xclip, "-out"], [*xclip, "-in"])
         bare = device.work / "bare"
         bare.mkdir()
         device.environment["PATH"] = str(bare)
@@ -185,6 +192,30 @@ def the_clipboard_has_a_secret_for_a_while(device, person):
     finally:
         display.terminate()
         display.wait(LONGEST_WAIT)
+
+
+@with_device
+def the_clipboard_of_wayland_has_a_secret_for_a_while(device, person):
+    """EX-11: on a compositor of its own, with the real wl-copy. It wants a seat, which sway without a screen has."""
+    item(device, "add", "db", "root", input="swordfish")
+    nobody = 65534
+    # sway does not run as root.
+    change = {"user": nobody, "group": nobody, "extra_groups": []} if os.geteuid() == 0 else {}
+    with tempfile.TemporaryDirectory(prefix="touchstone-sway.") as directory:
+        if change:
+            os.chown(directory, nobody, nobody)
+        compositor = subprocess.Popen(
+            ["sway", "--config", "/dev/null"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/", **change,
+            env={"PATH": os.environ["PATH"], "XDG_RUNTIME_DIR": directory, "WLR_BACKENDS": "headless", "WLR_LIBINPUT_NO_DEVICES": "1",
+                 "WLR_RENDERER": "pixman"})
+        try:
+            path = pathlib.Path(directory, "wayland-1")
+            wait_for(path.is_socket, "the compositor")
+            device.environment["WAYLAND_DISPLAY"] = str(path)
+            a_clipboard_has_a_secret_for_a_while(device, person, ["wl-paste", "--no-newline"], ["wl-copy"])
+        finally:
+            compositor.kill()
+            compositor.wait(LONGEST_WAIT)
 
 
 @with_device
@@ -218,4 +249,4 @@ def passwords_are_imported_once(device, person):
 
 main(
     a_secret_is_kept_listed_shown_and_removed, nobody_but_the_owner_gets_a_secret, a_secret_is_typed_twice_and_hidden,
-    the_clipboard_has_a_secret_for_a_while, passwords_are_imported_once)
+    the_clipboard_of_x11_has_a_secret_for_a_while, the_clipboard_of_wayland_has_a_secret_for_a_while, passwords_are_imported_once)

@@ -250,5 +250,47 @@ def say(value):
 """
 
 
+# Every way into another process, `pid` with memory at `address`: what each says. REFUSED is what it should.
+MEMORY = """
+class Vector(ctypes.Structure):
+    _fields_ = [("base", ctypes.c_void_p), ("length", ctypes.c_size_t)]
+
+def checked(result):
+    if result < 0:
+        raise OSError(ctypes.get_errno(), "refused")
+
+def first(path):
+    with open(path, "rb", buffering=0) as file:
+        file.seek(address if path.endswith("mem") else 0)
+        if not file.read(8):
+            raise OSError(errno.EIO, "nothing")
+
+def readv():
+    target = ctypes.create_string_buffer(8)
+    here, there = Vector(ctypes.cast(target, ctypes.c_void_p), 8), Vector(address, 8)
+    checked(libc.process_vm_readv(pid, ctypes.byref(here), 1, ctypes.byref(there), 1, 0))
+
+def trace():
+    checked(libc.ptrace(16, pid, None, None))
+    os.waitpid(pid, 0x40000000)
+    libc.ptrace(17, pid, None, None)
+
+def borrow():
+    target = libc.syscall(434, pid, 0)
+    checked(target)
+    checked(libc.syscall(438, target, 2, 0))
+
+say({
+    "ptrace": number(trace), "process_vm_readv": number(readv), "mem": number(lambda: first(f"/proc/{pid}/mem")),
+    "environ": number(lambda: first(f"/proc/{pid}/environ")), "maps": number(lambda: first(f"/proc/{pid}/maps")),
+    "fd": number(lambda: os.listdir(f"/proc/{pid}/fd")), "root": number(lambda: os.listdir(f"/proc/{pid}/root/")),
+    "exe": number(lambda: os.readlink(f"/proc/{pid}/exe")), "pidfd_getfd": number(borrow),
+    "kill": number(lambda: os.kill(pid, 18)), "prlimit": number(lambda: checked(libc.prlimit(pid, 4, bytes(16), None))),
+    "cgroup": number(lambda: open("/sys/fs/cgroup" + open(f"/proc/{pid}/cgroup").read().split("::")[1].strip() + "/cgroup.procs", "w").write("0")),
+})
+"""
+REFUSED = ("EACCES", "EPERM")
+
+
 # Told to end, a test ends its container.
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))

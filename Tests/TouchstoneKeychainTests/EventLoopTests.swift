@@ -44,6 +44,7 @@ import TouchstoneTransport
         }
 
         func receive() throws(TransportError) -> Data { try channel.receive() }
+        func waitUntilReadable() { channel.waitUntilReadable() }
         func close() { channel.close() }
     }
 

@@ -213,6 +213,36 @@ import TouchstoneDevice
         #expect(good.continues)
     }
 
+    private enum Ping: VarlinkMethod {
+        static let name = "test.Ping"
+        typealias Parameters = Empty
+        typealias Reply = Empty
+    }
+
+    @Test("EX-5: what is done before an answer is read is done with no byte of it in the process")
+    func beforeReading() throws {
+        struct Refused: Error {}
+        var ends: [Int32] = [-1, -1]
+        #expect(unsafe socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+        let (near, far) = (ends[0], SocketChannel(descriptor: ends[1]))
+        let client = VarlinkClient(SocketChannel(descriptor: near))
+        let answer = Data(#"{"parameters":{}}"#.utf8)
+        Thread.detachNewThread {
+            for _ in 0..<2 where (try? far.receive()) != nil { try? far.send(answer) }
+        }
+        func waiting() -> Int {
+            var room = [UInt8](repeating: 0, count: 64)
+            return unsafe recv(near, &room, room.count, Int32(MSG_PEEK | MSG_DONTWAIT))
+        }
+        var before = 0
+        _ = try client.call(Ping.self, Empty()) { before = waiting() }
+        #expect(before == answer.count + 1)
+        #expect(waiting() < 0)
+        // The twin: who refuses has read nothing.
+        #expect(throws: Refused.self) { _ = try client.call(Ping.self, Empty()) { throw Refused() } }
+        #expect(waiting() == answer.count + 1)
+    }
+
     @Test("DEC-005: what is sealed opens with the enclave's key, for its purpose and nonce alone") func seals() throws {
         let probed = try Probed()
         let key = Curve25519.KeyAgreement.PrivateKey()

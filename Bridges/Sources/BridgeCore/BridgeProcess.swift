@@ -1,3 +1,4 @@
+internal import BridgeProcesses
 internal import CTouchstoneSystem
 internal import Foundation
 import Glibc
@@ -34,16 +35,7 @@ public enum BridgeProcess {
     ///
     /// - Parameter last: What is done before, such as to remove a socket.
     public static func endsWithSignals(_ last: @escaping @Sendable () -> Void) {
-        var signals = sigset_t()
-        unsafe sigemptyset(&signals)
-        unsafe sigaddset(&signals, SIGTERM)
-        unsafe sigaddset(&signals, SIGINT)
-        unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
-        let waited = signals
-        Thread.detachNewThread {
-            var waited = waited
-            var received: Int32 = 0
-            _ = unsafe sigwait(&waited, &received)
+        EndingSignals.wait(for: [SIGTERM, SIGINT]) {
             last()
             exit(0)
         }

@@ -159,6 +159,21 @@ public struct SecurityCommand: Equatable, Sendable {
     }
 }
 
+extension CredentialMessages.Failure {
+    /// The exit status of `security`: the low byte of the OSStatus (SC-2).
+    public var securityStatus: Int32 {
+        switch self {
+        case .gone: 44
+        case .duplicate: 45
+        case .denied, .busy: 51
+        case .locked: 36
+        case .cancelled: 128
+        case .unavailable: 53
+        case .invalid: 206
+        }
+    }
+}
+
 /// Why arguments are no command: exit status 2.
 public enum SecurityCommandError: Error, Hashable, Sendable, CustomStringConvertible {
     case unknownCommand(String)

@@ -1,3 +1,4 @@
+import BridgeProcesses
 import Foundation
 import Glibc
 import Synchronization
@@ -16,17 +17,7 @@ enum Departure {
     ///
     /// To be called before any thread is started.
     static func watch() {
-        var signals = sigset_t()
-        unsafe sigemptyset(&signals)
-        for signal in [SIGTERM, SIGINT, SIGHUP] { unsafe sigaddset(&signals, signal) }
-        unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
-        let waited = signals
-        Thread.detachNewThread {
-            var waited = waited
-            var received: Int32 = 0
-            _ = unsafe sigwait(&waited, &received)
-            leave()
-        }
+        EndingSignals.wait(for: [SIGTERM, SIGINT, SIGHUP]) { leave() }
         Thread.detachNewThread {
             while true {
                 usleep(interval)

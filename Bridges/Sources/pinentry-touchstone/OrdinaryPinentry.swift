@@ -1,3 +1,4 @@
+import BridgeProcesses
 import Foundation
 import Glibc
 import PinentryProtocol
@@ -7,7 +8,7 @@ final class OrdinaryPinentry {
     struct Failure: Error { var error: PinentryError }
 
     private let descriptor: Int32
-    private let child: pid_t
+    private let program: StartedProgram
     private let line = SecretLine()
 
     /// Starts it.
@@ -22,15 +23,18 @@ final class OrdinaryPinentry {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard unsafe socketpair(AF_UNIX, type, 0, &ends) == 0 else { throw Failure(error: .general) }
         descriptor = ends[0]
-        let started = Self.spawn(path, arguments, ends[1])
+        let environment = ProcessInfo.processInfo.environment.map { "\($0.key)=\($0.value)" }
+        let started = try? StartedProgram(
+            path, [path] + arguments, environment: environment, descriptors: [(ends[1], 0), (ends[1], 1)],
+            signals: .fresh)
         // The program's own copy is the last one, so that its end is seen.
         close(ends[1])
-        guard let child = started else {
+        guard let started else {
             close(ends[0])
             throw Failure(error: .noPinentry)
         }
-        self.child = child
-        Departure.takesAlong(child)
+        program = started
+        Departure.takesAlong(program.processID)
         guard try next() == .success else { throw Failure(error: .general) }
         for setting in settings {
             guard try send(setting) != .malformed else { throw Failure(error: .general) }
@@ -39,10 +43,9 @@ final class OrdinaryPinentry {
 
     deinit {
         close(descriptor)
-        kill(child, SIGTERM)
+        kill(program.processID, SIGTERM)
         Departure.takesAlong(0)
-        var status: Int32 = 0
-        while unsafe waitpid(child, &status, 0) < 0, errno == EINTR {}
+        program.wait()
     }
 
     /// Asks, and gives each line to gpg-agent, up to the one that ends the answer.
@@ -100,32 +103,6 @@ final class OrdinaryPinentry {
     private func next() throws(Failure) -> PinentryReply {
         guard line.read(descriptor) else { throw Failure(error: .general) }
         return PinentryReply(line)
-    }
-
-    private static func spawn(_ path: String, _ arguments: [String], _ descriptor: Int32) -> pid_t? {
-        var actions = unsafe posix_spawn_file_actions_t()
-        var attributes = posix_spawnattr_t()
-        unsafe posix_spawn_file_actions_init(&actions)
-        unsafe posix_spawnattr_init(&attributes)
-        defer {
-            unsafe posix_spawn_file_actions_destroy(&actions)
-            unsafe posix_spawnattr_destroy(&attributes)
-        }
-        unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, 0)
-        unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, 1)
-        var none = sigset_t()
-        var all = sigset_t()
-        unsafe sigemptyset(&none)
-        unsafe sigfillset(&all)
-        unsafe posix_spawnattr_setsigmask(&attributes, &none)
-        unsafe posix_spawnattr_setsigdefault(&attributes, &all)
-        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-        let words = unsafe ([path] + arguments).map { unsafe strdup($0) } + [nil]
-        let variables =
-            unsafe ProcessInfo.processInfo.environment.map { unsafe strdup("\($0.key)=\($0.value)") } + [nil]
-        defer { unsafe (words + variables).forEach { unsafe free($0) } }
-        var child: pid_t = 0
-        return unsafe posix_spawn(&child, path, &actions, &attributes, words, variables) == 0 ? child : nil
     }
 
     // MARK: Which one

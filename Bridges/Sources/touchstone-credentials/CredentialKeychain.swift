@@ -201,7 +201,8 @@ struct CredentialKeychain: Sendable {
         attributes["gena"] = expiry.map { .bytes(Data(String($0).utf8)) }
         // The owner reads this name in the prompt.
         let label = item.kind == .secret ? [item.place, item.account] : [item.account, item.place]
-        let words = label.compactMap { $0 }.joined(separator: item.kind == .secret ? "/" : " at ")
+        let words = label.compactMap { $0 }.filter { !$0.isEmpty }.joined(
+            separator: item.kind == .secret ? "/" : " at ")
         let protection: KeychainDictionary = isOpen ? ["pdmn": .text("aku")] : ["accc": Self.control]
         let value = Self.value(
             name, protection.merging(["v_Data": .bytes(secret), "labl": .text(words)], uniquingKeysWith: { $1 }))

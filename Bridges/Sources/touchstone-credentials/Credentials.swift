@@ -133,8 +133,9 @@ final class Credentials: Sendable {
     private func store(
         _ parameters: CredentialMessages.Parameters, _ asker: Asker, _ connection: ClientConnection
     ) throws(BridgeFailure) -> Results {
-        guard let item = parameters.item, let account = item.account, !account.isEmpty, !item.place.isEmpty,
-            let secret = parameters.secret, secret.count <= CredentialMessages.maximumSecretCount
+        // Some servers of git's sign in without a user.
+        guard let item = parameters.item, let account = item.account, !account.isEmpty || item.kind == .git,
+            !item.place.isEmpty, let secret = parameters.secret, secret.count <= CredentialMessages.maximumSecretCount
         else { throw .invalid }
         // Only scripts' passwords may be open (SC-5).
         let isOpen = parameters.isOpen == true
@@ -300,7 +301,7 @@ final class Credentials: Sendable {
     private func request(_ asker: Asker, _ item: Item, _ purpose: String, _ reason: String) -> ApprovalRequest {
         var facts = [Fact(.host, item.credentialPlace?.description ?? item.place)]
         if item.kind == .gpg { facts = [Fact(.item, "keygrip \(item.place)")] }
-        if let account = item.account { facts.append(Fact(.account, account)) }
+        if let account = item.account, !account.isEmpty { facts.append(Fact(.account, account)) }
         return ApprovalRequest(
             client: asker.client, item: "\(item.kind) \(item.place) \(item.account ?? "")", purpose: purpose,
             destination: item.place, reason: reason, facts: facts)
@@ -309,7 +310,8 @@ final class Credentials: Sendable {
     private static func sentence(_ item: Item) -> String {
         // gpg-agent's word for the key, when its passphrase was stored.
         guard item.kind != .gpg else { return "the passphrase of gpg's key “\(Sentence.short(item.account ?? ""))”" }
-        return "the password of \(short("\(item.account ?? "") at \(item.credentialPlace?.description ?? item.place)"))"
+        let user = item.account.flatMap { $0.isEmpty ? nil : "of \($0) " } ?? ""
+        return "the password \(short("\(user)at \(item.credentialPlace?.description ?? item.place)"))"
     }
 
     private static func short(_ text: String) -> String {

@@ -1,3 +1,4 @@
+import BridgeProcesses
 import CredentialProtocol
 import CredentialsClient
 import Foundation
@@ -26,10 +27,10 @@ struct MaskedCommand {
         unsafe pthread_sigmask(SIG_BLOCK, &forwarded, &before)
         let output = try pipe()
         let errors = try pipe()
-        let child = try spawn(output.write, errors.write, &before)
+        let program = try start(output.write, errors.write, before)
         close(output.write)
         close(errors.write)
-        forward(forwarded, to: child)
+        forward(forwarded, to: program.processID)
         let threads = [(output.read, Int32(1)), (errors.read, 2)].map { source, target in
             let done = DispatchSemaphore(value: 0)
             Thread.detachNewThread { [mask] in
@@ -39,10 +40,7 @@ struct MaskedCommand {
             return done
         }
         for thread in threads { thread.wait() }
-        var status: Int32 = 0
-        while unsafe waitpid(child, &status, 0) < 0, errno == EINTR {}
-        let signal = status & 0x7F
-        Glibc.exit(signal == 0 ? (status >> 8) & 0xFF : 128 + signal)
+        Glibc.exit(program.wait())
     }
 
     private func pipe() throws -> (read: Int32, write: Int32) {
@@ -52,25 +50,14 @@ struct MaskedCommand {
         return (ends[0], ends[1])
     }
 
-    private func spawn(_ output: Int32, _ errors: Int32, _ signals: inout sigset_t) throws -> pid_t {
-        var actions = unsafe posix_spawn_file_actions_t()
-        var attributes = posix_spawnattr_t()
-        unsafe posix_spawn_file_actions_init(&actions)
-        unsafe posix_spawnattr_init(&attributes)
-        defer {
-            unsafe posix_spawn_file_actions_destroy(&actions)
-            unsafe posix_spawnattr_destroy(&attributes)
+    private func start(_ output: Int32, _ errors: Int32, _ signals: sigset_t) throws -> StartedProgram {
+        do throws(StartedProgram.Failure) {
+            return try StartedProgram(
+                path, arguments, environment: environment, descriptors: [(output, 1), (errors, 2)],
+                signals: .blocked(signals))
+        } catch {
+            throw CommandFailure("\(path): \(unsafe String(cString: strerror(error.code)))", status: 126)
         }
-        unsafe posix_spawn_file_actions_adddup2(&actions, output, 1)
-        unsafe posix_spawn_file_actions_adddup2(&actions, errors, 2)
-        unsafe posix_spawnattr_setsigmask(&attributes, &signals)
-        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-        var words = unsafe arguments.map { unsafe strdup($0) } + [nil]
-        var variables = unsafe environment.map { unsafe strdup($0) } + [nil]
-        var child: pid_t = 0
-        let code = unsafe posix_spawn(&child, path, &actions, &attributes, &words, &variables)
-        guard code == 0 else { throw CommandFailure("\(path): \(unsafe String(cString: strerror(code)))", status: 126) }
-        return child
     }
 
     /// Sends on what somebody sent to this process alone.

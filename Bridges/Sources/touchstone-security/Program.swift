@@ -12,48 +12,67 @@ import Glibc
                touchstone-security {add|delete}-internet-password -s SERVER -a ACCOUNT [-r PROTOCOL] [-P PORT] [-p PATH] ...
                touchstone-security find-internet-password -s SERVER [-a ACCOUNT] [-r PROTOCOL] [-P PORT] [-p PATH] [-w] ...
         Put -w last to be asked for the password.
+        -i reads such commands from standard input, one in each line, where no other program sees them. -q warns of nothing.
         It sees the passwords that touchstone-credentials keeps for commands and for git, and no other app's items.
 
         Example: touchstone-security find-generic-password -s npm -a token -w
         """
 
+    /// Whether options before the command say to warn of nothing.
+    private static var isQuiet: Bool { ProcessInfo.processInfo.environment["TOUCHSTONE_SECURITY_QUIET"] == "1" }
+
     static func main() {
         HelperProcess.leaveNoCore()
-        if CommandLine.arguments.dropFirst().first == "--help" {
-            print(usage)
-            return
+        var arguments = takenArguments()
+        var isInteractive = false
+        while let first = arguments.first, let option = String(validating: first, as: UTF8.self), option.hasPrefix("-")
+        {
+            switch option {
+            case "--help":
+                print(usage)
+                return
+            case "-i": isInteractive = true
+            case "-q": unsafe setenv("TOUCHSTONE_SECURITY_QUIET", "1", 1)
+            default: fail(.unknownCommand(option))
+            }
+            arguments.removeFirst()
         }
+        guard isInteractive else { exit(run(arguments, isTyped: false)) }
+        guard arguments.isEmpty else { fail(.unknownCommand("a command after -i")) }
+        Interaction.run { run($0, isTyped: true) }
+    }
+
+    private static func fail(_ error: SecurityCommandError) -> Never {
+        HelperProcess.complain("touchstone-security: \(error)\n\(usage)")
+        exit(2)
+    }
+
+    /// Runs one command.
+    ///
+    /// - Parameters:
+    ///   - words: The command and its arguments.
+    ///   - isTyped: Whether it came over standard input, where other programs do not see it.
+    /// - Returns: Its exit status.
+    private static func run(_ words: [[UInt8]], isTyped: Bool) -> Int32 {
         let command: SecurityCommand
         do throws(SecurityCommandError) {
-            command = try SecurityCommand(takenArguments())
+            command = try SecurityCommand(words)
         } catch {
-            HelperProcess.complain("touchstone-security: \(error)\n\(usage)")
-            exit(2)
+            HelperProcess.complain("touchstone-security: \(error)" + (isTyped ? "" : "\n\(usage)"))
+            return 2
         }
-        if ProcessInfo.processInfo.environment["TOUCHSTONE_SECURITY_QUIET"] != "1" { warn(command) }
+        if !isQuiet { warn(command, isTyped: isTyped) }
         do throws(CredentialMessages.Failure) {
             switch command.action {
-            case .add: try add(command)
+            case .add: try add(command, isTyped: isTyped)
             case .find: try find(command)
             case .delete: try delete(command)
             }
+            return 0
         } catch {
             let sentence = error == .gone ? "\(command.place) not found in this tool's items" : error.sentence
             HelperProcess.complain("touchstone-security: \(sentence)")
-            exit(status(error))
-        }
-    }
-
-    /// The low byte of the OSStatus (SC-2).
-    private static func status(_ failure: CredentialMessages.Failure) -> Int32 {
-        switch failure {
-        case .gone: 44
-        case .duplicate: 45
-        case .denied, .busy: 51
-        case .locked: 36
-        case .cancelled: 128
-        case .unavailable: 53
-        case .invalid: 206
+            return error.securityStatus
         }
     }
 
@@ -71,8 +90,8 @@ import Glibc
         return found
     }
 
-    private static func warn(_ command: SecurityCommand) {
-        if case .argument = command.password, command.action == .add {
+    private static func warn(_ command: SecurityCommand, isTyped: Bool) {
+        if case .argument = command.password, command.action == .add, !isTyped {
             HelperProcess.complain(
                 "touchstone-security: other programs could read the password among the arguments; leave it out, and it is asked for"
             )
@@ -91,7 +110,7 @@ import Glibc
         return CredentialMessages.Item(place, account: command.account)
     }
 
-    private static func add(_ command: SecurityCommand) throws(CredentialMessages.Failure) {
+    private static func add(_ command: SecurityCommand, isTyped: Bool) throws(CredentialMessages.Failure) {
         var parameters = CredentialMessages.Parameters()
         parameters.item = item(command)
         parameters.isNew = !command.updates
@@ -99,15 +118,15 @@ import Glibc
         switch command.password {
         case .argument(let password): parameters.secret = Data(password)
         case .asked:
-            guard let password = asked() else { throw .invalid }
+            guard let password = asked(isTyped: isTyped) else { throw .invalid }
             parameters.secret = Data(password)
         }
         _ = try CredentialsClient.call("Store", parameters)
     }
 
-    /// From standard input, or typed twice without being shown.
-    private static func asked() -> [UInt8]? {
-        guard isatty(0) != 0 else {
+    /// From standard input if that does not have the commands, or typed twice without being shown.
+    private static func asked(isTyped: Bool) -> [UInt8]? {
+        guard isTyped || isatty(0) != 0 else {
             var password = HelperProcess.input(CredentialMessages.maximumSecretCount + 1)
             if password.last == 0x0A { password.removeLast() }
             return password

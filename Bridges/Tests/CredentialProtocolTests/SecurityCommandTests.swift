@@ -31,6 +31,35 @@ import Testing
     }
 
     @Test(
+        "SC-8: words of a line",
+        arguments: [
+            ("", []), (" \t\r", []), ("a b", ["a", "b"]), ("  a\tb  ", ["a", "b"]),
+            ("'a b' \"c 'd'\"", ["a b", "c 'd'"]),
+            ("-w '' x", ["-w", "", "x"]), (#"a\ b \'c "d\"e" 'f\'g'"#, ["a b", "'c", "d\"e", "f'g"]),
+            ("a'b c'd", ["ab cd"]),
+        ])
+    func wordsOfALine(line: String, words: [String]) throws {
+        #expect(try SecurityLine.words(Array(line.utf8)) == words.map { Array($0.utf8) })
+    }
+
+    @Test(
+        "SC-8: lines that are refused",
+        arguments: ["'a", "a \"b", "a\\", "a\u{0}b", String(repeating: "x", count: 65537)])
+    func refusedLines(line: String) {
+        #expect(throws: SecurityCommandError.self) { try SecurityLine.words(Array(line.utf8)) }
+    }
+
+    @Test(
+        "SC-2: each failure has the status that scripts test",
+        arguments: [
+            (CredentialMessages.Failure.gone, 44), (.duplicate, 45), (.denied, 51), (.busy, 51), (.locked, 36),
+            (.cancelled, 128), (.unavailable, 53), (.invalid, 206),
+        ] as [(CredentialMessages.Failure, Int)])
+    func statuses(failure: CredentialMessages.Failure, status: Int) {
+        #expect(Int(failure.securityStatus) == status)
+    }
+
+    @Test(
         "SC-1, SC-2: what is not supported or not complete is a usage error",
         arguments: [
             [], ["find-certificate", "-a"], ["find"], ["import", "x.p12"], ["-i"], ["find-generic-password"],

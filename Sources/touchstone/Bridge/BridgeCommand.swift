@@ -107,7 +107,7 @@ struct BridgeDisableCommand: ParsableCommand {
         let owners: [Bridge] =
             isLast ? [bridge, resident == .sshAgent ? .ssh : .credentials] : bridge == .credentials ? [] : [bridge]
         let entries = record.entries.filter { owners.contains($0.bridge) }
-        let stops = isLast && UserManager.isRunning
+        let stops = isLast && UserManager.isRunning && !resident.isSystemService
         try BridgeCommand.confirm(
             "This disables \(bridge.rawValue):",
             (stops ? ["runs systemctl --user disable --now \(resident.socketUnit)"] : [])
@@ -135,6 +135,9 @@ struct BridgeDisableCommand: ParsableCommand {
         StandardOutput.say(
             "\(bridge.rawValue) is disabled"
                 + (isLast ? "" : "; \(resident.rawValue) still runs for another bridge"))
+        if isLast, resident.isSystemService {
+            StandardOutput.say("\(resident.rawValue) runs on. To stop it: \(resident.rootCommand("disable"))")
+        }
     }
 
     /// - Returns: false if the lines cannot be found for certain.

@@ -23,6 +23,8 @@ struct BridgePlan {
     private(set) var startsSocket = false
     /// What is left to the owner: sentences.
     private(set) var remarks: [String] = []
+    /// What stays as it is, and matters: lines.
+    private var kept: [String] = []
 
     /// Looks at the machine, and changes nothing.
     ///
@@ -37,14 +39,16 @@ struct BridgePlan {
         let isSimulated = try DeviceClient(paths).status.isSimulated
         let resident = bridge.resident
         let executable = try resident.executable()
-        try planManifest(resident, executable, paths, isSimulated)
-        if UserManager.isRunning {
-            try planUnits(resident, executable, paths)
-            startsSocket =
-                steps.contains { $0.change.path.hasPrefix(UserManager.unitDirectory) }
-                || !UserManager.isEnabled(resident.socketUnit) || !BridgeProbe.answers(resident)
-        } else if !BridgeProbe.answers(resident) {
-            remarks.append("No systemd of yours runs here, so start it yourself: \(resident.foreground)")
+        if paths.isSystem, resident.hasSystemUnits(executable: executable) {
+            // A unit of the user's would not be known from any other program of theirs.
+            guard resident.isSystemService else {
+                throw Failure(
+                    .refused,
+                    "your device is the system's, and root starts what asks it. Run this, then run this command again: "
+                        + resident.rootCommand("enable"))
+            }
+        } else {
+            try planProgram(resident, executable, paths, isSimulated)
         }
         switch bridge {
         case .ssh: try planSSH(resident.socket)
@@ -64,7 +68,7 @@ struct BridgePlan {
         return steps.map { step in
             let verb = step.change.isNew ? "writes" : step.change.isAddition ? "adds to" : "changes"
             return "\(verb) \(ConfigurationFiles.shown(step.change.path)): \(step.purpose)"
-        } + (startsSocket ? ["runs systemctl --user enable --now \(bridge.resident.socketUnit)"] : [])
+        } + kept + (startsSocket ? ["runs systemctl --user enable --now \(bridge.resident.socketUnit)"] : [])
     }
 
     private mutating func plan(
@@ -80,6 +84,21 @@ struct BridgePlan {
     }
 
     private var residentOwner: Bridge { bridge.resident == .sshAgent ? .ssh : .credentials }
+
+    /// What starts the resident program as one of the user's own, and says what it is.
+    private mutating func planProgram(
+        _ resident: Resident, _ executable: String, _ paths: DevicePaths, _ isSimulated: Bool
+    ) throws {
+        try planManifest(resident, executable, paths, isSimulated)
+        if UserManager.isRunning {
+            try planUnits(resident, executable, paths)
+            startsSocket =
+                steps.contains { $0.change.path.hasPrefix(UserManager.unitDirectory) }
+                || !UserManager.isEnabled(resident.socketUnit) || !BridgeProbe.answers(resident)
+        } else if !BridgeProbe.answers(resident) {
+            remarks.append("No systemd of yours runs here, so start it yourself: \(resident.foreground)")
+        }
+    }
 
     private mutating func planManifest(
         _ resident: Resident, _ executable: String, _ paths: DevicePaths, _ isSimulated: Bool
@@ -156,13 +175,29 @@ struct BridgePlan {
         let helper = GitSettings.helper(try Program.gitHelper.realPath())
         let path = GitSettings.path
         let found = try GitSettings.helpers(in: ConfigurationFiles.read(path) ?? Data())
-        guard found != [helper] else { return }
+        let others = try GitSettings.otherHelpers(than: path)
+        for other in others where !other.isForAll {
+            let place = PlainText.line(String(other.key.dropFirst("credential.".count).dropLast(".helper".count)))
+            kept.append(
+                other.name.isEmpty
+                    ? "leaves \(ConfigurationFiles.shown(other.origin)): git does not ask Touchstone for \(place)"
+                    : "leaves \(ConfigurationFiles.shown(other.origin)): git also gives passwords of \(place) to "
+                        + "'\(PlainText.line(other.name))'")
+        }
+        guard found != [helper], found != ["", helper] else {
+            return remarks += kept
+        }
         try mind(
             // An empty one says that the machine's helpers are not asked.
             found.filter { !GitSettings.isOurs($0) }.map { $0.isEmpty ? "(empty)" : $0 }.joined(separator: ", "),
             "git's credential.helper", path, replaces)
+        // git would ask these first, and give them each password to keep. An empty helper turns them off.
+        let general = others.filter { $0.isForAll && !GitSettings.isOurs($0.name) }
+        try mind(
+            found.contains("") ? "" : general.map(\.name).joined(separator: ", "), "git's credential.helper",
+            general.first?.origin ?? path, replaces)
         try plan(path, .git, "git asks Touchstone for passwords", kind: .git, previous: found) {
-            try GitSettings.setting([helper], in: $0)
+            try GitSettings.setting(general.isEmpty ? [helper] : ["", helper], in: $0)
         }
     }
 

@@ -42,10 +42,14 @@ struct BridgeReport: Encodable {
             fix = again + (others ? " --replace" : "")
         } else if !BridgeProbe.answers(resident) {
             text = "enabled, but nobody answers at \(PlainText.line(resident.socket))"
-            fix = UserManager.isRunning ? again : resident.foreground
+            fix =
+                resident.isSystemService
+                ? resident.rootCommand("enable") : UserManager.isRunning ? again : resident.foreground
         } else {
             state = .answers
-            text = "enabled, and answers at \(PlainText.line(resident.socket)); your other programs can act as it"
+            text =
+                "enabled, and answers at \(PlainText.line(resident.socket)); your other programs "
+                + (resident.isSystemService ? "cannot act as it" : "can act as it")
         }
     }
 
@@ -65,7 +69,9 @@ struct BridgeReport: Encodable {
             guard let settings = try? ConfigurationFiles.read(GitSettings.path),
                 settings.range(of: Data("helper".utf8)) != nil, let found = try? GitSettings.helpers(in: settings)
             else { return (false, false) }
-            return (found.contains(where: GitSettings.isOurs), !found.allSatisfy(GitSettings.isOurs))
+            return (
+                found.contains(where: GitSettings.isOurs), !found.allSatisfy { $0.isEmpty || GitSettings.isOurs($0) }
+            )
         case .docker:
             let found = (try? ConfigurationFiles.read(DockerSettings.path)).flatMap { DockerSettings.store(in: $0) }
             return (found == DockerSettings.name, found != nil)

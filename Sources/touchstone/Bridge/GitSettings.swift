@@ -45,6 +45,56 @@ enum GitSettings {
         }.result
     }
 
+    /// A helper that git has beside those of the file that Touchstone changes.
+    struct OtherHelper: Hashable {
+        /// `credential.helper`, or `credential.URL.helper` of some places.
+        var key: String
+        /// As git's settings name it; empty: those before it are not asked.
+        var name: String
+        /// The file.
+        var origin: String
+
+        /// Whether it is for every place.
+        var isForAll: Bool { key == GitSettings.key }
+    }
+
+    /// What git asks beside the helpers of this file: those of the machine, of other files of the user's, and of single places.
+    ///
+    /// - Parameter own: The file that Touchstone changes. Its helpers for every place do not count here.
+    /// - Returns: In git's order. Those that an empty helper of another file turns off are left out.
+    /// - Throws: `Failure` if git cannot read its settings.
+    static func otherHelpers(than own: String) throws -> [OtherHelper] {
+        let (ending, output) = try Self.run(
+            "-C", "/", "config", "--includes", "--show-scope", "--show-origin", "--null", "--get-regexp",
+            "^credential\\.(.*\\.)?helper$")
+        guard ending == .exited(0) else {
+            guard ending == .exited(1) else { throw unreadable }
+            return []
+        }
+        // Of each: its scope, its file, and its name and value with a line feed between them.
+        let fields = output.split(separator: 0, omittingEmptySubsequences: false).dropLast().map {
+            String(decoding: $0, as: UTF8.self)
+        }
+        var found: [OtherHelper] = []
+        for index in stride(from: 0, to: fields.count - 2, by: 3)
+        where ["system", "global"].contains(fields[index]) {
+            let origin = fields[index + 1].hasPrefix("file:") ? String(fields[index + 1].dropFirst(5)) : "?"
+            let parts = fields[index + 2].split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
+            let other = OtherHelper(
+                key: String(parts[0]), name: parts.count > 1 ? String(parts[1]) : "", origin: origin)
+            switch (other.isForAll, other.name.isEmpty) {
+            case (true, _) where isSame(origin, own): break
+            case (true, true): found = []
+            default: found.append(other)
+            }
+        }
+        return found
+    }
+
+    private static func isSame(_ path: String, _ other: String) -> Bool {
+        (path as NSString).resolvingSymlinksInPath == (other as NSString).resolvingSymlinksInPath
+    }
+
     /// The same settings with these helpers in place of those that are there.
     static func setting(_ helpers: [String], in settings: Data) throws -> Data {
         let old = try self.helpers(in: settings)

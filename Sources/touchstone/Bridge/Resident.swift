@@ -20,9 +20,27 @@ enum Resident: String, CaseIterable {
 
     private var socketName: String { self == .sshAgent ? "ssh-agent.sock" : "credentials.sock" }
 
-    /// Where clients find it: the directory that also has the sockets of this user's own devices.
-    var socket: String {
+    /// Where clients find it: the socket of the system's service if root has enabled it, else the one of this user's own.
+    var socket: String { isSystemService ? systemSocket : ownSocket }
+
+    /// In the directory that also has the sockets of this user's own devices.
+    private var ownSocket: String {
         DevicePaths(name: DevicePaths.defaultName).runtime.deletingLastPathComponent().path + "/" + socketName
+    }
+
+    /// Where it is as a service of the system's, which no other program of the user can act as (BR-2).
+    private var systemSocket: String { "/run/touchstone/\(getuid())/\(socketName)" }
+
+    /// Whether root has enabled it for this user.
+    var isSystemService: Bool { unsafe access(systemSocket, F_OK) == 0 }
+
+    /// What root runs to enable it for this user, or to disable it.
+    func rootCommand(_ verb: String) -> String { "sudo systemctl \(verb) --now \(rawValue)@\(getuid()).socket" }
+
+    /// Whether a package brought the system's units of this very program.
+    func hasSystemUnits(executable: String) -> Bool {
+        executable == "/usr/bin/\(rawValue)"
+            && FileManager.default.fileExists(atPath: "/usr/lib/systemd/system/\(rawValue)@.socket")
     }
 
     var socketUnit: String { "\(rawValue).socket" }

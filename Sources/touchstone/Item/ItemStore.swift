@@ -160,15 +160,17 @@ struct ItemStore {
             items =
                 try call(
                     KeychainInterface.CopyMatching.self,
-                    .init(query: query, options: .init(reason: "\(purpose) the secret of \(entry.name)"))
+                    .init(query: query, options: .init(reason: "\(purpose) the secret of \(entry.name)")),
+                    beforeReading: {
+                        // Until the answer touchstoned had to see what this process executes (EX-5).
+                        guard touchstone_become_undumpable() else { throw Failure.system("prctl") }
+                    }
                 ).items
         } catch Refusal.notFound {
             throw Failure(
                 .no,
                 "the secret of \(entry.name) is gone, because a removal was cut short; remove it again, then add it")
         }
-        // Until the answer touchstoned had to see what this process executes (EX-5).
-        _ = touchstone_become_undumpable()
         guard !items.isEmpty, var data = items[0].data else {
             throw Failure(.internalError, "\(device.paths.name) sent something that is not an answer")
         }
@@ -209,9 +211,13 @@ struct ItemStore {
     /// What callers here go on after.
     private enum Refusal: Error { case notFound }
 
-    private func call<M: VarlinkMethod>(_ method: M.Type, _ parameters: M.Parameters) throws -> M.Reply {
+    private func call<M: VarlinkMethod>(
+        _ method: M.Type, _ parameters: M.Parameters, beforeReading: (() throws -> Void)? = nil
+    ) throws -> M.Reply {
         do {
-            return try device.client.call(method, parameters)
+            return try device.client.call(method, parameters, beforeReading: beforeReading)
+        } catch let failure as Failure {
+            throw failure
         } catch let error as RemoteError {
             guard let failed = error.as(KeychainInterface.Failed.self) else { throw Failure.of(error, device.paths) }
             if Status(rawValue: failed.status) == .itemNotFound { throw Refusal.notFound }
