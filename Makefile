@@ -95,6 +95,8 @@ check: ## The quick checks: rules, words, same texts, interfaces, layers, produc
 	@script/statuses --check
 	@script/interface-pages --check
 	@script/shown-sources --check
+	@script/decisions-index --check
+	@script/check-links
 	@script/check-layers
 	@script/check-products
 	@script/check-python
