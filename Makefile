@@ -24,11 +24,9 @@ pages: ## Build what has a page: the simulator and Chores, the sample app
 	@script/install-packages build
 	@swift build --package-path Simulator
 
-demo: build ## Walk through the examples on a throw-away simulated device (DEMO=interactive: you are the finger)
+demo: ## Hear a story on a throw-away simulated device; on a terminal you are the finger (DEMO=auto: nobody is asked; DEMO=steps: every outcome; SIGN_IN=yes: with a server)
 	@script/install-packages demo
-	@swift build --package-path Examples
-	@swift build --package-path Bridges
-	@for program in $(SIGNIN_PROGRAMS); do swift build --package-path SignIn --product $$program; done
+	@SIGN_IN='$(SIGN_IN)' script/build-demo
 	@DEMO='$(DEMO)' Examples/demo
 
 simulator: build pages ## Show a simulated device in a browser, with Chores beside it (DEVICE=name: one of yours; BIOMETRY=faceid)
@@ -96,6 +94,8 @@ check: ## The quick checks: rules, words, same texts, interfaces, layers, produc
 	@script/statuses --check
 	@script/interface-pages --check
 	@script/shown-sources --check
+	@script/decisions-index --check
+	@script/check-links
 	@script/check-layers
 	@script/check-products
 	@script/check-python

@@ -1,6 +1,6 @@
 # The stage on which `demo` walks: a throw-away device, the owner's hands, and steps that know what must come back.
 #
-# Sourced. Expects `mode`, `touchstone`, `programs`, `bridges` and `signin`.
+# Sourced. Expects `mode`, `touchstone`, `programs` and `bridges`.
 
 readonly longest_step_seconds=20
 
@@ -24,7 +24,7 @@ chapter() {
 # One step on one line: what happens, and what came back.
 show() {
     steps=$((steps + 1))
-    [[ $mode == check ]] || printf '  %-66s %s%s%s\n' "$1" "$green" "$2" "$plain"
+    [[ $mode != steps ]] || printf '  %-66s %s%s%s\n' "$1" "$green" "$2" "$plain"
 }
 
 fail() {
@@ -186,6 +186,6 @@ for program in curl git openssl python3 ssh-keygen; do
     command -v "$program" >/dev/null || fail "$program is not there: install it (script/install-packages demo does)"
 done
 for program in "$touchstone" "$programs"/{gate,authenticate-me,owner-check,credentials,re-registration,enclave-note,nonce} \
-    "$bridges"/{touchstone-{ssh,ssh-agent,credentials,run},git-credential-touchstone} "$signin"/touchstone-{signin,login}; do
+    "$bridges"/{touchstone-{ssh,ssh-agent,credentials,run},git-credential-touchstone}; do
     [[ -x $program ]] || fail "$program is not there: build the packages first (make demo does)"
 done

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tests that the README shows, in a package of their own beside this one, pass; and tests that forget the owner fail.
+"""The tests that the guide shows, in a package of their own beside this one, pass; and tests that forget the owner fail.
 
     first-tests          build the package, run its tests
     first-tests --build  only build it: the first time that takes minutes
@@ -87,7 +87,7 @@ extension Safe {
 
 
 def lay_out():
-    """The package as the README has it, beside a clone called touchstone."""
+    """The package as the guide has it, beside a clone called touchstone."""
     WORK.mkdir(exist_ok=True)
     clone = WORK / "touchstone"
     clone.unlink(missing_ok=True)
