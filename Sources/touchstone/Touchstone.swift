@@ -33,7 +33,8 @@ struct Touchstone: ParsableCommand {
         version: TouchstoneVersion.current,
         subcommands: [
             DeviceCommand.self, ItemCommand.self, KeychainCommand.self, AgentCommand.self, LogCommand.self,
-            SimulatorCommand.self, SetupCommand.self, SystemCommand.self, BridgeCommand.self, DoctorCommand.self,
+            SimulatorCommand.self, SetupCommand.self, SystemCommand.self, SessionCommand.self, BridgeCommand.self,
+            DoctorCommand.self,
             RunWithSecretsCommand.self, ReadSecretCommand.self, InjectSecretsCommand.self, SecretCommand.self,
             CredentialProcessCommand.self,
         ])

@@ -151,8 +151,31 @@ struct BridgeCommandTests {
         }
     }
 
+    @Test func packagedFilesOfTheSessionAreTheOnesThatAreWritten() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("system")
+        let units =
+            SessionPart.deviceUnits(executable: "/usr/bin/touchstone")
+            + [SessionPart.windowUnit(executable: "/usr/bin/touchstone-agent")]
+        for unit in units {
+            #expect(
+                try String(contentsOf: root.appendingPathComponent("systemd-user/\(unit.name)"), encoding: .utf8)
+                    == unit.text)
+        }
+        #expect(
+            try String(
+                contentsOf: root.appendingPathComponent("autostart/\(SessionPart.autostartName)"), encoding: .utf8)
+                == SessionPart.autostart(executable: "/usr/bin/touchstone-agent", device: nil))
+    }
+
+    @Test func pathsAreQuotedForDesktops() {
+        #expect(SessionPart.quotedForDesktop("/usr/bin/a") == "/usr/bin/a")
+        #expect(SessionPart.quotedForDesktop("/a b/50%$x") == "\"/a b/50%%\\\\$x\"")
+        #expect(SessionPart.autostart(executable: "/a", device: "two").contains("\nExec=/a --device two\n"))
+    }
+
     @Test func pathsAreQuotedForSystemd() {
-        #expect(Resident.quoted("/usr/bin/a") == "/usr/bin/a")
-        #expect(Resident.quoted("/a b/50%$x\"") == "\"/a b/50%%$$x\\\"\"")
+        #expect(UserUnit.quoted("/usr/bin/a") == "/usr/bin/a")
+        #expect(UserUnit.quoted("/a b/50%$x\"") == "\"/a b/50%%$$x\\\"\"")
     }
 }

@@ -38,6 +38,7 @@ struct CommandLineTests {
         "item add github.com me --label GitHub --json --device phone", "item list --json", "item show github.com",
         "item copy github.com me --seconds 10", "item remove github.com me --yes", "item import passwords.csv",
         "run --env-file .env -- npm publish --help", "read npm/token --reveal", "inject", "secret set npm/token",
+        "session enable window --yes", "session disable device --device phone",
     ])
     func commandIsUnderstood(line: String) {
         #expect(parse(line) == (0, ""))

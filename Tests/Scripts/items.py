@@ -99,9 +99,30 @@ def nobody_but_the_owner_gets_a_secret(device, person):
         for query in ({"class": {"string": "genp"}, "r_Data": {"boolean": True}}, {"class": {"string": "genp"}, "svce": {"string": "db"}, "r_Attributes": {"boolean": True}}):
             error, parameters = call(connection, "Keychain.CopyMatching", query=query, options={"reason": "x", "reuseDuration": 0.0, "interactionNotAllowed": False})
             equal(parameters.get("status"), -25300, f"what another program is told: {error} {parameters}")
+
+
+@with_device
+def behind_the_lock_screen_the_owner_is_asked_to_open_it(device, person):
+    """ND-6."""
+    item(device, "add", "db", "root", input="swordfish")
     device.run("device", "lock")
-    said, errors = item(device, "list", status=5)
-    check("unlock" in errors, errors)
+    person.asked()
+    check("db" in item(device, "list")[0], "the list after the lock screen was opened")
+    equal([prompt["phase"] for prompt in person.prompts], ["unlock"], "what was asked")
+    device.run("device", "lock")
+    person.answer = "cancel"
+    said, errors = item(device, "list", status=8)
+    check("cancelled" in errors, errors)
+    equal(device.status["isLocked"], True, "the device after a cancel")
+
+
+def a_locked_device_without_an_agent_says_what_to_do():
+    with Device() as device:
+        device.set_up("271828", "thumb")
+        item(device, "add", "db", "root", input="swordfish")
+        device.run("device", "lock")
+        said, errors = item(device, "list", status=5)
+        check("unlock" in errors and "swordfish" not in said + errors, errors)
 
 
 @with_device
@@ -248,5 +269,7 @@ def passwords_are_imported_once(device, person):
 
 
 main(
-    a_secret_is_kept_listed_shown_and_removed, nobody_but_the_owner_gets_a_secret, a_secret_is_typed_twice_and_hidden,
-    the_clipboard_of_x11_has_a_secret_for_a_while, the_clipboard_of_wayland_has_a_secret_for_a_while, passwords_are_imported_once)
+    a_secret_is_kept_listed_shown_and_removed, nobody_but_the_owner_gets_a_secret,
+    behind_the_lock_screen_the_owner_is_asked_to_open_it, a_locked_device_without_an_agent_says_what_to_do,
+    a_secret_is_typed_twice_and_hidden, the_clipboard_of_x11_has_a_secret_for_a_while,
+    the_clipboard_of_wayland_has_a_secret_for_a_while, passwords_are_imported_once)

@@ -30,8 +30,10 @@ static struct call *call_of(void (*body)(void *context), void *context) {
 }
 
 bool touchstone_main_begin(void) {
-    // The window is small and mostly text: without OpenGL it is there sooner, and takes less than half the memory.
+    // The window is small and mostly text: without OpenGL it is there sooner, and takes less than half the memory. GDK looks for OpenGL
+    // although nothing is drawn with it, and on a machine without a graphics driver that alone loads LLVM.
     g_setenv("GSK_RENDERER", "cairo", FALSE);
+    g_setenv("GDK_DEBUG", "gl-disable", FALSE);
     g_set_prgname("touchstone-agent");
     g_set_application_name("Touchstone");
     if (!gtk_init_check()) return false;

@@ -98,60 +98,34 @@ struct BridgeDisableCommand: ParsableCommand {
 
     func run() throws {
         try BridgeCommand.refuseSudo()
-        var record = try BridgeRecord.read()
-        guard record.enabled.contains(bridge) else {
+        var record = try ChangeRecord.read()
+        guard record.enabled.contains(.bridge(bridge)) else {
             return StandardOutput.say("\(bridge.rawValue) was not enabled with this command; nothing was changed")
         }
         let resident = bridge.resident
         let isLast = !record.needs(resident, besides: bridge)
-        let owners: [Bridge] =
-            isLast ? [bridge, resident == .sshAgent ? .ssh : .credentials] : bridge == .credentials ? [] : [bridge]
-        let entries = record.entries.filter { owners.contains($0.bridge) }
+        let owners: [ChangeOwner] =
+            isLast ? [.bridge(bridge), .resident(resident)] : bridge == .credentials ? [] : [.bridge(bridge)]
         let stops = isLast && UserManager.isRunning && !resident.isSystemService
         try BridgeCommand.confirm(
             "This disables \(bridge.rawValue):",
             (stops ? ["runs systemctl --user disable --now \(resident.socketUnit)"] : [])
-                + entries.reversed().map { "puts back \(ConfigurationFiles.shown($0.change.path))" }, yes: yes)
+                + record.lines(undoing: owners), yes: yes)
         if stops {
             // A unit that is gone, with its package for example, keeps no file from being put back.
             for words in [["disable", "--now", resident.socketUnit], ["stop", resident.serviceUnit]] {
                 do { try UserManager.control(words) } catch { StandardError.say("touchstone: \(error)") }
             }
         }
-        var left: [String] = []
-        for entry in entries.reversed() {
-            if try !Self.undo(entry.change) { left.append(ConfigurationFiles.shown(entry.change.path)) }
-        }
-        record.entries.removeAll { owners.contains($0.bridge) }
-        record.enabled.removeAll { $0 == bridge }
-        try record.write()
+        let undone = Result { try record.undo(owners, disabling: .bridge(bridge)) }
         if stops { try UserManager.control("daemon-reload") }
-        guard left.isEmpty else {
-            throw Failure(
-                .no,
-                "these files were changed since, so remove Touchstone's lines from them yourself: \(left.joined(separator: ", "))"
-            )
-        }
+        try undone.get()
         StandardOutput.say(
             "\(bridge.rawValue) is disabled"
                 + (isLast ? "" : "; \(resident.rawValue) still runs for another bridge"))
         if isLast, resident.isSystemService {
             StandardOutput.say("\(resident.rawValue) runs on. To stop it: \(resident.rootCommand("disable"))")
         }
-    }
-
-    /// - Returns: false if the lines cannot be found for certain.
-    private static func undo(_ change: FileChange) throws -> Bool {
-        switch try change.undone(in: ConfigurationFiles.read(change.path)) {
-        case .text(let text): try ConfigurationFiles.write(text, change.path)
-        case .nothing:
-            guard unsafe unlink(change.path) == 0 || errno == ENOENT else { throw Failure.system(change.path) }
-        case .unchanged: break
-        case .unclear: return false
-        }
-        // One that is not empty is in use.
-        for directory in change.directories.reversed() { unsafe rmdir(directory) }
-        return true
     }
 }
 

@@ -6,19 +6,8 @@ import TouchstoneSystem
 
 /// All that enabling a bridge comes to on this machine, before anything is done.
 struct BridgePlan {
-    struct Step {
-        /// Who the change belongs to: what a resident program needs is `ssh` or `credentials`.
-        var owner: Bridge
-        var change: FileChange
-        /// nil: there is no such file.
-        var before: Data?
-        var after: Data
-        /// What the change is for.
-        var purpose: String
-    }
-
     let bridge: Bridge
-    private(set) var steps: [Step] = []
+    private(set) var changes = ChangePlan()
     /// Whether systemd has to be told.
     private(set) var startsSocket = false
     /// What is left to the owner: sentences.
@@ -56,7 +45,7 @@ struct BridgePlan {
         case .git: try planGit(replaces)
         case .docker: try planDocker(replaces)
         }
-        isDone = try steps.isEmpty && !startsSocket && BridgeRecord.read().enabled.contains(bridge)
+        isDone = try changes.steps.isEmpty && !startsSocket && ChangeRecord.read().enabled.contains(.bridge(bridge))
     }
 
     /// Whether there is nothing to do, and `disable` knows of it.
@@ -64,26 +53,10 @@ struct BridgePlan {
 
     /// What happens, line by line.
     var lines: [String] {
-        if steps.isEmpty, !startsSocket { return ["changes no file, because all is there"] }
-        return steps.map { step in
-            let verb = step.change.isNew ? "writes" : step.change.isAddition ? "adds to" : "changes"
-            return "\(verb) \(ConfigurationFiles.shown(step.change.path)): \(step.purpose)"
-        } + kept + (startsSocket ? ["runs systemctl --user enable --now \(bridge.resident.socketUnit)"] : [])
+        if changes.steps.isEmpty, !startsSocket { return ["changes no file, because all is there"] }
+        return changes.lines + kept
+            + (startsSocket ? ["runs systemctl --user enable --now \(bridge.resident.socketUnit)"] : [])
     }
-
-    private mutating func plan(
-        _ path: String, _ owner: Bridge, _ purpose: String, kind: FileChange.Kind = .text, previous: [String] = [],
-        _ after: (Data) throws -> Data
-    ) throws {
-        let before = try ConfigurationFiles.read(path)
-        let after = try after(before ?? Data())
-        guard let change = FileChange(path, kind: kind, previous: previous, before: before, after: after) else {
-            return
-        }
-        steps.append(Step(owner: owner, change: change, before: before, after: after, purpose: purpose))
-    }
-
-    private var residentOwner: Bridge { bridge.resident == .sshAgent ? .ssh : .credentials }
 
     /// What starts the resident program as one of the user's own, and says what it is.
     private mutating func planProgram(
@@ -93,8 +66,7 @@ struct BridgePlan {
         if UserManager.isRunning {
             try planUnits(resident, executable, paths)
             startsSocket =
-                steps.contains { $0.change.path.hasPrefix(UserManager.unitDirectory) }
-                || !UserManager.isEnabled(resident.socketUnit) || !BridgeProbe.answers(resident)
+                changes.hasUnits || !UserManager.isEnabled(resident.socketUnit) || !BridgeProbe.answers(resident)
         } else if !BridgeProbe.answers(resident) {
             remarks.append("No systemd of yours runs here, so start it yourself: \(resident.foreground)")
         }
@@ -106,8 +78,8 @@ struct BridgePlan {
         let manifests = resident.manifests(executable: executable, command: try Program.ownPath())
         guard !isSimulated || paths.isSystem else {
             for manifest in manifests {
-                try plan(
-                    paths.state.appendingPathComponent("apps.d/\(manifest.name)").path, residentOwner,
+                try changes.change(
+                    paths.state.appendingPathComponent("apps.d/\(manifest.name)").path, for: .resident(resident),
                     manifest.name == "touchstone.conf"
                         ? "'touchstone item' and 'touchstone run' then have the same secrets"
                         : "prompts then name the program that asks"
@@ -127,18 +99,14 @@ struct BridgePlan {
     }
 
     private mutating func planUnits(_ resident: Resident, _ executable: String, _ paths: DevicePaths) throws {
-        let units = resident.hasPackagedUnits(executable: executable) ? [] : resident.units(executable: executable)
-        for unit in units {
-            try plan(
-                "\(UserManager.unitDirectory)/\(unit.name)", residentOwner, "systemd starts the program when it is used"
-            ) { _ in
-                Data(unit.text.utf8)
-            }
+        if !UserUnit.arePackaged(resident.socketUnit, for: executable) {
+            try changes.write(
+                resident.units(executable: executable), for: .resident(resident),
+                "systemd starts the program when it is used")
         }
-        let unit = resident.deviceUnit(paths.name)
-        try plan("\(UserManager.unitDirectory)/\(unit.name)", residentOwner, "it uses the device \(paths.name)") { _ in
-            Data(unit.text.utf8)
-        }
+        try changes.write(
+            [.choosing(paths.name, for: resident.serviceUnit)], for: .resident(resident),
+            "it uses the device \(paths.name)")
     }
 
     // MARK: who asks it
@@ -151,7 +119,9 @@ struct BridgePlan {
                 "\(ConfigurationFiles.shown(SSHSettings.path)) names another agent for all hosts in line \(line); remove "
                     + "that line, or put it behind a 'Host' of its own, and run this again")
         }
-        try plan(SSHSettings.path, .ssh, "ssh, scp and git ask Touchstone's agent; key files still work") {
+        try changes.change(
+            SSHSettings.path, for: .bridge(.ssh), "ssh, scp and git ask Touchstone's agent; key files still work"
+        ) {
             SSHSettings.naming(socket, in: $0)
         }
         let other = ProcessInfo.processInfo.environment["SSH_AUTH_SOCK"] ?? ""
@@ -160,7 +130,9 @@ struct BridgePlan {
                 "SSH_AUTH_SOCK names another agent, and stays. ssh-add and 'git commit -S' ask that one. Before you use them, "
                     + "type this in that terminal: export SSH_AUTH_SOCK=\(socket)")
         } else if UserManager.isRunning {
-            try plan(SSHSettings.environmentPath, .ssh, "ssh-add and ssh-keygen find it after your next login") { _ in
+            try changes.change(
+                SSHSettings.environmentPath, for: .bridge(.ssh), "ssh-add and ssh-keygen find it after your next login"
+            ) { _ in
                 SSHSettings.environment(socket)
             }
             if other.isEmpty {
@@ -196,7 +168,7 @@ struct BridgePlan {
         try mind(
             found.contains("") ? "" : general.map(\.name).joined(separator: ", "), "git's credential.helper",
             general.first?.origin ?? path, replaces)
-        try plan(path, .git, "git asks Touchstone for passwords", kind: .git, previous: found) {
+        try changes.change(path, for: .bridge(.git), "git asks Touchstone for passwords", kind: .git, previous: found) {
             try GitSettings.setting(general.isEmpty ? [helper] : ["", helper], in: $0)
         }
     }
@@ -207,8 +179,9 @@ struct BridgePlan {
         let found = try ConfigurationFiles.read(path).flatMap { DockerSettings.store(in: $0) }
         if found != DockerSettings.name {
             try mind(found ?? "", "docker's credsStore", path, replaces)
-            try plan(
-                path, .docker, "docker keeps passwords in Touchstone", kind: .docker, previous: found.map { [$0] } ?? []
+            try changes.change(
+                path, for: .bridge(.docker), "docker keeps passwords in Touchstone", kind: .docker,
+                previous: found.map { [$0] } ?? []
             ) {
                 guard let changed = try DockerSettings.setting(DockerSettings.name, in: $0) else {
                     throw Failure(
@@ -241,21 +214,7 @@ struct BridgePlan {
     ///
     /// What fails in the middle leaves a record with which `disable` puts back what was done.
     func carryOut() throws {
-        var record = try BridgeRecord.read()
-        if !record.enabled.contains(bridge) { record.enabled.append(bridge) }
-        for step in steps {
-            // The owner was asked in between, and may have taken a while.
-            guard try ConfigurationFiles.read(step.change.path) == step.before else {
-                throw Failure(
-                    .refused, "\(ConfigurationFiles.shown(step.change.path)) was changed meanwhile; run this again")
-            }
-            var change = step.change
-            change.directories = try ConfigurationFiles.makeDirectories(above: change.path)
-            record.entries.append(.init(bridge: step.owner, change: change))
-            try record.write()
-            try ConfigurationFiles.write(step.after, change.path)
-        }
-        try record.write()
+        try changes.carryOut(enabling: .bridge(bridge))
         guard startsSocket else { return }
         let resident = bridge.resident
         try UserManager.control("daemon-reload")

@@ -23,9 +23,9 @@ struct BridgeReport: Encodable {
     init(_ bridge: Bridge, device: DevicePaths) {
         name = bridge
         let resident = bridge.resident
-        let record = (try? BridgeRecord.read()) ?? BridgeRecord()
+        let record = (try? ChangeRecord.read()) ?? ChangeRecord()
         let (isNamed, others) = Self.place(bridge)
-        guard record.enabled.contains(bridge) || isNamed else {
+        guard record.enabled.contains(.bridge(bridge)) || isNamed else {
             state = .notEnabled
             text = "not enabled; 'touchstone bridge enable \(bridge.rawValue)' gives you \(bridge.purpose)"
             return

@@ -64,82 +64,61 @@ enum Resident: String, CaseIterable {
     }
 
     /// Its user units by their names.
-    ///
-    /// system/systemd-user has the same ones for `/usr/bin`, which a package installs.
-    func units(executable: String) -> [(name: String, text: String)] {
+    func units(executable: String) -> [UserUnit] {
         [
-            (
-                socketUnit,
-                """
-                [Unit]
-                Description=Touchstone: the socket of \(purpose)
-                Documentation=man:\(rawValue)(1)
+            UserUnit(
+                name: socketUnit,
+                text: """
+                    [Unit]
+                    Description=Touchstone: the socket of \(purpose)
+                    Documentation=man:\(rawValue)(1)
 
-                [Socket]
-                ListenStream=%t/touchstone/\(socketName)
-                SocketMode=0600
-                DirectoryMode=0700
-                # The kernel says of each message who sent it, also of one that came before the program ran.
-                PassCredentials=yes
-                RemoveOnStop=yes
+                    [Socket]
+                    ListenStream=%t/touchstone/\(socketName)
+                    SocketMode=0600
+                    DirectoryMode=0700
+                    # The kernel says of each message who sent it, also of one that came before the program ran.
+                    PassCredentials=yes
+                    RemoveOnStop=yes
 
-                [Install]
-                WantedBy=sockets.target
+                    [Install]
+                    WantedBy=sockets.target
 
-                """
+                    """
             ),
-            (
-                serviceUnit,
-                """
-                [Unit]
-                Description=Touchstone: \(purpose)
-                Documentation=man:\(rawValue)(1)
-                Requires=\(socketUnit)
-                After=\(socketUnit)
+            UserUnit(
+                name: serviceUnit,
+                text: """
+                    [Unit]
+                    Description=Touchstone: \(purpose)
+                    Documentation=man:\(rawValue)(1)
+                    Requires=\(socketUnit)
+                    After=\(socketUnit)
 
-                [Service]
-                ExecStart=\(Self.quoted(executable))
-                # Nothing here makes a namespace: from inside one the program could not see which programs ask it.
-                SystemCallFilter=@system-service
-                SystemCallFilter=~@privileged @resources
-                SystemCallFilter=prlimit64 setrlimit
-                SystemCallArchitectures=native
-                SystemCallErrorNumber=EPERM
-                NoNewPrivileges=yes
-                RestrictAddressFamilies=AF_UNIX
-                RestrictNamespaces=yes
-                RestrictRealtime=yes
-                RestrictSUIDSGID=yes
-                LockPersonality=yes
-                MemoryDenyWriteExecute=yes
-                UMask=0077
-                LimitCORE=0
-                TasksMax=512
+                    [Service]
+                    ExecStart=\(UserUnit.quoted(executable))
+                    # Nothing here makes a namespace: from inside one the program could not see which programs ask it.
+                    SystemCallFilter=@system-service
+                    SystemCallFilter=~@privileged @resources
+                    SystemCallFilter=prlimit64 setrlimit
+                    SystemCallArchitectures=native
+                    SystemCallErrorNumber=EPERM
+                    NoNewPrivileges=yes
+                    RestrictAddressFamilies=AF_UNIX
+                    RestrictNamespaces=yes
+                    RestrictRealtime=yes
+                    RestrictSUIDSGID=yes
+                    LockPersonality=yes
+                    MemoryDenyWriteExecute=yes
+                    UMask=0077
+                    LimitCORE=0
+                    TasksMax=512
 
-                """
+                    """
             ),
         ]
     }
 
-    /// Beside the service's own unit: for which device it works.
-    func deviceUnit(_ device: String) -> (name: String, text: String) {
-        ("\(serviceUnit).d/device.conf", "[Service]\nEnvironment=TOUCHSTONE_DEVICE=\(device)\n")
-    }
-
-    /// As systemd.service(5) wants a path that may have spaces, `%` or `$`.
-    static func quoted(_ path: String) -> String {
-        let escaped = path.replacingOccurrences(of: "%", with: "%%").replacingOccurrences(of: "$", with: "$$")
-        guard path.contains(where: { " \t'\"\\;".contains($0) }) else { return escaped }
-        return "\""
-            + escaped.replacingOccurrences(of: "\\", with: "\\\\").replacingOccurrences(of: "\"", with: "\\\"") + "\""
-    }
-
     /// Its executable, as the kernel names it.
     func executable() throws -> String { try program.realPath() }
-
-    /// Whether a package's units start this very program.
-    func hasPackagedUnits(executable: String) -> Bool {
-        executable == "/usr/bin/\(rawValue)"
-            && FileManager.default.fileExists(atPath: "/usr/lib/systemd/user/\(socketUnit)")
-    }
 }

@@ -16,9 +16,8 @@ struct BootCommand: ParsableCommand {
             If one daemon ends, the other ends with it, and both are started again. To its owner, the device has \
             rebooted, so it asks for its passcode. Daemons that do not answer for 30 seconds are restarted too.
 
-            If Touchstone is installed as a package, 'systemctl --user enable --now touchstone@NAME.socket' has your \
-            systemd boot the device when it is first used. It ends with your session. Shut the device down before \
-            that. 'systemctl --user disable --now touchstone@NAME.socket' undoes it.
+            'touchstone session enable device' has your systemd boot the device when it is first used. It ends with \
+            your session.
             """)
 
     @OptionGroup var device: DeviceArgument

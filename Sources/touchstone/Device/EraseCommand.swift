@@ -17,6 +17,9 @@ struct EraseCommand: ParsableCommand {
         let paths = try DeviceName.own(device.paths, "removes with 'touchstone system remove'")
         try DeviceDirectory.check(paths)
         if !force { try confirm(paths) }
+        // Else the next program that connects would have systemd boot it.
+        var session = try SessionPlan.Undoing(.device, device: paths.name)
+        if session.isEnabled { try session.carryOut() }
         _ = try ShutdownCommand.shutDown(paths)
         if DeviceDirectory.hasTPM(paths), try !Program.enclave.forget(paths.enclave) {
             StandardError.say("\(paths.name) leaves its counter in the TPM, where it uses a little space")

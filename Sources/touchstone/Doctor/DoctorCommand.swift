@@ -76,7 +76,7 @@ struct DoctorReport: Encodable {
         let check = DeviceCheck(paths)
         state = check.state
         findings =
-            check.findings + MachineCheck.findings
+            check.findings + MachineCheck.findings + SessionReport.findings(paths)
             + Bridge.allCases.map { BridgeReport($0, device: paths).finding }
         notPromised = check.status?.notPromised(isSystem: paths.isSystem) ?? []
         isReady = state == .booted && !findings.contains { $0.state == .bad }

@@ -12,6 +12,7 @@ struct Finding: Encodable, Hashable {
         case swap
         case lockedMemory = "locked memory"
         case otherPrograms = "other programs"
+        case start, window
         case sshBridge = "ssh bridge"
         case credentialsBridge = "credentials bridge"
         case gitBridge = "git bridge"

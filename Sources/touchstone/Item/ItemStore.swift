@@ -212,7 +212,7 @@ struct ItemStore {
     private enum Refusal: Error { case notFound }
 
     private func call<M: VarlinkMethod>(
-        _ method: M.Type, _ parameters: M.Parameters, beforeReading: (() throws -> Void)? = nil
+        _ method: M.Type, _ parameters: M.Parameters, beforeReading: (() throws -> Void)? = nil, mayUnlock: Bool = true
     ) throws -> M.Reply {
         do {
             return try device.client.call(method, parameters, beforeReading: beforeReading)
@@ -220,11 +220,38 @@ struct ItemStore {
             throw failure
         } catch let error as RemoteError {
             guard let failed = error.as(KeychainInterface.Failed.self) else { throw Failure.of(error, device.paths) }
+            if mayUnlock, failed.isBehindLock, try unlock() {
+                return try call(method, parameters, beforeReading: beforeReading, mayUnlock: false)
+            }
             if Status(rawValue: failed.status) == .itemNotFound { throw Refusal.notFound }
             throw Failure.of(failed, device.paths) ?? Failure.of(error, device.paths)
         } catch {
             throw Failure.of(error, device.paths)
         }
+    }
+
+    /// Has the owner asked to unlock the device (ND-6).
+    ///
+    /// - Returns: false if nobody could be asked.
+    /// - Throws: `Failure` (`cancelled`) if the owner does not want to.
+    private func unlock() throws -> Bool {
+        do {
+            _ = try device.client.call(AuthenticationInterface.RequestUnlock.self, .init())
+            return true
+        } catch let error as RemoteError {
+            let failed = error.as(AuthenticationInterface.Failed.self)
+            guard failed?.reason.flatMap(RefusalCause.init(rawValue:)) == .ownerCancelled else { return false }
+            throw Failure(.cancelled, "you cancelled it")
+        } catch {
+            throw Failure.of(error, device.paths)
+        }
+    }
+}
+
+extension KeychainInterface.Failed {
+    /// Whether the device has to be unlocked before.
+    fileprivate var isBehindLock: Bool {
+        [.deviceLocked, .beforeFirstUnlock].contains(reason.flatMap(RefusalCause.init(rawValue:)))
     }
 }
 

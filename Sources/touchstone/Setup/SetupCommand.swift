@@ -11,7 +11,7 @@ import TouchstoneTransport
 struct SetupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "setup",
-        abstract: "Set up your device, step by step: sensor, root of trust, passcode, fingers, self-test.",
+        abstract: "Set up your device, step by step: sensor, root of trust, passcode, fingers, window, self-test.",
         discussion: """
             With sudo, the command sets up the device that the system keeps for the user who calls sudo. Without sudo, \
             it sets up a device of your own.
@@ -19,6 +19,10 @@ struct SetupCommand: ParsableCommand {
             It creates the device, or continues with the device that is there. It destroys nothing. Ctrl-C stops at \
             any time. Each step is done or not, and the next 'touchstone setup' continues. A fingerprint reader is \
             used through fprintd. A reader that comes later is added with 'touchstone device sensor add fprintd'.
+
+            If your systemd runs, it can boot a device of your own when it is first used. If touchstone-agent is \
+            installed, it can show prompts in a window of your desktop. The command asks for both, and 'touchstone \
+            session disable' undoes them.
 
             Answers are lines on standard input, also without a terminal. An empty line takes the answer in brackets. \
             Passcodes are not shown.
@@ -61,16 +65,20 @@ struct SetupCommand: ParsableCommand {
         try setUpDevice(paths, system, user)
         let passcode = try setUpPasscode(paths)
         try setUpFingers(paths, user)
+        let hasWindow = try setUpWindow(paths, system, user)
         try test(
             paths, passcode,
             recovery: system == nil ? "touchstone device recover" : "sudo touchstone system recover \(user)")
         say("")
         say("\(title(paths, system, user)) is set up. Now\(system == nil ? "" : ", as \(user)"):")
-        say("  touchstone agent                shows its prompts, in this terminal or in a pinentry")
+        if !hasWindow {
+            say("  touchstone agent                shows its prompts, in this terminal or in a pinentry")
+        }
         say("  touchstone item add example me  keeps a password, and asks you before it is shown")
         if (try? Program.sshAgent.locate()) != nil {
             say("  touchstone bridge enable ssh    has ssh and git use keys that ask for you")
-        } else {
+        }
+        if hasWindow || (try? Program.sshAgent.locate()) == nil {
             say("  touchstone doctor               shows what works, and what it cannot promise")
         }
     }
@@ -117,12 +125,69 @@ struct SetupCommand: ParsableCommand {
                 throw Failure(.refused, "\(error)")
             }
             try system.enable()
-        } else if SupervisorLock.holder(paths) == nil, !PassedSocket.isWaiting(paths) {
+        } else {
+            try setUpStart(paths)
+        }
+        if system == nil, SupervisorLock.holder(paths) == nil, !PassedSocket.isWaiting(paths) {
             try DetachedSupervisor.start(paths, wait: Self.longestBoot, silence: Self.longestSilence)
         }
         let status = try DeviceClient(paths).status
         tell("Sensor: \(status.sensor?.line ?? "none; prompts ask for the passcode").")
         tell("Root of trust: \(status.rootOfTrustLine).")
+    }
+
+    /// Whether the user's systemd boots it, before it is booted by hand.
+    private func setUpStart(_ paths: DevicePaths) throws {
+        guard UserManager.isRunning else {
+            return tell("No systemd of yours runs here. After each login, boot it: touchstone device boot --detach")
+        }
+        guard !UserManager.isActive(PassedSocket.unit(paths)) else {
+            return tell("Your systemd boots \(paths.name) when it is first used.")
+        }
+        guard
+            try Question.yes(
+                "Should your systemd boot \(paths.name) when it is first used, now and after each login?", default: true
+            )
+        else {
+            return tell("After each login, boot it: touchstone device boot --detach")
+        }
+        try enable(.device, paths)
+    }
+
+    /// Whether prompts appear in a window of the owner's desktop.
+    ///
+    /// - Returns: Whether they do.
+    private func setUpWindow(_ paths: DevicePaths, _ system: SystemDevice?, _ user: String) throws -> Bool {
+        begin(4, "Window")
+        guard (try? Program.agent.locate()) != nil else {
+            tell("touchstone-agent is not installed, so prompts appear where 'touchstone agent' runs.")
+            tell("The package touchstone-desktop has it, and 'make desktop' builds it.")
+            return false
+        }
+        if system != nil {
+            tell("As \(user), run 'touchstone session enable window': prompts then appear in a window.")
+            return false
+        }
+        let isStarted = UserManager.isRunning && UserManager.starts(SessionPart.windowService)
+        guard
+            try isStarted
+                || Question.yes("Should prompts appear in a window, now and after each login?", default: true)
+        else {
+            tell("Prompts appear where 'touchstone agent' runs.")
+            return false
+        }
+        try enable(.window, paths)
+        return true
+    }
+
+    private func enable(_ part: SessionPart, _ paths: DevicePaths) throws {
+        let plan = try SessionPlan(part, paths)
+        if !plan.isDone {
+            plan.lines.forEach { tell("This \($0).") }
+            try plan.carryOut()
+        }
+        plan.remarks.forEach { tell($0) }
+        tell("To undo that: \(SessionEnableCommand.undo(part, paths))")
     }
 
     /// Seconds.
@@ -143,7 +208,7 @@ struct SetupCommand: ParsableCommand {
             tell("No reader was found: \(failure.message).")
         }
         tell(
-            "Without a reader, prompts ask for the passcode. If you get a reader later, you need another device for it."
+            "Without a reader, prompts ask for the passcode. To add a reader later, use 'touchstone device sensor add fprintd'."
         )
         guard try Question.yes("Continue without a reader?", default: true) else {
             throw Failure(.cancelled, "nothing was made; plug in the reader and run '\(Self.again)' again")
@@ -301,7 +366,7 @@ struct SetupCommand: ParsableCommand {
     // MARK: the test
 
     private func test(_ paths: DevicePaths, _ passcode: PasscodeBuffer, recovery: String) throws {
-        begin(4, "Recovery")
+        begin(5, "Recovery")
         tell(
             try DeviceClient(paths).status.rootOfTrust == "software"
                 ? "With \(RootOfTrustChoice.software.title) there is no recovery key. If you forget the passcode, everything in the device is lost."
@@ -309,7 +374,7 @@ struct SetupCommand: ParsableCommand {
                     + "passcode, everything in the device is lost all the same."
         )
         tell("'touchstone keychain export FILE' writes an encrypted backup.")
-        begin(5, "Self-test")
+        begin(6, "Self-test")
         let test = try SelfTest(paths, passcode: passcode) { isGood, step in tell("[\(isGood ? "ok" : "no")] \(step)") }
         try test.run()
         let status = try DeviceClient(paths).status

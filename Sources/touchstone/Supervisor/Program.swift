@@ -12,6 +12,7 @@ enum Program: String {
     case gitHelper = "git-credential-touchstone"
     case dockerHelper = "docker-credential-touchstone"
     case run = "touchstone-run"
+    case agent = "touchstone-agent"
 
     /// Looks beside this program, in `../libexec/touchstone`, then along `PATH`; for the simulator first at `TOUCHSTONE_SIMULATOR`.
     func locate() throws -> String {
@@ -37,6 +38,7 @@ enum Program: String {
         switch self {
         case .daemon, .enclave: ""
         case .simulator: " ('make simulator' builds and starts it)"
+        case .agent: " (it is in the package touchstone-desktop, and 'make desktop' builds it)"
         case .run, .sshAgent, .credentials, .gitHelper, .dockerHelper:
             " (it is in the package touchstone-bridges, and 'make bridges' builds it)"
         }

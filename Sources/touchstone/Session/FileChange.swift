@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Glibc
 
 /// One change of a file, and what puts the file back: the lines that went, and the lines that came in their place.
 ///
@@ -95,6 +96,22 @@ struct FileChange: Codable, Hashable {
             }
             return restored(Array(current[..<first.lowerBound]) + removed + current[first.upperBound...])
         }
+    }
+
+    /// Puts the file back.
+    ///
+    /// - Returns: false if the lines cannot be found for certain.
+    func undo() throws -> Bool {
+        switch try undone(in: ConfigurationFiles.read(path)) {
+        case .text(let text): try ConfigurationFiles.write(text, path)
+        case .nothing:
+            guard unsafe unlink(path) == 0 || errno == ENOENT else { throw Failure.system(path) }
+        case .unchanged: break
+        case .unclear: return false
+        }
+        // One that is not empty is in use.
+        for directory in directories.reversed() { unsafe rmdir(directory) }
+        return true
     }
 
     private func restored(_ bytes: [UInt8]) -> Undone {

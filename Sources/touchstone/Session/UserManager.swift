@@ -30,10 +30,11 @@ enum UserManager {
     /// Whether the unit is active.
     static func isActive(_ unit: String) -> Bool { (try? run(["is-active", unit])) == .exited(0) }
 
+    /// Whether the unit starts with the session.
+    static func starts(_ unit: String) -> Bool { (try? run(["is-enabled", unit])) == .exited(0) }
+
     /// Whether the unit is active, and starts with the session.
-    static func isEnabled(_ unit: String) -> Bool {
-        ["is-active", "is-enabled"].allSatisfy { (try? run([$0, unit])) == .exited(0) }
-    }
+    static func isEnabled(_ unit: String) -> Bool { isActive(unit) && starts(unit) }
 
     private static func run(_ arguments: [String]) throws -> Child.Ending {
         try Child.start(

@@ -1,0 +1,161 @@
+import Foundation
+import Glibc
+import TouchstoneCore
+import TouchstoneSystem
+
+/// All that starting something with the session comes to on this machine, before anything is done.
+struct SessionPlan {
+    let part: SessionPart
+    private let paths: DevicePaths
+    private(set) var changes = ChangePlan()
+    /// nil: systemd has nothing to do.
+    private var unit: String?
+    /// Whether the device runs, and systemd does not listen for it.
+    private var endsDevice = false
+    /// What is left to the owner: sentences.
+    private(set) var remarks: [String] = []
+    /// Whether there is nothing to do, and `disable` knows of it.
+    private(set) var isDone = false
+
+    /// Looks at the machine, and changes nothing.
+    ///
+    /// - Throws: `Failure` if there is no such device or program, or if nothing here could start the device.
+    init(_ part: SessionPart, _ paths: DevicePaths) throws {
+        self.part = part
+        self.paths = paths
+        switch part {
+        case .device: try planDevice()
+        case .window: try planWindow()
+        }
+        isDone = try changes.steps.isEmpty && unit == nil && ChangeRecord.read().enabled.contains(owner)
+    }
+
+    private var owner: ChangeOwner { part == .device ? .device(paths.name) : .window }
+
+    private mutating func planDevice() throws {
+        _ = try DeviceName.own(paths, "has started with the system")
+        try DeviceDirectory.check(paths)
+        guard UserManager.isRunning else {
+            throw Failure(
+                .unavailable,
+                "no systemd of yours runs here that could start \(paths.name). After each login, boot it with "
+                    + "'touchstone device boot --detach \(paths.name)'")
+        }
+        let executable = try Program.ownPath()
+        if !UserUnit.arePackaged(SessionPart.socketTemplate, for: executable) {
+            try changes.write(
+                SessionPart.deviceUnits(executable: executable), for: .devices,
+                "systemd boots a device when it is first used")
+        }
+        let socket = PassedSocket.unit(paths)
+        guard changes.hasUnits || !UserManager.isEnabled(socket) else { return }
+        unit = socket
+        endsDevice = SupervisorLock.holder(paths) != nil && !UserManager.isActive(socket)
+    }
+
+    private mutating func planWindow() throws {
+        if !paths.isSystem { try DeviceDirectory.check(paths) }
+        let executable = try Program.agent.realPath()
+        // The one that it chooses itself needs no name.
+        let device = paths.name == DevicePaths.selectedName(nil) ? nil : paths.name
+        if device != nil || !SessionPart.isAutostartPackaged(for: executable) {
+            try changes.change(
+                SessionPart.autostartPath, for: .window, "desktops that systemd does not start then start the window"
+            ) { _ in Data(SessionPart.autostart(executable: executable, device: device).utf8) }
+        }
+        guard UserManager.isRunning else {
+            remarks.append("The window starts with your next login. Until then, start it yourself: \(executable) &")
+            return
+        }
+        if !UserUnit.arePackaged(SessionPart.windowService, for: executable) {
+            try changes.write(
+                [SessionPart.windowUnit(executable: executable)], for: .window,
+                "systemd starts the window with your desktop")
+        }
+        if let device {
+            try changes.write(
+                [.choosing(device, for: SessionPart.windowService)], for: .window, "it shows the prompts of \(device)")
+        }
+        let service = SessionPart.windowService
+        let hasDisplay = Self.hasDisplay
+        if changes.hasUnits || !UserManager.starts(service) || (hasDisplay && !UserManager.isActive(service)) {
+            unit = service
+        }
+        if !hasDisplay { remarks.append("The window appears with your next graphical login.") }
+    }
+
+    /// Whether a program that is started here could show a window.
+    static var hasDisplay: Bool {
+        let environment = ProcessInfo.processInfo.environment
+        return ["WAYLAND_DISPLAY", "DISPLAY"].contains { environment[$0, default: ""] != "" }
+    }
+
+    /// What happens, line by line.
+    var lines: [String] {
+        if changes.steps.isEmpty, unit == nil { return ["changes no file, because all is there"] }
+        return changes.lines
+            + (endsDevice ? ["shuts \(paths.name) down; after its next boot it asks for its passcode"] : [])
+            + (unit.map { ["runs systemctl --user enable --now \($0)"] } ?? [])
+    }
+
+    /// Does all of it.
+    ///
+    /// What fails in the middle leaves a record with which `disable` puts back what was done.
+    func carryOut() throws {
+        try changes.carryOut(enabling: owner)
+        guard let unit else { return }
+        // systemd would take the socket of a device that runs away from it.
+        if endsDevice { _ = try ShutdownCommand.shutDown(paths) }
+        try UserManager.control("daemon-reload")
+        try UserManager.control("enable", unit)
+        try UserManager.control("restart", unit)
+    }
+
+    /// What is taken away, before it is.
+    struct Undoing {
+        private let owner: ChangeOwner
+        private let owners: [ChangeOwner]
+        private var record: ChangeRecord
+        /// The units that are stopped, the first is disabled before.
+        private let units: [String]
+        /// Whether it was ever enabled.
+        let isEnabled: Bool
+
+        init(_ part: SessionPart, device name: String) throws {
+            record = try ChangeRecord.read()
+            let names: [String]
+            switch part {
+            case .device:
+                owner = .device(name)
+                let isLast = !record.enabled.contains { [owner] in $0.isDevice && $0 != owner }
+                owners = isLast ? [owner, .devices] : [owner]
+                names = ["touchstone@\(name).socket", "touchstone@\(name).service"]
+            case .window:
+                owner = .window
+                owners = [owner]
+                names = [SessionPart.windowService]
+            }
+            let isStarted = UserManager.isRunning && (UserManager.starts(names[0]) || UserManager.isActive(names[0]))
+            units = isStarted ? names : []
+            isEnabled = isStarted || record.enabled.contains(owner)
+        }
+
+        /// What happens, line by line.
+        var lines: [String] {
+            (units.first.map { ["runs systemctl --user disable --now \($0)"] } ?? [])
+                + (units.count > 1 ? ["shuts the device down"] : []) + record.lines(undoing: owners)
+        }
+
+        /// Does all of it.
+        mutating func carryOut() throws {
+            for (index, unit) in units.enumerated() {
+                // A unit that is gone, with its package for example, keeps no file from being put back.
+                let words = index == 0 ? ["disable", "--now", unit] : ["stop", unit]
+                do { try UserManager.control(words) } catch { StandardError.say("touchstone: \(error)") }
+            }
+            let undone = Result { try record.undo(owners, disabling: owner) }
+            if !units.isEmpty { try UserManager.control("daemon-reload") }
+            try undone.get()
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import Foundation
+
+/// A unit of the user's systemd.
+///
+/// The packages install the same ones from system/systemd-user, for the programs in `/usr/bin`.
+struct UserUnit {
+    /// As its file is called.
+    let name: String
+    let text: String
+
+    /// Beside a service's own unit: for which device it works.
+    static func choosing(_ device: String, for service: String) -> UserUnit {
+        UserUnit(name: "\(service).d/device.conf", text: "[Service]\nEnvironment=TOUCHSTONE_DEVICE=\(device)\n")
+    }
+
+    /// Whether a package has units that start this very program.
+    static func arePackaged(_ unit: String, for executable: String) -> Bool {
+        executable.hasPrefix("/usr/bin/") && FileManager.default.fileExists(atPath: "/usr/lib/systemd/user/\(unit)")
+    }
+
+    /// As systemd.service(5) wants a path that may have spaces, `%` or `$`.
+    static func quoted(_ path: String) -> String {
+        let escaped = path.replacingOccurrences(of: "%", with: "%%").replacingOccurrences(of: "$", with: "$$")
+        guard path.contains(where: { " \t'\"\\;".contains($0) }) else { return escaped }
+        return "\""
+            + escaped.replacingOccurrences(of: "\\", with: "\\\\").replacingOccurrences(of: "\"", with: "\\\"") + "\""
+    }
+}
