@@ -97,6 +97,8 @@ package final class KeychainStore: RowSource, Sendable {
     private let room: DatabaseRoom?
     /// Whether a deletion needs no room that the disk may not have.
     package let hasRoom: Bool
+    /// nil: in memory.
+    let version: DatabaseVersion?
     private let observer = Mutex(Observer())
     let commits = GroupCommit()
 
@@ -115,6 +117,7 @@ package final class KeychainStore: RowSource, Sendable {
         file = nil
         room = nil
         hasRoom = true
+        version = nil
         writer = StoreConnection(try DatabaseQueue(configuration: Self.configuration()))
         reader = writer
         scanner = writer
@@ -153,6 +156,7 @@ package final class KeychainStore: RowSource, Sendable {
             try Self.noteGuardedRows(writer)
             reader = try connect()
             scanner = try connect()
+            version = DatabaseVersion(file: file)
             hasRoom = room.allocateLog()
         } catch let error as DatabaseError where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode) {
             throw KeychainStoreError(
