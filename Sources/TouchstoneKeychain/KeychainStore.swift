@@ -101,6 +101,9 @@ package final class KeychainStore: RowSource, Sendable {
     let version: DatabaseVersion?
     private let observer = Mutex(Observer())
     let commits = GroupCommit()
+    private let erasureCount = Atomic(0)
+    /// How often all items were deleted; within a write it is as of that write.
+    var erasures: Int { erasureCount.load(ordering: .sequentiallyConsistent) }
 
     /// In a struct: alone in a `Mutex` a closure is wrapped anew each time it is looked at.
     private struct Observer {
@@ -301,6 +304,14 @@ package final class KeychainStore: RowSource, Sendable {
         return try Row.fetchOne(statement, arguments: [rowID]).flatMap { ItemRow($0) }
     }
 
+    /// Whether there is an item of this primary key.
+    func contains(identityTag: Data) throws -> Bool {
+        try reader.read { turn in
+            let statement = try turn.database.cachedStatement(sql: "SELECT 1 FROM item WHERE identity = ?")
+            return try Bool.fetchOne(statement, arguments: [identityTag]) ?? false
+        }
+    }
+
     /// Looks at the database for longer than one search takes; point queries do not wait for it.
     func inspect<R>(_ body: (Database) throws -> R) throws -> R { try scanner.read { try body($0.database) } }
 
@@ -415,6 +426,7 @@ package final class KeychainStore: RowSource, Sendable {
     func eraseItems() throws {
         try write(isDeletion: true) {
             $0.changed.isAll = true
+            erasureCount.add(1, ordering: .sequentiallyConsistent)
             try $0.database.execute(sql: "DELETE FROM item; DELETE FROM quarantine; DELETE FROM quota")
         }
     }
