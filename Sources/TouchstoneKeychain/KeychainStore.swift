@@ -153,12 +153,15 @@ package final class KeychainStore: RowSource, Sendable {
         self.room = room
         do {
             try Self.checkVersion(file)
-            let connect = { StoreConnection(try DatabaseQueue(path: file.path, configuration: Self.configuration())) }
-            writer = try connect()
+            let connect = { (cache: Int) in
+                StoreConnection(
+                    try DatabaseQueue(path: file.path, configuration: Self.configuration(cacheKibibytes: cache)))
+            }
+            writer = try connect(Self.writersCache)
             try Self.migrate(writer.queue)
             try Self.noteGuardedRows(writer)
-            reader = try connect()
-            scanner = try connect()
+            reader = try connect(Self.readersCache)
+            scanner = try connect(Self.readersCache)
             version = DatabaseVersion(file: file)
             hasRoom = room.allocateLog()
         } catch let error as DatabaseError where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode) {
@@ -168,13 +171,16 @@ package final class KeychainStore: RowSource, Sendable {
         }
     }
 
-    private static func configuration() -> Configuration {
+    /// Pages that a connection keeps in memory, in KiB. What a reader does not keep, the kernel's cache of the file has.
+    private static let (writersCache, readersCache) = (2048, 512)
+
+    private static func configuration(cacheKibibytes: Int = writersCache) -> Configuration {
         var configuration = Configuration()
         configuration.prepareDatabase { database in
             try database.execute(
                 sql: """
                     PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;
-                    PRAGMA trusted_schema = OFF;
+                    PRAGMA trusted_schema = OFF; PRAGMA cache_size = -\(cacheKibibytes);
                     """)
         }
         configuration.busyMode = .timeout(5)
