@@ -151,6 +151,7 @@ let package = Package(
                 "TouchstoneCertificates", "TouchstoneMemory",
                 "CTouchstoneSystem", crypto,
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         library(
             "TouchstoneAuthentication",

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -156,11 +157,40 @@ void touchstone_return_large_blocks(void) { mallopt(M_MMAP_THRESHOLD, 512 << 10)
 
 void touchstone_return_free_memory(void) { malloc_trim(0); }
 
+// Calls `change` for each piece of memory that holds code or constants as a file has them.
+static int for_each_constant(struct dl_phdr_info *object, size_t size, void *change) {
+    (void)size;
+    // The kernel's own object has no file.
+    if (object->dlpi_name[0] != 0 && object->dlpi_name[0] != '/') return 0;
+    unsigned long page = (unsigned long)sysconf(_SC_PAGESIZE);
+    for (int index = 0; index < object->dlpi_phnum; index++) {
+        const ElfW(Phdr) *header = &object->dlpi_phdr[index];
+        if (header->p_type != PT_LOAD || (header->p_flags & PF_W) != 0) continue;
+        unsigned long start = (unsigned long)object->dlpi_addr + header->p_vaddr;
+        unsigned long end = (start + header->p_memsz + page - 1) & ~(page - 1);
+        start &= ~(page - 1);
+        (*(void (**)(void *, size_t))change)((void *)start, end - start);
+    }
+    return 0;
+}
+
+static void unlock(void *start, size_t length) { munlock(start, length); }
+
+static void let_go(void *start, size_t length) { madvise(start, length, MADV_DONTNEED); }
+
+void touchstone_return_start_code(void) {
+    void (*change)(void *, size_t) = let_go;
+    dl_iterate_phdr(for_each_constant, &change);
+}
+
 bool touchstone_lock_all_memory(void) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return false;
     if (geteuid() != 0 && limit.rlim_cur != RLIM_INFINITY) return false;
-    return mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) == 0;
+    if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) != 0) return false;
+    void (*change)(void *, size_t) = unlock;
+    dl_iterate_phdr(for_each_constant, &change);
+    return true;
 }
 
 void touchstone_raise_file_limit(void) {

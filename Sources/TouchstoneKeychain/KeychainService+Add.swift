@@ -10,22 +10,31 @@ extension KeychainService {
         let query = try withEnclaveKey(KeychainQuery(request.attributes).checkedForAdd(), for: app)
         let certificate = try request.certificate.map { try KeychainQuery($0).checkedForAdd() }
         if let certificate, query.itemClass != .key || certificate.itemClass != .certificate { throw Status.param }
+        let addedCertificate = try certificate.map { try newItem($0, for: app, context: context) }
+        let added = try newItem(query, for: app, context: context)
         let match = try store.write { writer in
             // Section 6 of the primary-key table: the certificate first, and one that is there already is as good.
-            let certificate = try certificate.map {
+            let certificate = try addedCertificate.map {
                 try insert($0, for: app, context: context, in: writer, tolerates: true)
             }
             return Match(
-                item: try insert(query, for: app, context: context, in: writer), certificate: certificate)
+                item: try insert(added, for: app, context: context, in: writer), certificate: certificate)
         }
         return match.result(for: query)
     }
 
-    /// Makes the row; where one of the same primary key is there and it `tolerates` that, that one is the answer.
-    private func insert(
-        _ query: KeychainQuery, for app: AppIdentity, context: String?, in writer: KeychainStore.KeychainWriter,
-        tolerates: Bool = false
-    ) throws -> OpenItem {
+    /// An item that is to be added.
+    private struct NewItem {
+        var query: KeychainQuery
+        var attributes: [AttributeKey: AttributeValue]
+        var control: AccessControl
+        var identityTag: Data
+        /// Its row, or why there is none, and how often the device had been erased; nil while there is an item of the same primary key.
+        var sealed: (row: Result<ItemRow, any Error>, erasures: Int)?
+    }
+
+    /// Reads what is to be added, and seals it: others write meanwhile.
+    private func newItem(_ query: KeychainQuery, for app: AppIdentity, context: String?) throws -> NewItem {
         let itemClass = query.itemClass
         var attributes = query.attributes
         attributes[.accessGroup] = .string(try accessGroup(query.attributes, of: app).rawValue)
@@ -39,8 +48,28 @@ extension KeychainService {
         let date = now().timeIntervalSinceReferenceDate
         attributes[.creationDate] = .date(date)
         attributes[.modificationDate] = .date(date)
-        let identityTag = ItemCipher.identityTag(attributes, in: itemClass, key: lookupKey)
-        if let existing = try writer.row(identityTag: identityTag) {
+        var item = NewItem(
+            query: query, attributes: attributes, control: control,
+            identityTag: ItemCipher.identityTag(attributes, in: itemClass, key: lookupKey))
+        guard try !store.contains(identityTag: item.identityTag) else { return item }
+        let erasures = store.erasures
+        item.sealed = (Result { try seal(item, for: app, context: context) }, erasures)
+        return item
+    }
+
+    private func seal(_ item: NewItem, for app: AppIdentity, context: String?) throws -> ItemRow {
+        try seal(
+            item.attributes, control: item.control, data: item.query.data, itemClass: item.query.itemClass,
+            identifier: .random(), rowID: nil, for: app, context: context)
+    }
+
+    /// Makes the row; where one of the same primary key is there and it `tolerates` that, that one is the answer.
+    private func insert(
+        _ new: NewItem, for app: AppIdentity, context: String?, in writer: KeychainStore.KeychainWriter,
+        tolerates: Bool = false
+    ) throws -> OpenItem {
+        let (query, control) = (new.query, new.control)
+        if let existing = try writer.row(identityTag: new.identityTag) {
             // KC-31: a row that can never be opened again is replaced. KC-32: whether it can is decided without asking anybody.
             guard let loss = try loss(of: existing) else {
                 guard tolerates, case .open(var item) = try openMetadata(existing) else { throw Status.duplicateItem }
@@ -54,11 +83,17 @@ extension KeychainService {
             }
             try writer.clear(existing, loss, at: now())
         }
-        let row = try seal(
-            attributes, control: control, data: query.data, itemClass: itemClass, identifier: .random(), rowID: nil,
-            for: app, context: context)
-        try checkQuota(row, group: attributes.accessGroup, in: writer)
+        let row = try row(new, for: app, context: context)
+        try checkQuota(row, group: new.attributes.accessGroup, in: writer)
         try writer.save(row)
-        return OpenItem(row: row, attributes: attributes, control: control, data: query.data)
+        return OpenItem(row: row, attributes: new.attributes, control: control, data: query.data)
+    }
+
+    /// The row as it was sealed; sealed now if it was not, or the device was erased since.
+    private func row(_ item: NewItem, for app: AppIdentity, context: String?) throws -> ItemRow {
+        guard let sealed = item.sealed, sealed.erasures == store.erasures else {
+            return try seal(item, for: app, context: context)
+        }
+        return try sealed.row.get()
     }
 }

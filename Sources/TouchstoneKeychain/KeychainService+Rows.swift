@@ -101,7 +101,7 @@ extension KeychainService {
         return opened
     }
 
-    private static func opened(_ row: ItemRow, with key: SymmetricKey) -> OpenedSecret {
+    static func opened(_ row: ItemRow, with key: SymmetricKey) -> OpenedSecret {
         guard let secret = row.secret else { return .open(nil) }
         guard let data = ItemCipher.openSecret(secret, key: key, binding: row.binding) else { return .gone }
         return .open(data)

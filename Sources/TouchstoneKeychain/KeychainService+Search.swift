@@ -20,8 +20,14 @@ extension KeychainService {
             let app = try call.connection.identity()
             let query = try KeychainQuery(request.query, issuers: request.issuers).checkedForSearch()
             let search = try Search(query, of: self, for: app, context: call.proofs.context, in: store)
+            let moment = rememberedReads.moment
             if search.canTakeOnly, case .match(let match) = try search.only() {
                 guard let match else { throw Status.itemNotFound }
+                if let moment, request.context == nil, let frame = call.call.frame,
+                    let read = RememberedReads.Read(match, of: query)
+                {
+                    rememberedReads.remember(read, of: frame, for: app, since: moment)
+                }
                 return .init(items: [match.result(for: query)])
             }
             try answer(call, inTurnOf: searches) { [self] turn in
@@ -34,6 +40,16 @@ extension KeychainService {
             }
             return nil
         }
+    }
+
+    /// The answer to a request that was answered before; nil if it has to be searched for.
+    ///
+    /// Waits for no disk and for no other process: to be called where others' requests are read, too.
+    func recalled(_ frame: Data, on connection: VarlinkConnection) -> KeychainInterface.CopyMatching.Reply? {
+        guard let app = connection.knownIdentity, let read = rememberedReads.recall(frame, for: app),
+            let key = openedKeys.key(of: read.item), case .open(let data?) = Self.opened(read.item.row, with: key)
+        else { return nil }
+        return .init(items: [.init(data: data, persistentReference: read.persistentReference)])
     }
 
     /// Answers with what `body` returns, when it is its turn; nil is an answer that comes later.

@@ -22,6 +22,7 @@ package final class KeychainService: Sendable {
     let lookupKey: LookupKey
     let metadataKeys = Mutex(MetadataKeys())
     let openedKeys = OpenedKeys()
+    let rememberedReads: RememberedReads
     let rewrapping: Rewrapping
     private let recorder: ItemRecorder
     private let refreshing = NSLock()
@@ -49,6 +50,7 @@ package final class KeychainService: Sendable {
         self.refusals = refusals ?? RefusalNotes(enclave: enclave)
         self.now = now
         rewrapping = Rewrapping(store)
+        rememberedReads = RememberedReads(store.version)
         results = Turns(Self.resultLimits, whenIdle: afterLargeResults)
         recorder = ItemRecorder(enclave)
         lookupKey = LookupKey(try enclave.call(EnclaveInterface.GetLookupKey.self, Empty()).key)
@@ -69,7 +71,9 @@ package final class KeychainService: Sendable {
                         .init(item: try $0.add(request, for: $1, context: $2))
                     }
                 },
-                .deferred(KeychainInterface.CopyMatching.self) { [self] request, call in
+                .deferred(
+                    KeychainInterface.CopyMatching.self, recalling: { [self] in recalled($0, on: $1) }
+                ) { [self] request, call in
                     ProvenCall.begin(call, proofs(of: call, request.context, request.options)) { [self] call in
                         call.connection.perform(inTurnOf: calls) { [self] _ in copyMatching(request, call) }
                     }

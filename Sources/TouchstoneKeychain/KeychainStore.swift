@@ -97,8 +97,13 @@ package final class KeychainStore: RowSource, Sendable {
     private let room: DatabaseRoom?
     /// Whether a deletion needs no room that the disk may not have.
     package let hasRoom: Bool
+    /// nil: in memory.
+    let version: DatabaseVersion?
     private let observer = Mutex(Observer())
     let commits = GroupCommit()
+    private let erasureCount = Atomic(0)
+    /// How often all items were deleted; within a write it is as of that write.
+    var erasures: Int { erasureCount.load(ordering: .sequentiallyConsistent) }
 
     /// In a struct: alone in a `Mutex` a closure is wrapped anew each time it is looked at.
     private struct Observer {
@@ -115,6 +120,7 @@ package final class KeychainStore: RowSource, Sendable {
         file = nil
         room = nil
         hasRoom = true
+        version = nil
         writer = StoreConnection(try DatabaseQueue(configuration: Self.configuration()))
         reader = writer
         scanner = writer
@@ -147,12 +153,16 @@ package final class KeychainStore: RowSource, Sendable {
         self.room = room
         do {
             try Self.checkVersion(file)
-            let connect = { StoreConnection(try DatabaseQueue(path: file.path, configuration: Self.configuration())) }
-            writer = try connect()
+            let connect = { (cache: Int) in
+                StoreConnection(
+                    try DatabaseQueue(path: file.path, configuration: Self.configuration(cacheKibibytes: cache)))
+            }
+            writer = try connect(Self.writersCache)
             try Self.migrate(writer.queue)
             try Self.noteGuardedRows(writer)
-            reader = try connect()
-            scanner = try connect()
+            reader = try connect(Self.readersCache)
+            scanner = try connect(Self.readersCache)
+            version = DatabaseVersion(file: file)
             hasRoom = room.allocateLog()
         } catch let error as DatabaseError where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode) {
             throw KeychainStoreError(
@@ -161,13 +171,16 @@ package final class KeychainStore: RowSource, Sendable {
         }
     }
 
-    private static func configuration() -> Configuration {
+    /// Pages that a connection keeps in memory, in KiB. What a reader does not keep, the kernel's cache of the file has.
+    private static let (writersCache, readersCache) = (2048, 512)
+
+    private static func configuration(cacheKibibytes: Int = writersCache) -> Configuration {
         var configuration = Configuration()
         configuration.prepareDatabase { database in
             try database.execute(
                 sql: """
                     PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;
-                    PRAGMA trusted_schema = OFF;
+                    PRAGMA trusted_schema = OFF; PRAGMA cache_size = -\(cacheKibibytes);
                     """)
         }
         configuration.busyMode = .timeout(5)
@@ -297,6 +310,14 @@ package final class KeychainStore: RowSource, Sendable {
         return try Row.fetchOne(statement, arguments: [rowID]).flatMap { ItemRow($0) }
     }
 
+    /// Whether there is an item of this primary key.
+    func contains(identityTag: Data) throws -> Bool {
+        try reader.read { turn in
+            let statement = try turn.database.cachedStatement(sql: "SELECT 1 FROM item WHERE identity = ?")
+            return try Bool.fetchOne(statement, arguments: [identityTag]) ?? false
+        }
+    }
+
     /// Looks at the database for longer than one search takes; point queries do not wait for it.
     func inspect<R>(_ body: (Database) throws -> R) throws -> R { try scanner.read { try body($0.database) } }
 
@@ -411,6 +432,7 @@ package final class KeychainStore: RowSource, Sendable {
     func eraseItems() throws {
         try write(isDeletion: true) {
             $0.changed.isAll = true
+            erasureCount.add(1, ordering: .sequentiallyConsistent)
             try $0.database.execute(sql: "DELETE FROM item; DELETE FROM quarantine; DELETE FROM quota")
         }
     }

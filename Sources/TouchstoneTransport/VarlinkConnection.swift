@@ -108,6 +108,9 @@ package final class VarlinkConnection: Sendable {
         return identity
     }
 
+    /// The app at the other end, if it was looked at before.
+    package var knownIdentity: AppIdentity? { state.withLock { $0.identity } }
+
     /// Runs `handler` when the connection closes, at once if it has.
     ///
     /// - Returns: What takes it back, for a handler that does not serve until the end.

@@ -25,6 +25,8 @@ package struct VarlinkHandler: Sendable {
     package let reply: any MessageCodable.Type
     let maximumRequestBytes: Int
     let prepare: @Sendable (MessageDecoder) throws -> @Sendable (PendingCall) -> Void
+    /// The whole answer to a message that was answered before; nil: it is read and answered as any other.
+    var recall: (@Sendable (Data, VarlinkConnection) -> Data?)?
 
     /// A method that answers at once.
     ///
@@ -55,6 +57,21 @@ package struct VarlinkHandler: Sendable {
             return { pending in body(parameters, VarlinkCall(pending)) }
         }
     }
+
+    /// A method that answers through its call, unless `recall` has the answer already.
+    ///
+    /// `recall` is given the message before anybody reads it, where others' requests are read: it must not wait. It answers for a message
+    /// that was in `VarlinkCall.frame` of a call, and for no other.
+    package static func deferred<M: VarlinkMethod>(
+        _ method: M.Type, recalling recall: @escaping @Sendable (Data, VarlinkConnection) -> M.Reply?,
+        _ body: @escaping @Sendable (M.Parameters, VarlinkCall<M>) -> Void
+    ) -> VarlinkHandler {
+        var handler = deferred(method, body)
+        handler.recall = { frame, connection in
+            recall(frame, connection).flatMap { try? Frame.reply($0, continues: false) }
+        }
+        return handler
+    }
 }
 
 /// A call that waits for its answer.
@@ -67,6 +84,8 @@ package struct VarlinkCall<M: VarlinkMethod>: Sendable {
 
     package var connection: VarlinkConnection { pending.connection }
     package var wantsMore: Bool { pending.more }
+    /// The message, where its answer may be remembered; else nil.
+    package var frame: Data? { pending.frame }
 
     package func reply(_ reply: M.Reply) {
         pending.finish("ok") { try Frame.reply(reply, continues: false) }
@@ -104,6 +123,8 @@ package struct VarlinkCall<M: VarlinkMethod>: Sendable {
 final class PendingCall: Sendable {
     let connection: VarlinkConnection
     let more: Bool
+    /// nil where nobody remembers the answer.
+    let frame: Data?
     private let oneway: Bool
     private let isFinished = Mutex(false)
     private let trace: MessageTrace?
@@ -112,10 +133,12 @@ final class PendingCall: Sendable {
     private let traced: MessageTrace.Call?
 
     init(
-        connection: VarlinkConnection, more: Bool, oneway: Bool, method: String, bytes: Int, trace: MessageTrace?
+        connection: VarlinkConnection, more: Bool = false, oneway: Bool = false, method: String, bytes: Int,
+        frame: Data? = nil, trace: MessageTrace?
     ) {
         self.connection = connection
         self.more = more
+        self.frame = frame
         self.oneway = oneway
         self.method = method
         self.trace = trace
@@ -189,6 +212,8 @@ package final class VarlinkRouter: Sendable {
 
     package let interfaces: [VarlinkInterface]
     private let handlers: [String: VarlinkHandler]
+    /// Those that remember answers, each with what its messages begin with.
+    private let recalling: [(beginning: Data, handler: VarlinkHandler)]
     private let trace: MessageTrace?
 
     /// `trace` is told of every message of every connection.
@@ -197,6 +222,8 @@ package final class VarlinkRouter: Sendable {
         let all = interfaces + [ServiceInterface.interface(info, describing: interfaces)]
         self.interfaces = all
         self.handlers = Dictionary(uniqueKeysWithValues: all.flatMap(\.handlers).map { ($0.name, $0) })
+        recalling = all.flatMap(\.handlers).filter { $0.recall != nil }
+            .map { (Data(#"{"method":"\#($0.name)","#.utf8), $0) }
     }
 
     /// The largest request that may begin with these bytes: of a large one the method comes first.
@@ -214,6 +241,12 @@ package final class VarlinkRouter: Sendable {
 
     func answer(_ frame: Data, on connection: VarlinkConnection) {
         guard connection.isPeerUnchanged() else { return }
+        if let handler = recalling.first(where: { frame.starts(with: $0.beginning) })?.handler,
+            let answer = handler.recall?(frame, connection)
+        {
+            return PendingCall(connection: connection, method: handler.name, bytes: frame.count, trace: trace)
+                .finish("ok") { answer }
+        }
         let request: IncomingRequest
         do {
             request = try IncomingRequest(frame, handlers)
@@ -223,7 +256,7 @@ package final class VarlinkRouter: Sendable {
         }
         let call = PendingCall(
             connection: connection, more: request.more, oneway: request.oneway, method: request.handler ?? "",
-            bytes: frame.count, trace: trace)
+            bytes: frame.count, frame: request.isRecalled ? frame : nil, trace: trace)
         switch request.body {
         case .run(let body): body(call)
         case .invalid(let parameter): call.fail(VarlinkServiceError.InvalidParameter(parameter: parameter))
@@ -251,6 +284,8 @@ private struct IncomingRequest {
     var handler: String?
     var more: Bool
     var oneway: Bool
+    /// Whether its answer may be remembered.
+    var isRecalled = false
     var body: Body
 
     init(_ frame: Data, _ handlers: [String: VarlinkHandler]) throws {
@@ -264,6 +299,7 @@ private struct IncomingRequest {
             return
         }
         self.handler = handler.name
+        isRecalled = handler.recall != nil && !oneway
         do {
             // A request that leaves its parameters out is one that has none in them.
             let parameters = try request.contains("parameters") ? request : MessageDecoder(JSONText(Self.noParameters))

@@ -103,7 +103,8 @@ package enum TransportError: Error, Hashable {
 /// The messages of the protocol, around the parameters that a method or an error gives them.
 enum Frame {
     static func request(_ method: String, _ parameters: some MessageCodable, more: Bool) throws -> Data {
-        try frame(("method", method), parameters, more ? "more" : nil)
+        // A service may remember what it answered: the same request has to be the same text.
+        try frame(("method", method), parameters, more ? "more" : nil, ordersKeys: true)
     }
 
     static func reply(_ parameters: some MessageCodable, continues: Bool) throws -> Data {
@@ -114,10 +115,11 @@ enum Frame {
         try frame(("error", name), parameters, nil)
     }
 
-    private static func frame(_ head: (key: String, value: String)?, _ parameters: some MessageCodable, _ flag: String?)
-        throws -> Data
-    {
-        var json = JSONOutput()
+    private static func frame(
+        _ head: (key: String, value: String)?, _ parameters: some MessageCodable, _ flag: String?,
+        ordersKeys: Bool = false
+    ) throws -> Data {
+        var json = JSONOutput(ordersKeys: ordersKeys)
         json.beginObject()
         if let head { try json.write(head.value, for: head.key) }
         try json.write(parameters, for: "parameters")

@@ -94,6 +94,8 @@ struct RunCommand: ParsableCommand {
         ServiceManager.notify("READY=1")
         // Waits for its turn like everybody: an enclave that gives nobody a turn is ended.
         ServiceManager.keepAlive { host.answers }
+        // What only the start needed; a moment later, so that it is over.
+        DispatchQueue.global().asyncAfter(deadline: .now() + 1) { touchstone_return_start_code() }
         let client =
             try system?.accept()
             ?? Client(calls: 3, events: 4, peer: Peer(processID: getppid(), userID: getuid(), identify: { nil }))

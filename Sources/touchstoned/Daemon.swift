@@ -60,6 +60,7 @@ final class Daemon: Sendable {
         ending.serve(try serve(report))
         ServiceManager.notify("READY=1")
         ServiceManager.keepAlive { [services] in services.answers }
+        freedMemory.giveBackStart()
         log.info("serving", metadata: ["device": "\(options.name)", "socket": "\(options.socket)"])
         signal(SIGTERM, SIG_IGN)
         let terminate = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())

@@ -9,6 +9,11 @@ final class FreedMemory: Sendable {
     /// Seconds.
     private static let moment = 1.0
 
+    /// Gives back the code that only the start needed.
+    func giveBackStart() {
+        queue.asyncAfter(deadline: .now() + Self.moment) { touchstone_return_start_code() }
+    }
+
     func giveBack() {
         guard !isDue.exchange(true, ordering: .relaxed) else { return }
         queue.asyncAfter(deadline: .now() + Self.moment) { [self] in

@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import pathlib
+import re
 import secrets
 import signal
 import sqlite3
@@ -243,4 +244,23 @@ def one_device(number):
             check(not found, f"{program} still has\n{lines}")
 
 
-main(the_scanner_finds_each_form, nothing_is_left_after_the_lock)
+def flags_of_mappings(process):
+    """What the process has mapped: the access, the file, and the flags that the kernel keeps of it."""
+    for part in re.split(r"^(?=[0-9a-f]+-[0-9a-f]+ )", pathlib.Path(f"/proc/{process}/smaps").read_text(), flags=re.MULTILINE):
+        if part:
+            words = part.splitlines()[0].split(maxsplit=5)
+            yield words[1], words[5] if len(words) > 5 else "", re.search(r"^VmFlags:(.*)", part, re.MULTILINE)[1].split()
+
+
+def data_is_locked_and_code_is_not():
+    with Device() as device:
+        device.set_up("271828", FINGER)
+        for program, process in device.daemons.items():
+            found = list(flags_of_mappings(process))
+            heap = [flags for _, name, flags in found if name == "[heap]"]
+            code = [flags for access, name, flags in found if access == "r-xp" and name.startswith("/")]
+            check(heap and all("lo" in flags for flags in heap), f"the heap of {program} is locked: {heap}")
+            check(code and not any("lo" in flags for flags in code), f"no code of {program} is locked: {code}")
+
+
+main(the_scanner_finds_each_form, nothing_is_left_after_the_lock, data_is_locked_and_code_is_not)

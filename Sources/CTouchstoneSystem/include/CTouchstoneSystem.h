@@ -64,7 +64,11 @@ void touchstone_return_large_blocks(void);
 void touchstone_return_free_memory(void);
 
 /// Locks all present and future pages in memory where this process may (root or no RLIMIT_MEMLOCK). Returns whether it did.
+/// Code and constants of the program and its libraries stay unlocked: they are no secrets, and their files have them.
 bool touchstone_lock_all_memory(void);
+
+/// Lets go of the code and constants that are in memory now. What is used again comes back from its file, mostly from the kernel's cache.
+void touchstone_return_start_code(void);
 
 /// Raises the soft limit of open files to the hard one.
 void touchstone_raise_file_limit(void);

@@ -5,9 +5,12 @@ package import Foundation
 /// No byte of it is zero, so that a frame can end with one.
 package struct JSONOutput {
     package var bytes: [UInt8] = []
+    /// Whether dictionaries are written in the order of their keys: the same one is then always the same text.
+    let ordersKeys: Bool
 
-    package init(capacity: Int = 512) {
+    package init(capacity: Int = 512, ordersKeys: Bool = false) {
         bytes.reserveCapacity(capacity)
+        self.ordersKeys = ordersKeys
     }
 
     /// - Throws: `EncodingError` for a number that is not finite.

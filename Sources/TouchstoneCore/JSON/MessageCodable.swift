@@ -110,7 +110,12 @@ extension Dictionary: MessageCodable where Key: MessageKey, Value: MessageCodabl
 
     package func write(to json: inout JSONOutput) throws {
         json.beginObject()
-        for (key, value) in self { try json.write(value, for: key.memberName) }
+        if json.ordersKeys {
+            let members = map { ($0.key.memberName, $0.value) }.sorted { $0.0 < $1.0 }
+            for (name, value) in members { try json.write(value, for: name) }
+        } else {
+            for (key, value) in self { try json.write(value, for: key.memberName) }
+        }
         json.endObject()
     }
 }

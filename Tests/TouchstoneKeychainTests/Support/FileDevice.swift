@@ -43,6 +43,7 @@ final class PrivateDirectory: Sendable {
 final class FileDevice: Sendable {
     let files: PrivateDirectory
     let database: URL
+    let store: KeychainStore
     let person = Person()
     let device: BootedDevice
     private let endpoint: SimulatedEndpoint
@@ -69,10 +70,10 @@ final class FileDevice: Sendable {
         self.files = files
         let enclave = try files.subdirectory("enclave")
         database = try files.subdirectory("keychain").appendingPathComponent("keychain.db")
+        store = try KeychainStore(file: database)
         device = try BootedDevice(
             storage: PrivateFile(enclave.appendingPathComponent("state")),
-            root: FileRoot(enclave.appendingPathComponent("root.key")), clock: ManualClock(),
-            store: KeychainStore(file: database))
+            root: FileRoot(enclave.appendingPathComponent("root.key")), clock: ManualClock(), store: store)
         endpoint = SimulatedEndpoint(app: Self.app, device: device)
         person.attend(device)
     }
