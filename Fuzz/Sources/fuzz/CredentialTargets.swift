@@ -58,6 +58,15 @@ private func run(_ bytes: Data) {
         hold(template.pieces == (bytes.isEmpty ? [] : [.text(Array(bytes))]), "a text without places changes")
     }
     _ = CredentialMessages.Call(message: Array(bytes))
+    if let words = unlessRefused([SecurityCommandError.self], { try SecurityLine.words(bytes) }) {
+        // With a backslash before each byte it is the same word.
+        let line = words.flatMap { word -> [UInt8] in
+            (word.isEmpty ? Array("''".utf8) : word.flatMap { [UInt8(ascii: "\\"), $0] }) + [UInt8(ascii: " ")]
+        }
+        let again = unlessRefused([SecurityCommandError.self], { try SecurityLine.words(line) })
+        hold(again == words || line.count > SecurityLine.maximumCount, "other words")
+        _ = unlessRefused([SecurityCommandError.self], { try SecurityCommand(words) })
+    }
     let (secret, request) = (
         Array(bytes), Array(#"{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1"}"#.utf8)
     )
