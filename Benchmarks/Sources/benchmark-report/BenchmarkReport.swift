@@ -75,6 +75,8 @@ struct Results {
     private(set) var residentKibibytes: Int?
     /// Of each resident program of the bridges, one for each round and placement.
     private(set) var bridgeKibibytes: [String: [Double]] = [:]
+    /// Of the window's program, one for each round and placement.
+    private(set) var agentKibibytes: [Double] = []
     /// How many each of them held at once.
     private(set) var bridgeConnections: [Double] = []
     /// The machine's load averages when the rounds began.
@@ -89,6 +91,8 @@ struct Results {
             let fields = line.split(separator: "\t")
             guard fields.count == 3, let size = Double(fields[2]) else { return }
             bridgeKibibytes[String(fields[1]), default: []].append(size)
+        } else if line.hasPrefix("agent memory\t") {
+            agentKibibytes += Double(line.dropFirst("agent memory\t".count)).map { [$0] } ?? []
         } else if line.hasPrefix("bridge connections\t") {
             bridgeConnections += Double(line.dropFirst("bridge connections\t".count)).map { [$0] } ?? []
         } else if line.hasPrefix("load\t") {

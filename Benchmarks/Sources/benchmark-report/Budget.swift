@@ -36,6 +36,8 @@ struct Budget {
         + [matchToReply("match among 50", "free", .atMost(8)), matchToReply("match among 50", "pinned", nil)]
         + [boot, memory] + placements.flatMap(bridgeTimes)
         + ["touchstone-ssh-agent", "touchstone-credentials"].map(bridgeMemory) + [bridgeConnections]
+        + placements.map { window("touchstone", $0, .atMost(100)) }
+        + placements.map { window("pinentry-gtk-2", $0, nil) } + [agentMemory]
 
     private static let placements = ["pinned", "free"]
 
@@ -126,6 +128,17 @@ struct Budget {
             ($0.bridgeKibibytes[program] ?? []).map { $0 / 1_024 }
         }
     }
+
+    /// What an owner waits for before there is something to read.
+    private static func window(_ subject: String, _ placement: String, _ limit: Limit?) -> Budget {
+        Budget(title: "\(subject)'s window is on the screen, p50, \(placement)", limit: limit, unit: "ms") {
+            $0[subject, "window", 0, placement].map { $0.p50Microseconds / 1_000 }
+        }
+    }
+
+    private static let agentMemory = Budget(
+        title: "resident memory of touchstone-agent, which waits", limit: .atMost(40), unit: "MiB"
+    ) { $0.agentKibibytes.map { $0 / 1_024 } }
 
     private static let bridgeConnections = Budget(
         title: "connections that each of them holds", limit: .atLeast(256), unit: ""
