@@ -9,23 +9,24 @@ struct Touchstone: ParsableCommand {
         commandName: "touchstone",
         abstract: "The keychain, Touch ID / Face ID and the Secure Enclave for Linux.",
         discussion: """
-            Set up a device, step by step:
+            Set up a device, keep a password behind your finger, and sign commits with it:
               touchstone setup
+              touchstone item add github.com octocat
+              touchstone bridge enable ssh
 
             Or make a simulated device, start it and give it an owner:
               touchstone device create
               touchstone device boot --detach
               touchstone device passcode set
               touchstone device enroll right-index
-              touchstone agent                       (in a second terminal: shows the prompts)
+              touchstone agent                       (in a second terminal)
 
             ENVIRONMENT
-              TOUCHSTONE_DEVICE  the device to use if you name none (default: "system" if you have that device, else \
-            "default")
-              XDG_STATE_HOME     devices are kept in $XDG_STATE_HOME/touchstone/devices
-              XDG_RUNTIME_DIR    sockets of booted devices are in $XDG_RUNTIME_DIR/touchstone
-              TOUCHSTONE_SIMULATOR  the program behind 'touchstone simulator', if it is not beside this one
-              NO_COLOR           no colours, also at a terminal
+              TOUCHSTONE_DEVICE     the device to use if you name none
+              XDG_STATE_HOME        devices are in its touchstone/devices
+              XDG_RUNTIME_DIR       sockets of booted devices are in its touchstone
+              TOUCHSTONE_SIMULATOR  the program behind 'touchstone simulator'
+              NO_COLOR              no colours, also at a terminal
 
             EXIT STATUS
               \(ExitStatus.table)
@@ -67,7 +68,7 @@ struct Touchstone: ParsableCommand {
         let status = exitCode(for: error)
         let text = fullMessage(for: error)
         if status.isSuccess {
-            print(text)
+            print(HelpText.ordered(text))
         } else if !text.isEmpty {
             StandardError.say(text.hasPrefix("Error: ") ? String(text.dropFirst("Error: ".count)) : text)
         }

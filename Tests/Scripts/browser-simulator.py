@@ -46,14 +46,29 @@ def the_first_run_is_done_with_the_keyboard_alone(browser):
             chores.wait_for("#biometrics")
             chores.tab_to("Sign In with Touch ID").send_keys(Keys.ENTER)
             page.wait_test("alert", "Touch ID for “Chores”")
-            # F6 leads out of the alert, to the tabs of the controls.
+            # F6 leads out of the alert, to the fingers.
             page.keys(Keys.F6)
-            page.wait(lambda page: page.driver.switch_to.active_element.aria_role == "tab", "the focus on the tabs")
-            page.keys(Keys.ARROW_LEFT)
-            page.tab_to(f"Touch with {FINGER}").send_keys(Keys.ENTER)
+            page.wait(
+                lambda page: page.driver.switch_to.active_element.accessible_name == f"Touch with {FINGER}", "the focus on the finger")
+            page.keys(Keys.ENTER)
             page.wait_gone("alert")
             chores.wait_text("Signed in")
             chores.driver.get("about:blank")
+
+
+def the_fingers_are_in_sight(page):
+    """With the whole alert, on a telephone and on a tablet."""
+    for width, height in ((390, 844), (820, 1180), (1120, 727)):
+        page.driver.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+        page.driver.execute_script("scrollTo(0, 0)")
+        for name in ("alert", "finger-nomatch", f"finger-{FINGER}"):
+            place = page.driver.execute_script(
+                "const { top, bottom, left, right } = arguments[0].getBoundingClientRect(); return { top, bottom, left, right };", page.test(name))
+            check(
+                0 <= place["top"] and place["bottom"] <= height and 0 <= place["left"] and place["right"] <= width,
+                f"{name} at {width} × {height}: {place}")
+    page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def a_finger_lets_the_owner_in(browser):
@@ -68,9 +83,12 @@ def a_finger_lets_the_owner_in(browser):
         print(f"from the click in Chores to the alert: {page.driver.execute_script('return window.shownAt') - asked} ms")
         page.wait_test("alert-reason", "change the chores")
         check(page.test("alert-fallback") is None, "the fallback is offered before a miss (EV-15)")
+        page.wait(lambda page: page.driver.title.startswith("Asked by Chores"), "the tab to say who asks")
+        the_fingers_are_in_sight(page)
         page.pictures("simulator-alert")
         touch(page)
         page.wait_gone("alert")
+        page.wait(lambda page: "Asked by" not in page.driver.title, "the tab to say that nobody asks")
         page.wait_test("outcome", "Recognised")
         chores.wait_text("Signed in")
         # The page goes on to the next.

@@ -96,16 +96,22 @@ def bashCompletesACommandAndAnOption(work):
     def completions(*words):
         line = " ".join(words)
         typed = " ".join(f"'{word}'" for word in words)
+        names = {"XDG_STATE_HOME": str(work / "state"), "PATH": f"{PROGRAMS}:{os.environ['PATH']}"}
         return output("bash", "--norc", "-c", f"""
             source {path}
             COMP_WORDS=({typed}) COMP_CWORD={len(words) - 1} COMP_LINE='{line}' COMP_POINT={len(line)}
             "$(complete -p touchstone | sed 's/.*-F \\([^ ]*\\).*/\\1/')" touchstone '{words[-1]}' '{words[-2]}'
-            printf '%s\\n' "${{COMPREPLY[@]}}" """).stdout.split()
+            printf '%s\\n' "${{COMPREPLY[@]}}" """, environment=names).stdout.split()
 
     equal(completions("touchstone", "dev"), ["device"], "touchstone dev")
     equal(completions("touchstone", "device", "pass"), ["passcode"], "touchstone device pass")
     check("--json" in completions("touchstone", "device", "status", "--"), "touchstone device status --")
     equal(completions("touchstone", "device", "create", "--biometry", "face"), ["faceid"], "a value")
+    (work / "state/touchstone/devices/laptop").mkdir(parents=True)
+    equal(completions("touchstone", "device", "status", "--device", "lap"), ["laptop"], "a device after --device")
+    equal(completions("touchstone", "device", "status", "lap"), ["laptop"], "a device by its place")
+    equal(completions("touchstone", "device", "status", "phone"), [], "no such device")
+    equal(completions("touchstone", "agent", "--pinentry", "pinentry-q"), ["pinentry-qt"], "a pinentry")
 
 
 def fishCompletesACommand(work):

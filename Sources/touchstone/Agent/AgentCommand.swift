@@ -42,7 +42,9 @@ struct AgentCommand: ParsableCommand {
     @OptionGroup var option: DeviceArgument
     @Option(help: ArgumentHelp("Answer from this file instead of the keyboard.", valueName: "file"))
     var script: String?
-    @Option(help: ArgumentHelp("Show prompts with this pinentry, a name in PATH or a path.", valueName: "program"))
+    @Option(
+        help: ArgumentHelp("Show prompts with this pinentry, a name in PATH or a path.", valueName: "program"),
+        completion: .pinentries)
     var pinentry: String?
     @Flag(help: "Leave when the first prompt has ended.")
     var once = false

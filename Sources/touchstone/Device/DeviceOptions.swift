@@ -5,7 +5,7 @@ import TouchstoneSystem
 
 /// `--device NAME`, which every command about a device takes.
 struct DeviceOption: ParsableArguments {
-    @Option(name: .long, help: ArgumentHelp(DeviceName.help, valueName: "name"))
+    @Option(name: .long, help: ArgumentHelp(DeviceName.help, valueName: "name"), completion: .devices)
     var device: String?
 
     func validate() throws { try DeviceName.check(device) }
@@ -15,7 +15,7 @@ struct DeviceOption: ParsableArguments {
 
 /// `[NAME]` or `--device NAME`, for commands that take no other argument.
 struct DeviceArgument: ParsableArguments {
-    @Argument(help: "The device, as --device names it.")
+    @Argument(help: "The device, as --device names it.", completion: .devices)
     var name: String?
     @OptionGroup var option: DeviceOption
 

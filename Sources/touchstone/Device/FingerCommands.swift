@@ -30,7 +30,7 @@ struct RemoveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Remove an enrolled finger (or face).")
 
-    @Argument(help: "One of 'touchstone device fingers'.")
+    @Argument(help: "One of 'touchstone device fingers'.", completion: .fingers)
     var finger: String
     @OptionGroup var option: DeviceOption
 

@@ -39,17 +39,19 @@ struct ListCommand: ParsableCommand {
 }
 
 enum Table {
-    /// Columns as wide as their widest cell.
-    static func lines(_ rows: [[String]]) -> [String] {
+    /// Columns as wide as their widest cell; the last one is broken at words where the terminal ends.
+    ///
+    /// - Parameter columns: Of the terminal; nil: not a terminal, so that each row is one line.
+    static func lines(_ rows: [[String]], columns: Int? = Paragraph.width) -> [String] {
         let count = rows.map(\.count).max() ?? 0
         let widths = (0..<count).map { column in
             rows.map { column < $0.count ? PlainText.columns($0[column]) : 0 }.max() ?? 0
         }
-        return rows.map { row in
-            row.enumerated().map { column, cell in
-                column == row.count - 1
-                    ? cell : cell + String(repeating: " ", count: widths[column] - PlainText.columns(cell) + 2)
-            }.joined()
+        return rows.flatMap { row in
+            let before = zip(row.dropLast(), widths).map { cell, width in
+                cell + String(repeating: " ", count: width - PlainText.columns(cell) + 2)
+            }
+            return Paragraph.lines(row.last ?? "", indent: before.joined(), columns: columns)
         }
     }
 }

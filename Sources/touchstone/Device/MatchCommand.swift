@@ -15,7 +15,7 @@ struct MatchCommand: ParsableCommand {
             no enrolled finger has this name.
             """)
 
-    @Argument(help: "An enrolled finger, or 'nomatch'.")
+    @Argument(help: "An enrolled finger, or 'nomatch'.", completion: .fingers)
     var finger: String
     @Option(help: ArgumentHelp("Wait this long for a prompt first.", valueName: "seconds"))
     var wait: Double?

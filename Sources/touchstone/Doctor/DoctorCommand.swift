@@ -48,11 +48,13 @@ struct DoctorCommand: ParsableCommand {
         if json {
             try StandardOutput.json(report)
         } else {
-            for finding in report.findings { finding.lines.forEach(StandardOutput.say) }
+            for finding in report.findings { finding.lines().forEach(StandardOutput.say) }
             if !report.notPromised.isEmpty {
                 StandardOutput.say("")
                 StandardOutput.say("What such a device cannot promise:")
-                for sentence in report.notPromised { StandardOutput.say("  - \(sentence)") }
+                for sentence in report.notPromised {
+                    Paragraph.lines(sentence, indent: "  - ").forEach(StandardOutput.say)
+                }
             }
         }
         guard report.state == .booted else { throw Failure(.unavailable, "\(paths.name) is not ready") }

@@ -34,6 +34,15 @@ struct Finding: Encodable, Hashable {
             case .bad: "no"
             }
         }
+
+        /// Green, yellow and red, as a terminal numbers them.
+        fileprivate var colour: Int {
+            switch self {
+            case .good: 32
+            case .warning: 33
+            case .bad: 31
+            }
+        }
     }
 
     var topic: Topic
@@ -50,7 +59,14 @@ struct Finding: Encodable, Hashable {
         self.fix = fix
     }
 
-    var lines: [String] {
-        ["[\(state.mark)] \(topic.rawValue): \(text)"] + (fix.map { ["     repair it: \($0)"] } ?? [])
+    /// - Parameters:
+    ///   - columns: Of the terminal; nil: not a terminal, so that each is one line.
+    ///   - hasColour: Whether the mark has the colour of its state.
+    /// - Returns: The sentence, and below it the command, which is never broken: it is to be copied.
+    func lines(columns: Int? = Paragraph.width, hasColour: Bool = Terminal.hasColour) -> [String] {
+        let mark = "[\(state.mark)]"
+        var lines = Paragraph.lines("\(topic.rawValue): \(text)", indent: mark + " ", columns: columns)
+        if hasColour { lines[0] = "\u{1B}[\(state.colour)m\(mark)\u{1B}[0m\(lines[0].dropFirst(mark.count))" }
+        return lines + (fix.map { ["     repair it: \($0)"] } ?? [])
     }
 }

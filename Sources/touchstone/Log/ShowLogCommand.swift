@@ -105,10 +105,12 @@ struct LogTable {
         ].map(PlainText.line)
     }
 
-    /// The end of a long identifier, which is a path, tells more than its beginning.
-    private static func short(_ app: String) -> String {
-        app.count <= longestApp ? app : "…" + app.suffix(longestApp - 1)
+    /// A long identifier is a path: where it begins and the program's name tell more than what is between.
+    static func short(_ app: String) -> String {
+        app.count <= longestApp ? app : "\(app.prefix(beginning))…\(app.suffix(longestApp - beginning - 1))"
     }
+
+    private static let beginning = 9
 
     private static let longestApp = 32
 

@@ -99,7 +99,7 @@ struct SetupCommand: ParsableCommand {
 
     private func say(_ text: String) { StandardOutput.say(text) }
 
-    private func tell(_ text: String) { say(Self.indent + text) }
+    private func tell(_ text: String) { Paragraph.lines(text, indent: Self.indent).forEach(say) }
 
     /// A failure's message, which begins small.
     private func tell(_ failure: Failure, _ more: String = "") {

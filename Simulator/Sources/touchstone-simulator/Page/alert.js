@@ -17,6 +17,12 @@ const evidences = {
   process: "this process",
 };
 
+/// A long path without its middle: where it begins, and the program's own name.
+function middle(text, length = 34) {
+  const characters = [...text];
+  return characters.length <= length ? text : `${characters.slice(0, 10).join("")}…${characters.slice(11 - length).join("")}`;
+}
+
 /// What a real sensor asks of the owner.
 const hints = {
   scanAgain: "Not read. Touch the sensor once more.", swipeTooShort: "Too short. Swipe the whole finger.",
@@ -41,11 +47,19 @@ export function showAlerts(screen, behind) {
   const explanation = element("p", { class: "alert-explanation", testid: "alert-explanation" });
   const identifier = element("span", { class: "foreign", testid: "alert-app" });
   const evidence = element("span", { testid: "alert-evidence" });
+  const verified = element("span", { class: "caption", testid: "alert-verified" });
   const origin = element("p", { class: "alert-origin", testid: "alert-origin" });
   const bridge = element("p", { class: "alert-origin", testid: "alert-bridge" });
   const facts = element("ul", { class: "alert-facts", testid: "alert-facts" });
   const reason = element("blockquote", { class: "foreign", testid: "alert-reason" });
   const claim = element("div", { class: "alert-claim" }, element("p", { class: "caption" }, "The app says"), reason);
+  const path = element("span", { class: "foreign", testid: "alert-path" });
+  const more = element("div", { hidden: true }, element("p", { class: "alert-app" }, path, " (", evidence, ")"), bridge, facts);
+  // A warning is never behind it.
+  const details = element("details", {
+    class: "alert-details", testid: "alert-details", ontoggle: () => { more.hidden = !details.open; },
+  }, element("summary", {}, "Details"), more);
+  const body = element("div", { id: "alert-body" }, explanation, claim, element("p", { class: "alert-app" }, verified, identifier), origin);
   const message = element("p", { class: "alert-message", testid: "alert-message", role: "status" });
   const entry = new PasscodeEntry({ label: "Passcode", submitted: submit });
   const button = (testid, kind, onclick) => element("button", { type: "button", class: kind, testid, onclick });
@@ -63,12 +77,11 @@ export function showAlerts(screen, behind) {
       tabindex: "-1", hidden: true, onkeydown: keyDown,
     },
     glyph, title,
-    element("div", { id: "alert-body" }, explanation,
-      element("p", { class: "alert-app" }, element("span", { class: "caption" }, "Verified: "), identifier, " (", evidence, ")"),
-      origin, bridge, facts, claim),
+    body,
+    details,
     message, entry.element,
     element("div", { class: "alert-buttons" }, allow, retry, fallback, deny, cancel),
-    element("p", { id: "alert-keys", class: "unseen" }, "F6 moves between the alert and the controls. Escape cancels."));
+    element("p", { id: "alert-keys", class: "unseen" }, "F6 moves between the alert and the fingers. Escape cancels."));
 
   const indicator = element("div", { class: "indicator", testid: "face-indicator", role: "status", hidden: true }, faceGlyph(),
     element("span", { class: "unseen", testid: "face-indicator-text" }));
@@ -80,7 +93,7 @@ export function showAlerts(screen, behind) {
   document.addEventListener("keydown", (event) => {
     if (event.key !== "F6" || dialog.hidden) return;
     event.preventDefault();
-    if (dialog.contains(document.activeElement)) document.querySelector('[role="tab"][aria-selected="true"]')?.focus();
+    if (dialog.contains(document.activeElement)) (document.querySelector('[data-testid="fingers"] button') ?? document.querySelector('[role="tab"][aria-selected="true"]'))?.focus();
     else focusAlert();
   });
 
@@ -116,11 +129,18 @@ export function showAlerts(screen, behind) {
       applicationPassword: "This is the app’s own password, not the device’s passcode.",
     }[shown.phase] ?? "");
     explanation.hidden = !explanation.textContent;
-    setText(identifier, plain(asker.identifier, 120));
+    setText(identifier, middle(plain(asker.identifier, 120)));
+    setText(path, plain(asker.identifier, 120));
+    // A path alone proves little, so it is not called verified.
+    setText(verified, asker.evidence === "executable" ? "" : "Verified: ");
+    if (isNew) details.open = false;
     setText(evidence, evidences[asker.evidence] ?? "unknown");
     setText(origin, originWords(shown.origin));
     origin.hidden = !origin.textContent;
     origin.classList.toggle("is-warning", shown.origin?.place === "remote");
+    // What came over a network stands with the question itself.
+    if (shown.origin?.place === "remote") body.append(origin);
+    else path.parentElement.after(origin);
     setText(bridge, shown.client ? `Through ${quoted(shown.app.name, 40)}, ${plain(shown.app.identifier, 120)}.` : "");
     bridge.hidden = !shown.client;
     replaceChildren(facts, ...(shown.facts ?? []).map(({ kind, text }) =>
@@ -210,7 +230,7 @@ export function showAlerts(screen, behind) {
       return;
     }
     if (event.key !== "Tab") return;
-    const stops = [...dialog.querySelectorAll("button, input")].filter((stop) => !stop.disabled && stop.offsetParent);
+    const stops = [...dialog.querySelectorAll("summary, button, input")].filter((stop) => !stop.disabled && stop.offsetParent);
     if (stops.length === 0) return event.preventDefault();
     const [first, last] = [stops[0], stops.at(-1)];
     const active = document.activeElement;

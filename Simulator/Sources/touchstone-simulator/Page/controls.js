@@ -1,7 +1,7 @@
 // The hands beside the device: fingers or faces, its keys, its apps, its clock.
 import { move, onApps } from "./apps.js";
 import { call, on } from "./device.js";
-import { element, keepChildren, setText } from "./elements.js";
+import { element, faceGlyph, fingerprint, keepChildren, setText } from "./elements.js";
 import { isFace, plain, sentence } from "./words.js";
 
 const outcomes = {
@@ -11,7 +11,8 @@ const outcomes = {
 const restarted = "The device has restarted.";
 const steps = [["1 minute", 60], ["1 hour", 3600], ["8 hours", 8 * 3600], ["48 hours", 48 * 3600]];
 
-export function showControls(panel) {
+/// The pads that stand for fingers or faces go to `hands`, below the device, so that they are in sight with every view.
+export function showControls(panel, hands) {
   const said = element("p", { class: "said", testid: "outcome", role: "status" });
   const say = (text) => {
     // Cleared first, so that the same words again are read again.
@@ -39,9 +40,9 @@ export function showControls(panel) {
   };
   const button = (testid, text, onclick, kind = "plain") => element("button", { type: "button", class: kind, testid, onclick }, text);
 
+  hands.append(said);
   panel.append(
-    said,
-    sensorControls(button, act),
+    sensorControls(button, act, say, hands),
     group("Device", lockControls(button, act, restart)),
     group("Apps", appControls(say)),
     group("Clock", clockControls(button, act)));
@@ -49,6 +50,7 @@ export function showControls(panel) {
   on("status", (status) => {
     // Not disabled, which would take the focus away from somebody who uses the keyboard.
     for (const control of panel.querySelectorAll("button")) control.setAttribute("aria-disabled", !status);
+    for (const pad of hands.querySelectorAll("button")) pad.setAttribute("aria-disabled", !status || Boolean(status.sensor?.problem));
   });
   // A stream ends and begins again, also where the device was away for too short a time to be missed.
   on("log-end", () => {
@@ -72,12 +74,14 @@ function group(title, ...content) {
   return element("section", { class: "group", "aria-labelledby": id }, element("h3", { id }, title), ...content);
 }
 
-function sensorControls(button, act) {
+function sensorControls(button, act, say, hands) {
   const title = element("h3", { id: "group-sensor" }, "Sensor");
   const note = element("p", { class: "note" });
-  const touches = element("div", { class: "row", testid: "fingers" });
+  const touches = element("div", { class: "pads", testid: "fingers" });
+  const why = element("p", { class: "note", testid: "hands-note" });
   const plug = element("div", { class: "row" }, button("sensor-connection", "Unplug the sensor", connectSensor));
-  const section = element("section", { class: "group", "aria-labelledby": "group-sensor" }, title, note, touches, plug);
+  const section = element("section", { class: "group", "aria-labelledby": "group-sensor" }, title, note, plug);
+  hands.append(touches, why);
 
   let status = null;
   let fingers = [];
@@ -85,7 +89,7 @@ function sensorControls(button, act) {
   let looking;
   let seen = "";
 
-  const present = (finger) => act("Device.PresentFinger", finger === null ? {} : { finger }, ({ touch }) => outcomes[touch] ?? touch);
+  const present = (finger) => status?.sensor?.problem ? say(why.textContent) : act("Device.PresentFinger", finger === null ? {} : { finger }, ({ touch }) => outcomes[touch] ?? touch);
 
   function look(finger) {
     looking = finger;
@@ -102,6 +106,8 @@ function sensorControls(button, act) {
       : !isSimulated ? `Its sensor is real: ${plain(status.sensor.name ?? status.sensor.kind, 60)}. Touch it or look at it yourself.`
       : fingers.length === 0 ? `Nothing is enrolled. In Settings you can add a ${face ? "face" : "finger"}.` : "");
     note.hidden = !note.textContent;
+    setText(why, isSimulated && status.sensor.problem ? "The sensor is unplugged. Controls can plug it in." : "");
+    why.hidden = !why.textContent;
     const choices = !isSimulated ? [] : [
       ...fingers.map((finger) => ({ testid: `finger-${finger}`, words: `${face ? "Look as" : "Touch with"} ${plain(finger, 40)}`, finger })),
       { testid: "finger-nomatch", words: face ? "Look as somebody else" : "Touch with another finger", finger: null },
@@ -109,8 +115,16 @@ function sensorControls(button, act) {
     ];
     keepChildren(touches, choices, {
       key: ({ testid }) => testid,
-      make: ({ testid, words, finger }) => button(testid, words, () => (face ? look(finger) : present(finger)), "touch"),
-      update: (made, { finger }) => face && made.setAttribute("aria-pressed", looking === finger),
+      make: ({ testid, words, finger }) => {
+        const kind = finger === null ? "touch is-stranger" : finger === undefined ? "touch is-away" : "touch is-own";
+        const made = button(testid, words, () => (face ? look(finger) : present(finger)), kind);
+        made.prepend(face ? faceGlyph() : fingerprint());
+        return made;
+      },
+      update: (made, { finger }) => {
+        made.setAttribute("aria-disabled", Boolean(status.sensor.problem));
+        if (face) made.setAttribute("aria-pressed", looking === finger);
+      },
     });
     plug.hidden = !isSimulated;
     setText(plug.firstChild, status.sensor?.problem ? "Plug the sensor in" : "Unplug the sensor");

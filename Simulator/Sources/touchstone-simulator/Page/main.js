@@ -5,12 +5,13 @@ import { showControls } from "./controls.js";
 import { showFace } from "./face.js";
 import { showInspector } from "./inspector.js";
 import { showSettings } from "./settings.js";
+import { plain } from "./words.js";
 
 const panels = { controls: showControls, settings: showSettings, inspector: showInspector };
 const find = (testid) => document.querySelector(`[data-testid="${testid}"]`);
 
 showFace(find("screen"));
-for (const [name, show] of Object.entries(panels)) show(document.getElementById(name));
+for (const [name, show] of Object.entries(panels)) show(document.getElementById(name), find("hands"));
 
 function select(name) {
   for (const other of Object.keys(panels)) {
@@ -41,10 +42,21 @@ on("connection", ({ isConnected }) => {
   setText(pill, isConnected ? "Connected" : "The device does not answer: waiting for it…");
   pill.classList.toggle("is-away", !isConnected);
 });
+let deviceName = "Simulator";
+let asking = null;
+// A prompt is seen from another tab, too.
+const nameTab = () => {
+  document.title = `${asking ? `Asked by ${plain((asking.client ?? asking.app).name, 40)} – ` : ""}${deviceName} – Touchstone simulator`;
+};
 on("status", (status) => {
   if (!status) return;
-  setText(find("device-name"), status.name);
-  document.title = `${status.name} – Touchstone simulator`;
+  deviceName = status.name;
+  setText(find("device-name"), deviceName);
+  nameTab();
+});
+on("prompt", (prompt) => {
+  asking = prompt;
+  nameTab();
 });
 on("ended", () => {
   const words = "This page has ended: its server is gone, or it fell too far behind. Run touchstone simulator where it is gone, and open "
