@@ -395,7 +395,32 @@ def the_collections_that_programs_expect(device, bus, person):
         check(line in found, f"{line} is not in\n{found}")
 
 
+# python-keyring's own tests of a backend.
+KEYRING = """
+from keyring.backends.SecretService import Keyring
+from keyring.testing.backend import BackendBasicTests
+
+class TestCollection(BackendBasicTests):
+    def init_keyring(self):
+        keyring = Keyring()
+        keyring.preferred_collection = "/org/freedesktop/secrets/collection/{}"
+        return keyring
+"""
+
+
+@with_bus
+def python_keyring_and_its_own_tests(device, bus, person):
+    """SS-5, SS-6, SS-22, SS-30: the suite of Debian's python3-keyring, through secretstorage, in both collections."""
+    for collection in ("login", "session"):
+        tests = bus.work / f"test_{collection}.py"
+        tests.write_text(KEYRING.format(collection))
+        said = bus.run("/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", tests, status=None)
+        check(" passed" in said and " failed" not in said and " error" not in said, f"{collection}: {said}{bus.said}{bus.log}")
+    equal(person.asked(), 0, "prompts")
+
+
 main(
+    python_keyring_and_its_own_tests,
     secret_tool_stores_and_finds,
     a_session_of_secret_tool_is_asked_once,
     another_program_gets_nothing_without_a_prompt_that_names_both,
