@@ -50,6 +50,9 @@ let package = Package(
         .library(name: "TouchstoneAgent", targets: ["TouchstoneAgent"]),
         // For the package Bridges: who is at the other end of a socket is asked in one place.
         .library(name: "CTouchstoneSystem", targets: ["CTouchstoneSystem"]),
+        // For the same package: D-Bus, and powers modulo a prime.
+        .library(name: "CSystemd", targets: ["CSystemd"]),
+        .library(name: "CGMP", targets: ["CGMP"]),
         .library(name: "TouchstoneSignIn", targets: ["TouchstoneSignIn"]),
         .library(name: "TouchstoneSignInProtocol", targets: ["TouchstoneSignInProtocol"]),
         // What libtouchstone-dev has for builds without SwiftPM: the three and all that they stand on, in one archive.

@@ -21,6 +21,8 @@ let asUsers: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .e
 
 let device: Target.Dependency = .product(name: "TouchstoneDevice", package: "touchstone")
 let system: Target.Dependency = .product(name: "CTouchstoneSystem", package: "touchstone")
+let bus: Target.Dependency = .product(name: "CSystemd", package: "touchstone")
+let numbers: Target.Dependency = .product(name: "CGMP", package: "touchstone")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -81,6 +83,14 @@ let package = Package(
                 "BridgeProcesses", "CDumpable", system, "CredentialProtocol", "CredentialsClient", "PinentryProtocol",
             ]),
         tests("PinentryProtocolTests", ["PinentryProtocol"]),
+
+        // the Secret Service of desktops
+        library("BridgeBus", [bus]),
+        library("SecretServiceModel", [numbers, crypto, cryptoExtras]),
+        tests("SecretServiceModelTests", ["SecretServiceModel"]),
+        tool(
+            "touchstone-secret-service",
+            ["BridgeBus", "BridgeCore", "SecretServiceModel", device, crypto, arguments]),
 
         // age
         library("AgePlugin", [crypto]),

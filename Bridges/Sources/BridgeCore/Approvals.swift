@@ -379,6 +379,21 @@ public final class Approvals: Sendable {
         return true
     }
 
+    /// Has the owner asked to unlock the device, and nothing else (ND-6).
+    ///
+    /// - Parameters:
+    ///   - request: Who asks, what for, and for how many seconds at most.
+    ///   - isWaitedOn: As of ``perform(_:while:_:)``.
+    /// - Throws: `BridgeFailure`; `.locked` where nobody unlocked it in time.
+    public func unlock(
+        _ request: ApprovalRequest, while isWaitedOn: @escaping @Sendable () -> Bool
+    ) throws(BridgeFailure) {
+        let session = request.client.process?.clientSession
+        let asker = Asker(session: session, item: request.item, purpose: request.purpose)
+        try state.withLock { state throws(BridgeFailure) in try refuse(asker, &state) }
+        try unlock(request, asker, isWaitedOn)
+    }
+
     /// Has the owner asked to unlock the device (ND-6).
     private func unlock(
         _ request: ApprovalRequest, _ asker: Asker, _ isWaitedOn: () -> Bool

@@ -1,0 +1,184 @@
+internal import CSystemd
+internal import Glibc
+
+/// A service on a bus: receives calls, and sends what is in its outbox.
+///
+/// > Concurrency: For the one thread that made it. The outbox is for any thread.
+@safe public final class BusConnection {
+    private enum Limits {
+        /// Microseconds that the bus itself gets for an answer.
+        static let driver: UInt64 = 5_000_000
+        /// Calls that are not answered yet; more are refused.
+        static let calls = 4096
+        /// Calls of one connection that are not answered yet.
+        static let callsOfOne = 256
+    }
+
+    private static let driver = "org.freedesktop.DBus"
+
+    private let bus: OpaquePointer
+    private var waiting: [UInt64: BusMessage] = [:]
+    private var waitingOf: [String: Int] = [:]
+    private var number: UInt64 = 0
+
+    /// What this service sends.
+    public let outbox = BusOutbox()
+
+    /// Connects to a bus.
+    ///
+    /// - Parameter address: As D-Bus writes it, such as `unix:path=/run/user/1000/bus`.
+    /// - Throws: `BusFailure.disconnected`.
+    public init(address: String) throws(BusFailure) {
+        var made: OpaquePointer?
+        guard unsafe sd_bus_new(&made) >= 0, let bus = unsafe made else { throw .disconnected }
+        unsafe self.bus = bus
+        guard unsafe sd_bus_set_address(bus, address) >= 0, unsafe sd_bus_set_bus_client(bus, 1) >= 0,
+            unsafe sd_bus_start(bus) >= 0
+        else { throw .disconnected }
+        guard
+            ask(
+                "AddMatch", "type='signal',sender='\(Self.driver)',interface='\(Self.driver)',member='NameOwnerChanged'"
+            )
+                != nil
+        else { throw .disconnected }
+    }
+
+    deinit { unsafe _ = sd_bus_flush_close_unref(bus) }
+
+    /// Takes a name, which nobody can then take away.
+    ///
+    /// - Parameter name: A well-known name.
+    /// - Throws: `BusFailure.nameTaken`.
+    public func take(name: String) throws(BusFailure) {
+        let result = unsafe sd_bus_request_name(bus, name, 0)
+        guard result >= 0 else { throw result == -EEXIST ? .nameTaken : .disconnected }
+    }
+
+    /// Receives until the bus ends the connection.
+    ///
+    /// - Parameter receive: Gets each event, on this thread.
+    public func run(_ receive: (BusEvent) -> Void) {
+        while true {
+            var received: OpaquePointer?
+            let result = unsafe sd_bus_process(bus, &received)
+            guard result >= 0 else { return }
+            if let received = unsafe received { take(unsafe BusMessage(received), receive) }
+            send()
+            if result == 0, !wait() { return }
+        }
+    }
+
+    private func wait() -> Bool {
+        let socket = unsafe sd_bus_get_fd(bus)
+        let events = unsafe sd_bus_get_events(bus)
+        guard socket >= 0, events >= 0 else { return false }
+        var until = UInt64.max
+        _ = unsafe sd_bus_get_timeout(bus, &until)
+        var milliseconds: Int32 = -1
+        if until != .max {
+            var now = timespec()
+            _ = unsafe clock_gettime(CLOCK_MONOTONIC, &now)
+            let microseconds = UInt64(now.tv_sec) * 1_000_000 + UInt64(now.tv_nsec) / 1000
+            milliseconds = until > microseconds ? Int32(clamping: (until - microseconds) / 1000 + 1) : 0
+        }
+        var entries = [
+            pollfd(fd: socket, events: Int16(truncatingIfNeeded: events), revents: 0),
+            pollfd(fd: outbox.wakeup, events: Int16(POLLIN), revents: 0),
+        ]
+        return unsafe poll(&entries, 2, milliseconds) >= 0 || errno == EINTR
+    }
+
+    // MARK: Receiving
+
+    private func take(_ message: BusMessage, _ receive: (BusEvent) -> Void) {
+        if message.isSignal(Self.driver, "NameOwnerChanged"), message.sender == Self.driver {
+            guard let values = message.values(), values.count == 3, let name = values[0].text, name.hasPrefix(":")
+            else { return }
+            return receive(values[2].text == name ? .joined(name, peer(of: name)) : .left(name))
+        }
+        guard message.isCall else { return }
+        let sender = message.sender
+        // Secrets come in calls, too.
+        unsafe _ = sd_bus_message_sensitive(message.message)
+        number += 1
+        let call = BusCall(
+            number: number, sender: sender, path: message.path, interface: message.interface, member: message.member,
+            arguments: message.values())
+        guard waiting.count < Limits.calls, waitingOf[sender, default: 0] < Limits.callsOfOne else {
+            return refuse(message, "\(Self.driver).Error.LimitsExceeded", "too many calls wait")
+        }
+        waiting[number] = message
+        waitingOf[sender, default: 0] += 1
+        receive(.call(call, peer(of: sender)))
+    }
+
+    /// What the bus knows of a connection; nil where it is gone.
+    private func peer(of name: String) -> BusPeer? {
+        guard let found = ask("GetConnectionCredentials", name)?.values()?.first?.dictionary,
+            case .uint32(let process)? = found["ProcessID"], case .uint32(let user)? = found["UnixUserID"]
+        else { return nil }
+        return BusPeer(processID: Int32(clamping: process), userID: user)
+    }
+
+    /// Asks the bus itself; nil for an error.
+    private func ask(_ method: String, _ argument: String) -> BusMessage? {
+        var made: OpaquePointer?
+        guard
+            unsafe sd_bus_message_new_method_call(
+                bus, &made, Self.driver, "/org/freedesktop/DBus", Self.driver, method) >= 0,
+            let request = unsafe made.map({ unsafe BusMessage($0) }), request.append([.string(argument)])
+        else { return nil }
+        var reply: OpaquePointer?
+        guard unsafe sd_bus_call(bus, request.message, Limits.driver, nil, &reply) >= 0 else { return nil }
+        return unsafe reply.map { unsafe BusMessage($0) }
+    }
+
+    // MARK: Sending
+
+    private func send() {
+        for letter in outbox.take() {
+            switch letter {
+            case .reply(let number, let values, let isSecret):
+                guard let call = done(number), call.expectsReply else { continue }
+                var made: OpaquePointer?
+                guard unsafe sd_bus_message_new_method_return(call.message, &made) >= 0,
+                    let reply = unsafe made.map({ unsafe BusMessage($0) })
+                else { continue }
+                if isSecret { unsafe _ = sd_bus_message_sensitive(reply.message) }
+                guard reply.append(values) else {
+                    refuse(call, "\(Self.driver).Error.Failed", "an answer could not be written")
+                    continue
+                }
+                unsafe _ = sd_bus_send(bus, reply.message, nil)
+            case .refusal(let number, let name, let text):
+                if let call = done(number) { refuse(call, name, text) }
+            case .signal(let path, let interface, let member, let values, let receiver):
+                var made: OpaquePointer?
+                guard unsafe sd_bus_message_new_signal(bus, &made, path, interface, member) >= 0,
+                    let signal = unsafe made.map({ unsafe BusMessage($0) }), signal.append(values)
+                else { continue }
+                if let receiver { unsafe _ = sd_bus_message_set_destination(signal.message, receiver) }
+                unsafe _ = sd_bus_send(bus, signal.message, nil)
+            }
+        }
+    }
+
+    private func done(_ number: UInt64) -> BusMessage? {
+        guard let call = waiting.removeValue(forKey: number) else { return nil }
+        let left = waitingOf[call.sender, default: 1] - 1
+        waitingOf[call.sender] = left == 0 ? nil : left
+        return call
+    }
+
+    private func refuse(_ call: BusMessage, _ name: String, _ text: String) {
+        guard call.expectsReply else { return }
+        var error = unsafe sd_bus_error()
+        unsafe name.withCString { name in
+            unsafe text.withCString { text in
+                unsafe error.name = unsafe name
+                unsafe error.message = unsafe text
+                unsafe _ = sd_bus_reply_method_error(call.message, &error)
+            }
+        }
+    }
+}

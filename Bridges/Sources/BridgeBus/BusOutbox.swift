@@ -1,0 +1,126 @@
+internal import Glibc
+internal import Synchronization
+
+/// What goes out over the bus: any thread puts it here, and the bus's own thread sends it.
+public final class BusOutbox: Sendable {
+    enum Letter: Sendable {
+        case reply(UInt64, [BusValue], isSecret: Bool)
+        case refusal(UInt64, name: String, text: String)
+        case signal(path: String, interface: String, member: String, [BusValue], to: String?)
+    }
+
+    private let letters = Mutex<[Letter]>([])
+    /// Readable when there is something to send.
+    let wakeup: Int32
+    private let waker: Int32
+
+    init() {
+        var ends: [Int32] = [-1, -1]
+        // At the start of the process, which is nothing without its bus.
+        guard unsafe pipe(&ends) == 0 else { fatalError("no pipe left") }
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+        (wakeup, waker) = (ends[0], ends[1])
+    }
+
+    deinit {
+        close(wakeup)
+        close(waker)
+    }
+
+    /// Answers a call; a second answer of the same call is dropped.
+    ///
+    /// - Parameters:
+    ///   - call: Which one.
+    ///   - values: What its method returns.
+    ///   - isSecret: Whether its memory is wiped after it was sent.
+    public func reply(_ call: BusCall, _ values: [BusValue] = [], isSecret: Bool = false) {
+        put(.reply(call.number, values, isSecret: isSecret))
+    }
+
+    /// Refuses a call.
+    ///
+    /// - Parameters:
+    ///   - call: Which one.
+    ///   - name: Of a D-Bus error.
+    ///   - text: For a developer to read.
+    public func refuse(_ call: BusCall, _ name: String, _ text: String) {
+        put(.refusal(call.number, name: name, text: text))
+    }
+
+    /// Sends a signal.
+    ///
+    /// - Parameters:
+    ///   - member: Its name.
+    ///   - interface: Whose signal it is.
+    ///   - path: The object that it is of.
+    ///   - values: What it carries.
+    ///   - receiver: A unique name; nil for everybody.
+    public func signal(
+        _ member: String, of interface: String, at path: String, _ values: [BusValue], to receiver: String?
+    ) {
+        put(.signal(path: path, interface: interface, member: member, values, to: receiver))
+    }
+
+    private func put(_ letter: Letter) {
+        letters.withLock { $0.append(letter) }
+        // Where the pipe is full, it is readable already.
+        var one: UInt8 = 1
+        _ = unsafe write(waker, &one, 1)
+    }
+
+    func take() -> [Letter] {
+        var dropped = [UInt8](repeating: 0, count: 4096)
+        _ = unsafe read(wakeup, &dropped, dropped.count)
+        return letters.withLock { letters in
+            defer { letters = [] }
+            return letters
+        }
+    }
+}
+
+/// A call of a method, as it came over the bus.
+public struct BusCall: Sendable {
+    let number: UInt64
+    /// The unique name of the connection that sent it.
+    public let sender: String
+    /// The object.
+    public let path: String
+    /// nil where the caller did not name it.
+    public let interface: String?
+    /// The method.
+    public let member: String
+    /// Its arguments; nil where they are of no type that a service here has.
+    public let arguments: [BusValue]?
+
+    /// The types of its arguments, as D-Bus writes them.
+    public var signature: String { (arguments ?? []).map(\.signature).joined() }
+}
+
+/// What the bus knows of a connection (BR-10).
+public struct BusPeer: Hashable, Sendable {
+    /// The process that connected.
+    public var processID: Int32
+    /// Its user.
+    public var userID: UInt32
+}
+
+/// What comes over the bus.
+public enum BusEvent: Sendable {
+    /// A method is called.
+    case call(BusCall, BusPeer?)
+    /// A connection is new on the bus.
+    case joined(String, BusPeer?)
+    /// A connection left the bus.
+    case left(String)
+}
+
+/// Why there is no bus.
+public enum BusFailure: Error, Hashable, Sendable {
+    /// It is not there, or ended the connection.
+    case disconnected
+    /// Another program has the name.
+    case nameTaken
+}

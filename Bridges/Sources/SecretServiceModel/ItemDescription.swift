@@ -1,0 +1,68 @@
+public import Foundation
+
+/// What an item says about itself, without its secret (SS-20, SS-22).
+public struct ItemDescription: Hashable, Sendable, Codable {
+    /// The name of its collection.
+    public var collection: String
+    /// What it is found by.
+    public var attributes: [String: String]
+    /// Of its secret, as the client gave it.
+    public var contentType: String
+    /// The path of the program that stored it; nil of one that nobody knows.
+    public var maker: String?
+
+    /// Describes an item.
+    public init(collection: String, attributes: [String: String], contentType: String, maker: String?) {
+        self.collection = collection
+        self.attributes = attributes
+        self.contentType = contentType
+        self.maker = maker
+    }
+
+    /// The most that is kept (SS-22).
+    public enum Limits {
+        /// Bytes of one name, value or label.
+        public static let text = 1 << 10
+        /// Attributes of one item.
+        public static let attributes = 64
+        /// Bytes of all attributes of one item.
+        public static let allText = 16 << 10
+        /// Bytes of a secret.
+        public static let secret = 256 << 10
+        /// Items.
+        public static let items = 50_000
+        /// Collections that clients made.
+        public static let collections = 32
+    }
+
+    /// Whether attributes are within the limits.
+    ///
+    /// - Parameter attributes: As a client gave them.
+    public static func allows(_ attributes: [String: String]) -> Bool {
+        attributes.count <= Limits.attributes
+            && attributes.allSatisfy { $0.key.utf8.count <= Limits.text && $0.value.utf8.count <= Limits.text }
+            && attributes.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count } <= Limits.allText
+    }
+
+    /// Reads what was kept; nil where it is malformed, or beyond the limits.
+    ///
+    /// - Parameter kept: As ``kept`` gave it.
+    public init?(_ kept: Data) {
+        guard kept.count <= 64 << 10, let read = try? JSONDecoder().decode(ItemDescription.self, from: kept),
+            SecretPath.isElement(read.collection), Self.allows(read.attributes)
+        else { return nil }
+        self = read
+    }
+
+    /// What is kept.
+    public var kept: Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return (try? encoder.encode(self)) ?? Data()
+    }
+
+    /// Its schema, which older clients read as a property (SS-2).
+    public var type: String {
+        attributes["xdg:schema"].flatMap { $0.isEmpty ? nil : $0 } ?? "org.freedesktop.Secret.Generic"
+    }
+}

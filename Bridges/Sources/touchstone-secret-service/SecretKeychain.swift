@@ -1,0 +1,321 @@
+import BridgeCore
+import Dispatch
+import Foundation
+import SecretServiceModel
+import Synchronization
+import TouchstoneDevice
+
+/// A value of a dictionary of the keychain's, as `io.touchstone.Keychain` has them.
+struct KeychainValue: Codable, Sendable {
+    struct Control: Codable, Sendable {
+        var protection: String
+        var flags: Int
+    }
+
+    var string: String?
+    var data: Data?
+    var boolean: Bool?
+    var date: Double?
+    var accessControl: Control?
+
+    static func text(_ text: String) -> KeychainValue { KeychainValue(string: text) }
+    static func bytes(_ bytes: Data) -> KeychainValue { KeychainValue(data: bytes) }
+    static let yes = KeychainValue(boolean: true)
+}
+
+/// The rows of this program's group (SS-20).
+///
+/// An item has one row with its sealed secret, one with its key, which wants the owner, and one with a copy of the key for each program
+/// that was granted it. They are written in the order grant, key, secret, so that what a crash leaves can be found and removed.
+///
+/// > Concurrency: One call at a time, on a queue of its own.
+final class SecretKeychain: Sendable {
+    typealias Dictionary = [String: KeychainValue]
+
+    /// What kinds of rows there are.
+    private enum Service {
+        static let value = "ss-value"
+        static let key = "ss-key"
+        static let grant = "ss-grant"
+        static let collection = "ss-collection"
+    }
+
+    private struct Query: Encodable {
+        var query: Dictionary
+        var context: String?
+        var options: AskingOptions?
+    }
+
+    private struct Change: Encodable {
+        var query: Dictionary?
+        var attributes: Dictionary
+    }
+
+    private struct Found: Decodable {
+        struct Item: Decodable {
+            var attributes: Dictionary?
+            var data: Data?
+        }
+
+        var items: [Item]
+    }
+
+    private struct Added: Decodable {}
+
+    /// An item, without its secret.
+    struct Item: Sendable {
+        var name: String
+        var label: String
+        var description: ItemDescription
+        /// Seconds since 1970.
+        var created: UInt64
+        var modified: UInt64
+    }
+
+    /// All that is kept, without secrets.
+    struct Contents: Sendable {
+        struct Collection: Sendable {
+            var name: String
+            var label: String
+            var created: UInt64
+        }
+
+        var collections: [Collection] = []
+        var items: [Item] = []
+        /// Of each item the programs that were granted it.
+        var grants: [String: Set<String>] = [:]
+    }
+
+    let device: Device
+    private let queue = DispatchQueue(label: "keychain")
+    /// Only touched on the queue.
+    private let connection = Mutex<DeviceConnection?>(nil)
+
+    init(device: Device) { self.device = device }
+
+    // MARK: Reading
+
+    /// Reads all rows but secrets, and removes what a crash left (SS-20).
+    func contents() async throws(BridgeFailure) -> Contents {
+        try await perform { device throws(DeviceError) in
+            var contents = Contents()
+            for row in try Self.rows(device, Service.collection) {
+                guard let name = row["acct"]?.string else { continue }
+                contents.collections.append(
+                    .init(name: name, label: row["labl"]?.string ?? "", created: Self.seconds(row["cdat"])))
+            }
+            for row in try Self.rows(device, Service.value) {
+                guard let name = row["acct"]?.string, let description = row["gena"]?.data.flatMap(ItemDescription.init)
+                else { continue }
+                contents.items.append(
+                    Item(
+                        name: name, label: row["labl"]?.string ?? "", description: description,
+                        created: Self.seconds(row["cdat"]), modified: Self.seconds(row["mdat"])))
+            }
+            let items = Set(contents.items.map(\.name))
+            for row in try Self.rows(device, Service.grant) {
+                guard let account = row["acct"]?.string else { continue }
+                let parts = account.split(separator: "/", maxSplits: 1).map(String.init)
+                guard parts.count == 2 else { continue }
+                if items.contains(parts[0]) {
+                    contents.grants[parts[0], default: []].insert(parts[1])
+                } else {
+                    try Self.delete(device, Service.key, parts[0])
+                    try Self.delete(device, Service.grant, account)
+                }
+            }
+            return contents
+        }
+    }
+
+    private static func rows(_ device: DeviceConnection, _ service: String) throws(DeviceError) -> [Dictionary] {
+        let query: Dictionary = [
+            "class": .text("genp"), "svce": .text(service), "m_Limit": .text("m_LimitAll"), "r_Attributes": .yes,
+        ]
+        do throws(DeviceError) {
+            let found = try device.call("Keychain.CopyMatching", Query(query: query), Found.self)
+            return found.items.compactMap(\.attributes)
+        } catch {
+            if BridgeFailure(error) == .gone { return [] }
+            throw error
+        }
+    }
+
+    /// Apple's dates begin in 2001, those of D-Bus in 1970.
+    private static func seconds(_ date: KeychainValue?) -> UInt64 {
+        UInt64(max(0, (date?.date ?? 0) + 978_307_200))
+    }
+
+    /// The sealed secret of an item.
+    func sealedSecret(of item: String) async throws(BridgeFailure) -> Data {
+        try await perform { device throws(DeviceError) in try Self.data(device, Service.value, item) }
+    }
+
+    /// The copy of an item's key for a program.
+    func key(of item: String, for program: String) async throws(BridgeFailure) -> SymmetricKeyBytes {
+        let bytes = try await perform { device throws(DeviceError) in
+            try Self.data(device, Service.grant, "\(item)/\(program)")
+        }
+        guard let key = SymmetricKeyBytes(bytes) else { throw .gone }
+        return key
+    }
+
+    /// The keys of items: asks the owner, once for all of them (SS-34).
+    static func keys(of items: [String], _ proof: Proof) throws(DeviceError) -> [String: SymmetricKeyBytes] {
+        var found: [String: SymmetricKeyBytes] = [:]
+        for item in items {
+            var query = row(Service.key, item)
+            query["r_Data"] = .yes
+            let answer = try proof.call(
+                "Keychain.CopyMatching", Query(query: query, context: proof.context, options: proof.options),
+                Found.self)
+            guard let key = answer.items.first?.data.flatMap(SymmetricKeyBytes.init) else { throw .malformedReply }
+            found[item] = key
+        }
+        return found
+    }
+
+    private static func data(
+        _ device: DeviceConnection, _ service: String, _ account: String
+    ) throws(DeviceError) -> Data {
+        var query = row(service, account)
+        query["r_Data"] = .yes
+        guard let data = try device.call("Keychain.CopyMatching", Query(query: query), Found.self).items.first?.data
+        else { throw .malformedReply }
+        return data
+    }
+
+    // MARK: Changing
+
+    /// Adds an item; `program` gets a grant to it (SS-30).
+    ///
+    /// Without a program there is a row in the place of its grant until the item is whole.
+    func add(
+        _ item: Item, sealed: Data, key: SymmetricKeyBytes, grantedTo program: String?
+    ) async throws(BridgeFailure) {
+        try await perform { device throws(DeviceError) in
+            let grant = "\(item.name)/\(program ?? "unfinished")"
+            try Self.add(device, Service.grant, grant, program == nil ? Data() : key.bytes)
+            try Self.add(
+                device, Service.key, item.name, key.bytes,
+                [
+                    "accc": KeychainValue(accessControl: .init(protection: "aku", flags: 1)),
+                    // The owner reads it in the prompt.
+                    "labl": .text(item.label),
+                ])
+            try Self.add(
+                device, Service.value, item.name, sealed,
+                [
+                    "labl": .text(item.label), "gena": .bytes(item.description.kept),
+                ])
+            if program == nil { try Self.delete(device, Service.grant, grant) }
+        }
+    }
+
+    /// Changes an item that is there; what is nil stays.
+    func change(_ item: Item, sealed: Data?) async throws(BridgeFailure) {
+        try await perform { device throws(DeviceError) in
+            var attributes: Dictionary = [
+                "labl": .text(item.label), "gena": .bytes(item.description.kept),
+            ]
+            attributes["v_Data"] = sealed.map(KeychainValue.bytes)
+            _ = try device.call(
+                "Keychain.Update", Change(query: Self.row(Service.value, item.name), attributes: attributes),
+                Nothing.self)
+        }
+    }
+
+    /// Writes the copy of an item's key for a program (SS-20).
+    func grant(_ key: SymmetricKeyBytes, of item: String, to program: String) async throws(BridgeFailure) {
+        try await perform { device throws(DeviceError) in
+            try Self.add(device, Service.grant, "\(item)/\(program)", key.bytes)
+        }
+    }
+
+    /// Deletes an item with all its rows; the secret first.
+    ///
+    /// The keychain asks nobody for that (AC-24): whoever calls this has.
+    func delete(_ item: String, grants: Set<String>) async throws(BridgeFailure) {
+        try await perform { device throws(DeviceError) in
+            try Self.delete(device, Service.value, item)
+            try Self.delete(device, Service.key, item)
+            for program in grants { try Self.delete(device, Service.grant, "\(item)/\(program)") }
+        }
+    }
+
+    func addCollection(_ name: String, label: String) async throws(BridgeFailure) {
+        try await perform { device throws(DeviceError) in
+            try Self.add(device, Service.collection, name, Data(), ["labl": .text(label)])
+        }
+    }
+
+    func changeCollection(_ name: String, label: String) async throws(BridgeFailure) {
+        try await perform { device throws(DeviceError) in
+            _ = try device.call(
+                "Keychain.Update",
+                Change(query: Self.row(Service.collection, name), attributes: ["labl": .text(label)]), Nothing.self)
+        }
+    }
+
+    func deleteCollection(_ name: String) async throws(BridgeFailure) {
+        try await perform { device throws(DeviceError) in try Self.delete(device, Service.collection, name) }
+    }
+
+    private static func row(_ service: String, _ account: String) -> Dictionary {
+        ["class": .text("genp"), "svce": .text(service), "acct": .text(account)]
+    }
+
+    private static func add(
+        _ device: DeviceConnection, _ service: String, _ account: String, _ data: Data, _ more: Dictionary = [:]
+    ) throws(DeviceError) {
+        var attributes = row(service, account).merging(more) { $1 }
+        if attributes["accc"] == nil { attributes["pdmn"] = .text("aku") }
+        attributes["v_Data"] = .bytes(data)
+        _ = try device.call("Keychain.Add", Change(attributes: attributes), Added.self)
+    }
+
+    /// What is gone already is no error.
+    private static func delete(
+        _ device: DeviceConnection, _ service: String, _ account: String
+    ) throws(DeviceError) {
+        do throws(DeviceError) {
+            _ = try device.call("Keychain.Delete", Query(query: row(service, account)), Nothing.self)
+        } catch {
+            guard BridgeFailure(error) == .gone else { throw error }
+        }
+    }
+
+    /// Runs calls on the queue, over the connection that stays.
+    ///
+    /// One that was ended since the last call is made anew. What was in flight is not repeated.
+    private func perform<Value: Sendable>(
+        _ body: @escaping @Sendable (DeviceConnection) throws(DeviceError) -> Value
+    ) async throws(BridgeFailure) -> Value {
+        let result: Result<Value, BridgeFailure> = await withCheckedContinuation { continuation in
+            queue.async {
+                do throws(DeviceError) {
+                    let device = try self.connected()
+                    do throws(DeviceError) {
+                        continuation.resume(returning: .success(try body(device)))
+                    } catch {
+                        if case .answered = error {} else { self.connection.withLock { $0 = nil } }
+                        throw error
+                    }
+                } catch {
+                    continuation.resume(returning: .failure(BridgeFailure(error)))
+                }
+            }
+        }
+        return try result.get()
+    }
+
+    private func connected() throws(DeviceError) -> DeviceConnection {
+        if let kept = connection.withLock({ $0 }) { return kept }
+        let made = try device.connect()
+        connection.withLock { $0 = made }
+        return made
+    }
+
+    /// Ends the connection, since the device it was to is gone.
+    func disconnect() { connection.withLock { $0 = nil } }
+}

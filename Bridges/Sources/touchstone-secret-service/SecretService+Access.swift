@@ -1,0 +1,276 @@
+import BridgeCore
+import Foundation
+import SecretServiceModel
+import Synchronization
+import TouchstoneDevice
+
+/// Who may read what, and how the owner is asked (SS-30…39).
+extension SecretService {
+    enum Times {
+        /// A method answers within this: clients give up at 25 seconds (SS-44).
+        static let call = 20.0
+        /// A prompt of a method stays for so long altogether; what it grants is good for the next try.
+        static let prompt = 120.0
+        /// A prompt object waits for the owner as long as its program does (SS-39).
+        static let always = 7.0 * 24 * 3600
+    }
+
+    /// Whether a program may read an item without a question.
+    func isGranted(_ item: String, _ client: BusClient) -> Bool {
+        if let own = sessionItems[item] { return own.owner == client.grantee }
+        return grants.has(item, client.grantee)
+    }
+
+    /// Whether a program knows that an item is there (SS-33).
+    func isVisible(_ item: String, _ client: BusClient) -> Bool {
+        if sessionItems[item] != nil { return isGranted(item, client) }
+        return isGranted(item, client) || found[client.name]?.contains(item) == true
+    }
+
+    /// Whether an item is locked for a program (SS-31).
+    func isLocked(_ item: String, _ client: BusClient) -> Bool { !isOpen || !isGranted(item, client) }
+
+    /// Notes that a connection waits.
+    func startWaiting(_ client: BusClient) -> Waiting {
+        let waiting = Waiting()
+        waits[client.name, default: [:]][ObjectIdentifier(waiting)] = waiting
+        if clients[client.name] == nil { waiting.end() }
+        return waiting
+    }
+
+    func stopWaiting(_ client: BusClient, _ waiting: Waiting) {
+        waiting.end()
+        waits[client.name]?[ObjectIdentifier(waiting)] = nil
+        if waits[client.name]?.isEmpty == true { waits[client.name] = nil }
+    }
+
+    // MARK: The device
+
+    /// Waits until the device is open, and has the owner asked to unlock it (SS-41, SS-44).
+    ///
+    /// - Throws: `Refusal.isLocked` after 20 seconds.
+    func open(for client: BusClient) async throws(Refusal) {
+        guard !isOpen else { return }
+        let waiting = startWaiting(client)
+        let deadline = ContinuousClock.now + .seconds(Times.call)
+        let asked = Task { await unlock(for: client, waiting, longest: Times.prompt) }
+        while !isOpen, .now < deadline, waiting.isOn { await change(within: Times.call) }
+        if !isOpen, waiting.isOn {
+            // The prompt stays for a while: an unlocked device is good for the next try.
+            Task {
+                _ = await asked.value
+                stopWaiting(client, waiting)
+            }
+            throw .isLocked
+        }
+        stopWaiting(client, waiting)
+        guard isOpen else { throw .isLocked }
+    }
+
+    /// Waits while what an unlocked device keeps is being read; a locked one is not waited for.
+    func settled() async {
+        let deadline = ContinuousClock.now + .seconds(Times.call)
+        while !isOpen, !isStateKnown || !state.isLocked, .now < deadline { await change(within: Times.call) }
+    }
+
+    /// Waits until it is known what is there (SS-24).
+    func loaded() async throws(Refusal) {
+        let deadline = ContinuousClock.now + .seconds(Times.call)
+        while !isLoaded {
+            guard .now < deadline else { throw .isLocked }
+            await change(within: Times.call)
+        }
+    }
+
+    /// Has the owner asked to unlock the device.
+    ///
+    /// - Returns: Nil once it is unlocked, else why not.
+    func unlock(for client: BusClient, _ waiting: Waiting, longest: Double) async -> BridgeFailure? {
+        guard state.isLocked, state != .away, state.hasAgent else { return .unavailable }
+        var request = ApprovalRequest(
+            client: client.client, item: "the device", purpose: "unlock", destination: nil,
+            reason: "read your passwords")
+        request.unlock = longest
+        let question = request
+        let approvals = approvals
+        let result = await onThread { () throws(BridgeFailure) in
+            try approvals.unlock(question, while: { waiting.isOn && client.isThere })
+        }
+        guard case .failure(let failure) = result else { return nil }
+        return failure
+    }
+
+    // MARK: Keys
+
+    /// The keys of items, of which the owner is asked for those that the program was not granted.
+    ///
+    /// One prompt for all of them (SS-34). What is read is granted from then on (SS-30).
+    ///
+    /// - Throws: `BridgeFailure`.
+    func keys(
+        of names: [String], _ client: BusClient, _ purpose: Purpose, _ waiting: Waiting, longest: Double
+    ) async throws(BridgeFailure) -> [String: SymmetricKeyBytes] {
+        var keys: [String: SymmetricKeyBytes] = [:]
+        var missing: [String] = []
+        for name in names {
+            guard sessionItems[name] == nil else { throw .gone }
+            if let key = try await grantedKey(of: name, client) { keys[name] = key } else { missing.append(name) }
+        }
+        guard !missing.isEmpty else { return keys }
+        let asked = Asking(grantee: client.grantee, items: Set(missing), purpose: purpose)
+        let task: Task<Result<[String: SymmetricKeyBytes], BridgeFailure>, Never>
+        if let running = asking[asked] {
+            task = running
+        } else {
+            let request = request(missing, client, purpose, longest)
+            let approvals = approvals
+            let wanted = missing
+            task = Task {
+                let result = await onThread { () throws(BridgeFailure) in
+                    try approvals.perform(request, while: { waiting.isOn && client.isThere }) {
+                        proof throws(DeviceError) in try SecretKeychain.keys(of: wanted, proof)
+                    }
+                }
+                // Before anybody hears of it, so that the next call finds it.
+                if purpose == .read, case .success(let found) = result { await grant(found, client) }
+                asking[asked] = nil
+                return result
+            }
+            asking[asked] = task
+        }
+        return keys.merging(try await task.value.get()) { $1 }
+    }
+
+    /// The copy that a program has; nil where it has none.
+    private func grantedKey(of name: String, _ client: BusClient) async throws(BridgeFailure) -> SymmetricKeyBytes? {
+        guard grants.has(name, client.grantee) else { return nil }
+        if let key = grants.key(of: name, for: client.grantee) { return key }
+        guard let row = client.grantee.row else { return nil }
+        let key = try await keychain.key(of: name, for: row)
+        if isOpen, index.collection(of: name) != nil { grants.put(key, of: name, for: client.grantee) }
+        return key
+    }
+
+    private func grant(_ keys: [String: SymmetricKeyBytes], _ client: BusClient) async {
+        for (name, key) in keys where index.collection(of: name) != nil {
+            if let row = client.grantee.row {
+                do throws(BridgeFailure) {
+                    try await keychain.grant(key, of: name, to: row)
+                } catch {
+                    // It was read all the same; the owner is asked again the next time.
+                    BridgeProcess.log("touchstone-secret-service: a grant was not kept: \(error)")
+                    continue
+                }
+            }
+            guard isOpen else { continue }
+            grants.put(key, of: name, for: client.grantee)
+            announce(changeOf: name, to: client)
+        }
+    }
+
+    /// What the owner reads: who asks says the device, whose it is and what it is called say the facts (SS-37).
+    private func request(
+        _ names: [String], _ client: BusClient, _ purpose: Purpose, _ longest: Double
+    ) -> ApprovalRequest {
+        let shown = names.prefix(5).compactMap { items[$0] }
+        let object = names.count == 1 ? "a password" : "\(names.count) passwords"
+        let labels = shown.map { "“\(Sentence.short($0.label))”" }.joined(separator: ", ")
+        var facts = shown.map { item in
+            let maker = item.description.maker.map { "stored by \(Sentence.printable($0))" }
+            return Fact(.item, "“\(Sentence.short(item.label))”, \(maker ?? "stored by an unknown program")")
+        }
+        if names.count > shown.count { facts.append(Fact(.secrets, "\(names.count - shown.count) more")) }
+        var request = ApprovalRequest(
+            client: client.client, item: names.sorted().joined(separator: " "), purpose: purpose.rawValue,
+            destination: nil, reason: "\(purpose.rawValue) \(object): \(labels)", facts: facts)
+        request.longest = longest
+        request.unlock = 0
+        return request
+    }
+
+    /// Runs something that blocks on a thread of its own.
+    func onThread<Value: Sendable>(
+        _ body: @escaping @Sendable () throws(BridgeFailure) -> Value
+    ) async -> Result<Value, BridgeFailure> {
+        await withCheckedContinuation { continuation in
+            let thread = Thread {
+                do throws(BridgeFailure) {
+                    continuation.resume(returning: .success(try body()))
+                } catch {
+                    continuation.resume(returning: .failure(error))
+                }
+            }
+            thread.stackSize = 512 << 10
+            thread.start()
+        }
+    }
+
+    // MARK: Methods that wait
+
+    /// The keys of items for a method, which answers within 20 seconds (SS-32, SS-44).
+    ///
+    /// The prompt stays longer. What the owner then approves is found by the next call.
+    func keysInTime(
+        of names: [String], _ client: BusClient, _ purpose: Purpose
+    ) async throws(Refusal) -> [String: SymmetricKeyBytes] {
+        let waiting = startWaiting(client)
+        let work = Task { () -> Result<[String: SymmetricKeyBytes], BridgeFailure> in
+            do throws(BridgeFailure) {
+                let keys = try await keys(of: names, client, purpose, waiting, longest: Times.prompt)
+                stopWaiting(client, waiting)
+                return .success(keys)
+            } catch {
+                stopWaiting(client, waiting)
+                return .failure(error)
+            }
+        }
+        let first = First<Result<[String: SymmetricKeyBytes], BridgeFailure>>()
+        Task { first.set(await work.value) }
+        let timer = Task {
+            try? await Task.sleep(for: .seconds(Times.call))
+            first.set(.failure(.unavailable))
+        }
+        let result = await first.value
+        timer.cancel()
+        do throws(BridgeFailure) { return try result.get() } catch { throw Refusal(error) }
+    }
+}
+
+/// The first of several values.
+final class First<Value: Sendable>: Sendable {
+    private enum State {
+        case empty
+        case waiting(CheckedContinuation<Value, Never>)
+        case done(Value)
+        case taken
+    }
+
+    private let state = Mutex(State.empty)
+
+    func set(_ value: Value) {
+        state.withLock { state in
+            switch state {
+            case .empty: state = .done(value)
+            case .waiting(let continuation):
+                state = .taken
+                continuation.resume(returning: value)
+            case .done, .taken: break
+            }
+        }
+    }
+
+    var value: Value {
+        get async {
+            await withCheckedContinuation { continuation in
+                state.withLock { state in
+                    if case .done(let value) = state {
+                        state = .taken
+                        continuation.resume(returning: value)
+                    } else {
+                        state = .waiting(continuation)
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,233 @@
+import BridgeBus
+import BridgeCore
+import Foundation
+import SecretServiceModel
+import TouchstoneDevice
+
+/// The Secret Service on the bus (SS-1…5): who asks, what is there, and whether it is open.
+actor SecretService {
+    /// What the service hears.
+    enum Event: Sendable {
+        case bus(BusEvent)
+        case device(DeviceState)
+    }
+
+    struct Collection: Sendable {
+        var label: String
+        var created: UInt64
+        var modified: UInt64
+    }
+
+    /// An item that lives in this program's memory only (SS-7).
+    struct SessionItem: Sendable {
+        var secret: SecretBuffer
+        var owner: Grantee
+    }
+
+    struct Session: Sendable {
+        var owner: String
+        var cipher: SessionCipher
+    }
+
+    /// Collections that are always there (SS-6).
+    static let login = "login"
+    static let session = "session"
+
+    let bus: BusOutbox
+    let keychain: SecretKeychain
+    let approvals: Approvals
+
+    /// Whether the device is unlocked, and all that it keeps was read since then.
+    var isOpen = false
+    /// Whether the index was filled once: from then on locked items are found, too (SS-21, SS-24).
+    var isLoaded = false
+    var state = DeviceState.away
+    /// Whether the device, or that there is none, was heard of at all.
+    var isStateKnown = false
+
+    var collections: [String: Collection]
+    var aliases = ["default": login, "login": login, "session": session]
+    var index = ItemIndex()
+    /// In clear, only while the device is unlocked; those of the session stay.
+    var items: [String: SecretKeychain.Item] = [:]
+    var sessionItems: [String: SessionItem] = [:]
+
+    var grants = Grants()
+    var clients: [String: BusClient] = [:]
+    var sessions: [String: Session] = [:]
+    var prompts: [String: Prompt] = [:]
+    /// Items that a connection's own searches have found (SS-33).
+    var found: [String: Set<String>] = [:]
+    /// What waits for the owner, by connection: it ends when the connection does.
+    var waits: [String: [ObjectIdentifier: Waiting]] = [:]
+    var asking: [Asking: Task<Result<[String: SymmetricKeyBytes], BridgeFailure>, Never>] = [:]
+
+    private var changes: [UInt64: CheckedContinuation<Void, Never>] = [:]
+    private var lastChange: UInt64 = 0
+    private var isWriting = false
+    private var writers: [CheckedContinuation<Void, Never>] = []
+    private var loadNumber = 0
+
+    init(device: Device, bus: BusOutbox) {
+        self.bus = bus
+        keychain = SecretKeychain(device: device)
+        approvals = Approvals(device: device)
+        let now = Self.now
+        collections = [
+            Self.login: Collection(label: "Login", created: now, modified: now),
+            Self.session: Collection(label: "Session", created: now, modified: now),
+        ]
+    }
+
+    /// Seconds since 1970.
+    static var now: UInt64 { UInt64(max(0, Date().timeIntervalSince1970)) }
+
+    // MARK: What happens
+
+    func take(_ event: Event) {
+        switch event {
+        case .bus(.joined(let name, let peer)): clients[name] = BusClient(name: name, peer)
+        case .bus(.left(let name)): left(name)
+        case .bus(.call(let call, let peer)):
+            let client = client(call.sender, peer)
+            Task { await answer(call, client) }
+        case .device(let state): device(is: state)
+        }
+    }
+
+    /// Who asks: looked at when it came to the bus, and again now (BR-10).
+    private func client(_ name: String, _ peer: BusPeer?) -> BusClient {
+        if let known = clients[name] {
+            // The bus names the process that connected; what it executes can change.
+            if !known.isThere { clients[name] = known.asStranger }
+            return clients[name] ?? known
+        }
+        let client = BusClient(name: name, peer)
+        clients[name] = client
+        return client
+    }
+
+    private func left(_ name: String) {
+        clients[name] = nil
+        found[name] = nil
+        sessions = sessions.filter { $0.value.owner != name }
+        prompts = prompts.filter { $0.value.owner != name }
+        for waiting in (waits.removeValue(forKey: name) ?? [:]).values { waiting.end() }
+        grants.drop(.connection(name))
+        wakeAll()
+    }
+
+    private func device(is new: DeviceState) {
+        let isNews = new != state || !isStateKnown
+        isStateKnown = true
+        guard isNews else { return }
+        let wasLocked = state.isLocked
+        state = new
+        if new == .away { keychain.disconnect() }
+        if new.isLocked {
+            loadNumber += 1
+            if isOpen {
+                isOpen = false
+                items = items.filter { sessionItems[$0.key] != nil }
+                grants.lock()
+                announceLock()
+            }
+        } else if wasLocked {
+            loadNumber += 1
+            let number = loadNumber
+            Task { await load(number) }
+        }
+        wakeAll()
+    }
+
+    /// Reads what is kept; tries again until it could.
+    private func load(_ number: Int) async {
+        while number == loadNumber {
+            do throws(BridgeFailure) {
+                let contents = try await keychain.contents()
+                guard number == loadNumber else { return }
+                fill(contents)
+                isLoaded = true
+                isOpen = true
+                announceLock()
+                return wakeAll()
+            } catch {
+                BridgeProcess.log("touchstone-secret-service: what is kept could not be read: \(error)")
+                await change(within: 1)
+            }
+        }
+    }
+
+    private func fill(_ contents: SecretKeychain.Contents) {
+        var filled = ItemIndex()
+        for item in contents.items.sorted(by: { $0.created < $1.created }) {
+            filled.put(item.name, in: item.description.collection, item.description.attributes)
+            items[item.name] = item
+        }
+        for name in sessionItems.keys {
+            if let item = items[name] { filled.put(name, in: Self.session, item.description.attributes) }
+        }
+        index = filled
+        grants.kept = contents.grants
+        for collection in contents.collections where SecretPath.isElement(collection.name) {
+            collections[collection.name] = Collection(
+                label: collection.label, created: collection.created, modified: collection.created)
+        }
+        // The label of the first one can be changed, and is then kept like those of others.
+        for item in contents.items where collections[item.description.collection] == nil {
+            collections[item.description.collection] = Collection(
+                label: item.description.collection, created: item.created, modified: item.modified)
+        }
+    }
+
+    private func announceLock() {
+        for name in collections.keys { announce(changeOf: name, ["Locked": .boolean(!isOpen)]) }
+    }
+
+    // MARK: Waiting
+
+    /// Waits until something changes: the device, or who is on the bus.
+    func change(within seconds: Double) async {
+        lastChange += 1
+        let number = lastChange
+        let timer = Task {
+            try? await Task.sleep(for: .seconds(seconds))
+            wake(number)
+        }
+        await withCheckedContinuation { changes[number] = $0 }
+        timer.cancel()
+    }
+
+    private func wake(_ number: UInt64) { changes.removeValue(forKey: number)?.resume() }
+
+    private func wakeAll() {
+        let waiting = changes.values
+        changes = [:]
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// Carries out changes one after the other, so that two calls do not make two items of one.
+    func inTurn<Value: Sendable>(_ body: () async throws(Refusal) -> Value) async throws(Refusal) -> Value {
+        while isWriting { await withCheckedContinuation { writers.append($0) } }
+        isWriting = true
+        defer {
+            isWriting = false
+            if !writers.isEmpty { writers.removeFirst().resume() }
+        }
+        return try await body()
+    }
+
+    // MARK: Answering
+
+    private func answer(_ call: BusCall, _ client: BusClient) async {
+        do throws(Refusal) {
+            guard !client.isSandboxed else { throw .accessDenied }
+            let answer = try await result(of: call, client)
+            // The process that asked is the one that is answered (BR-11).
+            guard clients[client.name] != nil, client.isThere else { throw .accessDenied }
+            bus.reply(call, answer.values, isSecret: answer.isSecret)
+        } catch {
+            bus.refuse(call, error.name, error.text)
+        }
+    }
+}
