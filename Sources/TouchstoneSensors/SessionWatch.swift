@@ -26,15 +26,21 @@ package final class SessionWatch: Sendable {
     }
 
     private let path: String
+    private let isRequired: Bool
     private let lock: @Sendable () -> Void
     private let report: @Sendable (String) -> Void
 
     /// - Parameters:
     ///   - path: The socket of the bus.
+    ///   - isRequired: Whether the device also locks if there never was a login service.
     ///   - lock: Called whenever the device has to be locked, also where it is.
     ///   - report: Is told when nobody can be heard, and when somebody is again.
-    package init(bus path: String, lock: @escaping @Sendable () -> Void, report: @escaping @Sendable (String) -> Void) {
+    package init(
+        bus path: String, isRequired: Bool, lock: @escaping @Sendable () -> Void,
+        report: @escaping @Sendable (String) -> Void
+    ) {
         self.path = path
+        self.isRequired = isRequired
         self.lock = lock
         self.report = report
     }
@@ -43,16 +49,16 @@ package final class SessionWatch: Sendable {
     package func start() {
         let thread = Thread { [self] in
             let wakeup = Wakeup()
-            var wasHeard = true
+            var (wasHeard, locks) = (true, isRequired)
             while true {
                 do throws(MessageBus.Failure) {
-                    try listen { wasHeard = true }
+                    try listen { (wasHeard, locks) = (true, true) }
                 } catch {
                     if wasHeard {
                         report(
                             "the login service cannot be reached (\(error)), so the device does not lock with the session"
                         )
-                        lock()
+                        if locks { lock() }
                     }
                     wasHeard = false
                 }

@@ -29,7 +29,9 @@ struct DaemonPair {
         // They get their own process group, because the supervisor handles Ctrl-C at the terminal.
         let flags = Int32(POSIX_SPAWN_SETPGROUP)
         let enclave = try Child.start(
-            programs.enclave, ["run", "--state", paths.enclave.path, "--runtime", paths.runtime.path],
+            programs.enclave,
+            ["run", "--state", paths.enclave.path, "--runtime", paths.runtime.path]
+                + (SystemBus.path.map { ["--logind", $0] } ?? []),
             inheriting: descriptors(calls.enclave, events.enclave), flags: flags)
         do {
             let daemon = try Child.start(
@@ -55,6 +57,23 @@ struct DaemonPair {
         static func locate() throws -> Programs {
             Programs(enclave: try Program.enclave.locate(), daemon: try Program.daemon.locate())
         }
+    }
+}
+
+/// The D-Bus of the system, on which the login service is.
+enum SystemBus {
+    /// Its socket, where `DBUS_SYSTEM_BUS_ADDRESS` says so, else in the usual place; nil if there is none.
+    static var path: String? {
+        let path = path(ProcessInfo.processInfo.environment["DBUS_SYSTEM_BUS_ADDRESS"])
+        return path.flatMap { unsafe access($0, F_OK) == 0 ? $0 : nil }
+    }
+
+    /// nil for an address that is not one socket with a path.
+    static func path(_ address: String?) -> String? {
+        guard let address, !address.isEmpty else { return "/run/dbus/system_bus_socket" }
+        let prefix = "unix:path=/"
+        guard address.hasPrefix(prefix), !address.contains(where: { ",;%".contains($0) }) else { return nil }
+        return String(address.dropFirst(prefix.count - 1))
     }
 }
 

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""A device of one's own with a real reader locks with its owner's session and before the machine sleeps, by logind's word (DEC-225)."""
+
+import contextlib
+import subprocess
+import time
+
+from device import LONGEST_WAIT, Device, check, equal, main, wait_for
+from reader import USER, Reader, with_reader
+
+PASSCODE, INDEX = "271828", "right-index-finger"
+LOGIND, MANAGER, MOCK = "org.freedesktop.login1", "/org/freedesktop/login1", "org.freedesktop.DBus.Mock"
+
+
+class Machine(Reader):
+    """A reader on a machine with a logind, on which two people are logged in."""
+
+    def start_fprintd(self):
+        self.start_logind()
+        super().start_fprintd()
+
+    def start_logind(self):
+        self.start("logind", "/usr/bin/python3", "-m", "dbusmock", "--system", "--template", "logind")
+        wait_for(lambda: self.gdbus(LOGIND, MANAGER, f"{LOGIND}.Manager.ListInhibitors") is not None, "the logind")
+        for name, number, user in (("own", 0, USER), ("other", 4711, "somebody")):
+            check(self.gdbus(LOGIND, MANAGER, f"{MOCK}.AddSession", name, "seat0", str(number), user, "true"), f"the session {name}")
+
+    def emit(self, path, interface, signal, signature="", arguments="[]"):
+        check(self.gdbus(LOGIND, path, f"{MOCK}.EmitSignal", interface, signal, signature, arguments), f"the signal {signal}")
+
+    def lock(self, session):
+        self.emit(f"{MANAGER}/session/{session}", f"{LOGIND}.Session", "Lock")
+
+    def sleep(self, begins):
+        self.emit(MANAGER, f"{LOGIND}.Manager", "PrepareForSleep", "b", f"[<{str(begins).lower()}>]")
+
+    @property
+    def inhibitors(self):
+        return self.gdbus(LOGIND, MANAGER, f"{LOGIND}.Manager.ListInhibitors")
+
+
+@contextlib.contextmanager
+def device_of(machine, device):
+    """Booted where that machine's bus is the system's."""
+    device.environment["DBUS_SYSTEM_BUS_ADDRESS"] = f"unix:path={machine.bus}"
+    with device:
+        device.boot()
+        device.set_up(PASSCODE)
+        yield device
+
+
+def unlock(device):
+    device.run("device", "unlock", input=f"{PASSCODE}\n")
+    equal(device.status["isLocked"], False, "the device after its passcode")
+
+
+def locks(device, what):
+    wait_for(lambda: device.status["isLocked"], f"the device to lock with {what}")
+    unlock(device)
+
+
+def it_locks_with_the_session_and_before_sleep():
+    with Machine() as machine, device_of(machine, with_reader(machine, boot=False)) as device:
+        wait_for(lambda: "Touchstone" in machine.inhibitors, "the device to ask to be told of sleep")
+        # Somebody else's session is nobody's business here.
+        machine.lock("other")
+        machine.lock("own")
+        locks(device, "its owner's session")
+        machine.lock("other")
+        time.sleep(1)
+        equal(device.status["isLocked"], False, "the device when another session was locked")
+        machine.sleep(True)
+        locks(device, "sleep")
+        machine.sleep(False)
+        # Another program's word is not logind's.
+        forged = subprocess.run(
+            ["gdbus", "emit", "--system", "--object-path", f"{MANAGER}/session/own", "--signal", f"{LOGIND}.Session.Lock"],
+            env=machine.environment, capture_output=True, timeout=LONGEST_WAIT)
+        equal(forged.returncode, 0, "the forged signal")
+        time.sleep(1)
+        equal(device.status["isLocked"], False, "the device after a forged signal")
+        # Whoever is heard no longer may have locked the session.
+        machine.stop("logind")
+        locks(device, "the end of logind")
+        machine.start_logind()
+        wait_for(lambda: "Touchstone" in machine.inhibitors, "the device to hear the next logind")
+        machine.lock("own")
+        locks(device, "the session, by the next logind")
+        said = device.touchstone("doctor").stdout
+        check("only if it hears the login service" in said, said)
+
+
+def without_a_login_service_it_stays_open():
+    with Reader() as reader, device_of(reader, with_reader(reader, boot=False)) as device:
+        wait_for(lambda: "the login service cannot be reached" in device.log, "the device to say so")
+        equal(device.status["isLocked"], False, "the device")
+
+
+def simulated_fingers_go_on_behind_the_lock_screen():
+    with Machine() as machine, device_of(machine, Device(boot=False)) as device:
+        machine.lock("own")
+        machine.sleep(True)
+        time.sleep(1)
+        equal(device.status["isLocked"], False, "the device for tests")
+        check("Touchstone" not in machine.inhibitors, "it delays nobody's sleep")
+        check("it does not lock with your login session" in device.touchstone("doctor").stdout, "the doctor's report")
+
+
+main(it_locks_with_the_session_and_before_sleep, without_a_login_service_it_stays_open, simulated_fingers_go_on_behind_the_lock_screen)
