@@ -115,7 +115,7 @@ class Bench:
     def clear(self):
         """No keys: a server counts those that it does not know."""
         for line in self.run("ssh-add", "-L", status=None).stdout.splitlines():
-            if line.startswith("ecdsa"):
+            if line.startswith("ecdsa-sha2-nistp256 "):
                 self.ssh("remove", line.split()[2])
 
     def close(self):
@@ -353,6 +353,45 @@ def logins_take_the_finger(bench):
         client.communicate()
         wait_for(lambda: bench.owner.dismissed > dismissed, "the prompt is taken down")
         bench.owner.act = "touch"
+
+
+def a_certificate_signs_in(bench):
+    """SA-5: beside its key, to a server that trusts who made it; not an expired one, and not that of another key."""
+    file, other = bench.make("certified"), bench.make("other")
+    authority = bench.device.work / "authority"
+    bench.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", authority)
+
+    def certify(of, *options):
+        bench.run("ssh-keygen", "-q", "-s", authority, "-I", "ann", "-n", "root", *options, of)
+
+    def listed():
+        return [line.split()[0] for line in bench.run("ssh-add", "-L").stdout.splitlines()]
+
+    plain, certificate = "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp256-cert-v01@openssh.com"
+    beside = file.with_name("certified-cert.pub")
+    with Server(bench, "sshd-certificates") as server:
+        with open(server.directory / "config", "a") as config:
+            config.write(f"TrustedUserCAKeys {authority}.pub\n")
+        server.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: (server.directory / "log").read_text().count("listening") > 1, "sshd to read its settings again")
+        equal(listed(), [plain] * 2, "the list without a certificate")
+        server.login(status=255)
+        certify(file)
+        equal(sorted(listed()), [plain] * 2 + [certificate], "the list with one")
+        result, prompts = bench.owner.took(server.login)
+        equal((result.stdout, len(prompts)), ("in\n", 1), f"the login {bench.log}")
+        check("sign in to" in prompts[0]["reason"], prompts[0]["reason"])
+        result, prompts = bench.owner.took(lambda: server.login(status=255, options=("-i", other, "-o", "IdentitiesOnly=yes")))
+        equal(prompts, [], "prompts of a key without a certificate")
+        certify(file, "-V", "20200101:20200102")
+        equal(listed(), [plain] * 2, "the list with an expired one")
+        server.login(status=255)
+        certify(other)
+        other.with_name("other-cert.pub").rename(beside)
+        equal(listed(), [plain] * 2, "the list with that of another key")
+        beside.write_text("nonsense")
+        equal(listed(), [plain] * 2, "the list with a malformed one")
+        beside.unlink()
 
 
 def a_pinned_key_is_for_one_host(bench):
@@ -663,7 +702,7 @@ with Device() as device:
         keys_are_made_listed_and_removed, the_agent_is_locked_with_a_word, messages_are_signed_with_the_finger,
         commits_are_signed, hostile_clients_get_nothing, nobody_speaks_in_anothers_name,
         a_locked_device_is_unlocked_first, a_second_agent_does_not_take_the_socket, logins_take_the_finger,
-        a_pinned_key_is_for_one_host, other_hosts_use_a_key_only_if_its_owner_wants, files_are_copied_with_the_finger,
+        a_certificate_signs_in, a_pinned_key_is_for_one_host, other_hosts_use_a_key_only_if_its_owner_wants, files_are_copied_with_the_finger,
         submodules_are_cloned_together, a_shared_connection_asks_once,
     ]
     check(SSHD, "sshd is not there: install openssh-server (script/install-packages test does)")

@@ -16,6 +16,7 @@ public final class Agent: Sendable {
     /// What the command line of a client names, and what the files of known hosts say.
     private let host: @Sendable (Client) -> String?
     private let knownHosts: @Sendable () -> KnownHosts
+    private let certificate: @Sendable (_ name: String, _ key: [UInt8]) -> UserCertificate?
     private let lock = Mutex(StringLock())
 
     /// ssh-add -x and -X: kept in memory, of the whole agent.
@@ -32,13 +33,16 @@ public final class Agent: Sendable {
         device: Device, manager: String?, log: @escaping @Sendable (String) -> Void = BridgeProcess.log
     ) {
         self.init(
-            device: device, manager: manager, log: log, host: Destination.host, knownHosts: Destination.knownHosts)
+            device: device, manager: manager, log: log, host: Destination.host, knownHosts: Destination.knownHosts,
+            certificate: CertificateFiles.certificate)
     }
 
     init(
         device: Device, manager: String?, log: @escaping @Sendable (String) -> Void,
-        host: @escaping @Sendable (Client) -> String?, knownHosts: @escaping @Sendable () -> KnownHosts
+        host: @escaping @Sendable (Client) -> String?, knownHosts: @escaping @Sendable () -> KnownHosts,
+        certificate: @escaping @Sendable (_ name: String, _ key: [UInt8]) -> UserCertificate? = { _, _ in nil }
     ) {
+        self.certificate = certificate
         self.log = log
         self.host = host
         self.knownHosts = knownHosts
@@ -126,6 +130,9 @@ public final class Agent: Sendable {
 
     // MARK: Which keys
 
+    /// How many keys a server may be offered before it ends the connection (SA-23).
+    private static let mostForHost = 6
+
     private func identities(_ client: Client, _ bindings: SessionBindings) -> AgentAnswer {
         guard var entries = try? store.keys() else { return .failure }
         if bindings.isForwarded { entries = entries.filter { $0.record.settings.forwarding == .ask } }
@@ -136,9 +143,15 @@ public final class Agent: Sendable {
                 $0.record.settings.isPinned
                     && isPin(of: $0.record.settings, host, claimed(bindings, client), known)
             }
-            entries = Array((here + entries.filter { !$0.record.settings.isPinned }).prefix(6))
+            entries = Array((here + entries.filter { !$0.record.settings.isPinned }).prefix(Self.mostForHost))
         }
-        return .identities(entries.map { .init(key: $0.blob, comment: $0.record.name) })
+        let listed = entries.flatMap { entry in
+            // A certificate after its key (SA-5).
+            [entry.blob, certificate(entry.record.name, entry.blob)?.blob].compactMap { $0 }.map { blob in
+                AgentAnswer.Identity(key: blob, comment: entry.record.name)
+            }
+        }
+        return .identities(bindings.destination == nil ? listed : Array(listed.prefix(Self.mostForHost)))
     }
 
     /// Whether a key that is pinned is pinned to this host.
@@ -171,10 +184,16 @@ public final class Agent: Sendable {
         _ data: [UInt8], _ key: [UInt8], _ client: Client, _ bindings: SessionBindings,
         _ isWaitedOn: @escaping @Sendable () -> Bool
     ) throws(BridgeFailure) -> [UInt8] {
-        guard let entry = try store.keys().first(where: { $0.blob == key }) else { throw .gone }
+        // A certificate is signed for by the key inside it, as long as it is listed (SA-5).
+        let isCertificate = UserCertificate(blob: key) != nil
+        let found = try store.keys().first { entry in
+            entry.blob == key || (isCertificate && certificate(entry.record.name, entry.blob)?.blob == key)
+        }
+        guard let entry = found else { throw .gone }
         let record = entry.record
         guard !bindings.isForwarded || record.settings.forwarding == .ask else { throw .denied }
-        let (request, host) = try request(SignaturePurpose(data: data, key: key), record, client, bindings)
+        let (request, host) = try request(
+            SignaturePurpose(data: data, key: entry.blob), record, client, bindings)
         let digest = Data(SHA256.hash(data: data))
         let (raw, wasAsked) = try approvals.perform(request, while: isWaitedOn) { proof throws(DeviceError) in
             let reply = try proof.call(

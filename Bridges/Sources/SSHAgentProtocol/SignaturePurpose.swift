@@ -9,7 +9,7 @@ public enum SignaturePurpose: Hashable, Sendable {
 
     /// - Parameters:
     ///   - data: What is to be signed.
-    ///   - key: The blob of the key that signs: a login has to name it.
+    ///   - key: The blob of the key that signs: a login has to name it, or a certificate of it.
     public init(data: [UInt8], key: [UInt8]) {
         self = Self.login(data, key) ?? Self.message(data) ?? .unknown
     }
@@ -18,7 +18,7 @@ public enum SignaturePurpose: Hashable, Sendable {
         var reader = WireReader(data)
         guard let id = reader.string(), (1...128).contains(id.count), reader.byte() == 50, let user = reader.text(),
             reader.text() == "ssh-connection", let method = reader.text(), reader.byte() == 1,
-            reader.text() == P256Key.algorithm, reader.string() == key
+            let algorithm = reader.text(), let named = reader.string(), names(named, algorithm, key)
         else { return nil }
         var hostKey: HostKey?
         switch method {
@@ -29,6 +29,15 @@ public enum SignaturePurpose: Hashable, Sendable {
         default: return nil
         }
         return reader.isAtEnd ? .login(sessionID: id, user: user, hostKey: hostKey) : nil
+    }
+
+    /// Whether a login's key is this one, or a certificate of it: ssh asks with the key for what names the certificate (SA-5).
+    private static func names(_ named: [UInt8], _ algorithm: String, _ key: [UInt8]) -> Bool {
+        switch algorithm {
+        case P256Key.algorithm: named == key
+        case UserCertificate.algorithm: UserCertificate(blob: named)?.key == key
+        default: false
+        }
     }
 
     private static func message(_ data: [UInt8]) -> SignaturePurpose? {

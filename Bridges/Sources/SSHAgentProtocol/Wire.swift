@@ -15,6 +15,12 @@ struct WireReader {
         return value
     }
 
+    /// A number of 64 bits.
+    mutating func long() -> UInt64? {
+        guard let high = number(), let low = number() else { return nil }
+        return UInt64(high) << 32 | UInt64(low)
+    }
+
     mutating func string() -> [UInt8]? {
         guard let count = number(), rest.count >= Int(count) else { return nil }
         defer { rest.removeFirst(Int(count)) }

@@ -77,6 +77,14 @@ let sshTargets = [
         name: "ssh",
         run: { bytes in
             let (choice, rest) = bytes.choice
+            if let certificate = UserCertificate(blob: Array(rest)) {
+                hold(
+                    UserCertificate(
+                        file: Array("\(UserCertificate.algorithm) \(Data(rest).base64EncodedString())".utf8))
+                        == certificate,
+                    "a certificate changes in a file")
+            }
+            _ = UserCertificate(file: Array(rest))
             switch choice % 4 {
             case 0: connection(rest)
             case 1:

@@ -1,0 +1,26 @@
+internal import Foundation
+internal import SSHAgentProtocol
+
+/// Certificates beside the public halves of keys: `NAME-cert.pub`, where `ssh-keygen -s` writes them (SA-5).
+enum CertificateFiles {
+    /// The directory in which `touchstone-ssh` writes public halves.
+    private static var directory: String {
+        let environment = ProcessInfo.processInfo.environment
+        let own = environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        return (own ?? "\(environment["HOME"] ?? NSHomeDirectory())/.config") + "/touchstone/ssh"
+    }
+
+    /// The certificate of a key, if there is one that is good now.
+    ///
+    /// - Parameters:
+    ///   - name: Of the key, which is no path.
+    ///   - key: Its blob: a certificate of another key is none.
+    static func certificate(_ name: String, _ key: [UInt8]) -> UserCertificate? {
+        guard !name.contains("/"), let file = FileHandle(forReadingAtPath: "\(directory)/\(name)-cert.pub"),
+            let bytes = try? file.read(upToCount: UserCertificate.maximumFileCount + 1),
+            let found = UserCertificate(file: Array(bytes)), found.key == key,
+            found.isValid(at: UInt64(max(0, Date().timeIntervalSince1970)))
+        else { return nil }
+        return found
+    }
+}
