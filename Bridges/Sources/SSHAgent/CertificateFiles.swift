@@ -14,7 +14,7 @@ enum CertificateFiles {
     ///
     /// - Parameters:
     ///   - name: Of the key, which is no path.
-    ///   - key: Its blob: a certificate of another key is none.
+    ///   - key: Its blob. A certificate of another key is not returned.
     static func certificate(_ name: String, _ key: [UInt8]) -> UserCertificate? {
         guard !name.contains("/"), let file = FileHandle(forReadingAtPath: "\(directory)/\(name)-cert.pub"),
             let bytes = try? file.read(upToCount: UserCertificate.maximumFileCount + 1),
