@@ -17,7 +17,7 @@ extension CompletionKind {
             let named = words.firstIndex(of: "--device").flatMap {
                 words.indices.contains($0 + 1) ? words[$0 + 1] : nil
             }
-            guard let paths = try? DeviceName.paths(named), let connection = try? DeviceConnection(paths),
+            guard let paths = try? DeviceName.paths(named), let connection = try? DeviceClient(paths),
                 let listed = try? connection.call(DeviceInterface.ListFingers.self)
             else { return [] }
             return listed.fingers
