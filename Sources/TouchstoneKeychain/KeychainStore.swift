@@ -171,7 +171,9 @@ package final class KeychainStore: RowSource, Sendable {
         }
     }
 
-    /// Pages that a connection keeps in memory, in KiB. What a reader does not keep, the kernel's cache of the file has.
+    /// Pages that a connection keeps in memory, in KiB.
+    ///
+    /// What a reader does not keep, the kernel's cache of the file has.
     private static let (writersCache, readersCache) = (2048, 512)
 
     private static func configuration(cacheKibibytes: Int = writersCache) -> Configuration {

@@ -41,7 +41,7 @@ package final class VarlinkClient: Sendable {
         self.trace = trace
     }
 
-    /// - Throws: `RemoteError`, the peer's answer; `TransportError`, after which the connection is of no more use.
+    /// Calls a method, and waits for its answer.
     ///
     /// What is called for somebody who watches the trace is not told there.
     ///
@@ -50,6 +50,8 @@ package final class VarlinkClient: Sendable {
     ///   - parameters: What it takes.
     ///   - isTraced: Whether the trace is told.
     ///   - beforeReading: Called when the answer is there, and no byte of it in this process. If it throws, the connection is of no more use.
+    /// - Returns: The answer.
+    /// - Throws: `RemoteError`, the peer's answer; `TransportError`, after which the connection is of no more use.
     package func call<M: VarlinkMethod>(
         _ method: M.Type, _ parameters: M.Parameters, isTraced: Bool = true, beforeReading: (() throws -> Void)? = nil
     ) throws -> M.Reply {

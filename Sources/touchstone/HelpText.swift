@@ -4,6 +4,7 @@ enum HelpText {
     /// environment variables and exit statuses.
     ///
     /// - Parameter text: What the argument parser prints; anything but help stays as it is.
+    /// - Returns: The text in that order.
     static func ordered(_ text: String) -> String {
         var paragraphs = text.split(separator: "\n\n", omittingEmptySubsequences: true).map(String.init)
         guard text.hasPrefix("OVERVIEW: "), let usage = paragraphs.firstIndex(where: { $0.hasPrefix("USAGE: ") }) else {

@@ -2,12 +2,13 @@ import TouchstoneCore
 
 /// Sentences as lines of the terminal.
 enum Paragraph {
-    /// Text to the width of the terminal, and whole where standard output is none: a script takes it line by line.
+    /// Text to the width of the terminal, and whole if standard output is not a terminal, because a script takes it line by line.
     ///
     /// - Parameters:
     ///   - text: One sentence or more, without a line break.
     ///   - indent: What stands before the first line; later lines begin with as many spaces.
     ///   - columns: Of the terminal; nil: not a terminal.
+    /// - Returns: The lines.
     static func lines(_ text: String, indent: String = "", columns: Int? = width) -> [String] {
         guard let columns else { return [indent + text] }
         let margin = PlainText.columns(indent)

@@ -10,11 +10,12 @@ enum CertificateFiles {
         return (own ?? "\(environment["HOME"] ?? NSHomeDirectory())/.config") + "/touchstone/ssh"
     }
 
-    /// The certificate of a key, if there is one that is good now.
+    /// Reads the certificate of a key.
     ///
     /// - Parameters:
     ///   - name: Of the key, which is no path.
     ///   - key: Its blob. A certificate of another key is not returned.
+    /// - Returns: The certificate; nil if there is no certificate that is good now.
     static func certificate(_ name: String, _ key: [UInt8]) -> UserCertificate? {
         guard !name.contains("/"), let file = FileHandle(forReadingAtPath: "\(directory)/\(name)-cert.pub"),
             let bytes = try? file.read(upToCount: UserCertificate.maximumFileCount + 1),

@@ -35,9 +35,10 @@ public struct ItemDescription: Hashable, Sendable, Codable {
         public static let collections = 32
     }
 
-    /// Whether attributes are within the limits.
+    /// Compares attributes with the limits.
     ///
     /// - Parameter attributes: As a client gave them.
+    /// - Returns: Whether they are within the limits.
     public static func allows(_ attributes: [String: String]) -> Bool {
         attributes.count <= Limits.attributes
             && attributes.allSatisfy { $0.key.utf8.count <= Limits.text && $0.value.utf8.count <= Limits.text }

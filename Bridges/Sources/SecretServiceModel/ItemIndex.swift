@@ -26,9 +26,10 @@ public struct ItemIndex: Sendable {
     /// How many items it has.
     public var count: Int { entries.count }
 
-    /// The collection of an item; nil where it is not there.
+    /// Says where an item is.
     ///
     /// - Parameter item: Its name.
+    /// - Returns: Its collection; nil if there is no such item.
     public func collection(of item: String) -> String? { entries[item]?.collection }
 
     /// Adds an item as the newest, or changes its attributes.
@@ -78,11 +79,12 @@ public struct ItemIndex: Sendable {
         return found.sorted { $0.order > $1.order }.map(\.item)
     }
 
-    /// The item of a collection that has exactly these attributes (SS-22); nil where there is none.
+    /// Looks for the item that has these attributes and no other (SS-22).
     ///
     /// - Parameters:
     ///   - attributes: All that it has.
     ///   - collection: Where to look.
+    /// - Returns: The newest such item; nil if there is no such item.
     public func exactly(_ attributes: [String: String], in collection: String) -> String? {
         search(attributes, in: collection).first { entries[$0]?.digests.count == attributes.count }
     }

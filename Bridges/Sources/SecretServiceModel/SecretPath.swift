@@ -54,9 +54,10 @@ public enum SecretPath: Hashable, Sendable {
         }
     }
 
-    /// Whether a text may be one element of a path: letters, digits and `_`, at least one.
+    /// Looks at one element of a path.
     ///
     /// - Parameter text: The element.
+    /// - Returns: Whether it has letters, digits and `_` alone, and at least one of them.
     public static func isElement(_ text: String) -> Bool {
         !text.isEmpty
             && text.utf8.allSatisfy { byte in

@@ -41,7 +41,10 @@ struct ListCommand: ParsableCommand {
 enum Table {
     /// Columns as wide as their widest cell; the last one is broken at words where the terminal ends.
     ///
-    /// - Parameter columns: Of the terminal; nil: not a terminal, so that each row is one line.
+    /// - Parameters:
+    ///   - rows: The cells of each row.
+    ///   - columns: Of the terminal; nil: not a terminal, so that each row is one line.
+    /// - Returns: The lines.
     static func lines(_ rows: [[String]], columns: Int? = Paragraph.width) -> [String] {
         let count = rows.map(\.count).max() ?? 0
         let widths = (0..<count).map { column in

@@ -104,6 +104,7 @@ enum SessionPart: String, CaseIterable, ExpressibleByArgument {
     /// - Parameters:
     ///   - executable: touchstone-agent.
     ///   - device: The device, if it is not the one that is meant anyway.
+    /// - Returns: The text of the desktop entry.
     static func autostart(executable: String, device: String?) -> String {
         """
         [Desktop Entry]

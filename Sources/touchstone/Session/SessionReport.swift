@@ -4,6 +4,7 @@ import TouchstoneSystem
 /// Whether a device and the window of its prompts start by themselves, for the doctor.
 enum SessionReport {
     /// - Parameter paths: The device; one that is not there has nothing to start.
+    /// - Returns: A finding for each, the window's last.
     static func findings(_ paths: DevicePaths) -> [Finding] {
         (paths.isSystem || !paths.exists ? [] : [start(paths)]) + [window(paths)]
     }
