@@ -290,6 +290,8 @@ package final class AuthenticationService: Sendable {
         state.withLock { _ = $0.contextsByConnection[key, default: []].insert(context) }
         // One handler for all of them, however many come and go.
         if count == nil { connection.onClose { [weak self] in self?.connectionEnded(key) } }
+        // It may have closed before the context was in the list, after its handler had looked there.
+        if connection.isClosed { connectionEnded(key) }
         return .init(context: context)
     }
 

@@ -97,7 +97,10 @@ package struct PasscodeGuardError: Error, Hashable, CustomStringConvertible {
     }
 }
 
-/// Bytes that nobody can foresee: all that the enclave draws, secret or not, comes from here.
+/// Bytes that nobody can foresee.
+///
+/// All that the enclave draws, secret or not, comes from here, but for what the cryptographic library draws inside of a signature and
+/// for HPKE's one-time key (DEC-201).
 package protocol RandomSource: Sendable {
     /// Overwrites all of `bytes`; a source that cannot ends the process.
     func fill(_ bytes: UnsafeMutableRawBufferPointer)

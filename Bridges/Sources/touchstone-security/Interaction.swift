@@ -73,7 +73,7 @@ enum Interaction {
         close(ends[0])
         guard let started else {
             close(ends[1])
-            HelperProcess.complain("touchstone-security: it cannot start itself")
+            HelperProcess.complain("touchstone-security: could not start the command of this line")
             return 53
         }
         // A pipe takes 64 KiB, and the program reads all of it.

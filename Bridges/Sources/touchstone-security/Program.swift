@@ -12,7 +12,7 @@ import Glibc
                touchstone-security {add|delete}-internet-password -s SERVER -a ACCOUNT [-r PROTOCOL] [-P PORT] [-p PATH] ...
                touchstone-security find-internet-password -s SERVER [-a ACCOUNT] [-r PROTOCOL] [-P PORT] [-p PATH] [-w] ...
         Put -w last to be asked for the password.
-        -i reads such commands from standard input, one in each line, where no other program sees them. -q warns of nothing.
+        -i reads such commands from standard input, one in each line, where no other program sees them. -q prints no warnings.
         It sees the passwords that touchstone-credentials keeps for commands and for git, and no other app's items.
 
         Example: touchstone-security find-generic-password -s npm -a token -w

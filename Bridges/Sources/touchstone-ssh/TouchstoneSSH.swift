@@ -11,7 +11,8 @@ struct TouchstoneSSH: ParsableCommand {
         commandName: "touchstone-ssh",
         abstract: "Makes ssh keys that stay in Touchstone's enclave and ask for your finger.",
         discussion: """
-            touchstone-ssh-agent has to run. It is found by --socket, else by TOUCHSTONE_SSH_SOCKET, else by SSH_AUTH_SOCK.
+            touchstone-ssh-agent has to run. It is found by --socket, else by TOUCHSTONE_SSH_SOCKET, else where 'touchstone bridge \
+            enable ssh' puts its socket, else by SSH_AUTH_SOCK.
 
             EXAMPLE
               touchstone-ssh create laptop --for github.com

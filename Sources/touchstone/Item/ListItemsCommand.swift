@@ -5,7 +5,7 @@ import TouchstoneCore
 struct ListItemsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List what is kept, without the secrets.",
-        discussion: "Nobody is asked, but the device has to be unlocked.")
+        discussion: "If the device is locked, you are asked to unlock it.")
 
     @Flag(help: "As JSON: an array of objects with service, account, label, reference and modified.") var json = false
     @OptionGroup var option: DeviceOption

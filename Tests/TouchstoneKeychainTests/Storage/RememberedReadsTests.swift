@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import GRDB
 import Security
@@ -164,6 +165,10 @@ import TouchstoneTransport
             """
         connection.receive(Data(frame.utf8))
         eventually { !answers.isEmpty }
+        // The answer is written before the connection takes its next request: a request that comes earlier waits, and is not at once.
+        let isIdle = DispatchSemaphore(value: 0)
+        connection.whenIdle { isIdle.signal() }
+        isIdle.wait()
         let answer = answers.take()
         return Answer(
             text: String(decoding: answer.frame, as: UTF8.self), isAtOnce: answer.thread == pthread_self())

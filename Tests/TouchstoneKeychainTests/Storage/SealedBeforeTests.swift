@@ -17,6 +17,8 @@ import TouchstoneTransport
 
     private final class Told: Sendable {
         let wraps = Atomic(0)
+        /// Answers to requests to add, which the trace tells after all that was called for them.
+        let answers = Atomic(0)
         let added = Mutex<OSStatus?>(nil)
         let mayGoOn = DispatchSemaphore(value: 0)
     }
@@ -28,7 +30,9 @@ import TouchstoneTransport
         Thread.detachNewThread {
             try? client.stream(InspectorInterface.WatchMessages.self, Empty()) { reply in
                 let calls = reply.messages.count { $0.outcome == nil && $0.method == "io.touchstone.Enclave.WrapKey" }
+                let answers = reply.messages.count { $0.outcome != nil && $0.method == "io.touchstone.Keychain.Add" }
                 told.wraps.add(calls, ordering: .sequentiallyConsistent)
+                told.answers.add(answers, ordering: .sequentiallyConsistent)
                 isReady.signal()
                 return true
             }
@@ -37,6 +41,7 @@ import TouchstoneTransport
     }
 
     private var wraps: Int { told.wraps.load(ordering: .sequentiallyConsistent) }
+    private var answers: Int { told.answers.load(ordering: .sequentiallyConsistent) }
 
     /// Has every write wait until `told.mayGoOn`.
     private func holdWrites() {
@@ -70,6 +75,7 @@ import TouchstoneTransport
         eventually { wraps == 1 }
         #expect(told.added.withLock { $0 } == nil)
         endAdding()
+        eventually { answers == 1 }
         #expect(wraps == 1)
     }
 
@@ -89,7 +95,7 @@ import TouchstoneTransport
             #expect(add(account("a").value("other")) == errSecDuplicateItem)
             #expect(add(account("b").value("secret")) == errSecSuccess)
         }
-        eventually { wraps >= 2 }
+        eventually { answers == 3 }
         #expect(wraps == 2)
     }
 }
