@@ -21,6 +21,9 @@ import TouchstoneTransport
         let mayAnswer = Gate()
         /// Whether contexts are made at once all the same.
         let makesContexts = Mutex(false)
+        /// The context that is made when calls are answered; nil: a call for one is refused.
+        let laterContext = Mutex<String?>(nil)
+        let endedContexts = Mutex<Set<String>>([])
 
         /// An answer like any other: what it says is not what this is about.
         func answer<Reply>() throws -> Reply {
@@ -114,10 +117,16 @@ import TouchstoneTransport
             .method(EnclaveInterface.Preflight.self) { [enclave] _, _ in try enclave.answer() },
             .method(EnclaveInterface.SetCredential.self) { [enclave] _, _ in try enclave.answer() },
             .method(EnclaveInterface.IsCredentialSet.self) { [enclave] _, _ in try enclave.answer() },
-            .method(EnclaveInterface.InvalidateContext.self) { [enclave] _, _ in try enclave.answer() },
+            .method(EnclaveInterface.InvalidateContext.self) { [enclave] request, _ in
+                _ = enclave.endedContexts.withLock { $0.insert(request.context) }
+                return try enclave.answer()
+            },
             .method(EnclaveInterface.CreateContext.self) { [enclave] _, _ in
                 if enclave.makesContexts.withLock({ $0 }) { return .init(context: "another") }
-                return try enclave.answer()
+                guard let later = enclave.laterContext.withLock({ $0 }) else { return try enclave.answer() }
+                enclave.wasAsked.withLock { $0 = true }
+                enclave.mayAnswer.wait()
+                return .init(context: later)
             },
         ]
         let interface = VarlinkInterface(
@@ -176,6 +185,21 @@ import TouchstoneTransport
         }
         eventually { enclave.wasAsked.withLock { $0 } }
         eventually { isClosed.withLock { $0 } }
+    }
+
+    @Test("EV-50: A context that is made while its connection ends is ended, too")
+    func madeAmidTheEnd() throws {
+        enclave.makesContexts.withLock { $0 = true }
+        _ = try client.call(AuthenticationInterface.CreateContext.self, .init())
+        enclave.makesContexts.withLock { $0 = false }
+        enclave.laterContext.withLock { $0 = "later" }
+        Thread.detachNewThread { [client] in
+            _ = try? client.call(AuthenticationInterface.CreateContext.self, .init())
+        }
+        eventually { enclave.wasAsked.withLock { $0 } }
+        channel.close()
+        enclave.mayAnswer.open()
+        eventually { enclave.endedContexts.withLock { $0 } == ["another", "later"] }
     }
 
     @Test("An agent's request is read and left to another thread, as are all of the owner's")
