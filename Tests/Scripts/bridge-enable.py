@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import pathlib
+import shutil
 import stat
 import subprocess
 
@@ -263,6 +264,7 @@ def the_systems_service_is_not_taken_for_a_device_of_ones_own():
         for unit in ("touchstone-ssh-agent.socket", "touchstone-ssh-agent.service"):
             place.systemctl("is-active", unit, status=3)
         equal(place.everything, before, "the files after all")
+        shutil.rmtree(service)
 
 
 def an_erased_device_says_which_bridges_ask_it():

@@ -391,6 +391,11 @@ def what_cannot_be_started_is_said():
         for part in ("device", "window"):
             device.run("session", "enable", part, "--yes", "--device", "absent", status=69)
         equal(files(device), set(), "the files after all")
+        # A desktop's entry names its device too.
+        device.environment = environment | {"PATH": f"{AGENT}:{environment['PATH']}"}
+        device.run("session", "enable", "window", "--yes")
+        check("the window showed the prompts of test" in device.run("device", "erase", "test", "--force").stderr, "the erased device")
+        equal(files(device), set(), "the files of a device that was erased")
 
 
 main(
