@@ -2,6 +2,7 @@ import ArgumentParser
 import CTouchstoneSystem
 import Foundation
 import Glibc
+import Synchronization
 import TouchstoneCore
 import TouchstoneEnclave
 import TouchstoneEnclaveHost
@@ -76,9 +77,22 @@ struct RunCommand: ParsableCommand {
         if !storage.refill() {
             report("no space could be reserved on the disk, so no passcode can be counted once it is full")
         }
+        let watched = Watched()
+        let watch = logind.map { path in
+            SessionWatch(
+                bus: path, isRequired: system != nil, lock: { watched.host.withLock { $0 }?.lockWithSession() },
+                report: report)
+        }
+        let isSystem = system != nil
         let host = try EnclaveHost(
             storage: storage, root: root, clock: BootClock(), counter: counter,
-            newPasscodeCost: { Self.newPasscodeCost }, makeSensor: \.sensor, report: report)
+            newPasscodeCost: { Self.newPasscodeCost },
+            makeSensor: { source in
+                // Once, at boot or when a reader is added. Tests with simulated fingers go on while their developer's screen is locked.
+                if !isSystem { watch?.start() }
+                return source.sensor
+            }, report: report)
+        watched.host.withLock { $0 = host }
         Self.publish(try host.passcodePublicKey(), paths, system)
         host.startSensor()
         let service = EnclaveService(host: host)
@@ -88,10 +102,7 @@ struct RunCommand: ParsableCommand {
         // Who stops the device stops both daemons: touchstoned gets a moment to end the log, and ends this process by its own end.
         signal(SIGALRM) { _ in _exit(0) }
         signal(SIGTERM) { _ in alarm(1) }
-        // Tests with simulated fingers go on while their developer's screen is locked.
-        if let path = logind, system != nil || host.sensorSource != nil {
-            SessionWatch(bus: path, isRequired: system != nil, lock: { host.lockWithSession() }, report: report).start()
-        }
+        if isSystem { watch?.start() }
         ServiceManager.notify("READY=1")
         // Waits for its turn like everybody: an enclave that gives nobody a turn is ended.
         ServiceManager.keepAlive { host.answers }
@@ -150,6 +161,12 @@ struct RunCommand: ParsableCommand {
         unsafe clock_gettime(clock, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
+}
+
+/// The device that locks with its owner's session.
+private final class Watched: Sendable {
+    /// nil: it has not booted yet.
+    let host = Mutex<EnclaveHost?>(nil)
 }
 
 /// Seconds since boot, sleep included: no wall clock can turn it back.

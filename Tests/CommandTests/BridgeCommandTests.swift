@@ -172,6 +172,10 @@ struct BridgeCommandTests {
         #expect(SessionPart.quotedForDesktop("/usr/bin/a") == "/usr/bin/a")
         #expect(SessionPart.quotedForDesktop("/a b/50%$x") == "\"/a b/50%%\\\\$x\"")
         #expect(SessionPart.autostart(executable: "/a", device: "two").contains("\nExec=/a --device two\n"))
+        for device in [nil, "two"] {
+            let entry = SessionPart.autostart(executable: "/a --device b/c", device: device)
+            #expect(SessionPart.device(ofAutostart: Data(entry.utf8)) == device)
+        }
     }
 
     @Test func pathsAreQuotedForSystemd() {

@@ -7,6 +7,8 @@ With a real systemd of the user's, in mounts, processes and control groups of it
 import contextlib
 import json
 import os
+import pathlib
+import shutil
 import stat
 import subprocess
 
@@ -242,6 +244,36 @@ def nothing_is_done_without_a_device_or_a_yes():
         equal(set(place.states().values()), {"notEnabled"}, "the bridges")
 
 
+def the_systems_service_is_not_taken_for_a_device_of_ones_own():
+    """BR-5; root enabled it, and the owner's own device stays with what is the owner's."""
+    with home() as place:
+        before = place.everything
+        service = pathlib.Path(f"/run/touchstone/{os.getuid()}")
+        service.mkdir(parents=True)
+        for name in ("ssh-agent", "credentials"):
+            (service / f"{name}.sock").touch()
+        said = place.bridge("enable", "ssh", "--yes")
+        config = (place.path / ".ssh/config").read_text()
+        check(str(place.sockets / "ssh-agent.sock") in config and str(service) not in config, config)
+        check(str(service) not in said, said)
+        equal(place.row("ssh")["state"], "good", f"the doctor's row: {place.row('ssh')}")
+        # Programs ask the system's for passwords first, so one's own would never be asked.
+        check("sudo systemctl disable --now touchstone-credentials@" in place.bridge("enable", "git", "--yes", status=5), "git")
+        said = place.bridge("disable", "ssh", "--yes")
+        check("runs on" in said and "sudo systemctl disable --now touchstone-ssh-agent@" in said, said)
+        for unit in ("touchstone-ssh-agent.socket", "touchstone-ssh-agent.service"):
+            place.systemctl("is-active", unit, status=3)
+        equal(place.everything, before, "the files after all")
+        shutil.rmtree(service)
+
+
+def an_erased_device_says_which_bridges_ask_it():
+    with home() as place:
+        place.bridge("enable", "ssh", "--yes")
+        said = place.device.run("device", "erase", "test", "--force").stderr
+        check("touchstone bridge disable ssh" in said and "disable git" not in said, said)
+
+
 def without_systemd_it_says_what_to_start():
     """BR-5; the same program in the foreground answers."""
     with home(manager=False) as place:
@@ -267,4 +299,6 @@ def without_systemd_it_says_what_to_start():
 
 main(
     ssh_and_git_are_enabled_and_disabled, what_is_broken_is_said_and_mended, what_has_the_place_is_not_replaced_silently,
-    gits_helpers_of_the_machine_and_of_single_places_are_seen, nothing_is_done_without_a_device_or_a_yes, without_systemd_it_says_what_to_start)
+    gits_helpers_of_the_machine_and_of_single_places_are_seen, nothing_is_done_without_a_device_or_a_yes,
+    the_systems_service_is_not_taken_for_a_device_of_ones_own, an_erased_device_says_which_bridges_ask_it,
+    without_systemd_it_says_what_to_start)

@@ -109,6 +109,12 @@ def behind_the_lock_screen_the_owner_is_asked_to_open_it(device, person):
     person.asked()
     check("db" in item(device, "list")[0], "the list after the lock screen was opened")
     equal([prompt["phase"] for prompt in person.prompts], ["unlock"], "what was asked")
+    # What is shown needs both: the lock screen opened, and the finger for the secret.
+    device.run("device", "lock")
+    person.asked()
+    equal(item(device, "show", "db")[0].strip(), "swordfish", "the secret after the lock screen was opened")
+    equal([prompt["phase"] for prompt in person.prompts][0], "unlock", "what was asked first")
+    check(len(person.prompts) > 1, f"what was asked: {person.prompts}")
     device.run("device", "lock")
     person.answer = "cancel"
     said, errors = item(device, "list", status=8)
@@ -121,8 +127,9 @@ def a_locked_device_without_an_agent_says_what_to_do():
         device.set_up("271828", "thumb")
         item(device, "add", "db", "root", input="swordfish")
         device.run("device", "lock")
-        said, errors = item(device, "list", status=5)
-        check("unlock" in errors and "swordfish" not in said + errors, errors)
+        for words in (("list",), ("show", "db")):
+            said, errors = item(device, *words, status=5)
+            check("unlock" in errors and "swordfish" not in said + errors, errors)
 
 
 @with_device

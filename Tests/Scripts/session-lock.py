@@ -106,4 +106,19 @@ def simulated_fingers_go_on_behind_the_lock_screen():
         check("it does not lock with your login session" in device.touchstone("doctor").stdout, "the doctor's report")
 
 
-main(it_locks_with_the_session_and_before_sleep, without_a_login_service_it_stays_open, simulated_fingers_go_on_behind_the_lock_screen)
+def it_locks_with_the_session_from_when_it_has_a_reader():
+    with Machine() as machine, device_of(machine, Device(boot=False)) as device:
+        check("Touchstone" not in machine.inhibitors, "it delays a sleep without a reader")
+        device.run(
+            "device", "sensor", "add", "fprintd", "--bus", str(machine.bus), "--templates", str(machine.templates), input=f"{PASSCODE}\n")
+        wait_for(lambda: "Touchstone" in machine.inhibitors, "the device to ask to be told of sleep")
+        check("only if it hears the login service" in device.touchstone("doctor").stdout, "the doctor's report")
+        if device.status["isLocked"]:
+            unlock(device)
+        machine.lock("own")
+        locks(device, "its owner's session")
+
+
+main(
+    it_locks_with_the_session_and_before_sleep, without_a_login_service_it_stays_open, simulated_fingers_go_on_behind_the_lock_screen,
+    it_locks_with_the_session_from_when_it_has_a_reader)

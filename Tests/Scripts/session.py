@@ -313,6 +313,63 @@ def an_erased_device_leaves_nothing_behind():
         check("nothing was changed" in session.touchstone("session", "disable", "device", "--yes"), "disabled once more")
 
 
+def the_window_goes_from_one_device_to_another():
+    drop_in = "systemd/user/touchstone-agent.service.d/device.conf"
+    with owner_of_one() as device, Session(device) as session:
+        for name in ("default", "second"):
+            device.run("device", "create", name)
+        config = device.work / "config"
+
+        def shows(name):
+            check(f"TOUCHSTONE_DEVICE={name}\n" in (config / drop_in).read_text(), f"the window of {name}")
+            text = (config / "autostart/io.touchstone.Agent.desktop").read_text()
+            equal(" --device " in text, name != "default", text)
+
+        session.touchstone("session", "enable", "window", "--yes", "--device", "default")
+        check(drop_in not in files(device), "the default device needs no name")
+        session.touchstone("session", "enable", "window", "--yes", "--device", "second")
+        shows("second")
+        said = session.touchstone("session", "enable", "window", "--yes", "--device", "default")
+        check("it shows the prompts of default" in said, said)
+        shows("default")
+        check("nothing was changed" in session.touchstone("session", "enable", "window", "--yes", "--device", "default"), "once more")
+        # Another device that is set up has the window only if its owner says so.
+        for answer, shown in (("", "default"), ("y", "test")):
+            with Person(device, "--bus", str(device.work / "no-bus"), environment=session.environment) as person:
+                person.answers(START, "n")
+                person.answers("New passcode:" if shown == "default" else "Passcode:", PASSCODE)
+                if shown == "default":
+                    person.answers("Repeat the new passcode:", PASSCODE)
+                person.reads("The window shows the prompts of default")
+                person.answers("Should it show those of test instead? [y/N]", answer)
+                person.reads("test is set up")
+                person.ends()
+            device.processes += [device.supervisor, *device.daemons.values()]
+            shows(shown)
+        # The window of a device that is erased ends; that of another one's stays.
+        session.touchstone("device", "erase", "second", "--force")
+        shows("test")
+        said = session.touchstone("device", "erase", "test", "--force")
+        check("the window showed the prompts of test" in said, said)
+        equal(files(device), set(), "the files")
+
+
+def a_device_that_ends_for_a_new_unit_is_announced():
+    with owner_of_one() as device, Session(device) as session:
+        session.touchstone("session", "enable", "device", "--yes")
+        unit = device.work / "config/systemd/user/touchstone@.service"
+        unit.write_text(unit.read_text().replace("TasksMax=512", "TasksMax=500"))
+        said = session.touchstone("session", "enable", "device", status=64)
+        check("changes" in said and "shuts test down" not in said, said)
+        session.touchstone("item", "list")
+        before = device.supervisor
+        said = session.touchstone("session", "enable", "device", "--yes")
+        check("shuts test down; after its next boot it asks for its passcode" in said, said)
+        session.touchstone("item", "list")
+        device.processes += [before, device.supervisor, *device.daemons.values()]
+        check(device.supervisor != before, "the device runs on with the old unit")
+
+
 def what_cannot_be_started_is_said():
     with owner_of_one() as device:
         environment = device.environment
@@ -334,8 +391,14 @@ def what_cannot_be_started_is_said():
         for part in ("device", "window"):
             device.run("session", "enable", part, "--yes", "--device", "absent", status=69)
         equal(files(device), set(), "the files after all")
+        # A desktop's entry names its device too.
+        device.environment = environment | {"PATH": f"{AGENT}:{environment['PATH']}"}
+        device.run("session", "enable", "window", "--yes")
+        check("the window showed the prompts of test" in device.run("device", "erase", "test", "--force").stderr, "the erased device")
+        equal(files(device), set(), "the files of a device that was erased")
 
 
 main(
     who_logs_in_has_a_window_without_starting_anything, nothing_is_started_that_the_owner_did_not_want,
-    the_doctor_says_what_is_missing, an_erased_device_leaves_nothing_behind, what_cannot_be_started_is_said)
+    the_doctor_says_what_is_missing, an_erased_device_leaves_nothing_behind, the_window_goes_from_one_device_to_another,
+    a_device_that_ends_for_a_new_unit_is_announced, what_cannot_be_started_is_said)

@@ -106,14 +106,16 @@ struct BridgeDisableCommand: ParsableCommand {
         let isLast = !record.needs(resident, besides: bridge)
         let owners: [ChangeOwner] =
             isLast ? [.bridge(bridge), .resident(resident)] : bridge == .credentials ? [] : [.bridge(bridge)]
-        let stops = isLast && UserManager.isRunning && !resident.isSystemService
+        let unit = resident.socketUnit
+        // Root may have enabled the system's service since: what runs as the user's own ends all the same.
+        let stops = isLast && UserManager.isRunning && (UserManager.starts(unit) || UserManager.isActive(unit))
         try BridgeCommand.confirm(
             "This disables \(bridge.rawValue):",
-            (stops ? ["runs systemctl --user disable --now \(resident.socketUnit)"] : [])
+            (stops ? ["runs systemctl --user disable --now \(unit)"] : [])
                 + record.lines(undoing: owners), yes: yes)
         if stops {
             // A unit that is gone, with its package for example, keeps no file from being put back.
-            for words in [["disable", "--now", resident.socketUnit], ["stop", resident.serviceUnit]] {
+            for words in [["disable", "--now", unit], ["stop", resident.serviceUnit]] {
                 do { try UserManager.control(words) } catch { StandardError.say("touchstone: \(error)") }
             }
         }
@@ -124,7 +126,8 @@ struct BridgeDisableCommand: ParsableCommand {
             "\(bridge.rawValue) is disabled"
                 + (isLast ? "" : "; \(resident.rawValue) still runs for another bridge"))
         if isLast, resident.isSystemService {
-            StandardOutput.say("\(resident.rawValue) runs on. To stop it: \(resident.rootCommand("disable"))")
+            StandardOutput.say(
+                "The system's \(resident.rawValue) runs on. To stop it: \(resident.rootCommand("disable"))")
         }
     }
 }

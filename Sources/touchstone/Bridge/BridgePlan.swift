@@ -37,10 +37,16 @@ struct BridgePlan {
                         + resident.rootCommand("enable"))
             }
         } else {
+            guard paths.isSystem || !resident.isSystemService(for: paths) else {
+                throw Failure(
+                    .refused,
+                    "git, docker and 'touchstone run' ask the system's \(resident.rawValue) first. To have them ask "
+                        + "\(paths.name), run this, then run this command again: \(resident.rootCommand("disable"))")
+            }
             try planProgram(resident, executable, paths, isSimulated)
         }
         switch bridge {
-        case .ssh: try planSSH(resident.socket)
+        case .ssh: try planSSH(resident.socket(for: paths))
         case .credentials: break
         case .git: try planGit(replaces)
         case .docker: try planDocker(replaces)
@@ -66,8 +72,9 @@ struct BridgePlan {
         if UserManager.isRunning {
             try planUnits(resident, executable, paths)
             startsSocket =
-                changes.hasUnits || !UserManager.isEnabled(resident.socketUnit) || !BridgeProbe.answers(resident)
-        } else if !BridgeProbe.answers(resident) {
+                changes.hasUnits || !UserManager.isEnabled(resident.socketUnit)
+                || !BridgeProbe.answers(resident, for: paths)
+        } else if !BridgeProbe.answers(resident, for: paths) {
             remarks.append("No systemd of yours runs here, so start it yourself: \(resident.foreground)")
         }
     }

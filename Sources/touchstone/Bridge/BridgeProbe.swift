@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TouchstoneSystem
 import TouchstoneTransport
 
 /// Asks a resident program something that shows no prompt.
@@ -11,9 +12,9 @@ enum BridgeProbe {
         let isThere = Mutex(false)
     }
 
-    /// Whether it answers at its socket; systemd may start it for this.
-    static func answers(_ resident: Resident) -> Bool {
-        guard let channel = try? SocketEndpoint(path: resident.socket).connect() else { return false }
+    /// Whether it answers at its socket for that device; systemd may start it for this.
+    static func answers(_ resident: Resident, for device: DevicePaths) -> Bool {
+        guard let channel = try? SocketEndpoint(path: resident.socket(for: device)).connect() else { return false }
         // Under a thread that still waits, so that it ends too.
         defer { channel.close() }
         let answer = Answer()

@@ -24,7 +24,7 @@ struct BridgeReport: Encodable {
         name = bridge
         let resident = bridge.resident
         let record = (try? ChangeRecord.read()) ?? ChangeRecord()
-        let (isNamed, others) = Self.place(bridge)
+        let (isNamed, others) = Self.place(bridge, device)
         guard record.enabled.contains(.bridge(bridge)) || isNamed else {
             state = .notEnabled
             text = "not enabled; 'touchstone bridge enable \(bridge.rawValue)' gives you \(bridge.purpose)"
@@ -40,30 +40,30 @@ struct BridgeReport: Encodable {
         } else if !isNamed, bridge != .credentials {
             text = "enabled, but \(Self.asker(bridge)) does not ask it any more"
             fix = again + (others ? " --replace" : "")
-        } else if !BridgeProbe.answers(resident) {
-            text = "enabled, but nobody answers at \(PlainText.line(resident.socket))"
+        } else if !BridgeProbe.answers(resident, for: device) {
+            text = "enabled, but nobody answers at \(PlainText.line(resident.socket(for: device)))"
             fix =
-                resident.isSystemService
+                resident.isSystemService(for: device)
                 ? resident.rootCommand("enable") : UserManager.isRunning ? again : resident.foreground
         } else {
             state = .answers
             text =
-                "enabled, and answers at \(PlainText.line(resident.socket)); your other programs "
-                + (resident.isSystemService ? "cannot act as it" : "can act as it")
+                "enabled, and answers at \(PlainText.line(resident.socket(for: device))); your other programs "
+                + (resident.isSystemService(for: device) ? "cannot act as it" : "can act as it")
         }
     }
 
     /// Whether the programs that are to ask it do so, and whether they ask somebody else.
-    private static func place(_ bridge: Bridge) -> (isNamed: Bool, others: Bool) {
+    private static func place(_ bridge: Bridge, _ device: DevicePaths) -> (isNamed: Bool, others: Bool) {
         switch bridge {
         case .ssh:
             let settings = try? ConfigurationFiles.read(SSHSettings.path)
-            let socket = bridge.resident.socket
+            let socket = bridge.resident.socket(for: device)
             let isNamed = settings.map { SSHSettings.naming(socket, in: $0) == $0 } ?? false
             return (isNamed || ProcessInfo.processInfo.environment["SSH_AUTH_SOCK"] == socket, false)
         case .credentials:
             // What it is asked by are programs, which know its place.
-            return (FileManager.default.fileExists(atPath: bridge.resident.socket), false)
+            return (FileManager.default.fileExists(atPath: bridge.resident.socket(for: device)), false)
         case .git:
             // git itself is asked only if there may be something to find.
             guard let settings = try? ConfigurationFiles.read(GitSettings.path),

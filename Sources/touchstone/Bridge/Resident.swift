@@ -20,8 +20,15 @@ enum Resident: String, CaseIterable {
 
     private var socketName: String { self == .sshAgent ? "ssh-agent.sock" : "credentials.sock" }
 
-    /// Where clients find it: the socket of the system's service if root has enabled it, else the one of this user's own.
-    var socket: String { isSystemService ? systemSocket : ownSocket }
+    /// Where clients find it: the socket of the system's service if it is theirs, else the one of this user's own.
+    func socket(for device: DevicePaths) -> String { isSystemService(for: device) ? systemSocket : ownSocket }
+
+    /// Whether clients ask the system's service.
+    ///
+    /// ssh asks the socket that it is told, so this depends on the device. Programs that want passwords ask the system's service first.
+    func isSystemService(for device: DevicePaths) -> Bool {
+        isSystemService && (device.isSystem || self == .credentials)
+    }
 
     /// In the directory that also has the sockets of this user's own devices.
     private var ownSocket: String {
@@ -47,7 +54,7 @@ enum Resident: String, CaseIterable {
     var serviceUnit: String { "\(rawValue).service" }
 
     /// What runs it without systemd.
-    var foreground: String { "\(rawValue) --socket \(socket)" }
+    var foreground: String { "\(rawValue) --socket \(ownSocket)" }
 
     /// The manifests by their files' names: its own, with which prompts name the program that asks (ND-2), and for passwords that of
     /// this command, so that both have what `touchstone item` keeps (EX-10).

@@ -20,11 +20,37 @@ struct EraseCommand: ParsableCommand {
         // Else the next program that connects would have systemd boot it.
         var session = try SessionPlan.Undoing(.device, device: paths.name)
         if session.isEnabled { try session.carryOut() }
+        try undoWindow(paths)
         _ = try ShutdownCommand.shutDown(paths)
         if DeviceDirectory.hasTPM(paths), try !Program.enclave.forget(paths.enclave) {
             StandardError.say("\(paths.name) leaves its counter in the TPM, where it uses a little space")
         }
         try DeviceDirectory.remove(paths)
+        try sayBridges(paths)
+    }
+
+    /// A window that shows this device's prompts has nothing to show any more.
+    private func undoWindow(_ paths: DevicePaths) throws {
+        guard SessionPart.windowDevice == paths.name else { return }
+        var window = try SessionPlan.Undoing(.window, device: paths.name)
+        guard window.isEnabled else { return }
+        try window.carryOut()
+        StandardError.say(
+            "the window showed the prompts of \(paths.name), and starts with your session no longer. For another "
+                + "device: touchstone session enable window --device NAME")
+    }
+
+    /// A bridge stays, because its owner may want it for another device.
+    private func sayBridges(_ paths: DevicePaths) throws {
+        let enabled = try ChangeRecord.read().enabled
+        for bridge in Bridge.allCases
+        where enabled.contains(.bridge(bridge))
+            && UserUnit.chosenDevice(for: bridge.resident.serviceUnit) == paths.name
+        {
+            StandardError.say(
+                "the bridge \(bridge.rawValue) still asks \(paths.name). To undo that: "
+                    + "touchstone bridge disable \(bridge.rawValue)")
+        }
     }
 
     private func confirm(_ paths: DevicePaths) throws {

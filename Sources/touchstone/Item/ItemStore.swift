@@ -164,7 +164,10 @@ struct ItemStore {
                     beforeReading: {
                         // Until the answer touchstoned had to see what this process executes (EX-5).
                         guard touchstone_become_undumpable() else { throw Failure.system("prctl") }
-                    }
+                    },
+                    // From here on touchstoned cannot tell who this process is. Whoever has an entry has opened the lock screen;
+                    // a device that was locked since says so.
+                    mayUnlock: false
                 ).items
         } catch Refusal.notFound {
             throw Failure(

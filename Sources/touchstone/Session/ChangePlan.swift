@@ -41,7 +41,7 @@ struct ChangePlan {
     /// The same for units of the user's systemd.
     mutating func write(_ units: [UserUnit], for owner: ChangeOwner, _ purpose: String) throws {
         for unit in units {
-            try change("\(UserManager.unitDirectory)/\(unit.name)", for: owner, purpose) { _ in Data(unit.text.utf8) }
+            try change(unit.path, for: owner, purpose) { _ in Data(unit.text.utf8) }
         }
     }
 

@@ -86,6 +86,12 @@ enum SessionPart: String, CaseIterable, ExpressibleByArgument {
                 """)
     }
 
+    /// The device whose prompts the window shows, by the user's own files; nil: nothing names one.
+    static var windowDevice: String? {
+        UserUnit.chosenDevice(for: windowService)
+            ?? (try? ConfigurationFiles.read(autostartPath)).flatMap(device(ofAutostart:))
+    }
+
     // MARK: desktops that systemd does not start
 
     static let autostartName = "io.touchstone.Agent.desktop"
@@ -118,6 +124,14 @@ enum SessionPart: String, CaseIterable, ExpressibleByArgument {
         X-systemd-skip=true
 
         """
+    }
+
+    /// The device that the text of a desktop entry names.
+    static func device(ofAutostart entry: Data) -> String? {
+        let line = String(decoding: entry, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("Exec=") }
+        guard let line, let option = line.range(of: " --device ", options: .backwards) else { return nil }
+        let name = String(line[option.upperBound...])
+        return DevicePaths.isValid(name: name) ? name : nil
     }
 
     /// As the Desktop Entry Specification wants a path that may have spaces or `%`.

@@ -10,8 +10,10 @@ struct SessionPlan {
     private(set) var changes = ChangePlan()
     /// nil: systemd has nothing to do.
     private var unit: String?
-    /// Whether the device runs, and systemd does not listen for it.
+    /// Whether the device runs, and does not go on.
     private var endsDevice = false
+    /// The device whose prompts the window shows so far; nil: it shows those of no other.
+    private(set) var otherDevice: String?
     /// What is left to the owner: sentences.
     private(set) var remarks: [String] = []
     /// Whether there is nothing to do, and `disable` knows of it.
@@ -50,15 +52,18 @@ struct SessionPlan {
         let socket = PassedSocket.unit(paths)
         guard changes.hasUnits || !UserManager.isEnabled(socket) else { return }
         unit = socket
-        endsDevice = SupervisorLock.holder(paths) != nil && !UserManager.isActive(socket)
+        endsDevice = SupervisorLock.holder(paths) != nil
     }
 
     private mutating func planWindow() throws {
         if !paths.isSystem { try DeviceDirectory.check(paths) }
         let executable = try Program.agent.realPath()
+        otherDevice = Self.shownDevice.flatMap { $0 == paths.name ? nil : $0 }
         // The one that it chooses itself needs no name.
         let device = paths.name == DevicePaths.selectedName(nil) ? nil : paths.name
-        if device != nil || !SessionPart.isAutostartPackaged(for: executable) {
+        // One of another device's has to give way, also to the package's.
+        let hasAutostart = try ConfigurationFiles.read(SessionPart.autostartPath) != nil
+        if device != nil || hasAutostart || !SessionPart.isAutostartPackaged(for: executable) {
             try changes.change(
                 SessionPart.autostartPath, for: .window, "desktops that systemd does not start then start the window"
             ) { _ in Data(SessionPart.autostart(executable: executable, device: device).utf8) }
@@ -72,9 +77,9 @@ struct SessionPlan {
                 [SessionPart.windowUnit(executable: executable)], for: .window,
                 "systemd starts the window with your desktop")
         }
-        if let device {
-            try changes.write(
-                [.choosing(device, for: SessionPart.windowService)], for: .window, "it shows the prompts of \(device)")
+        let choice = UserUnit.choosing(paths.name, for: SessionPart.windowService)
+        if try device != nil || choice.isWritten {
+            try changes.write([choice], for: .window, "it shows the prompts of \(paths.name)")
         }
         let service = SessionPart.windowService
         let hasDisplay = Self.hasDisplay
@@ -82,6 +87,16 @@ struct SessionPlan {
             unit = service
         }
         if !hasDisplay { remarks.append("The window appears with your next graphical login.") }
+    }
+
+    /// The device whose prompts the window shows so far; nil: none that is there.
+    private static var shownDevice: String? {
+        let isStarted = UserManager.isRunning && UserManager.starts(SessionPart.windowService)
+        guard let name = SessionPart.windowDevice ?? (isStarted ? DevicePaths.selectedName(nil) : nil) else {
+            return nil
+        }
+        let paths = DevicePaths(name: name)
+        return paths.isSystem || paths.exists ? name : nil
     }
 
     /// Whether a program that is started here could show a window.
@@ -104,8 +119,8 @@ struct SessionPlan {
     func carryOut() throws {
         try changes.carryOut(enabling: owner)
         guard let unit else { return }
-        // systemd would take the socket of a device that runs away from it.
-        if endsDevice { _ = try ShutdownCommand.shutDown(paths) }
+        // systemd would take the socket of a device that runs away from it. One that it started ends with its socket.
+        if endsDevice, !UserManager.isActive(unit) { _ = try ShutdownCommand.shutDown(paths) }
         try UserManager.control("daemon-reload")
         try UserManager.control("enable", unit)
         try UserManager.control("restart", unit)

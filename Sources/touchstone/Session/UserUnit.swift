@@ -10,8 +10,23 @@ struct UserUnit {
 
     /// Beside a service's own unit: for which device it works.
     static func choosing(_ device: String, for service: String) -> UserUnit {
-        UserUnit(name: "\(service).d/device.conf", text: "[Service]\nEnvironment=TOUCHSTONE_DEVICE=\(device)\n")
+        UserUnit(name: "\(service).d/device.conf", text: "[Service]\n\(choice)\(device)\n")
     }
+
+    private static let choice = "Environment=TOUCHSTONE_DEVICE="
+
+    /// The device that was chosen so; nil if the service has no such file.
+    static func chosenDevice(for service: String) -> String? {
+        let file = (try? ConfigurationFiles.read(choosing("", for: service).path)) ?? Data()
+        return String(decoding: file, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix(choice) }
+            .map { String($0.dropFirst(choice.count)) }
+    }
+
+    /// Where the user's own is.
+    var path: String { "\(UserManager.unitDirectory)/\(name)" }
+
+    /// Whether the user has a file of that name.
+    var isWritten: Bool { get throws { try ConfigurationFiles.read(path) != nil } }
 
     /// Whether a package has units that start this very program.
     static func arePackaged(_ unit: String, for executable: String) -> Bool {

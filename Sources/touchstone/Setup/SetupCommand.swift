@@ -151,7 +151,7 @@ struct SetupCommand: ParsableCommand {
         else {
             return tell("After each login, boot it: touchstone device boot --detach")
         }
-        try enable(.device, paths)
+        try enable(SessionPlan(.device, paths), paths)
     }
 
     /// Whether prompts appear in a window of the owner's desktop.
@@ -168,26 +168,30 @@ struct SetupCommand: ParsableCommand {
             tell("As \(user), run 'touchstone session enable window': prompts then appear in a window.")
             return false
         }
-        let isStarted = UserManager.isRunning && UserManager.starts(SessionPart.windowService)
-        guard
-            try isStarted
-                || Question.yes("Should prompts appear in a window, now and after each login?", default: true)
-        else {
+        let plan = try SessionPlan(.window, paths)
+        guard try plan.isDone || wantsWindow(plan, paths) else {
             tell("Prompts appear where 'touchstone agent' runs.")
             return false
         }
-        try enable(.window, paths)
+        try enable(plan, paths)
         return true
     }
 
-    private func enable(_ part: SessionPart, _ paths: DevicePaths) throws {
-        let plan = try SessionPlan(part, paths)
+    private func wantsWindow(_ plan: SessionPlan, _ paths: DevicePaths) throws -> Bool {
+        guard let other = plan.otherDevice else {
+            return try Question.yes("Should prompts appear in a window, now and after each login?", default: true)
+        }
+        tell("The window shows the prompts of \(PlainText.line(other)), and can show those of one device only.")
+        return try Question.yes("Should it show those of \(paths.name) instead?", default: false)
+    }
+
+    private func enable(_ plan: SessionPlan, _ paths: DevicePaths) throws {
         if !plan.isDone {
             plan.lines.forEach { tell("This \($0).") }
             try plan.carryOut()
         }
         plan.remarks.forEach { tell($0) }
-        tell("To undo that: \(SessionEnableCommand.undo(part, paths))")
+        tell("To undo that: \(SessionEnableCommand.undo(plan.part, paths))")
     }
 
     /// Seconds.
