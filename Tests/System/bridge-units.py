@@ -19,6 +19,8 @@ RESIDENT = {"touchstone-credentials": "credentials.sock", "touchstone-ssh-agent"
 PASSCODE = "a-passcode-of-the-bridges"
 PLACE = "protocol=https\nhost=git.example\n"
 KEPT = PLACE + "username=octocat\npassword=correct horse\n"
+# As system/README.md says.
+UNREADABLE = "/usr/libexec/touchstone/system"
 RUNTIME = f"/run/touchstone/{OWNER_ID}"
 
 
@@ -28,8 +30,56 @@ def set_up(container):
     for program in PROGRAMS:
         with open(BRIDGES / program, "rb") as file:
             subprocess.run(container.command("sh", "-c", 'cat > "$1" && chmod 755 "$1"', "sh", f"/usr/bin/{program}"), stdin=file, check=True)
+    container.run("install", "-D", "-m", "711", "-t", UNREADABLE, *(f"/usr/bin/{program}" for program in RESIDENT))
     for file in (SYSTEM / "apps").iterdir():
         container.write(f"/usr/share/touchstone/apps/{file.name}", file.read_text())
+
+
+# What a program of the owner's tries: `rounds` times it ends `name`, makes systemd start it again, and opens its memory until it answers.
+START = """
+def found(name):
+    for number in os.listdir("/proc"):
+        try:
+            if number.isdigit() and open(f"/proc/{number}/comm").read() == name[:15] + "\\n":
+                yield int(number)
+        except OSError:
+            pass
+
+def try_to_open(before):
+    for number in os.listdir("/proc"):
+        if number not in before and number.isdigit():
+            try:
+                os.close(os.open(f"/proc/{number}/mem", os.O_RDWR))
+            except OSError:
+                continue
+            if int(number) in found(name):
+                return True
+    return False
+
+opened = 0
+for round in range(rounds):
+    for pid in found(name):
+        os.kill(pid, signal.SIGKILL)
+    while list(found(name)):
+        time.sleep(0.01)
+    before = set(os.listdir("/proc"))
+    connection = connect(path)
+    connection.sendall(request)
+    connection.setblocking(False)
+    success, answer, end = False, b"", time.monotonic() + 30
+    while not answer:
+        success = success or try_to_open(before)
+        try:
+            answer = connection.recv(1)
+        except BlockingIOError:
+            continue
+        if not answer or time.monotonic() > end:
+            sys.exit("it did not start again")
+    opened += success
+say(opened)
+"""
+LIST = {
+    "touchstone-credentials": b'{"method":"org.varlink.service.GetInfo","parameters":{}}\0', "touchstone-ssh-agent": b"\0\0\0\x01\x0b"}
 
 
 class Owner:
@@ -133,6 +183,39 @@ def nobody_looks_into_them(container):
         own.wait()
 
 
+def nobody_looks_into_them_while_they_start(container):
+    """BR-2: a start that a program of the owner's causes; the same into a file that the owner can read."""
+    def opened(program, rounds):
+        values = f"name, path, request, rounds = {program!r}, {RUNTIME + '/' + RESIDENT[program]!r}, {LIST[program]!r}, {rounds}\n"
+        return container.python(values + START, user=OWNER)
+
+    for program in RESIDENT:
+        place = f"/run/systemd/system/{program}@"
+        # systemd gives up after some starts. A patient attacker waits.
+        container.write(f"{place}.service.d/starts.conf", "[Unit]\nStartLimitIntervalSec=0\n")
+        container.write(f"{place}.socket.d/starts.conf", "[Socket]\nTriggerLimitIntervalSec=0\n")
+        readable = f"{place}.service.d/readable.conf"
+        container.write(readable, f"[Service]\nExecStart=\nExecStart=/usr/bin/{program}\n")
+        container.run("systemctl", "daemon-reload")
+        # More tries where the machine is busy.
+        check(any(opened(program, 5) for _ in range(10)), f"{program}: the attack never finds a readable file's process open")
+        container.run("rm", readable)
+        container.run("systemctl", "daemon-reload")
+        equal(sum(opened(program, 5) for _ in range(10)), 0, f"{program}: how often its memory was opened in 50 starts")
+
+
+def removing_the_device_disables_them(container):
+    """BR-5: their sockets go with the device."""
+    units = [f"{program}@{OWNER_ID}.socket" for program in RESIDENT]
+    equal(container.run("systemctl", "is-enabled", *units).stdout, "enabled\n" * 2, "before")
+    equal(container.run("systemctl", "is-active", *units).stdout, "active\n" * 2, "before")
+    container.run("touchstone", "system", "remove", "--yes", OWNER)
+    equal(container.run("systemctl", "is-enabled", *units, status=None).stdout, "disabled\n" * 2, "after")
+    equal(container.run("systemctl", "is-active", *units, status=None).stdout, "inactive\n" * 2, "after")
+    for socket in RESIDENT.values():
+        container.run("test", "!", "-e", f"{RUNTIME}/{socket}")
+
+
 def another_program_is_not_served(container):
     """GC-1: as a service of the system it serves our helpers alone; another user reaches no socket."""
     source = (
@@ -142,7 +225,9 @@ def another_program_is_not_served(container):
     equal(container.python(f'say(number(lambda: connect("{RUNTIME}/credentials.sock")))', user=STRANGER), "EACCES", "another user")
 
 
-TESTS = (enabling_needs_root_once, they_are_known_by_their_units, nobody_looks_into_them, another_program_is_not_served)
+TESTS = (
+    enabling_needs_root_once, they_are_known_by_their_units, nobody_looks_into_them, nobody_looks_into_them_while_they_start,
+    another_program_is_not_served, removing_the_device_disables_them)
 
 
 def all_of_them():

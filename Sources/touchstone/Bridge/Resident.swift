@@ -46,8 +46,12 @@ enum Resident: String, CaseIterable {
 
     /// Whether a package brought the system's units of this very program.
     func hasSystemUnits(executable: String) -> Bool {
-        executable == "/usr/bin/\(rawValue)"
-            && FileManager.default.fileExists(atPath: "/usr/lib/systemd/system/\(rawValue)@.socket")
+        executable == "/usr/bin/\(rawValue)" && hasSystemUnits
+    }
+
+    /// Whether a package brought the system's units of any such program.
+    var hasSystemUnits: Bool {
+        FileManager.default.fileExists(atPath: "/usr/lib/systemd/system/\(rawValue)@.socket")
     }
 
     var socketUnit: String { "\(rawValue).socket" }

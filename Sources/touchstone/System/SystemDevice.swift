@@ -153,7 +153,12 @@ struct SystemDevice {
     /// Has systemd listen for the owner's programs, now and after every boot; nothing where systemd does not run.
     func enable() throws { try control(["enable", "--now", "touchstone-peers.socket"] + sockets) }
 
-    func disable() throws { try control(["disable", "--now"] + sockets + services) }
+    /// Stops it, and the bridges that root has enabled for its owner.
+    func disable() throws {
+        let bridges = Resident.allCases.filter(\.hasSystemUnits)
+            .flatMap { ["\($0.rawValue)@\(ownerID).socket", "\($0.rawValue)@\(ownerID).service"] }
+        try control(["disable", "--now"] + bridges + sockets + services)
+    }
 
     private var sockets: [String] { ["touchstone-enclave@\(ownerID).socket", "touchstoned@\(ownerID).socket"] }
     private var services: [String] { ["touchstoned@\(ownerID).service", "touchstone-enclave@\(ownerID).service"] }
