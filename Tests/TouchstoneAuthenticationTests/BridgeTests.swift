@@ -435,6 +435,8 @@ import TouchstoneInterfaces
     func status() async throws {
         device.setAttended(false)
         let watcher = try endpoint("/usr/bin/watcher", isBridge: false).client()
+        // The end of the device's own agent is heard on another thread.
+        await eventually { (try? watcher.call(DeviceInterface.GetStatus.self, .init()))?.status.hasAgent == false }
         let box = Statuses()
         Thread.detachNewThread {
             try? watcher.stream(DeviceInterface.WatchStatus.self, .init()) { reply in
