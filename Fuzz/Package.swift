@@ -88,7 +88,7 @@ let package = Package(
                 "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneEnclaveInterface", "TouchstoneTransport",
                 "TouchstoneEnclaveClient",
                 "TouchstoneCertificates",
-                "CTouchstoneSystem", crypto, grdb,
+                "TouchstoneMemory", "CSodium", "CTouchstoneSystem", crypto, grdb,
             ]),
         parsers("TouchstoneKeyAlgorithms", ["TouchstoneCore", "CGMP", "CNettle", crypto, cryptoExtras]),
         parsers("TouchstoneCoreFoundation"),

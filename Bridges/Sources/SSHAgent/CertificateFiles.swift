@@ -26,7 +26,9 @@ enum CertificateFiles {
         return found
     }
 
-    /// Opens a file to read; nil if it cannot be opened, or is not a regular file. A FIFO or a device never makes the agent wait.
+    /// Opens a file to read; nil if it cannot be opened, or is not a regular file.
+    ///
+    /// A FIFO or a device never makes the agent wait.
     private static func regularFile(_ path: String) -> FileHandle? {
         let descriptor = unsafe open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
         guard descriptor >= 0 else { return nil }
