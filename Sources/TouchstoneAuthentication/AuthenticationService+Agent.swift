@@ -86,13 +86,17 @@ extension AuthenticationService {
         observe(.agentConnected)
         agentsChanged()
         call.connection.onClose { [weak self] in
-            call.connection.perform { [weak self] in self?.agentLost(agent.identifier) }
+            // Known at once, so that no prompt begins at an agent that is gone. The enclave is told where nobody else waits for it.
+            guard let left = self?.leave(agent.identifier) else { return }
+            call.connection.perform { [weak self] in self?.agentLost(agent.identifier, left) }
         }
     }
 
-    /// The next agent shows what this one showed; a prompt that nobody shows any more ends with -4.
-    private func agentLost(_ identifier: UInt64) {
-        let (orphan, hidden) = state.withLock { state -> (orphan: String?, hidden: String?) in
+    /// The prompt that an agent left: one that the next agent shows, or one that nobody shows any more.
+    private typealias LeftPrompt = (orphan: String?, hidden: String?)
+
+    private func leave(_ identifier: UInt64) -> LeftPrompt {
+        state.withLock { state in
             state.agents.removeAll { $0.identifier == identifier }
             guard var running = state.evaluation, running.agent.identifier == identifier else { return (nil, nil) }
             guard let next = state.agents.first else { return (running.identifier, nil) }
@@ -102,7 +106,11 @@ extension AuthenticationService {
             state.evaluation = running
             return (nil, running.identifier)
         }
-        if let hidden {
+    }
+
+    /// The next agent shows what this one showed; a prompt that nobody shows any more ends with -4.
+    private func agentLost(_ identifier: UInt64, _ left: LeftPrompt) {
+        if let hidden = left.hidden {
             // First, so that it does not undo what the next agent says of the prompt.
             _ = try? enclave.call(EnclaveInterface.SetShown.self, .init(evaluation: hidden, isShown: false))
             state.withLock { state in
@@ -111,7 +119,7 @@ extension AuthenticationService {
                 expectConfirmation(of: running)
             }
         }
-        if let orphan { cancel(orphan, Self.failed(.agentLost)) }
+        if let orphan = left.orphan { cancel(orphan, Self.failed(.agentLost)) }
         moveUnlock(from: identifier)
         observe(.agentLost)
         agentsChanged()
