@@ -309,6 +309,26 @@ def nobody_else_changes_it(device, bus, person):
 
 
 @with_bus
+def what_is_stored_over_is_a_new_item(device, bus, person):
+    """SS-22, SS-30: who could read the earlier item does not read the new one."""
+    planter, mailer = bus.app("planter"), bus.app("mailer")
+    planter.ask("store('anna', 'planted')")
+    person.answer = "finger"
+    equal(mailer.ask("store('anna', 'correct horse')"), True, "stored over")
+    equal([prompt["reason"].split(" “")[0] for prompt in person.prompts], ["store over a password:"], "what was asked")
+    person.asked()
+    equal(mailer.ask("lookup('anna')"), "correct horse", "what it stored")
+    equal(len(mailer.ask("search({'user': 'anna'})")), 1, "how many items there are")
+    equal(person.asked(), 0, "prompts of who stored it")
+    person.answer = "cancel"
+    equal(planter.ask("lookup('anna')"), None, "the new secret, for who made the earlier item")
+    equal(person.asked(), 1, "prompts of who made the earlier item")
+    bus.restart()
+    equal(bus.app("mailer").ask("lookup('anna')"), "correct horse", "what it stored, after a new start")
+    equal(person.asked(), 0, "prompts after a new start")
+
+
+@with_bus
 def a_search_waits_until_it_can_look(device, bus, person):
     """SS-24, SS-39, SS-41, SS-44: never "nothing" because it could not look."""
     mailer = bus.app("mailer")
@@ -424,7 +444,7 @@ main(
     secret_tool_stores_and_finds,
     a_session_of_secret_tool_is_asked_once,
     another_program_gets_nothing_without_a_prompt_that_names_both,
-    nobody_else_changes_it,
+    nobody_else_changes_it, what_is_stored_over_is_a_new_item,
     a_search_waits_until_it_can_look,
     what_is_malformed_is_refused,
     the_collections_that_programs_expect,

@@ -27,6 +27,8 @@ public struct ItemDescription: Hashable, Sendable, Codable {
         public static let attributes = 64
         /// Bytes of all attributes of one item.
         public static let allText = 16 << 10
+        /// Bytes of what is kept: JSON writes a control character as six.
+        static let kept = 160 << 10
         /// Bytes of a secret.
         public static let secret = 256 << 10
         /// Items.
@@ -49,7 +51,7 @@ public struct ItemDescription: Hashable, Sendable, Codable {
     ///
     /// - Parameter kept: As ``kept`` gave it.
     public init?(_ kept: Data) {
-        guard kept.count <= 64 << 10, let read = try? JSONDecoder().decode(ItemDescription.self, from: kept),
+        guard kept.count <= Limits.kept, let read = try? JSONDecoder().decode(ItemDescription.self, from: kept),
             SecretPath.isElement(read.collection), Self.allows(read.attributes)
         else { return nil }
         self = read

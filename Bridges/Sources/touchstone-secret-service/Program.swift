@@ -38,13 +38,14 @@ import TouchstoneDevice
         }
         let (events, continuation) = AsyncStream.makeStream(of: SecretService.Event.self)
         let service = SecretService(device: device, bus: connection.outbox)
-        Task { for await event in events { await service.take(event) } }
-        DeviceWatch.start(device) { continuation.yield(.device($0)) }
+        // Before anything is read or cleaned up: what another one has begun to write is not for this one to remove.
         do {
             try connection.take(name: Self.name)
         } catch {
             throw ValidationError("another program is \(Self.name) on this bus already")
         }
+        Task { for await event in events { await service.take(event) } }
+        DeviceWatch.start(device) { continuation.yield(.device($0)) }
         if protection == .ordinary {
             BridgeProcess.log(
                 "touchstone-secret-service: an ordinary program; your other programs can read its memory and act as it")

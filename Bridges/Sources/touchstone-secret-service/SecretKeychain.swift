@@ -104,15 +104,20 @@ final class SecretKeychain: Sendable {
                 contents.collections.append(
                     .init(name: name, label: row["labl"]?.string ?? "", created: Self.seconds(row["cdat"])))
             }
+            var items: Set<String> = []
             for row in try Self.rows(device, Service.value) {
-                guard let name = row["acct"]?.string, let description = row["gena"]?.data.flatMap(ItemDescription.init)
-                else { continue }
+                guard let name = row["acct"]?.string else { continue }
+                // Also if it cannot be read: its key stays (SS-24).
+                items.insert(name)
+                guard let description = row["gena"]?.data.flatMap(ItemDescription.init) else {
+                    BridgeProcess.log("touchstone-secret-service: an item cannot be read: \(Sentence.printable(name))")
+                    continue
+                }
                 contents.items.append(
                     Item(
                         name: name, label: row["labl"]?.string ?? "", description: description,
                         created: Self.seconds(row["cdat"]), modified: Self.seconds(row["mdat"])))
             }
-            let items = Set(contents.items.map(\.name))
             for row in try Self.rows(device, Service.grant) {
                 guard let account = row["acct"]?.string else { continue }
                 let parts = account.split(separator: "/", maxSplits: 1).map(String.init)

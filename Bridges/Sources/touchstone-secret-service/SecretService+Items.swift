@@ -99,7 +99,11 @@ extension SecretService {
         let keys = kept.isEmpty ? [:] : try await keysInTime(of: kept, client, .read)
         var found: [String: BusValue] = [:]
         for name in names {
-            guard let item = items[name] else { continue }
+            guard let item = items[name] else {
+                // A lock came in between: that is not "nothing" (SS-24).
+                guard isOpen else { throw .isLocked }
+                continue
+            }
             let secret: Data
             if let own = sessionItems[name] {
                 secret = unsafe own.secret.withUnsafeBytes { unsafe Data($0) }
@@ -108,7 +112,11 @@ extension SecretService {
                 let sealed: Data
                 do throws(BridgeFailure) {
                     sealed = try await keychain.sealedSecret(of: name)
-                } catch { throw Refusal(error) }
+                } catch {
+                    // Deleted in between, and others are asked for.
+                    if error == .gone, isOpen { continue }
+                    throw Refusal(error)
+                }
                 guard let opened = SealedSecret.open(sealed, key, item: name) else { throw .failed }
                 secret = opened
             }
@@ -143,20 +151,22 @@ extension SecretService {
             name: SecretPath.newName(), label: label, description: description, created: Self.now, modified: Self.now)
         if collection == Self.session { return try keep(new, given.secret, replaces: replaces, client) }
         try await open(for: client)
+        var stranger: String?
         if replaces, let name = index.exactly(attributes, in: collection), !isGranted(name, client) {
             // Somebody else's: the owner is asked before anything waits for this.
-            _ = try await keysInTime(of: [name], client, .store).map {
-                grants.put($0.value, of: $0.key, for: client.grantee)
-            }
+            _ = try await keysInTime(of: [name], client, .store)
+            stranger = name
         }
         return try await inTurn { () async throws(Refusal) in
             guard isOpen else { throw .isLocked }
-            if replaces, let name = index.exactly(attributes, in: collection) {
+            if replaces, let name = index.exactly(attributes, in: collection), name != stranger {
                 try await replace(name, label: label, given, client)
                 return name
             }
             guard index.count < ItemDescription.Limits.items else { throw .limitsExceeded }
             try await add(new, given.secret, client)
+            // It comes in the other's place, under a key that nobody was granted before, and tells nothing of the old secret.
+            if let stranger, index.collection(of: stranger) == collection { try await remove(stranger) }
             return new.name
         }
     }
@@ -202,18 +212,7 @@ extension SecretService {
         guard let sealed = SealedSecret.seal(given.secret, key, item: name) else { throw .failed }
         do throws(BridgeFailure) { try await keychain.change(item, sealed: sealed) } catch { throw Refusal(error) }
         if isOpen { items[name] = item }
-        // Who stored it over with the owner's consent reads it from now on, as one that made it.
-        if !grants.has(name, client.grantee) || client.grantee.row != nil { await keepGrant(name, key, client) }
         announce("ItemChanged", name, in: item.description.collection)
-    }
-
-    private func keepGrant(_ name: String, _ key: SymmetricKeyBytes, _ client: BusClient) async {
-        guard let row = client.grantee.row, !(grants.kept[name]?.contains(row) ?? false) else { return }
-        do throws(BridgeFailure) {
-            try await keychain.grant(key, of: name, to: row)
-        } catch {
-            BridgeProcess.log("touchstone-secret-service: a grant was not kept: \(error)")
-        }
     }
 
     /// The key of an item that the caller was granted, without a question.
