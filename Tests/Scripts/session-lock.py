@@ -87,7 +87,7 @@ def it_locks_with_the_session_and_before_sleep():
         machine.lock("own")
         locks(device, "the session, by the next logind")
         said = device.touchstone("doctor").stdout
-        check("only if it hears the login service" in said, said)
+        check("only while it hears the login service" in said, said)
 
 
 def without_a_login_service_it_stays_open():
@@ -112,7 +112,7 @@ def it_locks_with_the_session_from_when_it_has_a_reader():
         device.run(
             "device", "sensor", "add", "fprintd", "--bus", str(machine.bus), "--templates", str(machine.templates), input=f"{PASSCODE}\n")
         wait_for(lambda: "Touchstone" in machine.inhibitors, "the device to ask to be told of sleep")
-        check("only if it hears the login service" in device.touchstone("doctor").stdout, "the doctor's report")
+        check("only while it hears the login service" in device.touchstone("doctor").stdout, "the doctor's report")
         if device.status["isLocked"]:
             unlock(device)
         machine.lock("own")
