@@ -33,6 +33,13 @@ class Machine(Reader):
                 LOGIND, MANAGER, "org.freedesktop.DBus.Mock.EmitSignal", f"{LOGIND}.Manager", "PrepareForSleep", "b",
                 f"[<{str(is_asleep).lower()}>]"), "the signal")
 
+    def fall_asleep(self):
+        """Gives fprintd the time to stop the reader, which it says only if the device has not stopped it first."""
+        self.prepare_for_sleep(True)
+        limit = time.monotonic() + 5
+        while not self.stopped and time.monotonic() < limit:
+            time.sleep(0.05)
+
     @property
     def stopped(self):
         """How many verifications sleep has ended, as fprintd says it."""
@@ -47,8 +54,7 @@ def a_prompt_outlives_sleep():
         with Prompts(device) as prompts:
             evaluation = Evaluation(device)
             reader.is_looking(prompts)
-            reader.prepare_for_sleep(True)
-            wait_for(lambda: reader.stopped, "fprintd to stop the reader")
+            reader.fall_asleep()
             # Longer than a reader that fails is waited for.
             time.sleep(4)
             equal(evaluation.answer, None, "the evaluation while the machine falls asleep")
@@ -68,8 +74,7 @@ def who_asks_meanwhile_waits_and_who_leaves_leaves():
         with Prompts(device) as prompts:
             first = Evaluation(device)
             reader.is_looking(prompts)
-            reader.prepare_for_sleep(True)
-            wait_for(lambda: reader.stopped, "fprintd to stop the reader")
+            reader.fall_asleep()
             first.connection.shutdown(socket.SHUT_RDWR)
             prompts.until("dismissed")
             second = Evaluation(device)
@@ -79,7 +84,7 @@ def who_asks_meanwhile_waits_and_who_leaves_leaves():
             reader.touch("A")
             equal(second.result()[0], None, "the evaluation that began meanwhile")
             wait_for(lambda: not reader.is_open, "the reader to be left alone")
-            equal(reader.stopped, 1, "nothing was tried while fprintd slept")
+            check(reader.stopped <= 1, "nothing was tried while fprintd slept")
 
 
 def a_reader_that_is_gone_over_sleep_is_found_again():
