@@ -107,6 +107,8 @@ def another_finger_ends_what_is_of_the_current_set():
                 asking.start()
                 if finger:
                     prompts.until("show", phase="biometry")
+                    # The reader of the earlier prompt may still be open, and a finger on it would be lost.
+                    reader.is_looking(prompts)
                     reader.touch(finger)
                     prompts.until("succeeded")
                 asking.join(LONGEST_WAIT)
