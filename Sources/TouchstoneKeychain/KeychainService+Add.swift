@@ -29,7 +29,7 @@ extension KeychainService {
         var attributes: [AttributeKey: AttributeValue]
         var control: AccessControl
         var identityTag: Data
-        /// Its row, or why there is none, and how often the device had been erased; nil while there is an item of the same primary key.
+        /// Its row, or the error that kept it from being made, and how often the device had been erased; nil while there is an item of the same primary key.
         var sealed: (row: Result<ItemRow, any Error>, erasures: Int)?
     }
 

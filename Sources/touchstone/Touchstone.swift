@@ -68,7 +68,7 @@ struct Touchstone: ParsableCommand {
         let status = exitCode(for: error)
         let text = fullMessage(for: error)
         if status.isSuccess {
-            print(HelpText.ordered(text))
+            StandardOutput.say(HelpText.ordered(text))
         } else if !text.isEmpty {
             StandardError.say(text.hasPrefix("Error: ") ? String(text.dropFirst("Error: ".count)) : text)
         }

@@ -378,6 +378,13 @@ def what_is_malformed_is_refused(device, bus, person):
     app.fails(make % ("", session, "b'x' * (300 << 10)"), "org.freedesktop.DBus.Error.LimitsExceeded")
     app.fails(make % ("", "/org/freedesktop/secrets/session/x", "b'x'"), "org.freedesktop.Secret.Error.NoSession")
     app.ask(make % (attributes % "{'a': 'x' * 1024}", session, "b'x' * (256 << 10)"))
+    # A program keeps 4 MiB in memory, and takes the place of no other.
+    keep = "secret(ROOT + '/collection/session', 'CreateItem', '(a{sv}(oayays)b)', ({}, (%r, b'', b'x' * (256 << 10), 'text/plain'), False))"
+    for _ in range(16):
+        app.ask(keep % session)
+    app.fails(keep % session, "org.freedesktop.DBus.Error.LimitsExceeded")
+    other = bus.app("other")
+    other.ask(keep % other.ask("secret(ROOT, 'OpenSession', '(sv)', ('plain', GLib.Variant('s', '')))")[1])
     # One connection has 64 sessions; closed ones do not count.
     for _ in range(63):
         app.ask("secret(ROOT, 'OpenSession', '(sv)', ('plain', GLib.Variant('s', '')))")

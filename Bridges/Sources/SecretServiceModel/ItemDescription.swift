@@ -33,6 +33,10 @@ public struct ItemDescription: Hashable, Sendable, Codable {
         public static let secret = 256 << 10
         /// Items.
         public static let items = 50_000
+        /// Items of the session, which are in memory, and of them those of one program, with the bytes of their secrets.
+        public static let sessionItems = 4096
+        public static let ownSessionItems = 256
+        public static let ownSessionBytes = 4 << 20
         /// Collections that clients made.
         public static let collections = 32
     }

@@ -3,25 +3,6 @@ import CredentialProtocol
 import Foundation
 import TouchstoneDevice
 
-/// A value of a dictionary of the keychain's, as `io.touchstone.Keychain` has them.
-struct KeychainValue: Codable, Sendable {
-    struct Control: Codable, Sendable {
-        var protection: String
-        var flags: Int
-    }
-
-    var string: String?
-    var data: Data?
-    var number: Int?
-    var boolean: Bool?
-    var date: Double?
-    var accessControl: Control?
-
-    static func text(_ text: String) -> KeychainValue { KeychainValue(string: text) }
-    static func bytes(_ bytes: Data) -> KeychainValue { KeychainValue(data: bytes) }
-    static let yes = KeychainValue(boolean: true)
-}
-
 typealias KeychainDictionary = [String: KeychainValue]
 
 /// What is kept, without its secret.
@@ -102,7 +83,7 @@ struct CredentialKeychain: Sendable {
         if item.kind == .git {
             guard let scheme = item.scheme.flatMap({ schemes[$0] }) else { return nil }
             found["ptcl"] = .text(scheme)
-            found["port"] = item.port.map { KeychainValue(number: Int($0)) }
+            found["port"] = item.port.map { .number(Int($0)) }
             found["path"] = item.path.map(KeychainValue.text)
         }
         return found

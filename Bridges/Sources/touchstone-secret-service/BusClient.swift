@@ -31,15 +31,14 @@ struct BusClient: Sendable {
     /// Looks at the process that the bus names.
     init(name: String, _ peer: BusPeer?) {
         self.name = name
-        guard let peer, peer.userID == geteuid(), let process = ClientProcess(processID: peer.processID),
-            let path = process.executable
-        else {
+        let process = peer.flatMap { $0.userID == geteuid() ? ClientProcess(processID: $0.processID) : nil }
+        // Also of a process whose program cannot be seen.
+        isSandboxed = process?.isSandboxed ?? false
+        guard let process, let path = process.executable else {
             client = .unknown
             grantee = .connection(name)
-            isSandboxed = false
             return
         }
-        isSandboxed = process.isSandboxed
         client = .known(process, executable: path)
         if Multiplexers.contain(path) {
             grantee = process.clientSession.map(Grantee.session) ?? .connection(name)
@@ -48,15 +47,15 @@ struct BusClient: Sendable {
         }
     }
 
-    private init(stranger name: String) {
-        self.name = name
+    private init(stranger other: BusClient) {
+        name = other.name
         client = .unknown
-        grantee = .connection(name)
-        isSandboxed = false
+        grantee = .connection(other.name)
+        isSandboxed = other.isSandboxed
     }
 
     /// The same connection as a stranger: what the bus said before and now differs.
-    var asStranger: BusClient { BusClient(stranger: name) }
+    var asStranger: BusClient { BusClient(stranger: self) }
 
     /// Whether the process is there, and executes what it did.
     var isThere: Bool {
@@ -69,11 +68,19 @@ struct BusClient: Sendable {
 
     // MARK: Its program
 
+    /// Largest file that is read, in bytes: the service waits meanwhile. A larger program is a stranger.
+    private static let largestProgram: off_t = 512 << 20
+
     private static func digest(_ path: String, _ process: ClientProcess) -> String? {
         var hash = SHA256()
         hash.update(data: Data(path.utf8))
-        if !isRoots(path) {
-            guard let file = FileHandle(forReadingAtPath: "/proc/\(process.processID)/exe") else { return nil }
+        let executed = "/proc/\(process.processID)/exe"
+        var status = stat()
+        guard unsafe stat(executed, &status) == 0 else { return nil }
+        if !isRoots(path, status) {
+            guard status.st_size <= largestProgram, let file = FileHandle(forReadingAtPath: executed) else {
+                return nil
+            }
             hash.update(data: Data([0]))
             while let part = try? file.read(upToCount: 1 << 20), !part.isEmpty { hash.update(data: part) }
             guard process.isThere else { return nil }
@@ -81,8 +88,14 @@ struct BusClient: Sendable {
         return hash.finalize().map { String(format: "%02x", $0) }.joined()
     }
 
-    /// Whether only root can change the file, or put another in its place.
-    private static func isRoots(_ path: String) -> Bool {
+    /// Whether only root can change the file that is executed, or put another in its place.
+    ///
+    /// A process can see another file there, in a mount namespace of its own: so it has to be the same one.
+    private static func isRoots(_ path: String, _ executed: stat) -> Bool {
+        var named = stat()
+        guard unsafe lstat(path, &named) == 0, named.st_dev == executed.st_dev, named.st_ino == executed.st_ino else {
+            return false
+        }
         var place = path
         while true {
             var status = stat()

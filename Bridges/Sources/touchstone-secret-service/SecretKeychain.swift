@@ -5,24 +5,6 @@ import SecretServiceModel
 import Synchronization
 import TouchstoneDevice
 
-/// A value of a dictionary of the keychain's, as `io.touchstone.Keychain` has them.
-struct KeychainValue: Codable, Sendable {
-    struct Control: Codable, Sendable {
-        var protection: String
-        var flags: Int
-    }
-
-    var string: String?
-    var data: Data?
-    var boolean: Bool?
-    var date: Double?
-    var accessControl: Control?
-
-    static func text(_ text: String) -> KeychainValue { KeychainValue(string: text) }
-    static func bytes(_ bytes: Data) -> KeychainValue { KeychainValue(data: bytes) }
-    static let yes = KeychainValue(boolean: true)
-}
-
 /// The rows of this program's group (SS-20).
 ///
 /// An item has one row with its sealed secret, one with its key, which wants the owner, and one with a copy of the key for each program

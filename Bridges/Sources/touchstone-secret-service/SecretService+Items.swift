@@ -41,7 +41,7 @@ extension SecretService {
         }
     }
 
-    /// The session of a caller; one of another caller's is none (SS-14).
+    /// The session of a caller. A session of another caller is refused as one that does not exist (SS-14).
     func session(_ path: BusValue, _ client: BusClient) throws(Refusal) -> (path: String, cipher: SessionCipher) {
         guard let text = path.object, case .session(let name)? = SecretPath(text),
             let session = sessions[name], session.owner == client.name
@@ -193,7 +193,7 @@ extension SecretService {
             items[$0]?.description.attributes == attributes && isGranted($0, client)
         }
         let name = replaces ? own ?? item.name : item.name
-        guard own == name || index.count < ItemDescription.Limits.items else { throw .limitsExceeded }
+        guard hasRoom(secret.count, for: name, client) else { throw .limitsExceeded }
         sessionItems[name] = SessionItem(secret: SecretBuffer(secret), owner: client.grantee)
         var kept = item
         kept.name = name
@@ -202,6 +202,22 @@ extension SecretService {
         index.put(name, in: Self.session, attributes)
         announce(own == name ? "ItemChanged" : "ItemCreated", name, in: Self.session)
         return name
+    }
+
+    /// Whether a program may keep so many bytes in memory under this name: no program takes the place of the others.
+    private func hasRoom(_ bytes: Int, for name: String, _ client: BusClient) -> Bool {
+        typealias Limits = ItemDescription.Limits
+        let others = sessionItems.filter { $0.key != name }.values
+        let own = others.filter { $0.owner == client.grantee }
+        return others.count < Limits.sessionItems && own.count < Limits.ownSessionItems
+            && own.reduce(bytes) { $0 + $1.secret.count } <= Limits.ownSessionBytes
+    }
+
+    /// Removes an item of the session, of which nobody is left who could read it.
+    func forgetSessionItem(_ name: String) {
+        sessionItems[name] = nil
+        items[name] = nil
+        index.remove(name)
     }
 
     private func replace(_ name: String, label: String, _ given: Given, _ client: BusClient) async throws(Refusal) {
@@ -231,7 +247,10 @@ extension SecretService {
             guard own.owner == client.grantee, var item = items[name] else { throw .noSuchObject }
             edit(&item)
             item.modified = Self.now
-            if let secret = secret() { sessionItems[name]?.secret = SecretBuffer(secret) }
+            if let secret = secret() {
+                guard hasRoom(secret.count, for: name, client) else { throw .limitsExceeded }
+                sessionItems[name]?.secret = SecretBuffer(secret)
+            }
             items[name] = item
             index.put(name, in: Self.session, item.description.attributes)
             return announce("ItemChanged", name, in: Self.session)

@@ -42,7 +42,7 @@ actor SecretService {
     /// Whether the index was filled once: from then on locked items are found, too (SS-21, SS-24).
     var isLoaded = false
     var state = DeviceState.away
-    /// Whether the device, or that there is none, was heard of at all.
+    /// Whether anything was heard of the device yet, also that it is not there.
     var isStateKnown = false
 
     var collections: [String: Collection]
@@ -114,6 +114,7 @@ actor SecretService {
         prompts = prompts.filter { $0.value.owner != name }
         for waiting in (waits.removeValue(forKey: name) ?? [:]).values { waiting.end() }
         grants.drop(.connection(name))
+        for (item, own) in sessionItems where own.owner == .connection(name) { forgetSessionItem(item) }
         wakeAll()
     }
 

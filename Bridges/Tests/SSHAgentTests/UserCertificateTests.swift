@@ -25,7 +25,7 @@ import Testing
         #expect(UserCertificate(file: Array(line.utf8)) == certificate)
     }
 
-    @Test("SA-5: what is almost a certificate of a user's is none") func almost() {
+    @Test("SA-5: what is almost a certificate of a user is refused") func almost() {
         for bytes in [
             blob(type: 2), blob(curve: "nistp384"), blob(end: [0]), Array(blob().dropLast()), [], userKey,
         ] {

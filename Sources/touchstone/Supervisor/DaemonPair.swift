@@ -62,7 +62,7 @@ struct DaemonPair {
 
 /// The D-Bus of the system, on which the login service is.
 enum SystemBus {
-    /// Its socket, where `DBUS_SYSTEM_BUS_ADDRESS` says so, else in the usual place; nil if there is none.
+    /// Its socket, where `DBUS_SYSTEM_BUS_ADDRESS` says so, else in the usual place; nil if there is no such socket.
     static var path: String? {
         let path = path(ProcessInfo.processInfo.environment["DBUS_SYSTEM_BUS_ADDRESS"])
         return path.flatMap { unsafe access($0, F_OK) == 0 ? $0 : nil }
