@@ -260,7 +260,7 @@ def the_systems_service_is_not_taken_for_a_device_of_ones_own():
         # Programs ask the system's for passwords first, so one's own would never be asked.
         check("sudo systemctl disable --now touchstone-credentials@" in place.bridge("enable", "git", "--yes", status=5), "git")
         said = place.bridge("disable", "ssh", "--yes")
-        check("runs on" in said and "sudo systemctl disable --now touchstone-ssh-agent@" in said, said)
+        check("still runs" in said and "sudo systemctl disable --now touchstone-ssh-agent@" in said, said)
         for unit in ("touchstone-ssh-agent.socket", "touchstone-ssh-agent.service"):
             place.systemctl("is-active", unit, status=3)
         equal(place.everything, before, "the files after all")

@@ -33,9 +33,11 @@ public struct ItemDescription: Hashable, Sendable, Codable {
         public static let secret = 256 << 10
         /// Items.
         public static let items = 50_000
-        /// Items of the session, which are in memory, and of them those of one program, with the bytes of their secrets.
+        /// Items of the session, which are in memory.
         public static let sessionItems = 4096
+        /// Items of the session that one program has.
         public static let ownSessionItems = 256
+        /// Bytes of their secrets.
         public static let ownSessionBytes = 4 << 20
         /// Collections that clients made.
         public static let collections = 32

@@ -68,7 +68,9 @@ struct BusClient: Sendable {
 
     // MARK: Its program
 
-    /// Largest file that is read, in bytes: the service waits meanwhile. A larger program is a stranger.
+    /// Largest file that is read, in bytes: the service waits meanwhile.
+    ///
+    /// A larger program is a stranger.
     private static let largestProgram: off_t = 512 << 20
 
     private static func digest(_ path: String, _ process: ClientProcess) -> String? {

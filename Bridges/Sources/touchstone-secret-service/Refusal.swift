@@ -37,7 +37,7 @@ enum Refusal: Error, Hashable {
     /// A sentence for a developer.
     var text: String {
         switch self {
-        case .isLocked: "It is locked, and was not unlocked."
+        case .isLocked: "The item is locked, and the owner did not unlock it."
         case .noSession: "There is no such session of this connection."
         case .noSuchObject: "There is no such object."
         case .invalidArguments: "The arguments are malformed."
@@ -47,8 +47,8 @@ enum Refusal: Error, Hashable {
         case .unknownProperty: "The object has no such property."
         case .readOnly: "The property cannot be set."
         case .accessDenied: "This program may not do that."
-        case .limitsExceeded: "That is more than is kept."
-        case .failed: "The device did not do it."
+        case .limitsExceeded: "That is more than the service keeps."
+        case .failed: "The device refused or failed. 'touchstone doctor' says what is wrong."
         }
     }
 

@@ -41,7 +41,9 @@ extension SecretService {
         }
     }
 
-    /// The session of a caller. A session of another caller is refused as one that does not exist (SS-14).
+    /// The session of a caller.
+    ///
+    /// A session of another caller is refused as one that does not exist (SS-14).
     func session(_ path: BusValue, _ client: BusClient) throws(Refusal) -> (path: String, cipher: SessionCipher) {
         guard let text = path.object, case .session(let name)? = SecretPath(text),
             let session = sessions[name], session.owner == client.name

@@ -127,7 +127,7 @@ struct BridgeDisableCommand: ParsableCommand {
                 + (isLast ? "" : "; \(resident.rawValue) still runs for another bridge"))
         if isLast, resident.isSystemService {
             StandardOutput.say(
-                "The system's \(resident.rawValue) runs on. To stop it: \(resident.rootCommand("disable"))")
+                "The system's \(resident.rawValue) still runs. To stop it: \(resident.rootCommand("disable"))")
         }
     }
 }

@@ -59,7 +59,7 @@ struct BridgePlan {
 
     /// What happens, line by line.
     var lines: [String] {
-        if changes.steps.isEmpty, !startsSocket { return ["changes no file, because all is there"] }
+        if changes.steps.isEmpty, !startsSocket { return ["changes no file, because everything is in place"] }
         return changes.lines + kept
             + (startsSocket ? ["runs systemctl --user enable --now \(bridge.resident.socketUnit)"] : [])
     }
@@ -75,7 +75,7 @@ struct BridgePlan {
                 changes.hasUnits || !UserManager.isEnabled(resident.socketUnit)
                 || !BridgeProbe.answers(resident, for: paths)
         } else if !BridgeProbe.answers(resident, for: paths) {
-            remarks.append("No systemd of yours runs here, so start it yourself: \(resident.foreground)")
+            remarks.append("Your user systemd does not run here, so start it yourself: \(resident.foreground)")
         }
     }
 
@@ -159,8 +159,8 @@ struct BridgePlan {
             let place = PlainText.line(String(other.key.dropFirst("credential.".count).dropLast(".helper".count)))
             kept.append(
                 other.name.isEmpty
-                    ? "leaves \(ConfigurationFiles.shown(other.origin)): git does not ask Touchstone for \(place)"
-                    : "leaves \(ConfigurationFiles.shown(other.origin)): git also gives passwords of \(place) to "
+                    ? "does not change \(ConfigurationFiles.shown(other.origin)): git does not ask Touchstone for \(place)"
+                    : "does not change \(ConfigurationFiles.shown(other.origin)): git also gives passwords of \(place) to "
                         + "'\(PlainText.line(other.name))'")
         }
         guard found != [helper], found != ["", helper] else {

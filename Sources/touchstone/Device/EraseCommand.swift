@@ -36,7 +36,7 @@ struct EraseCommand: ParsableCommand {
         guard window.isEnabled else { return }
         try window.carryOut()
         StandardError.say(
-            "the window showed the prompts of \(paths.name), and starts with your session no longer. For another "
+            "the window showed the prompts of \(paths.name), so it no longer starts with your session. For another "
                 + "device: touchstone session enable window --device NAME")
     }
 

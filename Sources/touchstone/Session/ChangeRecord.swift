@@ -55,7 +55,8 @@ struct ChangeRecord: Codable {
         guard let record = try? JSONDecoder().decode(Self.self, from: data), record.version == 1 else {
             throw Failure(
                 .refused,
-                "\(path) cannot be read, because it is damaged or of a later version; it says which files were changed")
+                "\(path) cannot be read, because it is damaged or of a later version. It lists the files that 'enable' changed; put them back yourself, then remove it"
+            )
         }
         return record
     }

@@ -27,7 +27,7 @@ struct SessionEnableCommand: ParsableCommand {
             The window also gets a file in ~/.config/autostart, for desktops that systemd does not start. A device \
             that runs is shut down, because systemd then listens in its place. Running it again changes nothing.
 
-            Exit status: 0 it is enabled; 8 you said no; 69 no systemd of yours runs, or there is no such device; \
+            Exit status: 0 it is enabled; 8 you said no; 69 your user systemd does not run, or there is no such device; \
             more in 'touchstone --help'.
             """)
 
@@ -60,7 +60,7 @@ struct SessionEnableCommand: ParsableCommand {
 struct SessionDisableCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "disable",
-        abstract: "Have it start with your session no longer.",
+        abstract: "Stop starting the device or the window with your session.",
         discussion: """
             The device is shut down, or the window ends, and the files that 'enable' wrote are removed. The device \
             keeps everything in it; 'touchstone device boot --detach' boots it by hand.
@@ -81,6 +81,11 @@ struct SessionDisableCommand: ParsableCommand {
         }
         try BridgeCommand.confirm("This disables the \(part.rawValue):", undoing.lines, yes: yes)
         try undoing.carryOut()
-        StandardOutput.say("The \(part.rawValue) starts with your session no longer")
+        guard part != .window || !UserManager.starts(SessionPart.windowService) else {
+            return StandardOutput.say(
+                "The window has ended, but its package starts it in every session. To keep it off: "
+                    + "systemctl --user mask --now \(SessionPart.windowService)")
+        }
+        StandardOutput.say("The \(part.rawValue) no longer starts with your session")
     }
 }

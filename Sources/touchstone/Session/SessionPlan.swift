@@ -40,7 +40,7 @@ struct SessionPlan {
         guard UserManager.isRunning else {
             throw Failure(
                 .unavailable,
-                "no systemd of yours runs here that could start \(paths.name). After each login, boot it with "
+                "your user systemd does not run here, so it cannot start \(paths.name). After each login, boot it with "
                     + "'touchstone device boot --detach \(paths.name)'")
         }
         let executable = try Program.ownPath()
@@ -107,7 +107,7 @@ struct SessionPlan {
 
     /// What happens, line by line.
     var lines: [String] {
-        if changes.steps.isEmpty, unit == nil { return ["changes no file, because all is there"] }
+        if changes.steps.isEmpty, unit == nil { return ["changes no file, because everything is in place"] }
         return changes.lines
             + (endsDevice ? ["shuts \(paths.name) down; after its next boot it asks for its passcode"] : [])
             + (unit.map { ["runs systemctl --user enable --now \($0)"] } ?? [])

@@ -18,7 +18,7 @@ enum SessionReport {
         guard UserManager.isRunning else {
             return Finding(
                 .warning, .start,
-                "no systemd of yours runs here, so after each login \(paths.name) is off until 'touchstone device boot --detach'"
+                "your user systemd does not run here, so after each login \(paths.name) is off until 'touchstone device boot --detach'"
             )
         }
         let unit = PassedSocket.unit(paths)

@@ -139,7 +139,8 @@ struct SetupCommand: ParsableCommand {
     /// Whether the user's systemd boots it, before it is booted by hand.
     private func setUpStart(_ paths: DevicePaths) throws {
         guard UserManager.isRunning else {
-            return tell("No systemd of yours runs here. After each login, boot it: touchstone device boot --detach")
+            return tell(
+                "Your user systemd does not run here. After each login, boot it: touchstone device boot --detach")
         }
         guard !UserManager.isActive(PassedSocket.unit(paths)) else {
             return tell("Your systemd boots \(paths.name) when it is first used.")
