@@ -198,7 +198,7 @@ import TouchstoneTesting
             let key = try await keychain.makeKey("example.org")
             let prompt = Prompt(reason: "sign in to example.org")
             let signed = Task { try await keychain.sign(Data(), tag: key.tag, prompt: prompt) }
-            while device.prompts.isEmpty { await Task.yield() }
+            while device.prompts.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
             prompt.cancel()
             await #expect(throws: KeyUseFailure.other(.cancelled)) { _ = try await signed.value }
         }

@@ -1,3 +1,4 @@
+import Glibc
 import LocalAuthentication
 import Security
 import Testing
@@ -96,7 +97,7 @@ import TouchstoneTransport
                 }
             }
             let limit = ContinuousClock.now + .seconds(300)
-            while device.prompts.count < number, ContinuousClock.now < limit {}
+            while device.prompts.count < number, ContinuousClock.now < limit { usleep(10) }
             device.present(.finger(1))
             #expect(try await evaluation.value)
         }

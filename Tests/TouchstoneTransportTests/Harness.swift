@@ -151,7 +151,7 @@ final class Events<Element: Sendable>: @unchecked Sendable {
 struct WaitedTooLong: Error {}
 
 /// Longest wait for something that a machine does; only a failing test takes so long.
-let longestWaitSeconds = 20.0
+let longestWaitSeconds = 90.0
 
 /// A socket server of the probe in a directory of its own.
 final class ProbeServer: Sendable {
@@ -220,6 +220,19 @@ final class ProbeServer: Sendable {
 
     func connect() throws -> RawClient { try RawClient(path: path) }
 
+    /// Connections that ask nothing, once the server has seen all of them and has closed those that are too many.
+    ///
+    /// Its loops take them in turns, so that a later one may have its place before an earlier one.
+    func crowd(_ count: Int, ofWhichStay places: Int) throws -> [RawClient] {
+        let clients = try (0..<count).map { _ in try connect() }
+        let limit = Date(timeIntervalSinceNow: longestWaitSeconds)
+        while clients.count(where: \.isOpen) > places {
+            guard Date() < limit else { throw WaitedTooLong() }
+            usleep(1000)
+        }
+        return clients
+    }
+
     /// Runs `body` while another client calls without pause, and holds that none of its calls was disturbed: each is answered, and
     /// one more of it and one of a newcomer when `body` is done.
     func besideAnotherClient(_ body: (borrowing Neighbour) throws -> Void) throws {
@@ -264,7 +277,7 @@ final class Neighbour: Sendable {
         // Two: the one under way may have been answered before.
         while state.withLock({ $0.answers < before + 2 && $0.failure == nil }) {
             guard Date() < limit else { throw WaitedTooLong() }
-            sched_yield()
+            usleep(1000)
         }
     }
 
@@ -367,6 +380,12 @@ final class RawClient: @unchecked Sendable {
     }
 
     /// Whether the server closes the connection, without another reply.
+    /// Whether the server has not closed it, as far as this machine knows by now; nothing may have been sent on it.
+    var isOpen: Bool {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) < 0 && errno == EAGAIN
+    }
+
     func isClosedByServer() -> Bool {
         do {
             _ = try receive()

@@ -507,7 +507,7 @@ import TouchstoneTransport
         }
         kill(process, SIGKILL)
         let limit = Date(timeIntervalSinceNow: longestWaitSeconds)
-        while client.isUnchanged(), Date() < limit { sched_yield() }
+        while client.isUnchanged(), Date() < limit { usleep(1000) }
         #expect(!client.isUnchanged())
         #expect(identities.client(.init(processID: process, startTicks: start)) == nil)
     }
@@ -523,7 +523,7 @@ import TouchstoneTransport
         let number = process.processIdentifier
         let user = getuid() == 0 ? UInt32(4242) : getuid()
         let limit = Date(timeIntervalSinceNow: longestWaitSeconds)
-        while ProcessStatus.effectiveUserID(directory: "/proc/\(number)") != user, Date() < limit { sched_yield() }
+        while ProcessStatus.effectiveUserID(directory: "/proc/\(number)") != user, Date() < limit { usleep(1000) }
         let client = ClientProcess(processID: number, startTicks: try Self.start(of: number))
         #expect(Self.identities(owner: user + 1).client(client) == nil)
         #expect(Self.identities(owner: user).client(client) != nil)

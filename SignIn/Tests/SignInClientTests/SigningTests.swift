@@ -84,7 +84,7 @@ import TouchstoneTesting
         try await registered { _, client, device in
             let shown = device.prompts.count
             let call = Task { try await client.signIn() }
-            while device.prompts.count == shown { await Task.yield() }
+            while device.prompts.count == shown { try await Task.sleep(for: .milliseconds(1)) }
             call.cancel()
             await #expect(throws: SignInError.cancelled) { _ = try await call.value }
             device.present(.finger(1))
@@ -217,7 +217,7 @@ import TouchstoneTesting
             let before = try #require(try await client.registration())
             let shown = device.prompts.count
             let rotation = Task { try await client.rotate() }
-            while device.prompts.count == shown { await Task.yield() }
+            while device.prompts.count == shown { try await Task.sleep(for: .milliseconds(1)) }
             try await SignInAdministration(store: server.store).revokeDevice(before.keyID.base64URL, of: "alice")
             device.present(.finger(1))
             await #expect(throws: SignInError.refused(clockDifference: 0)) { try await rotation.value }
@@ -232,7 +232,7 @@ import TouchstoneTesting
             let before = try #require(try await client.registration())
             let shown = device.prompts.count
             let rotation = Task { try await client.rotate() }
-            while device.prompts.count == shown { await Task.yield() }
+            while device.prompts.count == shown { try await Task.sleep(for: .milliseconds(1)) }
             try await DeviceKeychain().deleteKeys(LiveServer.audience, except: before.keyTag)
             device.present(.finger(1))
             guard case .notAvailable? = await failure({ try await rotation.value }) else {

@@ -53,7 +53,7 @@ struct PostgreSQLStoreTests {
         while try blocker.rows(
             "SELECT pid::int8 FROM pg_locks WHERE NOT granted AND relation = 'challenges'::regclass", []
         )
-        .isEmpty { await Task.yield() }
+        .isEmpty { try await Task.sleep(for: .milliseconds(1)) }
         let error = await #expect(throws: StoreError.self) { try await store.addChallenge(.made("second")) }
         #expect(reason(error).contains("no connection to PostgreSQL was free"))
         try blocker.simple("COMMIT")
