@@ -8,6 +8,8 @@ extension Enclave {
     package var biometryType: BiometryType { state.biometryType }
     /// The sensor that the device was created with; nil: its fingers are simulated.
     package var sensorSource: SensorSource? { state.sensor }
+    /// Whether its fingers are simulated.
+    package var hasSimulatedSensor: Bool { sensor.status?.kind == .simulated }
     /// Whether P-256 keys are made in the root of trust's hardware.
     package var areKeysHeld: Bool { state.areKeysHeld == true }
     /// The names of what is enrolled.

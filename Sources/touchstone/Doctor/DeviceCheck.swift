@@ -350,10 +350,10 @@ extension DeviceInterface.Status {
             : [
                 "its daemons run as you. Your other programs cannot read their memory (it is undumpable), but can read their files, "
                     + "\(hands)stop them and replace the programs themselves",
-                [.fprintd, .pam].contains(sensor?.kind)
+                sensor?.kind != .simulated
                     ? "it locks with your login session and before the machine sleeps only while it hears the login service, and your "
                         + "programs can prevent that"
-                    : "it does not lock with your login session or before the machine sleeps, because it uses no reader of this machine",
+                    : "it does not lock with your login session or before the machine sleeps, because its fingers are simulated",
             ]
         return daemons + [
             "an app's identity is a label: outside a sandbox it is the path of a program, and anybody who can replace that file can act as the app",
