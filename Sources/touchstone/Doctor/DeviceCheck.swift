@@ -62,6 +62,13 @@ struct DeviceCheck {
             add(.bad, .device, paths.absence, fix: command("setup"))
             return
         }
+        // systemd would boot the device for a question.
+        guard !PassedSocket.isWaiting(paths) else {
+            (state, status) = (.waiting, nil)
+            add(.good, .device, "\(paths.name) is off, and boots when it is first used")
+            checkFiles()
+            return
+        }
         do {
             let status = try Self.status(paths)
             let connection = try DeviceClient(paths)
@@ -82,7 +89,9 @@ struct DeviceCheck {
             } else {
                 add(
                     .bad, .device, "\(paths.name) is booted but does not answer: \(Failure.of(error, paths).message)",
-                    fix: "\(command("device shutdown")) && \(command("device boot --detach"))")
+                    fix: PassedSocket.isActive(paths)
+                        ? "systemctl --user restart touchstone@\(paths.name).service"
+                        : "\(command("device shutdown")) && \(command("device boot --detach"))")
             }
             checkFiles()
         }
