@@ -19,6 +19,11 @@ extension Enclave {
         (state.faceIDPermissions ?? []).map { ($0.app, $0.isAllowed) }
     }
 
+    /// For whom this app made that context (ND-1); nil: for itself, or the context is not its own.
+    package func client(of context: String?, made app: AppIdentifier) -> AppIdentifier? {
+        contexts[context ?? ""].flatMap { $0.app == app ? $0.client : nil }
+    }
+
     /// Whether what a finger proved to this context counts for something.
     package func hasProvenBiometry(_ context: String) -> Bool { contexts[context]?.proven.biometry != nil }
 
