@@ -22,8 +22,8 @@ extension PromptCard {
             + text.bridgeSays.map { Detail(source: .bridge, text: $0) }
             + text.appSays.map { Detail(source: .claim, text: $0) }
         self.failure = text.failure
-        self.instruction = prompt.isIndicator ? "Looking…" : text.instruction
-        self.entry = prompt.isTyped && secondsLeft == 0 ? Entry(prompt) : nil
+        self.instruction = prompt.isIndicator ? PromptText.looking : text.instruction
+        self.entry = prompt.isTyped && secondsLeft == 0 ? Entry(prompt, text.entryLabel) : nil
         self.buttons = Self.buttons(prompt, text, hasEntry: entry != nil)
     }
 
@@ -35,7 +35,7 @@ extension PromptCard {
 
     private static func buttons(_ prompt: AgentInterface.Prompt, _ text: PromptText, hasEntry: Bool) -> [Button] {
         var buttons: [Button] = []
-        if hasEntry { buttons.append(Button(action: .enter, title: "OK")) }
+        if hasEntry { buttons.append(Button(action: .enter, title: PromptText.enterButton)) }
         if let other = text.otherButton {
             let action: Action =
                 switch prompt.phase {
@@ -51,16 +51,12 @@ extension PromptCard {
 }
 
 extension PromptCard.Entry {
-    fileprivate init(_ prompt: AgentInterface.Prompt) {
-        guard prompt.phase != .applicationPassword else {
-            self.init(label: "App password", isDigits: false, length: nil)
-            return
-        }
-        switch prompt.passcodeKind {
-        case .fourDigit: self.init(label: "Passcode", isDigits: true, length: 4)
-        case .sixDigit: self.init(label: "Passcode", isDigits: true, length: 6)
-        case .numeric: self.init(label: "Passcode", isDigits: true, length: nil)
-        case .alphanumeric, nil: self.init(label: "Passcode", isDigits: false, length: nil)
+    fileprivate init(_ prompt: AgentInterface.Prompt, _ label: String) {
+        switch prompt.phase == .applicationPassword ? nil : prompt.passcodeKind {
+        case .fourDigit: self.init(label: label, isDigits: true, length: 4)
+        case .sixDigit: self.init(label: label, isDigits: true, length: 6)
+        case .numeric: self.init(label: label, isDigits: true, length: nil)
+        case .alphanumeric, nil: self.init(label: label, isDigits: false, length: nil)
         }
     }
 }

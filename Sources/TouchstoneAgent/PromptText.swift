@@ -48,21 +48,31 @@ package struct PromptText {
     /// What is asked for, as one line: the reason, else what an access control is to allow.
     ///
     /// Our words, and in quotation marks those of a bridge or an app. A bridge's reason has its warnings and who asks from afar (BR-20).
-    package var what: String {
+    package var what: String { what(prompt.facts == nil ? Limits.headline : Limits.sentence) }
+
+    /// The same as the first of many lines: cut, because the whole stands among the claims.
+    package var headline: String { what(Limits.headline) }
+
+    /// The same where all lines together have little room (`AssuanLine`).
+    package var shortHeadline: String { what(Limits.shortHeadline) }
+
+    private func what(_ limit: Int) -> String {
         if prompt.phase == .unlock { return "Unlock this device" }
         if prompt.phase == .permission { return "Use \(kind)" }
         if !prompt.reason.isEmpty {
-            return quoted(prompt.reason, prompt.facts == nil ? Limits.headline : Limits.sentence)
+            return quoted(prompt.reason, limit)
         }
-        return object ?? "Confirm that it is you"
+        return object(min(limit, Limits.headline)) ?? "Confirm that it is you"
     }
 
     /// The item or the key that it is about, or what Face ID is to be used for, where `what` does not say.
-    package var object: String? {
+    package var object: String? { object(Limits.headline) }
+
+    private func object(_ limit: Int) -> String? {
         // CE-11: what it wants Face ID for.
-        if prompt.phase == .permission, !prompt.reason.isEmpty { return quoted(prompt.reason, Limits.headline) }
+        if prompt.phase == .permission, !prompt.reason.isEmpty { return quoted(prompt.reason, limit) }
         guard let wish else { return nil }
-        let label = prompt.keyLabel.map { " \(quoted($0, Limits.headline))" } ?? itemNames(" ", Limits.headline)
+        let label = prompt.keyLabel.map { " \(quoted($0, limit))" } ?? itemNames(" ", limit)
         return wish.prefix(1).uppercased() + wish.dropFirst() + label
     }
 
@@ -162,7 +172,8 @@ package struct PromptText {
     /// The items, as the apps that stored them call them.
     private func itemNames(_ before: String, _ limit: Int) -> String {
         guard let items = prompt.items, !items.names.isEmpty else { return "" }
-        let names = items.names.map { quoted($0, items.count == 1 ? limit : Limits.itemName) }
+        let shown = limit > Limits.shortHeadline ? items.names[...] : items.names.prefix(1)
+        let names = shown.map { quoted($0, items.count == 1 ? limit : min(limit, Limits.itemName)) }
         return before + names.joined(separator: ", ") + (items.count > names.count ? " …" : "")
     }
 
@@ -192,6 +203,9 @@ package struct PromptText {
         case .readerFailed: "The sensor does not work. It is being tried again."
         }
     }
+
+    /// What to do, where the alert is an indicator (EV-11).
+    package static let looking = "Looking…"
 
     package var instruction: String {
         switch prompt.phase {
@@ -225,6 +239,9 @@ package struct PromptText {
         }
     }
 
+    /// What is typed is called.
+    package var entryLabel: String { prompt.phase == .applicationPassword ? "App password" : "Passcode" }
+    package static let enterButton = "OK"
     package static let denyButton = "Don\u{2019}t Allow"
     package var cancelButton: String { PlainText.quotable(prompt.cancelTitle, bytes: Limits.button) }
 
@@ -248,6 +265,7 @@ package struct PromptText {
         static let button = 60
         /// Large letters: who asks stays on the screen below it.
         static let headline = 120
+        static let shortHeadline = 60
         /// A bridge's reason, whole: 256 characters.
         static let sentence = 1024
         /// Cut where there is less room.

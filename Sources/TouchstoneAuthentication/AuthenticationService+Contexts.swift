@@ -15,7 +15,7 @@ extension AuthenticationService {
         let key = ObjectIdentifier(connection)
         let count = state.withLock { $0.contextsByConnection[key]?.count }
         guard count ?? 0 < Limits.contextsPerConnection, client == nil || hasRoomForClient(of: app.identifier) else {
-            refusals.note(.tooManyContexts, of: app)
+            refusals.note(.tooManyContexts, of: app, for: client?.identity.identifier)
             throw AuthenticationInterface.Failed(
                 .invalidContext, "Too many contexts: let go of some.", .tooManyContexts)
         }
@@ -69,7 +69,7 @@ extension AuthenticationService {
             .init(app: app.identifier, accessGroups: app.accessGroups, client: client?.identity.identifier)
         ).context
         if let client { state.withLock { $0.clients[context] = client } }
-        contexts.add(context, of: app)
+        contexts.add(context, of: app, for: client?.identity.identifier)
         return context
     }
 

@@ -177,7 +177,7 @@ extension AuthenticationService {
 
     /// Ends one with a failure that nobody else puts into the log.
     private func refuse(_ asking: Asking, _ failed: Failed) {
-        noteRefusal(failed, of: asking.app, asking.requirement)
+        noteRefusal(failed, of: asking.app, for: asking.client?.identifier, asking.requirement)
         asking.end(.failure(failed))
     }
 

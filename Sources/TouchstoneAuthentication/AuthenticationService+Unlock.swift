@@ -73,7 +73,7 @@ extension AuthenticationService {
             endUnlockIfDone()
         } catch {
             if let failed = error as? Failed, let app = try? call.connection.identity() {
-                noteRefusal(failed, of: app, nil)
+                noteRefusal(failed, of: app, for: client?.identity.identifier, nil)
             }
             call.answer(.failure(error))
         }

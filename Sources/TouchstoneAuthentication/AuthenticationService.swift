@@ -265,7 +265,7 @@ package final class AuthenticationService: Sendable {
             call.answer(result.map { .init(domainState: $0) })
         }
         guard let requirement = Requirement(request.policy) else {
-            return answer(.failure(refused(.noCompanion, nil, call.connection)))
+            return answer(.failure(refused(.noCompanion, nil, request.context, call.connection)))
         }
         evaluate(
             requirement, Subject(), context: request.context, options: request.options,
@@ -286,7 +286,7 @@ package final class AuthenticationService: Sendable {
         answer: @escaping @Sendable (Result<Void, any Error>) -> Void
     ) {
         guard accessControl.grants(operation) else {
-            return answer(.failure(refused(.operationNotGranted, accessControl.requirement, connection)))
+            return answer(.failure(refused(.operationNotGranted, accessControl.requirement, context, connection)))
         }
         // EV-62: creating binds and asks nobody; using asks for what the control says.
         let isCreation = operation == .createItem || operation == .createKey
@@ -350,7 +350,7 @@ package final class AuthenticationService: Sendable {
             ask(asking)
         } catch {
             if let failed = error as? Failed, let app = try? connection.identity() {
-                noteRefusal(failed, of: app, requirement)
+                noteRefusal(failed, of: app, for: contexts.client(of: context, of: app), requirement)
             }
             answer(.failure(error))
         }
@@ -378,19 +378,22 @@ package final class AuthenticationService: Sendable {
 
     /// What is refused whoever asks, and goes to the log by us.
     private func refused(
-        _ cause: RefusalCause, _ requirement: Requirement?, _ connection: VarlinkConnection
+        _ cause: RefusalCause, _ requirement: Requirement?, _ context: String?, _ connection: VarlinkConnection
     ) -> Failed {
         let failed = Self.failed(cause)
-        if let app = try? connection.identity() { noteRefusal(failed, of: app, requirement) }
+        if let app = try? connection.identity() {
+            noteRefusal(failed, of: app, for: contexts.client(of: context, of: app), requirement)
+        }
         return failed
     }
 
-    func noteRefusal(_ failed: Failed, of app: AppIdentity, _ requirement: Requirement?) {
+    /// `client` is for whom a bridge asked; nil: the app asked for itself.
+    func noteRefusal(_ failed: Failed, of app: AppIdentity, for client: AppIdentifier?, _ requirement: Requirement?) {
         // The owner's cancel is an answer; the library replaces a context from before a restart.
         guard let cause = failed.reason.flatMap(RefusalCause.init),
             ![.ownerCancelled, .contextInvalidated].contains(cause)
         else { return }
-        refusals.note(cause, of: app, requirement)
+        refusals.note(cause, of: app, for: client, requirement)
     }
 
     func facts(_ app: AppIdentity) throws -> EnclaveInterface.Facts {

@@ -276,7 +276,10 @@ extension Enclave {
         // Without a passcode no class is merely locked: P is destroyed (KC-23).
         case .closed(let protection):
             var closed = Opened(isPasscodeSet ? .locked : .gone)
-            if isPasscodeSet { closed.use = LogFact(refused: app, RefusalCause(locked: protection), nil) }
+            if isPasscodeSet {
+                closed.use = LogFact(
+                    refused: app, for: client(of: context, made: app), RefusalCause(locked: protection), nil)
+            }
             return closed
         case .gone: return .init(.gone)
         case .open(var unwrapped):

@@ -8,6 +8,8 @@ extension Enclave {
     package var biometryType: BiometryType { state.biometryType }
     /// The sensor that the device was created with; nil: its fingers are simulated.
     package var sensorSource: SensorSource? { state.sensor }
+    /// Whether its fingers are simulated.
+    package var hasSimulatedSensor: Bool { sensor.status?.kind == .simulated }
     /// Whether P-256 keys are made in the root of trust's hardware.
     package var areKeysHeld: Bool { state.areKeysHeld == true }
     /// The names of what is enrolled.
@@ -15,6 +17,11 @@ extension Enclave {
     /// Which apps may use Face ID, the oldest answer first.
     package var faceIDPermissions: [(app: AppIdentifier, isAllowed: Bool)] {
         (state.faceIDPermissions ?? []).map { ($0.app, $0.isAllowed) }
+    }
+
+    /// For whom this app made that context (ND-1); nil: for itself, or the context is not its own.
+    package func client(of context: String?, made app: AppIdentifier) -> AppIdentifier? {
+        contexts[context ?? ""].flatMap { $0.app == app ? $0.client : nil }
     }
 
     /// Whether what a finger proved to this context counts for something.

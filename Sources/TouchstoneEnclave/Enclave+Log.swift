@@ -106,17 +106,20 @@ extension LogFact {
         case .callRefused(nil, _):
             self.init(event: .callRefused, author: .touchstoned, result: "others", isRepeatable: true)
         case .callRefused(let refused?, _):
-            self.init(refused: refused.app, refused.cause, refused.requirement)
+            self.init(refused: refused.app, for: refused.client, refused.cause, refused.requirement)
             author = .touchstoned
         }
     }
 }
 
 extension LogFact {
-    /// A call that was refused for this cause, and what it wanted of the owner.
-    package init(refused app: AppIdentifier, _ cause: RefusalCause, _ requirement: Requirement?) {
+    /// A call that was refused for this cause, and what it wanted of the owner; `client` is for whom a bridge made it (ND-1).
+    package init(
+        refused app: AppIdentifier, for client: AppIdentifier?, _ cause: RefusalCause, _ requirement: Requirement?
+    ) {
         self.init(
-            event: .callRefused, app: app, asked: requirement?.logged, result: cause.rawValue, isRepeatable: true)
+            event: .callRefused, app: app, client: client, asked: requirement?.logged, result: cause.rawValue,
+            isRepeatable: true)
     }
 
     package init(keyCreated request: Enclave.KeyCreation) {

@@ -367,11 +367,16 @@ extension Enclave {
     /// Which call of which app was refused, and what it wanted of the owner.
     package struct RefusedCall: Hashable, Sendable {
         package var app: AppIdentifier
+        /// For whom a bridge made the call; nil: for itself.
+        package var client: AppIdentifier?
         package var cause: RefusalCause
         package var requirement: Requirement?
 
-        package init(app: AppIdentifier, cause: RefusalCause, requirement: Requirement?) {
+        package init(
+            app: AppIdentifier, client: AppIdentifier? = nil, cause: RefusalCause, requirement: Requirement?
+        ) {
             self.app = app
+            self.client = client
             self.cause = cause
             self.requirement = requirement
         }

@@ -15,12 +15,19 @@ package final class ContextOwners: Sendable {
         }
     }
 
-    private let owners = Mutex<[String: Owner]>([:])
+    private struct Entry {
+        var owner: Owner
+        /// nil: the app asks for itself.
+        var client: AppIdentifier?
+    }
+
+    private let owners = Mutex<[String: Entry]>([:])
 
     package init() {}
 
-    package func add(_ context: String, of app: AppIdentity) {
-        owners.withLock { $0[context] = Owner(app) }
+    /// `client` is for whom a bridge made it (ND-1); nil: the app made it for itself.
+    package func add(_ context: String, of app: AppIdentity, for client: AppIdentifier? = nil) {
+        owners.withLock { $0[context] = Entry(owner: Owner(app), client: client) }
     }
 
     package func remove(_ context: String) {
@@ -30,7 +37,12 @@ package final class ContextOwners: Sendable {
     package func contains(_ context: String) -> Bool { owners.withLock { $0[context] != nil } }
 
     package func isOwner(_ app: AppIdentity, of context: String) -> Bool {
-        owners.withLock { $0[context] } == Owner(app)
+        owners.withLock { $0[context]?.owner } == Owner(app)
+    }
+
+    /// For whom this process made that context (ND-1); nil: for itself, or it is not its own.
+    package func client(of context: String?, of app: AppIdentity) -> AppIdentifier? {
+        own(context, of: app).flatMap { own in owners.withLock { $0[own]?.client } }
     }
 
     /// The context, where it is this process's own; nil, to which nothing was ever proven, for any other.

@@ -37,10 +37,13 @@ package final class RefusalNotes: Sendable {
 
     /// Counts one refusal; returns at once.
     ///
-    /// `requirement` is what the owner would have had to prove; nil for what was refused whatever they prove.
-    package func note(_ cause: RefusalCause, of app: AppIdentity, _ requirement: Requirement? = nil) {
+    /// `client` is for whom a bridge asked (ND-1). `requirement` is what the owner would have had to prove; nil for what was refused
+    /// whatever they prove.
+    package func note(
+        _ cause: RefusalCause, of app: AppIdentity, for client: AppIdentifier? = nil, _ requirement: Requirement? = nil
+    ) {
         let call = EnclaveInterface.RefusedCall(
-            app: app.identifier, cause: cause, requirement: requirement)
+            app: app.identifier, client: client, cause: cause, requirement: requirement)
         let time = state.withLock { state -> UInt64? in
             if let place = state.places[call] {
                 state.waiting[place].count += 1

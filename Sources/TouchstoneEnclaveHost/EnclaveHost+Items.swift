@@ -33,7 +33,7 @@ extension EnclaveHost {
             if request.accessControl.isConstrained { changeInMemory { $0.itemWrapped(request.binding) } }
             return wrapped
         } catch let error as Enclave.NotWrapped {
-            noteRefusal(of: request.app, error.cause, request.accessControl)
+            noteRefusal(of: request.app, in: request.context, error.cause, request.accessControl)
             throw error
         }
     }

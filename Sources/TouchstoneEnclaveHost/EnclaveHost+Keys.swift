@@ -14,14 +14,16 @@ enum KeyAnswer<Product: Sendable>: Sendable {
 extension EnclaveHost {
     func createKey(_ request: Enclave.KeyCreation) throws -> KeyAnswer<MadeKey> {
         guard request.kind == .p256, read({ enclave, _ in enclave.areKeysHeld }) else {
-            let made = try notingRefusal(of: request.app) { enclave throws(KeyRefusal) in
+            let made = try notingRefusal(of: request.app, in: request.context) { enclave throws(KeyRefusal) in
                 try enclave.createKey(request)
             }
             note([LogFact(keyCreated: request)])
             return .done(made)
         }
         // What is refused is refused before the hardware is asked.
-        try notingRefusal(of: request.app) { enclave throws(KeyRefusal) in try enclave.checkCanCreateKey(request) }
+        try notingRefusal(of: request.app, in: request.context) { enclave throws(KeyRefusal) in
+            try enclave.checkCanCreateKey(request)
+        }
         return .later(
             ticket: try later { [self] work in
                 let (key, publicKey) = try work.makeKey()
@@ -91,7 +93,7 @@ extension EnclaveHost {
             return .later(ticket: try later(noting: fact) { try held($0, key) })
         case .refused(let refusal):
             note([fact].compactMap(\.self))
-            noteRefusal(of: request.app, refusal)
+            noteRefusal(of: request.app, in: request.context, refusal)
             if case .wrongPassword = refusal { try passwordTried(isRight: false) }
             throw refusal
         }
@@ -139,18 +141,18 @@ extension EnclaveHost {
 
     /// Does what an app asks for, and logs it where that is refused.
     private func notingRefusal<R: Sendable>(
-        of app: AppIdentifier, _ body: (Enclave) throws(KeyRefusal) -> R
+        of app: AppIdentifier, in context: String?, _ body: (Enclave) throws(KeyRefusal) -> R
     ) throws(KeyRefusal) -> R {
         do throws(KeyRefusal) {
             return try read { enclave, _ throws(KeyRefusal) in try body(enclave) }
         } catch {
-            noteRefusal(of: app, error)
+            noteRefusal(of: app, in: context, error)
             throw error
         }
     }
 
-    private func noteRefusal(of app: AppIdentifier, _ refusal: KeyRefusal) {
-        if case .failed(_, let cause, let control) = refusal { noteRefusal(of: app, cause, control) }
+    private func noteRefusal(of app: AppIdentifier, in context: String?, _ refusal: KeyRefusal) {
+        if case .failed(_, let cause, let control) = refusal { noteRefusal(of: app, in: context, cause, control) }
     }
 }
 

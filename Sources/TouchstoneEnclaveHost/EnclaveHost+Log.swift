@@ -24,9 +24,12 @@ extension EnclaveHost {
     }
 
     /// Logs that an app was refused something, where that has a cause.
-    func noteRefusal(of app: AppIdentifier, _ cause: RefusalCause?, _ control: AccessControl?) {
+    ///
+    /// `context` says for whom it asked.
+    func noteRefusal(of app: AppIdentifier, in context: String?, _ cause: RefusalCause?, _ control: AccessControl?) {
         guard let cause else { return }
-        note([LogFact(refused: app, cause, control?.requirement)])
+        let client = read { enclave, _ in enclave.client(of: context, made: app) }
+        note([LogFact(refused: app, for: client, cause, control?.requirement)])
     }
 
     /// Logs a part of a backup.

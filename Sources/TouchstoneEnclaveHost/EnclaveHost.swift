@@ -101,6 +101,9 @@ package final class EnclaveHost: Sendable {
     /// The sensor of the device's own; nil: its fingers are simulated, or it has no sensor.
     package var sensorSource: SensorSource? { read { enclave, _ in enclave.sensorSource } }
 
+    /// Whether its fingers are simulated: for tests, which go on while their developer's screen is locked.
+    package var hasSimulatedSensor: Bool { read { enclave, _ in enclave.hasSimulatedSensor } }
+
     /// Begins to use the sensor of the device's own, if it has one and does not use it yet.
     package func startSensor() {
         guard let makeSensor, let source = sensorSource, sensor.withLock({ $0 == nil }) else { return }

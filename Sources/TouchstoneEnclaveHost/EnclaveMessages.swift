@@ -249,7 +249,8 @@ extension Enclave.Observation {
             // A word of ours, or none of it: what touchstoned makes up is not written down.
             let refused = request.refused.flatMap { refused in
                 RefusalCause(rawValue: refused.reason).map {
-                    Enclave.RefusedCall(app: refused.app, cause: $0, requirement: refused.requirement)
+                    Enclave.RefusedCall(
+                        app: refused.app, client: refused.client, cause: $0, requirement: refused.requirement)
                 }
             }
             self = .callRefused(refused, count: request.count ?? 1)

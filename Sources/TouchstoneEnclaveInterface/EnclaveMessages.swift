@@ -42,8 +42,8 @@ extension EnclaveInterface.Prospect {
 }
 
 extension EnclaveInterface.RefusedCall {
-    package init(app: AppIdentifier, cause: RefusalCause, requirement: Requirement?) {
-        self.init(app: app, reason: cause.rawValue, requirement: requirement)
+    package init(app: AppIdentifier, client: AppIdentifier? = nil, cause: RefusalCause, requirement: Requirement?) {
+        self.init(app: app, client: client, reason: cause.rawValue, requirement: requirement)
     }
 }
 

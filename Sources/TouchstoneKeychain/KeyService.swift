@@ -35,7 +35,7 @@ package final class KeyService: Sendable {
                         call, proofs(of: call, request.context, request.options),
                         { .init(key: $0.key ?? Data(), publicKey: $0.publicKey ?? Data()) }
                     ) { [self] app, context in
-                        let group = try accessGroup(request.accessGroup, of: app)
+                        let group = try accessGroup(request.accessGroup, of: app, context)
                         return try enclave.call(
                             EnclaveInterface.CreateKey.self,
                             .init(
@@ -113,10 +113,10 @@ package final class KeyService: Sendable {
     }
 
     /// The app's first, or the one it names (KC-40, KC-42).
-    private func accessGroup(_ asked: AccessGroup?, of app: AppIdentity) throws -> AccessGroup {
+    private func accessGroup(_ asked: AccessGroup?, of app: AppIdentity, _ context: String?) throws -> AccessGroup {
         guard let asked else { return app.accessGroups[0] }
         guard app.accessGroups.contains(asked) else {
-            refusals.note(.foreignAccessGroup, of: app)
+            refusals.note(.foreignAccessGroup, of: app, for: contexts.client(of: context, of: app))
             throw KeyInterface.Failed(.missingEntitlement, .foreignAccessGroup)
         }
         return asked
@@ -175,7 +175,9 @@ package final class KeyService: Sendable {
 
     private func fail<M: VarlinkMethod>(_ call: ProvenCall<M>, _ error: any Error) {
         if let refusal = error as? Refusal, let app = try? call.connection.identity() {
-            refusals.note(refusal.cause, of: app, refusal.accessControl?.requirement)
+            refusals.note(
+                refusal.cause, of: app, for: contexts.client(of: call.proofs.context, of: app),
+                refusal.accessControl?.requirement)
         }
         guard let error = Self.passedOn(error) as? any VarlinkError else { return call.call.drop() }
         call.call.fail(error)

@@ -180,7 +180,7 @@ package final class KeychainService: Sendable {
     /// Where the owner's proof is needed it is had first, and the call goes on.
     func answer<M: VarlinkMethod>(_ call: ProvenCall<M>, isWaited: Bool = false, _ body: () throws -> M.Reply?) {
         do {
-            guard let reply = try reporting(to: call.connection, body) else { return }
+            guard let reply = try reporting(to: call.connection, call.proofs.context, body) else { return }
             isWaited ? call.call.replyWhenTaken(reply) : call.call.reply(reply)
         } catch let needed as ProofNeeded {
             call.wait(for: needed) { [self] error in answer(call) { throw error } }
@@ -192,17 +192,20 @@ package final class KeychainService: Sendable {
     }
 
     /// Turns whatever went wrong into the one answer a client gets.
-    private func reporting<R>(to connection: VarlinkConnection, _ body: () throws -> R) throws -> R {
+    private func reporting<R>(
+        to connection: VarlinkConnection, _ context: String?, _ body: () throws -> R
+    ) throws -> R {
         do {
             return try body()
         } catch let refusal as Refusal {
-            note(refusal, of: try connection.identity())
+            note(refusal, of: try connection.identity(), context)
             throw KeychainInterface.Failed(refusal)
         } catch let error as ProofNotGiven {
             throw KeychainInterface.Failed(error.failed, error.accessControl)
         } catch let status as Status where status == .missingEntitlement {
             // KC-42: there is no other.
-            try refusals.note(.foreignAccessGroup, of: connection.identity())
+            let app = try connection.identity()
+            refusals.note(.foreignAccessGroup, of: app, for: contexts.client(of: context, of: app))
             throw KeychainInterface.Failed(status, .foreignAccessGroup)
         } catch let status as Status {
             throw KeychainInterface.Failed(status)
@@ -214,8 +217,9 @@ package final class KeychainService: Sendable {
     }
 
     /// Has the log tell of it.
-    func note(_ refusal: Refusal, of app: AppIdentity) {
-        refusals.note(refusal.cause, of: app, refusal.accessControl?.requirement)
+    func note(_ refusal: Refusal, of app: AppIdentity, _ context: String?) {
+        refusals.note(
+            refusal.cause, of: app, for: contexts.client(of: context, of: app), refusal.accessControl?.requirement)
     }
 
     // MARK: access groups

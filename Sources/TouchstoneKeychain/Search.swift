@@ -362,7 +362,7 @@ final class Search<Source: RowSource>: @unchecked Sendable {
             guard let refusal = altered else { return }
             altered = nil
             guard isFound else { throw refusal }
-            return service.note(refusal, of: app)
+            return service.note(refusal, of: app, context)
         }
         defer { needed = [] }
         // AC-41, AC-42: nobody may be asked.

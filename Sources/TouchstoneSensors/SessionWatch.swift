@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Glibc
+internal import Synchronization
 
 /// Learns from the login service that the owner's session was locked, or that the machine goes to sleep.
 ///
@@ -29,6 +30,7 @@ package final class SessionWatch: Sendable {
     private let isRequired: Bool
     private let lock: @Sendable () -> Void
     private let report: @Sendable (String) -> Void
+    private let isStarted = Mutex(false)
 
     /// - Parameters:
     ///   - path: The socket of the bus.
@@ -45,8 +47,13 @@ package final class SessionWatch: Sendable {
         self.report = report
     }
 
-    /// Listens from now on, on a thread of its own.
+    /// Listens from now on, on a thread of its own; a second call does nothing.
     package func start() {
+        let isFirst = isStarted.withLock { isStarted in
+            defer { isStarted = true }
+            return !isStarted
+        }
+        guard isFirst else { return }
         let thread = Thread { [self] in
             let wakeup = Wakeup()
             var (wasHeard, locks) = (true, isRequired)

@@ -25,10 +25,20 @@ extension DevicePaths {
                 + "'touchstone system create', and 'systemctl status touchstoned@\(getuid())' tells why one that is there "
                 + "does not start"
         }
+        if exists, isListening { return "\(name) is off: it boots when it is first used, or with '\(bootCommand)'" }
         return exists
-            ? "\(name) is off: start it with 'touchstone device boot --detach \(name)'"
+            ? "\(name) is off: start it with '\(bootCommand)'"
             : "\(absence): make it with 'touchstone device create \(name) && touchstone device boot --detach \(name)'"
     }
+
+    /// The command that boots the device while it is off: systemd does, where it listens in the device's place.
+    package var bootCommand: String {
+        isListening
+            ? "systemctl --user start touchstone@\(name).service" : "touchstone device boot --detach \(name)"
+    }
+
+    /// Whether somebody listens at the device's socket, systemd too: asked without a connection, for which systemd would boot the device.
+    private var isListening: Bool { UnixSockets.isListening(at: socket.path) }
 
     /// That there is no device of this name, and which others there are.
     package var absence: String {

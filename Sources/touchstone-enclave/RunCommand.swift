@@ -46,7 +46,7 @@ struct RunCommand: ParsableCommand {
     var published: URL?
     @Option(
         help: ArgumentHelp(
-            "The D-Bus of the login service. The device locks when the owner's session does, and when the machine goes to sleep. One whose sensor is simulated does not.",
+            "The D-Bus of the login service. The device locks when the owner's session does, and when the machine goes to sleep. One of the user's own whose fingers are simulated does not.",
             valueName: "socket"))
     var logind: String?
 
@@ -88,8 +88,8 @@ struct RunCommand: ParsableCommand {
             storage: storage, root: root, clock: BootClock(), counter: counter,
             newPasscodeCost: { Self.newPasscodeCost },
             makeSensor: { source in
-                // Once, at boot or when a reader is added. Tests with simulated fingers go on while their developer's screen is locked.
-                if !isSystem { watch?.start() }
+                // A device with simulated fingers follows the session from when it has a reader.
+                watch?.start()
                 return source.sensor
             }, report: report)
         watched.host.withLock { $0 = host }
@@ -102,7 +102,7 @@ struct RunCommand: ParsableCommand {
         // Who stops the device stops both daemons: touchstoned gets a moment to end the log, and ends this process by its own end.
         signal(SIGALRM) { _ in _exit(0) }
         signal(SIGTERM) { _ in alarm(1) }
-        if isSystem { watch?.start() }
+        if isSystem || !host.hasSimulatedSensor { watch?.start() }
         ServiceManager.notify("READY=1")
         // Waits for its turn like everybody: an enclave that gives nobody a turn is ended.
         ServiceManager.keepAlive { host.answers }

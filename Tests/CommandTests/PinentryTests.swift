@@ -95,7 +95,7 @@ struct PinentryDialogTests {
         #expect(commands[0] == "SETTITLE Touch ID")
         #expect(
             commands[1]
-                == "SETDESC Touchstone%0ATouch ID for “gate”%0Aasked by “/usr/bin/gate” (verified: executable), process 42"
+                == "SETDESC Touchstone%0A“log in”%0ATouch ID for “gate”%0Aasked by “/usr/bin/gate” (verified: executable), process 42"
                 + "%0A%0ATouch the fingerprint sensor.%0A%0Asays: “log in”")
         #expect(answers(.test()) == ("cancel", ""))
     }
@@ -151,11 +151,11 @@ struct PinentryDialogTests {
         let shown = try #require(String(description.dropFirst("SETDESC ".count)).removingPercentEncoding)
             .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         let text = PromptText(prompt: prompt)
-        #expect(Array(shown.prefix(5)) == ["Touchstone", text.title] + text.verified)
-        #expect(shown[2].hasSuffix("/end\u{201D} (verified: Flatpak sandbox), process 42"))
-        #expect(shown[2].count { "\u{201C}\u{201D}".contains($0) } == 2, "no quotation mark of ours inside")
-        #expect(shown[3].hasPrefix("in a REMOTE session (") && shown[3].hasSuffix("), on pts/1048575"))
-        #expect(shown[4].hasPrefix("started by \u{201C}/") && shown[4].hasSuffix(" \u{2190} …"))
+        #expect(Array(shown.prefix(6)) == ["Touchstone", text.shortHeadline, text.title] + text.verified)
+        #expect(shown[3].hasSuffix("/end\u{201D} (verified: Flatpak sandbox), process 42"))
+        #expect(shown[3].count { "\u{201C}\u{201D}".contains($0) } == 2, "no quotation mark of ours inside")
+        #expect(shown[4].hasPrefix("in a REMOTE session (") && shown[4].hasSuffix("), on pts/1048575"))
+        #expect(shown[5].hasPrefix("started by \u{201C}/") && shown[5].hasSuffix(" \u{2190} …"))
         #expect(shown.contains(text.instruction))
         #expect(shown.last?.hasPrefix("wants to ") == true || shown.last?.hasPrefix("says: ") == true)
         #expect(commands.allSatisfy { $0.utf8.count <= 1000 })
@@ -169,7 +169,7 @@ struct PinentryDialogTests {
         let commands = lines(.test(name: "<b>x</b>", reason: "a\nGETPIN\r\n%0AGETPIN", cancel: "%0AOK"))
         #expect(commands.count == 4)
         #expect(commands.allSatisfy { !$0.contains("\n") && !$0.contains("\r") })
-        #expect(commands[1].hasPrefix("SETDESC Touchstone%0ATouch ID for"))
+        #expect(commands[1].hasPrefix("SETDESC Touchstone%0A“a"))
         #expect(commands[1].contains("%250AGETPIN"))
     }
 }

@@ -40,11 +40,23 @@ struct PromptAlertTests {
         text(prompt).joined(separator: " ").split(separator: " ").joined(separator: " ")
     }
 
+    @Test("DA-3: what is asked comes first, then who asks; a bridge's long words stand whole among the claims")
+    func order() {
+        #expect(text(.test(reason: "", phase: .unlock))[0] == "  Unlock this device")
+        #expect(
+            text(.test(reason: "", operation: .useItem, items: .init(names: ["mail"], count: 1)))[0]
+                == "  Use an item “mail”")
+        var prompt = Prompt.test(reason: String(repeating: "word ", count: 50) + "end")
+        prompt.facts = []
+        #expect(PromptText(prompt: prompt).headline.utf8.count < 140)
+        #expect(joined(prompt).contains("word end”"))
+    }
+
     @Test("EV-10, AT-17: the alert names the app, what that rests on, and marks the reason as the app's word")
     func verifiedAndClaimed() {
         #expect(
             text(.test()) == [
-                "  Touch ID for “gate”", "  asked by “/usr/bin/gate” (verified: executable), process 42",
+                "  “log in”", "  Touch ID for “gate”", "  asked by “/usr/bin/gate” (verified: executable), process 42",
                 "  Touch the fingerprint sensor.", "  says: “log in”", "  [c] Cancel",
             ])
     }
@@ -148,7 +160,7 @@ struct PromptAlertTests {
             .lines(columns: 80).map(\.text)
         #expect(
             lines == [
-                "  Face ID for “gate”: looking…", "  asked by “/usr/bin/gate” (verified: executable), process 42",
+                "  Face ID for “gate”: Looking…", "  asked by “/usr/bin/gate” (verified: executable), process 42",
                 "  [c] Cancel",
             ])
     }
@@ -192,8 +204,8 @@ struct PromptAlertTests {
         let prompt = Prompt.test(
             name: "gate", reason: String(repeating: "word ", count: 100), phase: .applicationPassword)
         let whole = PromptAlert(prompt: prompt, secondsLeft: 0, entered: 0).lines(columns: 80)
-        let low = PromptAlert(prompt: prompt, secondsLeft: 0, entered: 0).lines(columns: 80, rows: 12)
-        #expect(whole.count > 12 && low.count == 11)
+        let low = PromptAlert(prompt: prompt, secondsLeft: 0, entered: 0).lines(columns: 80, rows: 14)
+        #expect(whole.count > 14 && low.count == 13)
         #expect(low.filter { $0.style != .claim } == whole.filter { $0.style != .claim })
         #expect(low.last { $0.style == .claim }?.text == "  …")
         let high = PromptAlert(prompt: prompt, secondsLeft: 0, entered: 0).lines(columns: 80, rows: whole.count + 1)
@@ -214,7 +226,7 @@ struct PromptAlertTests {
 
     @Test("EV-61: the prompt distinguishes an app's password from the passcode") func applicationPassword() {
         let lines = text(.test(phase: .applicationPassword, wrong: true), entered: 2)
-        #expect(lines[0] == "  App password for “gate”")
+        #expect(lines[1] == "  App password for “gate”")
         #expect(lines.contains("  Wrong password."))
         // The sentence may go over two lines.
         let words = lines.map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: " ")
@@ -231,8 +243,9 @@ struct PromptAlertTests {
         ])
     func hostileWords(name: String, reason: String, shownName: String, shownReason: String) {
         let lines = text(.test(name: name, reason: reason))
-        #expect(lines[0] == "  Touch ID for \(shownName)")
-        #expect(lines[3] == "  \(shownReason)")
+        #expect(lines[0] == "  \(shownReason.dropFirst("says: ".count))")
+        #expect(lines[1] == "  Touch ID for \(shownName)")
+        #expect(lines[4] == "  \(shownReason)")
     }
 
     @Test("AT-17: a path with line breaks and overrides in it cannot write a line of its own") func hostilePath() {

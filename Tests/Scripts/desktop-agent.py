@@ -410,6 +410,28 @@ def digits_have_a_keypad():
         equal(evaluation.result()[0], None, "the evaluation")
 
 
+def left_edge(agent, name):
+    """How far from the window's left edge it begins, in pixels."""
+    from gi.repository import Atspi
+
+    found = wait_for(lambda: [item for _, word, item in agent.tree if word.strip("\u201c\u2068\u2069\u201d") == name], f"{name} in the window")
+    return Atspi.Component.get_extents(found[0], Atspi.CoordType.WINDOW).x
+
+
+def a_window_runs_from_right_to_left():
+    """DA-3: where the desktop's language does; its twin is every other test's window."""
+    for language, runs_from_right in (("he", True), ("en", False)):
+        with Device() as device, Agent(device, LANGUAGE=language) as agent:
+            device.run("device", "passcode", "set", "--kind", "six-digit", input="358172\n")
+            evaluation = Evaluation(device, policy=2, reason="read your mail")
+            agent.wait("read your mail", "Enter the six-digit passcode of this device.")
+            equal(left_edge(agent, "verified") > left_edge(agent, pathlib.Path(os.path.realpath(sys.executable)).name), runs_from_right, f"the check mark is on the right in {language}")
+            # Digits are as telephones have them.
+            check(left_edge(agent, "1") < left_edge(agent, "2") < left_edge(agent, "3"), f"the keypad in {language}")
+            agent.type("358172")
+            equal(evaluation.result()[0], None, "the evaluation")
+
+
 @contextlib.contextmanager
 def face_asked_for(device):
     """By a copy of the interpreter, alone in a directory."""
@@ -648,13 +670,14 @@ def request(method, **parameters):
 def pictures(place):
     place = pathlib.Path(place)
     place.mkdir(parents=True, exist_ok=True)
-    for scale in (1, 2):
+    for language, scale in (("en", 1), ("en", 2), ("he", 1)):
         for style in ("light", "dark"):
-            look = {"text_scale": scale, "ADW_DEBUG_COLOR_SCHEME": f"prefer-{style}"}
+            look = {"text_scale": scale, "ADW_DEBUG_COLOR_SCHEME": f"prefer-{style}", "LANGUAGE": language}
+            suffix = f"{style}-{scale * 100}" + ("" if language == "en" else f"-{language}")
 
             def take(agent, name):
                 time.sleep(1.2)
-                picture(place / f"{name}-{style}-{scale * 100}.png", agent.windows[0])
+                picture(place / f"{name}-{suffix}.png", agent.windows[0])
 
             with Device() as device, Agent(device, **look) as agent:
                 device.set_up(RIGHT, "thumb")
@@ -708,6 +731,6 @@ with desktop():
     else:
         main(
             waits_without_a_window, a_finger_answers, escape_cancels, keys_of_the_first_half_second_count_for_nothing,
-            the_passcode_is_typed, the_keyboard_alone_is_enough, digits_have_a_keypad, a_face_is_asked_for, an_app_has_its_own_password, the_device_is_unlocked,
+            the_passcode_is_typed, the_keyboard_alone_is_enough, digits_have_a_keypad, a_window_runs_from_right_to_left, a_face_is_asked_for, an_app_has_its_own_password, the_device_is_unlocked,
             a_name_changes_nothing_around_it, another_agent_takes_over, nobody_looks_into_it_while_something_is_typed,
             a_wayland_compositor_shows_it, prompts_leave_nothing_behind)

@@ -107,7 +107,7 @@ def the_owner_is_asked_once_and_can_change_the_answer():
         shown = agent.shown()
         for text in (
             "says: \u201copen the safe\u201d", "to use Face ID?", "[a] Allow", "[d] Don\u2019t Allow",
-            "Face ID for \u201capp\u201d: looking…", "[t] Try Face ID Again", "Recognised: app may go on.",
+            "Face ID for \u201capp\u201d: Looking…", "[t] Try Face ID Again", "Recognised: app may go on.",
         ):
             check(text in shown, f"{text!r} in\n{shown}")
         check("says: \u201ctest\u201d" not in shown, "the reason is not shown")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A device of one's own with a real reader locks with its owner's session and before the machine sleeps, by logind's word (DEC-225)."""
+"""A device of one's own locks with its owner's session and before the machine sleeps, by logind's word (DEC-225)."""
 
 import contextlib
 import subprocess
@@ -96,6 +96,16 @@ def without_a_login_service_it_stays_open():
         equal(device.status["isLocked"], False, "the device")
 
 
+def it_locks_with_the_session_without_a_reader():
+    with Machine() as machine, device_of(machine, Device(boot=False, biometry="none")) as device:
+        wait_for(lambda: "Touchstone" in machine.inhibitors, "the device to ask to be told of sleep")
+        machine.lock("own")
+        locks(device, "its owner's session")
+        machine.sleep(True)
+        locks(device, "sleep")
+        check("only while it hears the login service" in device.touchstone("doctor").stdout, "the doctor's report")
+
+
 def simulated_fingers_go_on_behind_the_lock_screen():
     with Machine() as machine, device_of(machine, Device(boot=False)) as device:
         machine.lock("own")
@@ -121,4 +131,4 @@ def it_locks_with_the_session_from_when_it_has_a_reader():
 
 main(
     it_locks_with_the_session_and_before_sleep, without_a_login_service_it_stays_open, simulated_fingers_go_on_behind_the_lock_screen,
-    it_locks_with_the_session_from_when_it_has_a_reader)
+    it_locks_with_the_session_from_when_it_has_a_reader, it_locks_with_the_session_without_a_reader)

@@ -15,7 +15,7 @@ import sys
 import time
 
 import usersystemd
-from device import LONGEST_WAIT, REPOSITORY, Device, check, equal, main, wait_for
+from device import LONGEST_WAIT, PROGRAMS, REPOSITORY, Device, check, equal, main, wait_for
 from reader import Reader
 from terminal import Person, touches
 
@@ -282,6 +282,18 @@ def the_doctor_says_what_is_missing():
         for topic, words in (("start", "until somebody boots it"), ("window", "nothing starts the window")):
             found = session.row(topic)
             check(found["state"] == "warning" and words in found["text"], found)
+            if topic == "window":
+                # Its socket waits, and the doctor asks nobody there.
+                check(not session.is_active(SERVICE), "the doctor booted the device")
+                row = session.row("device")
+                check(row["state"] == "good" and "boots when it is first used" in row["text"], row)
+                said = session.touchstone("device", "status", status=69)
+                check(f"systemctl --user start {SERVICE}" in said, said)
+                check(not session.is_active(SERVICE), "the doctor booted the device")
+                # What it advises works, where booting by hand is refused.
+                session.touchstone("device", "boot", "--detach", status=1)
+                session.systemctl("start", SERVICE)
+                check("test answers" in session.row("device")["text"], session.row("device"))
             session.mend(found)
             equal(session.row(topic)["state"], "good", f"the row after that command: {session.row(topic)}")
         device.processes += [device.supervisor, *device.daemons.values()]
@@ -354,6 +366,73 @@ def the_window_goes_from_one_device_to_another():
         equal(files(device), set(), "the files")
 
 
+# As debian/rules and dh_installsystemduser put them.
+PACKAGE = '''
+for directory in usr etc; do
+    mkdir -p /run/package/$directory /run/package/$directory.work
+    mount -t overlay overlay -o "lowerdir=/$directory,upperdir=/run/package/$directory,workdir=/run/package/$directory.work" /$directory
+done
+install -D -m 755 "$1/touchstone-agent" /usr/bin/touchstone-agent
+install -D -m 644 -t /usr/lib/systemd/user "$2/system/systemd-user/touchstone-agent.service"
+install -D -m 644 -t /etc/xdg/autostart "$2/system/autostart/io.touchstone.Agent.desktop"
+mkdir -p /etc/systemd/user/graphical-session.target.wants
+ln -s /usr/lib/systemd/user/touchstone-agent.service /etc/systemd/user/graphical-session.target.wants/
+'''
+
+
+@contextlib.contextmanager
+def package_installed():
+    """touchstone-desktop, for every user: in this test's own mounts."""
+    subprocess.run(["sh", "-euc", PACKAGE, "sh", str(AGENT), str(REPOSITORY)], check=True, timeout=LONGEST_WAIT)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", "/usr", "/etc"], check=True, timeout=LONGEST_WAIT)
+
+
+def what_the_package_starts_can_be_stopped_for_one_user():
+    autostart, mask = "autostart/io.touchstone.Agent.desktop", f"systemd/user/{AGENT_SERVICE}"
+    with owner_of_one() as device, package_installed():
+        device.programs = place = device.work / "installed"
+        place.mkdir()
+        for program in ("touchstone", "touchstoned", "touchstone-enclave"):
+            (place / program).symlink_to(PROGRAMS / program)
+        device.environment["TOUCHSTONE_DEVICE"] = "default"
+        device.run("device", "create", "default")
+
+        def starts():
+            return subprocess.run(["systemctl", "--user", "--quiet", "is-enabled", AGENT_SERVICE], env=session.environment).returncode == 0
+
+        with Session(device, "x11") as session:
+            session.environment["PATH"] = f"/usr/bin:{os.environ['PATH']}"
+            check(session.is_active(AGENT_SERVICE) and starts(), "the package starts the window")
+            equal(files(device), set(), "the files")
+            said = session.touchstone("session", "disable", "window", "--yes")
+            check(f"runs systemctl --user mask --now {AGENT_SERVICE}" in said, said)
+            check(not session.is_active(AGENT_SERVICE) and not starts(), "the window starts")
+            equal(files(device), {autostart, mask}, "the files")
+            # Desktops that systemd does not start look here first.
+            check("Hidden=true" in (device.work / "config" / autostart).read_text(), "the entry is hidden")
+            check("nothing was changed" in session.touchstone("session", "disable", "window", "--yes"), "once more")
+            check("nothing starts the window" in session.row("window")["text"], session.row("window"))
+        # The next login.
+        with Session(device, "x11") as session:
+            session.environment["PATH"] = f"/usr/bin:{os.environ['PATH']}"
+            check(not session.is_active(AGENT_SERVICE), "the window starts with the next session")
+            said = session.touchstone("session", "enable", "window", "--yes")
+            check(f"runs systemctl --user unmask {AGENT_SERVICE}" in said, said)
+            check(session.is_active(AGENT_SERVICE) and starts(), "the window starts again")
+            equal(files(device), set(), "the files")
+            check("nothing was changed" in session.touchstone("session", "enable", "window", "--yes"), "once more")
+        # Without a systemd of the user's the entry alone counts.
+        (device.work / "without").mkdir(mode=0o700)
+        device.environment |= {"PATH": f"/usr/bin:{os.environ['PATH']}", "XDG_RUNTIME_DIR": str(device.work / "without")}
+        device.run("session", "disable", "window", "--yes")
+        equal(files(device), {autostart}, "the files without systemd")
+        device.run("session", "enable", "window", "--yes")
+        equal(files(device), set(), "the files without systemd after that")
+
+
 def a_device_that_ends_for_a_new_unit_is_announced():
     with owner_of_one() as device, Session(device) as session:
         session.touchstone("session", "enable", "device", "--yes")
@@ -401,4 +480,4 @@ def what_cannot_be_started_is_said():
 main(
     who_logs_in_has_a_window_without_starting_anything, nothing_is_started_that_the_owner_did_not_want,
     the_doctor_says_what_is_missing, an_erased_device_leaves_nothing_behind, the_window_goes_from_one_device_to_another,
-    a_device_that_ends_for_a_new_unit_is_announced, what_cannot_be_started_is_said)
+    what_the_package_starts_can_be_stopped_for_one_user, a_device_that_ends_for_a_new_unit_is_announced, what_cannot_be_started_is_said)

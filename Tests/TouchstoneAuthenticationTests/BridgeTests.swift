@@ -185,6 +185,34 @@ import TouchstoneInterfaces
         #expect(await second.error() == nil)
     }
 
+    @Test("ND-1: the log names the client also where a call is refused, by touchstoned or by the enclave")
+    func clientOfRefusal() async throws {
+        let bridge = try endpoint().client()
+        let context = try Self.context(bridge, for: Client.process)
+        let control = try AccessControl(protection: .whenUnlocked, flags: [.privateKeyUsage, .userPresence])
+        func refusals() -> [String] { device.log.lines.filter { $0.contains(#""event":"call-refused""#) } }
+        func isNamed(_ line: String) -> Bool { line.contains(#""client":"/usr/bin/ssh""#) }
+        // touchstoned: nobody may be asked.
+        let forbidden = Outcome { try Self.evaluate(bridge, context, Self.options(asks: false)) }
+        #expect(await forbidden.error() != nil)
+        await eventually { refusals().contains { $0.contains("interactionForbidden") && isNamed($0) } }
+        // The twin: a context of the bridge's own has no client.
+        let own = try Self.context(bridge)
+        let second = Outcome { try Self.evaluate(bridge, own, Self.options(asks: false)) }
+        #expect(await second.error() != nil)
+        await eventually { refusals().contains { !isNamed($0) } }
+        // The enclave: nothing opens behind the lock screen.
+        let made = try bridge.call(
+            KeyInterface.Create.self, .init(kind: .p256, accessControl: control, context: context))
+        try device.lock()
+        let locked = Outcome {
+            _ = try bridge.call(
+                KeyInterface.Sign.self, .init(key: made.key, data: Data(count: 32), context: context))
+        }
+        #expect(await locked.error() != nil)
+        await eventually { refusals().contains { $0.contains("deviceLocked") && isNamed($0) } }
+    }
+
     @Test("ND-1: the bridge is told of a client what the prompt would say of it") func described() throws {
         let reply = try endpoint().client().call(
             AuthenticationInterface.DescribeClient.self, .init(client: Client.process))

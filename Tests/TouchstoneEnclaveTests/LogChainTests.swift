@@ -364,7 +364,7 @@ extension LogFact {
         async throws
     {
         let boot = try Boot()
-        for number in 0..<1000 { boot.host.note([LogFact(refused: "app \(number)", .noAgent, nil)]) }
+        for number in 0..<1000 { boot.host.note([LogFact(refused: "app \(number)", for: nil, .noAgent, nil)]) }
         boot.host.note([.used(repeatable: true)])
         #expect(await boot.entries().map(\.event).count { $0 == "call-refused" } == 10)
         #expect(await boot.entries().last?.event == "item-opened")
@@ -405,7 +405,7 @@ extension LogFact {
     @Test("DEC-022: a refused call writes no state") func refusalWritesNoState() async throws {
         let boot = try Boot()
         let versions = boot.storage.versions.count
-        for _ in 0..<100 { boot.host.noteRefusal(of: "app", .deviceLocked, nil) }
+        for _ in 0..<100 { boot.host.noteRefusal(of: "app", in: nil, .deviceLocked, nil) }
         #expect(await boot.entries().contains { $0.event == "call-refused" })
         #expect(boot.storage.versions.count == versions)
     }

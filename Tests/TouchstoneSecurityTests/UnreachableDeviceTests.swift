@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Testing
 import TouchstoneCore
+import TouchstoneSystem
 import TouchstoneTransport
 
 @testable import TouchstoneSecurity
@@ -35,6 +36,39 @@ import TouchstoneTransport
         try makeDevices(["phone"])
         defer { try? FileManager.default.removeItem(at: state) }
         #expect(message("phone") == "phone is off: start it with 'touchstone device boot --detach phone'")
+    }
+
+    @Test("DEC-306: where somebody listens for the device, it boots when it is first used")
+    func deviceThatSystemdBoots()
+        throws
+    {
+        try makeDevices(["phone"])
+        let runtime = state.appendingPathComponent("touchstone/phone")
+        try FileManager.default.createDirectory(at: runtime, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: state) }
+        let path = runtime.appendingPathComponent("touchstoned.sock").path
+        let paths = DevicePaths(
+            name: "phone", environment: ["XDG_STATE_HOME": state.path, "XDG_RUNTIME_DIR": state.path])
+        #expect(paths.socket.path == path)
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let bound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        #expect(bound == 0)
+        // The twin: a socket that nobody listens at boots nothing.
+        #expect(paths.bootCommand == "touchstone device boot --detach phone")
+        #expect(listen(descriptor, 1) == 0)
+        #expect(paths.bootCommand == "systemctl --user start touchstone@phone.service")
+        #expect(
+            paths.advice
+                == "phone is off: it boots when it is first used, or with 'systemctl --user start touchstone@phone.service'"
+        )
     }
 
     @Test func wrongNameListsTheRightOnes() throws {

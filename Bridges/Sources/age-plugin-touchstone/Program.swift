@@ -68,7 +68,7 @@ struct Keygen: ParsableCommand {
             throw ValidationError(
                 "no key was made: "
                     + (error == .unavailable
-                        ? "the device does not answer; start it with 'touchstone device boot --detach'"
+                        ? "the device does not answer; 'touchstone doctor' says why"
                         : error.sentence))
         }
         let recipient = identity.recipient

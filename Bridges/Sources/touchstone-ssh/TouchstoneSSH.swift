@@ -63,8 +63,7 @@ struct AgentSocket: ParsableArguments {
         case .failed("gone"): throw Problem("there is no key of this name")
         case .failed("unavailable"):
             throw Problem(
-                "the device does not answer; start it with: touchstone device boot "
-                    + "--detach")
+                "the device does not answer; touchstone doctor says why")
         case .failed("denied"):
             throw Problem(
                 "the device refuses it; touchstone doctor says whether a passcode and "

@@ -251,6 +251,8 @@ static GtkWidget *make_keypad(touchstone_window *self) {
     gtk_grid_set_column_spacing(GTK_GRID(self->keypad), SPACING / 2);
     gtk_widget_set_halign(self->keypad, GTK_ALIGN_CENTER);
     gtk_widget_add_css_class(self->keypad, "keypad");
+    // As telephones have it, also where text runs from the right.
+    gtk_widget_set_direction(self->keypad, GTK_TEXT_DIR_LTR);
     gtk_widget_set_visible(self->keypad, FALSE);
     for (int index = 0; index < (int)G_N_ELEMENTS(keys); index++) {
         if (keys[index] == NULL) continue;

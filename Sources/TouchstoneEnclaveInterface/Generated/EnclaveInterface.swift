@@ -2479,14 +2479,19 @@ package enum EnclaveInterface {
     }
 
     /// Which call of which app was refused: reason is a word of io.touchstone.Keychain's Failed; any other word is not
-    /// written down. requirement is what the owner would have had to prove; absent: nothing.
+    /// written down. client: for whom a bridge made the call; absent: for itself. requirement is what the owner would
+    /// have had to prove; absent: nothing.
     package struct RefusedCall: MessageCodable, Hashable {
         package var app: AppIdentifier
+        package var client: AppIdentifier?
         package var reason: String
         package var requirement: Requirement?
 
-        package init(app: AppIdentifier, reason: String, requirement: Requirement? = nil) {
+        package init(
+            app: AppIdentifier, client: AppIdentifier? = nil, reason: String, requirement: Requirement? = nil
+        ) {
             self.app = app
+            self.client = client
             self.reason = reason
             self.requirement = requirement
         }
@@ -2494,6 +2499,7 @@ package enum EnclaveInterface {
         package init(from json: MessageDecoder) throws {
             try json.checkIsObject()
             self.app = try json.value("app")
+            self.client = try json.valueIfPresent("client")
             self.reason = try json.value("reason")
             self.requirement = try json.valueIfPresent("requirement")
         }
@@ -2501,6 +2507,7 @@ package enum EnclaveInterface {
         package func write(to json: inout JSONOutput) throws {
             json.beginObject()
             try json.write(app, for: "app")
+            try json.write(client, for: "client")
             try json.write(reason, for: "reason")
             try json.write(requirement, for: "requirement")
             json.endObject()

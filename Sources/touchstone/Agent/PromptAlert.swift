@@ -34,12 +34,14 @@ struct PromptAlert {
         }
         if prompt.isIndicator {
             // EV-11: an indicator, which stands for itself.
-            add(.title, "\(text.title): looking…")
+            add(.title, "\(text.title): \(PromptText.looking)")
             for line in text.verified { add(.plain, line) }
             add(.plain, buttons(text))
             return lines
         }
-        add(.title, text.title)
+        // DA-3: what is asked, who asks, the rest.
+        add(.title, text.headline)
+        add(.plain, text.title)
         for line in text.verified { add(.plain, line) }
         lines.append(blank)
         if let failure = text.failure { add(.warning, failure) }
@@ -64,7 +66,7 @@ struct PromptAlert {
 
     private func buttons(_ text: PromptText) -> String {
         let cancel = "[\(prompt.isTyped ? "Esc" : "c")] \(text.cancelButton)"
-        if prompt.isTyped { return secondsLeft > 0 ? cancel : "[Return] OK \u{B7} " + cancel }
+        if prompt.isTyped { return secondsLeft > 0 ? cancel : "[Return] \(PromptText.enterButton) \u{B7} " + cancel }
         if prompt.phase == .permission {
             return "[a] \(text.otherButton ?? "") \u{B7} [d] \(PromptText.denyButton) \u{B7} " + cancel
         }

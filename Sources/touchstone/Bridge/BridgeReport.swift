@@ -7,7 +7,7 @@ struct BridgeReport: Encodable {
     enum State: String, Encodable {
         /// Nothing of the user's asks it.
         case notEnabled
-        /// It is enabled, and answers.
+        /// It is enabled, and answers, or listens for a device that waits for its first use.
         case answers
         /// It is enabled, and does not work.
         case broken
@@ -20,6 +20,9 @@ struct BridgeReport: Encodable {
     /// The command that mends it.
     var fix: String?
 
+    /// - Parameters:
+    ///   - bridge: The bridge.
+    ///   - device: Whose it is. It is not booted: while it waits for its first use, the bridge's program is not asked either.
     init(_ bridge: Bridge, device: DevicePaths) {
         name = bridge
         let resident = bridge.resident
@@ -34,21 +37,22 @@ struct BridgeReport: Encodable {
             "touchstone bridge enable \(bridge.rawValue) --yes"
             + (device.name == DevicePaths.selected().name ? "" : " --device \(device.name)")
         state = .broken
+        let (socket, mayAsk) = (resident.socket(for: device), device.isSystem || !PassedSocket.isWaiting(device))
         if (try? resident.executable()) == nil {
             text =
                 "enabled, but \(resident.rawValue) is not installed; the package touchstone-bridges has it, and 'make bridges' builds it"
         } else if !isNamed, bridge != .credentials {
             text = "enabled, but \(Self.asker(bridge)) does not ask it any more"
             fix = again + (others ? " --replace" : "")
-        } else if !BridgeProbe.answers(resident, for: device) {
-            text = "enabled, but nobody answers at \(PlainText.line(resident.socket(for: device)))"
+        } else if mayAsk ? !BridgeProbe.answers(resident, for: device) : !UnixSockets.isListening(at: socket) {
+            text = "enabled, but nobody answers at \(PlainText.line(socket))"
             fix =
                 resident.isSystemService(for: device)
                 ? resident.rootCommand("enable") : UserManager.isRunning ? again : resident.foreground
         } else {
             state = .answers
             text =
-                "enabled, and answers at \(PlainText.line(resident.socket(for: device))); your other programs "
+                "enabled, and \(mayAsk ? "answers" : "listens") at \(PlainText.line(socket)); your other programs "
                 + (resident.isSystemService(for: device) ? "cannot act as it" : "can act as it")
         }
     }

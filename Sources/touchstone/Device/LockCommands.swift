@@ -74,7 +74,7 @@ struct RebootCommand: ParsableCommand {
             guard SupervisorLock.holder(paths) == nil else { return }
             throw Failure(
                 .unavailable,
-                "\(paths.name) did not come back; 'touchstone device boot --detach \(paths.name)' says why")
+                "\(paths.name) did not come back; '\(paths.bootCommand)' says why")
         }
     }
 }

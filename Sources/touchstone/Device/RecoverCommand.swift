@@ -42,6 +42,6 @@ struct RecoverCommand: ParsableCommand {
             throw Failure(.refused, "\(paths.name) was not recovered; the reason is above")
         }
         StandardError.say(
-            "\(paths.name) is now bound to this TPM; start it with 'touchstone device boot --detach \(paths.name)'")
+            "\(paths.name) is now bound to this TPM; start it with '\(paths.bootCommand)'")
     }
 }

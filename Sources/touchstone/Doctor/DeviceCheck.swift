@@ -62,6 +62,13 @@ struct DeviceCheck {
             add(.bad, .device, paths.absence, fix: command("setup"))
             return
         }
+        // systemd would boot the device for a question.
+        guard !PassedSocket.isWaiting(paths) else {
+            (state, status) = (.waiting, nil)
+            add(.good, .device, "\(paths.name) is off, and boots when it is first used")
+            checkFiles()
+            return
+        }
         do {
             let status = try Self.status(paths)
             let connection = try DeviceClient(paths)
@@ -82,7 +89,9 @@ struct DeviceCheck {
             } else {
                 add(
                     .bad, .device, "\(paths.name) is booted but does not answer: \(Failure.of(error, paths).message)",
-                    fix: "\(command("device shutdown")) && \(command("device boot --detach"))")
+                    fix: PassedSocket.isActive(paths)
+                        ? "systemctl --user restart touchstone@\(paths.name).service"
+                        : "\(command("device shutdown")) && \(command("device boot --detach"))")
             }
             checkFiles()
         }
@@ -350,10 +359,10 @@ extension DeviceInterface.Status {
             : [
                 "its daemons run as you. Your other programs cannot read their memory (it is undumpable), but can read their files, "
                     + "\(hands)stop them and replace the programs themselves",
-                [.fprintd, .pam].contains(sensor?.kind)
+                sensor?.kind != .simulated
                     ? "it locks with your login session and before the machine sleeps only while it hears the login service, and your "
                         + "programs can prevent that"
-                    : "it does not lock with your login session or before the machine sleeps, because it uses no reader of this machine",
+                    : "it does not lock with your login session or before the machine sleeps, because its fingers are simulated",
             ]
         return daemons + [
             "an app's identity is a label: outside a sandbox it is the path of a program, and anybody who can replace that file can act as the app",

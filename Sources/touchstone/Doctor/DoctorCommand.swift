@@ -11,10 +11,10 @@ struct DoctorCommand: ParsableCommand {
         discussion: """
             Each line is about one topic. [ok] means that it is as it should be. [!!] means that it works, and could \
             be safer or do more. [no] means that it does not work. Below such a line is the one command that repairs \
-            it. The end lists what no command can change on such a device. The doctor changes nothing.
+            it. The end lists what no command can change on such a device. The doctor changes nothing, and boots no device.
 
-            With --json the output is one object: device (its name), state (absent, off or booted), isReady (nothing \
-            is bad), findings (topic, state, text, and fix if a command helps) and notPromised (sentences). The state \
+            With --json the output is one object: device (its name), state (absent, off, waiting: it boots when it is first used, or booted), isReady \
+            (it is booted or waits, and nothing is bad), findings (topic, state, text, and fix if a command helps) and notPromised (sentences). The state \
             of a finding is good, warning or bad. Topics are \
             \(Finding.Topic.allCases.map(\.rawValue).joined(separator: ", ")). More keys and topics may come, and \
             these stay. Texts are for people, and change.
@@ -57,14 +57,17 @@ struct DoctorCommand: ParsableCommand {
                 }
             }
         }
-        guard report.state == .booted else { throw Failure(.unavailable, "\(paths.name) is not ready") }
+        guard [.waiting, .booted].contains(report.state) else {
+            throw Failure(.unavailable, "\(paths.name) is not ready")
+        }
         guard report.isReady else { throw Failure(.no, "something of \(paths.name) does not work") }
     }
 }
 
 /// Everything that `touchstone doctor` found.
 struct DoctorReport: Encodable {
-    enum DeviceState: String, Encodable { case absent, off, booted }
+    /// waiting: systemd boots it when it is first used.
+    enum DeviceState: String, Encodable { case absent, off, waiting, booted }
 
     var device: String
     var state: DeviceState
@@ -81,6 +84,6 @@ struct DoctorReport: Encodable {
             check.findings + MachineCheck.findings + SessionReport.findings(paths)
             + Bridge.allCases.map { BridgeReport($0, device: paths).finding }
         notPromised = check.status?.notPromised(isSystem: paths.isSystem) ?? []
-        isReady = state == .booted && !findings.contains { $0.state == .bad }
+        isReady = [.waiting, .booted].contains(state) && !findings.contains { $0.state == .bad }
     }
 }

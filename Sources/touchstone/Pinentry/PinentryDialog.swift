@@ -20,7 +20,7 @@ struct PinentryDialog {
         let text = PromptText(prompt: prompt, secondsLeft: secondsLeft)
         isEntry = prompt.isTyped && secondsLeft == 0
         // The first line has only our own words, so that no toolkit takes an app's name for mark-up.
-        var lines = ["Touchstone", text.title] + text.verified
+        var lines = ["Touchstone", text.shortHeadline, text.title] + text.verified
         lines += [""] + (isEntry ? [] : [text.failure].compactMap { $0 }) + [text.instruction]
         // Last, since the end is what is cut off.
         if !text.claims.isEmpty { lines += [""] + text.claims }
@@ -34,9 +34,9 @@ struct PinentryDialog {
         }
         if isEntry {
             commands.append(
-                AssuanLine.command("SETPROMPT", prompt.phase == .applicationPassword ? "App password:" : "Passcode:"))
+                AssuanLine.command("SETPROMPT", "\(text.entryLabel):"))
             if let failure = text.failure { commands.append(AssuanLine.command("SETERROR", failure)) }
-            button("SETOK", "OK")
+            button("SETOK", PromptText.enterButton)
             button("SETCANCEL", text.cancelButton)
             commands.append(AssuanLine.command("GETPIN"))
             return

@@ -24,6 +24,9 @@ struct ChangeOwner: RawRepresentable, Codable, Hashable {
     /// The window of prompts.
     static let window = ChangeOwner(rawValue: "window")
 
+    /// That the window, which a package starts for every user, does not start for this one.
+    static let hiddenWindow = ChangeOwner(rawValue: "hidden window")
+
     var isDevice: Bool { rawValue.hasPrefix("device ") }
 }
 

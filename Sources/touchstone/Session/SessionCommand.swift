@@ -62,7 +62,8 @@ struct SessionDisableCommand: ParsableCommand {
         commandName: "disable",
         abstract: "Stop starting the device or the window with your session.",
         discussion: """
-            The device is shut down, or the window ends, and the files that 'enable' wrote are removed. The device \
+            The device is shut down, or the window ends, and the files that 'enable' wrote are removed. If a package \
+            starts the window for every user, its unit is masked and its desktop entry hidden, for you alone. The device \
             keeps everything in it; 'touchstone device boot --detach' boots it by hand.
 
             Exit status: 0 it is not enabled any more, or was not; 1 a file has to be mended by hand; 8 you said no; \
@@ -81,11 +82,6 @@ struct SessionDisableCommand: ParsableCommand {
         }
         try BridgeCommand.confirm("This disables the \(part.rawValue):", undoing.lines, yes: yes)
         try undoing.carryOut()
-        guard part != .window || !UserManager.starts(SessionPart.windowService) else {
-            return StandardOutput.say(
-                "The window has ended, but its package starts it in every session. To keep it off: "
-                    + "systemctl --user mask --now \(SessionPart.windowService)")
-        }
         StandardOutput.say("The \(part.rawValue) no longer starts with your session")
     }
 }

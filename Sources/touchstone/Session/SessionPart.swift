@@ -101,8 +101,17 @@ enum SessionPart: String, CaseIterable, ExpressibleByArgument {
 
     /// Whether a package starts this very program.
     static func isAutostartPackaged(for executable: String) -> Bool {
-        executable.hasPrefix("/usr/bin/")
-            && FileManager.default.fileExists(atPath: "/etc/xdg/autostart/\(autostartName)")
+        executable.hasPrefix("/usr/bin/") && isAutostartPackaged
+    }
+
+    /// Whether a package starts the window for every user.
+    static var isAutostartPackaged: Bool {
+        FileManager.default.fileExists(atPath: "/etc/xdg/autostart/\(autostartName)")
+    }
+
+    /// Whether `disable` hid the package's entry from this user's desktop.
+    static var isAutostartHidden: Bool {
+        get throws { try ConfigurationFiles.read(autostartPath) == Data(hiddenAutostart.utf8) }
     }
 
     /// The window for desktops that systemd does not start.
@@ -125,6 +134,16 @@ enum SessionPart: String, CaseIterable, ExpressibleByArgument {
 
         """
     }
+
+    /// In the user's own place it hides the package's entry of the same name, as the Desktop Application Autostart Specification says.
+    static let hiddenAutostart = """
+        [Desktop Entry]
+        Type=Application
+        Name=Touchstone
+        # Written by 'touchstone session disable window'; 'enable' removes it.
+        Hidden=true
+
+        """
 
     /// The device that the text of a desktop entry names.
     static func device(ofAutostart entry: Data) -> String? {

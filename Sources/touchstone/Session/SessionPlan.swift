@@ -10,10 +10,14 @@ struct SessionPlan {
     private(set) var changes = ChangePlan()
     /// nil: systemd has nothing to do.
     private var unit: String?
+    /// Whether it is started already, with the next session, too.
+    private var startsAlready = false
     /// Whether the device runs, and does not go on.
     private var endsDevice = false
     /// The device whose prompts the window shows so far; nil: it shows those of no other.
     private(set) var otherDevice: String?
+    /// Whether what `disable` did against the package's window is taken back: its unit is masked, its desktop entry is hidden.
+    private var (isMasked, isHidden) = (false, false)
     /// What is left to the owner: sentences.
     private(set) var remarks: [String] = []
     /// Whether there is nothing to do, and `disable` knows of it.
@@ -29,8 +33,10 @@ struct SessionPlan {
         case .device: try planDevice()
         case .window: try planWindow()
         }
-        isDone = try changes.steps.isEmpty && unit == nil && ChangeRecord.read().enabled.contains(owner)
+        isDone = try changesNothing && ChangeRecord.read().enabled.contains(owner)
     }
+
+    private var changesNothing: Bool { changes.steps.isEmpty && unit == nil && !isMasked && !isHidden }
 
     private var owner: ChangeOwner { part == .device ? .device(paths.name) : .window }
 
@@ -62,8 +68,11 @@ struct SessionPlan {
         // The one that it chooses itself needs no name.
         let device = paths.name == DevicePaths.selectedName(nil) ? nil : paths.name
         // One of another device's has to give way, also to the package's.
-        let hasAutostart = try ConfigurationFiles.read(SessionPart.autostartPath) != nil
+        isHidden = try SessionPart.isAutostartHidden
+        let hasAutostart = try !isHidden && ConfigurationFiles.read(SessionPart.autostartPath) != nil
         if device != nil || hasAutostart || !SessionPart.isAutostartPackaged(for: executable) {
+            // It takes the hidden one's place.
+            isHidden = false
             try changes.change(
                 SessionPart.autostartPath, for: .window, "desktops that systemd does not start then start the window"
             ) { _ in Data(SessionPart.autostart(executable: executable, device: device).utf8) }
@@ -72,7 +81,15 @@ struct SessionPlan {
             remarks.append("The window starts with your next login. Until then, start it yourself: \(executable) &")
             return
         }
+        isMasked = UserUnit.isMasked(SessionPart.windowService)
         if !UserUnit.arePackaged(SessionPart.windowService, for: executable) {
+            // The package is gone since, and its mask stands where the unit has to be.
+            guard !isMasked else {
+                throw Failure(
+                    .refused,
+                    "\(SessionPart.windowService) is masked; run 'systemctl --user unmask \(SessionPart.windowService)' first"
+                )
+            }
             try changes.write(
                 [SessionPart.windowUnit(executable: executable)], for: .window,
                 "systemd starts the window with your desktop")
@@ -85,6 +102,7 @@ struct SessionPlan {
         let hasDisplay = Self.hasDisplay
         if changes.hasUnits || !UserManager.starts(service) || (hasDisplay && !UserManager.isActive(service)) {
             unit = service
+            startsAlready = isMasked && UserManager.startsForEveryUser(service)
         }
         if !hasDisplay { remarks.append("The window appears with your next graphical login.") }
     }
@@ -107,22 +125,28 @@ struct SessionPlan {
 
     /// What happens, line by line.
     var lines: [String] {
-        if changes.steps.isEmpty, unit == nil { return ["changes no file, because everything is in place"] }
-        return changes.lines
+        if changesNothing { return ["changes no file, because everything is in place"] }
+        return (isMasked ? ["runs systemctl --user unmask \(SessionPart.windowService)"] : [])
+            + (isHidden ? ["removes \(ConfigurationFiles.shown(SessionPart.autostartPath))"] : []) + changes.lines
             + (endsDevice ? ["shuts \(paths.name) down; after its next boot it asks for its passcode"] : [])
-            + (unit.map { ["runs systemctl --user enable --now \($0)"] } ?? [])
+            + (unit.map { ["runs systemctl --user \(startsAlready ? "start" : "enable --now") \($0)"] } ?? [])
     }
 
     /// Does all of it.
     ///
     /// What fails in the middle leaves a record with which `disable` puts back what was done.
     func carryOut() throws {
+        if isMasked { try UserManager.control("unmask", SessionPart.windowService) }
+        if isHidden {
+            var record = try ChangeRecord.read()
+            try record.undo([.hiddenWindow], disabling: .hiddenWindow)
+        }
         try changes.carryOut(enabling: owner)
         guard let unit else { return }
         // systemd would take the socket of a device that runs away from it. One that it started ends with its socket.
         if endsDevice, !UserManager.isActive(unit) { _ = try ShutdownCommand.shutDown(paths) }
         try UserManager.control("daemon-reload")
-        try UserManager.control("enable", unit)
+        if !startsAlready { try UserManager.control("enable", unit) }
         try UserManager.control("restart", unit)
     }
 
@@ -133,6 +157,8 @@ struct SessionPlan {
         private var record: ChangeRecord
         /// The units that are stopped, the first is disabled before.
         private let units: [String]
+        /// Whether the window also has to be kept from starting as its package has it.
+        private let (masks, hides): (Bool, Bool)
         /// Whether it was ever enabled.
         let isEnabled: Bool
 
@@ -150,15 +176,28 @@ struct SessionPlan {
                 owners = [owner]
                 names = [SessionPart.windowService]
             }
+            masks =
+                part == .window && UserManager.isRunning && !UserUnit.isMasked(SessionPart.windowService)
+                && UserManager.startsForEveryUser(SessionPart.windowService)
+            hides = try part == .window && SessionPart.isAutostartPackaged && Self.hasNoAutostart(without: record)
             let isStarted = UserManager.isRunning && (UserManager.starts(names[0]) || UserManager.isActive(names[0]))
             units = isStarted ? names : []
-            isEnabled = isStarted || record.enabled.contains(owner)
+            isEnabled = isStarted || masks || hides || record.enabled.contains(owner)
+        }
+
+        /// Whether the user has no desktop entry for the window, once what `enable` changed is put back.
+        private static func hasNoAutostart(without record: ChangeRecord) throws -> Bool {
+            let first = record.entries.first { $0.owner == .window && $0.change.path == SessionPart.autostartPath }
+            return try first.map(\.change.isNew) ?? (ConfigurationFiles.read(SessionPart.autostartPath) == nil)
         }
 
         /// What happens, line by line.
         var lines: [String] {
             (units.first.map { ["runs systemctl --user disable --now \($0)"] } ?? [])
                 + (units.count > 1 ? ["shuts the device down"] : []) + record.lines(undoing: owners)
+                + (masks ? ["runs systemctl --user mask --now \(SessionPart.windowService)"] : [])
+                + (hides
+                    ? ["writes \(ConfigurationFiles.shown(SessionPart.autostartPath)), which hides the package's"] : [])
         }
 
         /// Does all of it.
@@ -170,6 +209,14 @@ struct SessionPlan {
             }
             let undone = Result { try record.undo(owners, disabling: owner) }
             if !units.isEmpty { try UserManager.control("daemon-reload") }
+            if masks { try UserManager.control("mask", "--now", SessionPart.windowService) }
+            if hides {
+                var plan = ChangePlan()
+                try plan.change(SessionPart.autostartPath, for: .hiddenWindow, "") { _ in
+                    Data(SessionPart.hiddenAutostart.utf8)
+                }
+                try plan.carryOut(enabling: .hiddenWindow)
+            }
             try undone.get()
         }
     }

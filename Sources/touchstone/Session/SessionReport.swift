@@ -46,8 +46,9 @@ enum SessionReport {
         let isEnabled =
             UserManager.isRunning
             ? UserManager.starts(SessionPart.windowService)
-            : SessionPart.isAutostartPackaged(for: executable)
-                || (try? ConfigurationFiles.read(SessionPart.autostartPath)) != nil
+            : (try? SessionPart.isAutostartHidden) != true
+                && (SessionPart.isAutostartPackaged(for: executable)
+                    || (try? ConfigurationFiles.read(SessionPart.autostartPath)) != nil)
         guard isEnabled else {
             return Finding(
                 .warning, .window, "nothing starts the window of prompts with your session",

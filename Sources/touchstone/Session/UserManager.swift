@@ -33,12 +33,17 @@ enum UserManager {
     /// Whether the unit starts with the session.
     static func starts(_ unit: String) -> Bool { (try? run(["is-enabled", unit])) == .exited(0) }
 
+    /// Whether root, or a package, has the unit start with every user's session.
+    static func startsForEveryUser(_ unit: String) -> Bool {
+        (try? run(["is-enabled", unit], scope: "--global")) == .exited(0)
+    }
+
     /// Whether the unit is active, and starts with the session.
     static func isEnabled(_ unit: String) -> Bool { isActive(unit) && starts(unit) }
 
-    private static func run(_ arguments: [String]) throws -> Child.Ending {
+    private static func run(_ arguments: [String], scope: String = "--user") throws -> Child.Ending {
         try Child.start(
-            systemctl, ["--user", "--quiet"] + arguments,
+            systemctl, [scope, "--quiet"] + arguments,
             inheriting: [
                 (STDIN_FILENO, .file("/dev/null", flags: O_RDONLY)), (STDOUT_FILENO, .descriptor(STDERR_FILENO)),
                 (STDERR_FILENO, .descriptor(STDERR_FILENO)),

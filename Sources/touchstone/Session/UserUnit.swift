@@ -28,6 +28,12 @@ struct UserUnit {
     /// Whether the user has a file of that name.
     var isWritten: Bool { get throws { try ConfigurationFiles.read(path) != nil } }
 
+    /// Whether this user's systemd does not start it, whoever wants it: its file is a link to `/dev/null`.
+    static func isMasked(_ unit: String) -> Bool {
+        let path = "\(UserManager.unitDirectory)/\(unit)"
+        return (try? FileManager.default.destinationOfSymbolicLink(atPath: path)) == "/dev/null"
+    }
+
     /// Whether a package has units that start this very program.
     static func arePackaged(_ unit: String, for executable: String) -> Bool {
         executable.hasPrefix("/usr/bin/") && FileManager.default.fileExists(atPath: "/usr/lib/systemd/user/\(unit)")

@@ -32,8 +32,11 @@ struct PassedSocket {
 
     /// Whether systemd boots the device as soon as somebody connects.
     static func isWaiting(_ paths: DevicePaths) -> Bool {
-        SupervisorLock.holder(paths) == nil && UserManager.isRunning && UserManager.isActive(unit(paths))
+        SupervisorLock.holder(paths) == nil && isActive(paths)
     }
+
+    /// Whether systemd listens at the device's socket, also while the device runs.
+    static func isActive(_ paths: DevicePaths) -> Bool { UserManager.isRunning && UserManager.isActive(unit(paths)) }
 
     /// Ends the connections that nobody took, because systemd would boot the device again for them.
     func refuseWaiting() {
