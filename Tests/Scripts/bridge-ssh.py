@@ -244,7 +244,7 @@ def commits_are_signed(bench):
 class Server:
     """sshd on loopback, for root, with the keys of a file."""
 
-    def __init__(self, bench, name):
+    def __init__(self, bench, name, settings=""):
         self.directory = bench.device.work / name
         self.directory.mkdir()
         self.bench, self.name = bench, name
@@ -261,7 +261,7 @@ class Server:
         (self.directory / "config").write_text(
             f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {key}\nAuthorizedKeysFile {self.authorized}\nStrictModes no\n"
             "PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\nUsePAM no\n"
-            f"PidFile {self.directory}/pid\nAllowAgentForwarding yes\nSubsystem sftp internal-sftp\n")
+            f"PidFile {self.directory}/pid\nAllowAgentForwarding yes\nSubsystem sftp internal-sftp\n{settings}")
         script = (
             f"mount --make-rprivate / && mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && "
             f"mount --bind {self.directory}/passwd /etc/passwd && exec {SSHD} -D -e -f {self.directory}/config")
@@ -393,11 +393,7 @@ def a_certificate_signs_in(bench):
 
     plain, certificate = "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp256-cert-v01@openssh.com"
     beside = file.with_name("certified-cert.pub")
-    with Server(bench, "sshd-certificates") as server:
-        with open(server.directory / "config", "a") as config:
-            config.write(f"TrustedUserCAKeys {authority}.pub\n")
-        server.process.send_signal(signal.SIGHUP)
-        wait_for(lambda: (server.directory / "log").read_text().count("listening") > 1, "sshd to read its settings again")
+    with Server(bench, "sshd-certificates", f"TrustedUserCAKeys {authority}.pub\n") as server:
         equal(listed(), [plain] * 2, "the list without a certificate")
         server.login(status=255)
         certify(file)
