@@ -51,7 +51,7 @@ let package = Package(
         library("BridgeProcesses"),
         tests("BridgeProcessesTests", ["BridgeProcesses"]),
         // who asks, and how the owner is asked; no wire format
-        library("BridgeCore", ["BridgeProcesses", system, device]),
+        library("BridgeCore", ["BridgeProcesses", system, device, crypto]),
         tests("BridgeCoreTests", ["BridgeCore"]),
         // ssh
         library("SSHAgentProtocol", [crypto, cryptoExtras]),

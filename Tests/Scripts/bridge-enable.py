@@ -126,6 +126,13 @@ def ssh_and_git_are_enabled_and_disabled():
             equal(place.row(name)["state"], "good", f"the doctor's row: {place.row(name)}")
             check("answers at" in place.row(name)["text"] and "act as it" in place.row(name)["text"], place.row(name))
         check("not enabled" in place.row("docker")["text"], place.row("docker"))
+        # What programs read unattended is said, and taken away (BR-33).
+        program = shutil.copy(os.path.realpath("/usr/bin/python3"), device.work / "deploy")
+        check("without asking" not in place.row("credentials")["text"], place.row("credentials"))
+        place.run("touchstone-security", "add-generic-password", "-s", "ci", "-a", "bot", "-T", program, "-w", input="swordfish")
+        check("1 program reads passwords without asking you" in place.row("credentials")["text"], place.row("credentials"))
+        place.bridge("grants", "revoke", str(program))
+        check("without asking" not in place.row("credentials")["text"], place.row("credentials"))
         # Once more changes nothing.
         during = place.everything
         for name in ("ssh", "git"):

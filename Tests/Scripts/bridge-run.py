@@ -274,7 +274,18 @@ def what_item_keeps_is_read_and_the_other_way_round():
                 found = resident.run(TOUCHSTONE, "item", "show", "db", status=0 if is_shared else 1)
                 equal(found, "other" if is_shared else "", "what item finds")
                 equal(person.asked(), 2 if is_shared else 0, "prompts")
+                # What a program was granted ends with the secret, whichever of both stores over it (BR-30).
+                starter = device.work / "starter"
+                shutil.copy(os.path.realpath("/usr/bin/python3"), starter)
+                for service in ("ci", "db"):
+                    resident.run(BRIDGES / "touchstone-security", "add-generic-password", "-U", "-s", service, "-a", "root", "-T", starter, "-w", input="other")
+                equal(resident.run(TOUCHSTONE, "bridge", "grants", "list").count(" reads "), 2, "the grants")
+                person.asked()
+                resident.run(TOUCHSTONE, "item", "add", "ci", "root", "--replace", input="new")
+                equal(resident.run(TOUCHSTONE, "bridge", "grants", "list").count(" reads "), 1 if is_shared else 2, "after storing over one")
+                resident.run(BRIDGES / "touchstone-security", "delete-generic-password", "-s", "ci")
                 resident.run(TOUCHSTONE, "item", "remove", "db", "root", "--yes", status=0 if is_shared else 1)
+                equal(resident.run(TOUCHSTONE, "bridge", "grants", "list").count(" reads "), 0 if is_shared else 1, "after a removal")
                 expected = "touchstone://npm/token\n" if is_shared else "touchstone://db/root\n"
                 equal(resident.run(RUN, "secret", "list"), expected, "the list after a removal")
 

@@ -2,8 +2,10 @@
 """touchstone-security: what scripts that were written for macOS's `security` do with passwords."""
 
 import contextlib
+import json
 import os
 import pathlib
+import shutil
 import subprocess
 
 from bridges import BRIDGES, Resident, with_device
@@ -70,10 +72,9 @@ def statuses_are_those_that_scripts_test(device, resident, person):
 
 @with_device
 def a_script_that_runs_unattended_says_so(device, resident, person):
-    """SC-5: -A asks nobody; without it somebody is asked; no program is let in by -T."""
+    """SC-5: -A asks nobody; without it somebody is asked."""
     security(resident, "add-generic-password", "-A", "-s", "ci", "-a", "bot", "-w", input="open")
-    security(resident, "add-generic-password", "-s", "ci", "-a", "me", "-T", SECURITY, "-w", input="closed")
-    check("-T changes nothing here" in resident.said, resident.said)
+    security(resident, "add-generic-password", "-s", "ci", "-a", "me", "-w", input="closed")
     person.answer = "cancel"
     equal(security(resident, "find-generic-password", "-s", "ci", "-a", "bot", "-w"), "open\n", "with -A")
     equal(person.asked(), 0, "prompts with -A")
@@ -140,6 +141,151 @@ def internet_passwords_are_those_of_git(device, resident, person):
     security(resident, "find-internet-password", "-s", "git.example", "-w", status=44)
 
 
+# A program that starts others, and ends as they do.
+STARTS = "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:]).returncode)"
+
+
+class Starter:
+    """A program of its own, by this name, that starts touchstone-security."""
+
+    def __init__(self, device, resident, name):
+        self.path, self.resident = device.work / name, resident
+        shutil.copy(os.path.realpath("/usr/bin/python3"), self.path)
+        # Others than root may write it, also where root runs the tests: then its content counts, too.
+        self.path.chmod(0o775)
+
+    def run(self, *words, **settings):
+        return self.resident.run(self.path, "-S", "-c", STARTS, *words, **settings)
+
+    def reads(self, service="ci", **settings):
+        return self.run(SECURITY, "find-generic-password", "-s", service, "-w", **settings)
+
+
+@with_device
+def a_program_reads_what_it_was_granted(device, resident, person):
+    """BR-30, BR-31, SC-5: -T lets in that program, itself and through others; no other one, and not after its file was changed."""
+    deploy, other = Starter(device, resident, "deploy"), Starter(device, resident, "other")
+    security(resident, "add-generic-password", "-s", "ci", "-a", "bot", "-T", deploy.path, "-T", "", "-w", input="swordfish")
+    equal((resident.said, person.asked()), ("", 0), "what is said, and prompts for a new password")
+    security(resident, "add-generic-password", "-s", "closed", "-a", "bot", "-w", input="trout")
+    person.answer = "cancel"
+    equal(deploy.reads(), "swordfish\n", "what the program reads")
+    equal(deploy.run("/bin/sh", "-c", f"{SECURITY} find-generic-password -s ci -w; true"), "swordfish\n", "what a shell of its own reads")
+    equal(deploy.run("sh", "-c", "touchstone-run read touchstone://ci/bot; true"), "swordfish", "what it reads by its reference")
+    equal(person.asked(), 0, "prompts of the program")
+    check(f"{deploy.path} read what it was granted" in resident.log, resident.log)
+    equal(other.reads(status=128), "", "what another program reads")
+    person.answer = "finger"
+    equal(deploy.reads("closed"), "trout\n", "what was not granted, with the finger")
+    equal(security(resident, "find-generic-password", "-s", "ci", "-w"), "swordfish\n", "what the test itself reads, with the finger")
+    equal(person.asked(), 3, "prompts for what was not granted, and of others")
+    # It holds after a new start, and not for another file under the same name.
+    resident.process.terminate()
+    resident.process.wait(LONGEST_WAIT)
+    with Resident(device) as again:
+        deploy.resident = again
+        equal(deploy.reads(), "swordfish\n", "what it reads after a new start")
+        device.run("device", "lock")
+        deploy.reads(status=36)
+        device.run("device", "unlock", input="271828\n")
+        equal(deploy.reads(), "swordfish\n", "what it reads once the device is unlocked")
+        equal(person.asked(), 0, "prompts of the program")
+        changed = device.work / "changed"
+        shutil.copy(deploy.path, changed)
+        with open(changed, "ab") as file:
+            file.write(b"\0")
+        changed.replace(deploy.path)
+        equal(deploy.reads(), "swordfish\n", "what a changed program reads, with the finger")
+        equal(person.asked(), 1, "prompts of a changed program")
+
+
+@with_device
+def grants_are_listed_and_revoked(device, resident, person):
+    """BR-33: by the command, for one password or all of a program; BR-30, BR-32: a change asks, and ends them, as a deletion does."""
+    deploy, other = Starter(device, resident, "deploy"), Starter(device, resident, "other")
+
+    def grants(*words, **settings):
+        return resident.run(device.programs / "touchstone", "bridge", "grants", *words, **settings)
+
+    def listed():
+        return {(grant["program"], grant["secret"]) for grant in json.loads(grants("list", "--json"))}
+
+    def add(service, *words, **settings):
+        security(resident, "add-generic-password", "-s", service, "-a", "bot", *words, "-w", **settings)
+
+    equal(grants("list"), "", "the list of nothing")
+    lets = ("-T", deploy.path, "-T", other.path)
+    for service in ("ci", "npm"):
+        add(service, *lets, input="swordfish")
+    security(resident, "add-internet-password", "-s", "git.example", "-a", "octocat", "-T", deploy.path, "-w", input="correct horse")
+    equal(len(listed()), 5, "how many there are")
+    check((str(deploy.path), "https://octocat@git.example") in listed(), listed())
+    line = f"{other.path} reads touchstone://npm/bot, since "
+    check(line in grants("list") and "while its file is the same" in grants("list"), grants("list"))
+    filled = deploy.run("git", "-c", "credential.helper=", "-c", "credential.helper=touchstone", "credential", "fill",
+                        input="protocol=https\nhost=git.example\n")
+    check("password=correct horse" in filled, filled)
+    equal(person.asked(), 0, "prompts so far")
+    grants("revoke", other.path, "touchstone://npm/bot")
+    other.reads("npm")
+    equal(person.asked(), 1, "prompts for what was revoked")
+    equal((other.reads(), deploy.reads("npm")), ("swordfish\n", "swordfish\n"), "what is still granted")
+    grants("revoke", other.path)
+    grants("revoke", other.path, status=1)
+    check("no such grant" in resident.said, resident.said)
+    other.reads()
+    equal(person.asked(), 1, "prompts once all is revoked")
+    equal({program for program, _ in listed()}, {str(deploy.path)}, "whose grants are left")
+    # A cancelled change leaves them, one with the finger ends them.
+    person.answer = "cancel"
+    add("ci", "-U", status=128, input="other", start_new_session=True)
+    equal(deploy.reads(), "swordfish\n", "after a cancelled change")
+    person.answer = "finger"
+    person.asked()
+    add("ci", "-U", input="trout", start_new_session=True)
+    deploy.reads()
+    equal(person.asked(), 2, "prompts for a change, and for reading after it")
+    add("ci", "-U", "-T", deploy.path, input="salmon", start_new_session=True)
+    check("let “" in person.prompts[0]["reason"] and "deploy” read it without asking" in person.prompts[0]["reason"], person.prompts[0])
+    equal(person.asked(), 1, "prompts for a change that lets a program in")
+    equal((deploy.reads(), person.asked()), ("salmon\n", 0), "what it reads then")
+    security(resident, "delete-generic-password", "-s", "ci")
+    check(not any("ci/bot" in secret for _, secret in listed()), listed())
+
+
+@with_device
+def programs_that_run_anything_are_not_let_in(device, resident, person):
+    """BR-13, SC-5: shells, scripts and what is not there; a path that is not absolute is wrong usage."""
+    script = device.work / "script"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    words = ("add-generic-password", "-a", "bot", "-w", "x", "-s")
+    for path in ("/bin/sh", SECURITY, script, "/nowhere/at/all", "/dev/null", device.work):
+        security(resident, *words, path, "-T", path)
+        check(f"-T {path} lets nobody in" in resident.said, resident.said)
+    security(resident, *words, "y", "-T", "deploy", status=2)
+    equal(json.loads(resident.run(device.programs / "touchstone", "bridge", "grants", "list", "--json")), [], "the grants")
+
+
+@with_device
+def too_many_that_wait_are_refused(device, resident, person):
+    """SC-2: 51, while the owner has not answered those before."""
+    security(resident, "add-generic-password", "-s", "npm", "-a", "me", "-w", input="one")
+    equal(security(resident, "find-generic-password", "-s", "npm", "-w"), "one\n", "what is read while nobody waits")
+    person.answer = "nothing"
+    waiting = [
+        subprocess.Popen([SECURITY, "find-generic-password", "-s", "npm", "-w"], env=resident.environment,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(40)
+    ]
+    try:
+        refused = wait_for(lambda: next((each for each in waiting if each.poll() is not None), None), "one that is refused")
+        equal((refused.returncode, "too many requests wait" in refused.stderr.read()), (51, True), "how it ends")
+    finally:
+        for each in waiting:
+            each.kill()
+            each.communicate(timeout=LONGEST_WAIT)
+
+
 # As it stands in public scripts, but for the name of the program.
 FUNCTION = """
 security() { "$SECURITY" "$@"; }
@@ -202,4 +348,5 @@ if not os.access(SECURITY, os.X_OK):
 main(
     a_password_is_kept_and_read_with_the_finger, statuses_are_those_that_scripts_test, a_script_that_runs_unattended_says_so,
     a_password_among_the_arguments_is_warned_about_and_wiped, internet_passwords_are_those_of_git,
+    a_program_reads_what_it_was_granted, grants_are_listed_and_revoked, programs_that_run_anything_are_not_let_in, too_many_that_wait_are_refused,
     commands_come_over_standard_input, a_shell_function_of_a_script_for_macos_works, an_open_password_is_no_trap_for_the_next_one)

@@ -244,7 +244,7 @@ def commits_are_signed(bench):
 class Server:
     """sshd on loopback, for root, with the keys of a file."""
 
-    def __init__(self, bench, name):
+    def __init__(self, bench, name, settings=""):
         self.directory = bench.device.work / name
         self.directory.mkdir()
         self.bench, self.name = bench, name
@@ -261,7 +261,7 @@ class Server:
         (self.directory / "config").write_text(
             f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {key}\nAuthorizedKeysFile {self.authorized}\nStrictModes no\n"
             "PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\nUsePAM no\n"
-            f"PidFile {self.directory}/pid\nAllowAgentForwarding yes\nSubsystem sftp internal-sftp\n")
+            f"PidFile {self.directory}/pid\nAllowAgentForwarding yes\nSubsystem sftp internal-sftp\n{settings}")
         script = (
             f"mount --make-rprivate / && mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && "
             f"mount --bind {self.directory}/passwd /etc/passwd && exec {SSHD} -D -e -f {self.directory}/config")
@@ -355,6 +355,30 @@ def logins_take_the_finger(bench):
         bench.owner.act = "touch"
 
 
+def a_refused_key_is_followed_by_the_next(_):
+    """SA-31: ssh is told that the agent refused, and tries its next key; the log says why."""
+    # A device of its own: after three cancels within two minutes an app waits.
+    with Device() as device:
+        device.set_up("271828", FINGER)
+        bench = Bench(device)
+        try:
+            files = [bench.make(name) for name in ("first", "second")]
+            with Server(bench, "sshd-next") as server:
+                server.authorized.write_text("".join(file.read_text() for file in files))
+                owner = bench.owner
+                result, prompts = owner.took(
+                    lambda: server.login("echo", "in"), lambda prompt: "cancel" if len(owner.prompts) == 1 else "touch")
+                equal((result.stdout, len(prompts)), ("in\n", 2), f"the login with the second key: {result.stderr}")
+                check("agent refused operation" in result.stderr, result.stderr)
+                check("/ssh: no signature: cancelled" in bench.log, bench.log)
+                # The twin: the next login is not refused, so one key is enough.
+                bench.ssh("remove", "first")
+                result, prompts = owner.took(lambda: server.login("echo", "in"))
+                equal((result.stdout, "refused" in result.stderr), ("in\n", False), f"the login with one key: {result.stderr}")
+        finally:
+            bench.close()
+
+
 def a_certificate_signs_in(bench):
     """SA-5: beside its key, to a server that trusts who made it; not an expired one, and not that of another key."""
     file, other = bench.make("certified"), bench.make("other")
@@ -369,11 +393,7 @@ def a_certificate_signs_in(bench):
 
     plain, certificate = "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp256-cert-v01@openssh.com"
     beside = file.with_name("certified-cert.pub")
-    with Server(bench, "sshd-certificates") as server:
-        with open(server.directory / "config", "a") as config:
-            config.write(f"TrustedUserCAKeys {authority}.pub\n")
-        server.process.send_signal(signal.SIGHUP)
-        wait_for(lambda: (server.directory / "log").read_text().count("listening") > 1, "sshd to read its settings again")
+    with Server(bench, "sshd-certificates", f"TrustedUserCAKeys {authority}.pub\n") as server:
         equal(listed(), [plain] * 2, "the list without a certificate")
         server.login(status=255)
         certify(file)
@@ -706,7 +726,7 @@ with Device() as device:
         keys_are_made_listed_and_removed, the_agent_is_locked_with_a_word, messages_are_signed_with_the_finger,
         commits_are_signed, hostile_clients_get_nothing, nobody_speaks_in_anothers_name,
         a_locked_device_is_unlocked_first, a_second_agent_does_not_take_the_socket, logins_take_the_finger,
-        a_certificate_signs_in, a_pinned_key_is_for_one_host, other_hosts_use_a_key_only_if_its_owner_wants, files_are_copied_with_the_finger,
+        a_refused_key_is_followed_by_the_next, a_certificate_signs_in, a_pinned_key_is_for_one_host, other_hosts_use_a_key_only_if_its_owner_wants, files_are_copied_with_the_finger,
         submodules_are_cloned_together, a_shared_connection_asks_once,
     ]
     check(SSHD, "sshd is not there: install openssh-server (script/install-packages test does)")

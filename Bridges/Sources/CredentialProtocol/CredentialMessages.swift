@@ -50,9 +50,29 @@ public enum CredentialMessages {
         }
     }
 
+    /// What one program may read without a question (BR-31).
+    public struct Grant: Codable, Hashable, Sendable {
+        /// What it reads.
+        public var item: Item
+        /// The path of the program.
+        public var program: String
+        /// SHA-256 of its file when it was let in, in hexadecimal digits; absent where only root can change that file.
+        public var digest: String?
+        /// When it was let in: seconds since 1970.
+        public var since: Int64
+
+        /// A grant by its parts.
+        public init(item: Item, program: String, digest: String?, since: Int64) {
+            (self.item, self.program, self.digest, self.since) = (item, program, digest, since)
+        }
+    }
+
+    /// Most programs that one call lets in.
+    public static let maximumPrograms = 16
+
     /// The parameters of all methods; each takes some of them.
     public struct Parameters: Codable, Sendable {
-        /// Get, Store, Erase, List: which one; of List only its kind counts.
+        /// Get, Store, Erase, List, RevokeGrants: which one; of List only its kind counts.
         public var item: Item?
         /// Open: several, in the order of the answer.
         public var items: [Item]?
@@ -66,6 +86,10 @@ public enum CredentialMessages {
         public var isNew: Bool?
         /// Store: what is not kept yet is given out without asking the owner.
         public var isOpen: Bool?
+        /// Store: files of programs that may read it without asking the owner.
+        public var programs: [String]?
+        /// RevokeGrants: the path of the program.
+        public var program: String?
         /// Open: what is to be run with the secrets; absent: they are read.
         public var command: String?
         /// Open: what the command calls each of them, in the order of ``items``.
@@ -128,6 +152,12 @@ public enum CredentialMessages {
         public var secrets: [Data]?
         /// List.
         public var items: [Item]?
+        /// Store: of its programs those that were not let in.
+        public var refusedPrograms: [String]?
+        /// ListGrants.
+        public var grants: [Grant]?
+        /// RevokeGrants: how many there were.
+        public var count: Int?
         /// Of the error ``failed``: why.
         public var result: Failure?
 

@@ -34,6 +34,8 @@ public struct SecurityCommand: Equatable, Sendable {
     public private(set) var updates = false
     /// `-A`: any program may read it, and nobody is asked.
     public private(set) var isOpen = false
+    /// `-T`: files of programs that may read it without a question; absolute paths.
+    public private(set) var programs: [String] = []
     /// `-w`: only the password is printed.
     public private(set) var printsPassword = false
     /// `-g`: the password is printed, too.
@@ -123,12 +125,20 @@ public struct SecurityCommand: Equatable, Sendable {
         case "r" where isInternet:
             guard let name = Self.schemes[text.count == 3 ? text + " " : text] else { throw .malformed("-r") }
             scheme = name
-        // No program is named that is not asked about: without one of them that is so anyway.
-        case "T" where action == .add: if !text.isEmpty { ignore("-T") }
+        // Without a name it says that no program is let in, as is so anyway.
+        case "T" where action == .add: if !text.isEmpty { try add(program: text) }
         case "c", "C", "D", "G", "j": try ignoreWhenAdding(option)
         case "d" where isInternet, "t" where isInternet: try ignoreWhenAdding(option)
         default: throw .unknownOption(option)
         }
+    }
+
+    private mutating func add(program: String) throws(SecurityCommandError) {
+        guard program.hasPrefix("/"), programs.count < CredentialMessages.maximumPrograms else {
+            throw .malformed(
+                "-T, which takes the absolute path of a program, \(CredentialMessages.maximumPrograms) times at most,")
+        }
+        if !programs.contains(program) { programs.append(program) }
     }
 
     /// What is not kept cannot be looked for either.

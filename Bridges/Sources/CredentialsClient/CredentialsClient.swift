@@ -24,10 +24,11 @@ public enum CredentialsClient {
     /// - Parameters:
     ///   - method: Without its interface.
     ///   - parameters: What it takes.
+    ///   - answersSecrets: Whether there may be one in the answer. Without one this process stays open, and may call again.
     /// - Returns: What it answers.
     /// - Throws: `CredentialMessages.Failure`; `.unavailable` also where nobody listens.
     public static func call(
-        _ method: String, _ parameters: CredentialMessages.Parameters
+        _ method: String, _ parameters: CredentialMessages.Parameters, answersSecrets: Bool = true
     ) throws(CredentialMessages.Failure) -> CredentialMessages.Results {
         guard let request = try? JSONEncoder().encode(CredentialMessages.Call(method, parameters)),
             request.count < CredentialMessages.maximumCount
@@ -35,8 +36,8 @@ public enum CredentialsClient {
         let connection = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard connection >= 0, connect(connection) else { throw .unavailable }
         defer { close(connection) }
-        guard send(request + [0], connection), waitForAnswer(connection), touchstone_become_undumpable(),
-            let answer = receive(connection),
+        guard send(request + [0], connection), waitForAnswer(connection),
+            !answersSecrets || touchstone_become_undumpable(), let answer = receive(connection),
             let reply = try? JSONDecoder().decode(CredentialMessages.Reply.self, from: answer)
         else { throw .unavailable }
         if reply.error != nil { throw reply.parameters.result ?? .invalid }

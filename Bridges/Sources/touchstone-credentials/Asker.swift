@@ -13,6 +13,14 @@ struct Asker {
 
     /// Who the prompt names.
     let client: Client
+    /// Whose grants count (BR-13): the client, or the nearest program above it that is more than a way to ask.
+    ///
+    /// Nil where nobody knows: such a client has no grants (BR-12).
+    var grantee: ClientProcess? {
+        guard case .known(let process, let path) = client else { return nil }
+        return Multiplexers.contain(path) ? process.starter : process
+    }
+
     /// Whether one of our own helpers, from where this program lies, is at the other end.
     let isHelper: Bool
 

@@ -23,20 +23,20 @@ struct CredentialRow: Sendable {
 struct CredentialKeychain: Sendable {
     let device: Device
 
-    private struct Query: Encodable {
+    struct Query: Encodable {
         var query: KeychainDictionary
         var context: String?
         var options: AskingOptions?
     }
 
-    private struct Change: Encodable {
+    struct Change: Encodable {
         var query: KeychainDictionary?
         var attributes: KeychainDictionary
         var context: String?
         var options: AskingOptions?
     }
 
-    private struct Found: Decodable {
+    struct Found: Decodable {
         struct Item: Decodable {
             var attributes: KeychainDictionary?
             var data: Data?
@@ -46,17 +46,17 @@ struct CredentialKeychain: Sendable {
         var items: [Item]
     }
 
-    private struct Added: Decodable {
+    struct Added: Decodable {
         struct Item: Decodable { var persistentReference: Data? }
         var item: Item
     }
 
     /// Where secrets of commands go (EX-6), if this program's manifest names it: `touchstone item` then has them too (EX-10).
-    private static let sharedGroup = "touchstone.secrets"
+    static let sharedGroup = "touchstone.secrets"
     /// userPresence, while the device is unlocked, on this device.
     private static let control = KeychainValue(accessControl: .init(protection: "aku", flags: 1))
 
-    private static func hasSharedGroup(_ connection: DeviceConnection) throws(DeviceError) -> Bool {
+    static func hasSharedGroup(_ connection: DeviceConnection) throws(DeviceError) -> Bool {
         struct Identity: Decodable { var applicationGroups: [String]? }
         let found = try connection.call("Authentication.GetIdentity", Nothing(), Identity.self)
         return found.applicationGroups?.contains(sharedGroup) == true
@@ -156,8 +156,7 @@ struct CredentialKeychain: Sendable {
         ["class": .text(isGeneric(row.item.kind) ? "genp" : "inet"), "v_PersistentRef": .bytes(row.reference)]
     }
 
-    private func changing<Value>(_ body: (DeviceConnection) throws(DeviceError) -> Value) throws(BridgeFailure) -> Value
-    {
+    func changing<Value>(_ body: (DeviceConnection) throws(DeviceError) -> Value) throws(BridgeFailure) -> Value {
         do throws(DeviceError) {
             let connection = try device.connect()
             defer { connection.close() }
@@ -170,9 +169,11 @@ struct CredentialKeychain: Sendable {
     /// Adds both rows, the secret first.
     ///
     /// Nobody is asked: it is nobody else's yet.
+    ///
+    /// - Returns: Which row it is, and the account of the one that has the secret.
     func add(
         _ item: CredentialMessages.Item, _ secret: Data, expiry: Int64?, isOpen: Bool = false
-    ) throws(BridgeFailure) -> Data {
+    ) throws(BridgeFailure) -> (reference: Data, value: String) {
         guard var attributes = Self.attributes(item) else { throw .invalid }
         let name = UUID().uuidString
         attributes["labl"] = .text(item.place)
@@ -189,7 +190,7 @@ struct CredentialKeychain: Sendable {
             name, protection.merging(["v_Data": .bytes(secret), "labl": .text(words)], uniquingKeysWith: { $1 }))
         let description = attributes
         let isSecret = item.kind == .secret
-        return try changing { connection throws(DeviceError) in
+        let reference = try changing { connection throws(DeviceError) in
             var (value, description) = (value, description)
             if isSecret, try Self.hasSharedGroup(connection) {
                 (value["agrp"], description["agrp"]) = (.text(Self.sharedGroup), .text(Self.sharedGroup))
@@ -204,14 +205,27 @@ struct CredentialKeychain: Sendable {
                 throw error
             }
         }
+        return (reference, name)
     }
 
     /// Puts another secret in the place of a row's: asks the owner.
     ///
-    /// It is guarded from then on, if `isOpen` does not say otherwise: whoever kept the old one open does not get the new one.
+    /// It is guarded from then on, if `isOpen` does not say otherwise: whoever kept the old one open does not get the new one. Nor does
+    /// any program that was granted the old one.
+    ///
+    /// - Parameter isGranted: Whether programs were. Then the owner is asked before the grants go, and once for both.
     func replace(
-        _ row: CredentialRow, _ secret: Data, expiry: Int64?, isOpen: Bool, _ proof: Proof
+        _ row: CredentialRow, _ secret: Data, expiry: Int64?, isOpen: Bool, isGranted: Bool, _ proof: Proof
     ) throws(DeviceError) -> Nothing {
+        if isGranted {
+            _ = try self.secret(of: row, proof)
+            do throws(DeviceError) {
+                _ = try proof.call("Keychain.Delete", Query(query: Self.grant(of: row.value)), Nothing.self)
+            } catch {
+                // Revoked while the owner was asked.
+                guard BridgeFailure(error) == .gone else { throw error }
+            }
+        }
         var attributes: KeychainDictionary = ["v_Data": .bytes(secret)]
         if !isOpen { attributes["accc"] = Self.control }
         _ = try proof.call(
@@ -223,11 +237,11 @@ struct CredentialKeychain: Sendable {
         return try proof.call("Keychain.Update", Change(query: Self.named(row), attributes: ["gena": .bytes(ends)]))
     }
 
-    /// Deletes both rows.
+    /// Deletes both rows, after its grants.
     ///
     /// The keychain asks nobody for that (AC-24): whoever calls this has.
     func delete(_ row: CredentialRow) throws(BridgeFailure) {
-        for query in [Self.value(row.value), Self.named(row)] {
+        for query in [Self.grant(of: row.value), Self.value(row.value), Self.named(row)] {
             do throws(BridgeFailure) {
                 try changing { connection throws(DeviceError) in
                     _ = try connection.call("Keychain.Delete", Query(query: query), Nothing.self)

@@ -10,7 +10,7 @@ final class Credentials: Sendable {
     typealias Item = CredentialMessages.Item
     typealias Results = CredentialMessages.Results
 
-    private let keychain: CredentialKeychain
+    let keychain: CredentialKeychain
     private let approvals: Approvals
     private let reuse: Double
     private let requiresHelper: Bool
@@ -62,7 +62,9 @@ final class Credentials: Sendable {
         to message: [UInt8].SubSequence, _ asker: Asker, _ connection: ClientConnection
     ) -> CredentialMessages.Reply {
         guard let call = CredentialMessages.Call(message: Array(message)) else { return failure(.invalid) }
-        guard asker.isHelper || !requiresHelper else {
+        // Whoever is here may see the grants, and take them away (BR-33).
+        let isAboutGrants = call.method.hasSuffix("Grants")
+        guard asker.isHelper || isAboutGrants || !requiresHelper else {
             return CredentialMessages.Reply(error: "org.varlink.service.PermissionDenied")
         }
         do throws(BridgeFailure) {
@@ -76,6 +78,8 @@ final class Credentials: Sendable {
                 return .init(error: results.result.map { _ in CredentialMessages.failed }, results)
             case "Erase": return .init(try erase(parameters, asker, connection))
             case "List": return .init(try list(parameters))
+            case "ListGrants": return .init(try listGrants())
+            case "RevokeGrants": return .init(try revokeGrants(parameters))
             case "Open": return .init(try open(parameters, asker, connection))
             default: return CredentialMessages.Reply(error: "org.varlink.service.MethodNotFound")
             }
@@ -114,8 +118,12 @@ final class Credentials: Sendable {
         let keychain = keychain
         let secret: Data
         do throws(BridgeFailure) {
-            secret = try approvals.perform(request, while: { connection.isWaitedOn }) {
-                proof throws(DeviceError) in try keychain.secret(of: row, proof)
+            if let granted = try grantedSecrets([row], asker) {
+                secret = granted[0]
+            } else {
+                secret = try approvals.perform(request, while: { connection.isWaitedOn }) {
+                    proof throws(DeviceError) in try keychain.secret(of: row, proof)
+                }
             }
         } catch {
             // What is not there is stored, whoever knew it.
@@ -140,40 +148,56 @@ final class Credentials: Sendable {
         // Only scripts' passwords may be open (SC-5).
         let isOpen = parameters.isOpen == true
         guard !isOpen || [.secret, .git].contains(item.kind) else { throw .invalid }
+        let named = parameters.programs ?? []
+        guard named.isEmpty || [.secret, .git].contains(item.kind), named.count <= CredentialMessages.maximumPrograms
+        else { throw .invalid }
+        let programs = named.map { (file: $0, identity: ProgramIdentity(file: $0)) }
+        let lets = programs.compactMap(\.identity)
+        var results = Results()
+        if lets.count < named.count { results.refusedPrograms = programs.filter { $0.identity == nil }.map(\.file) }
         // docker keeps one user of a server, and a key has one passphrase: another takes its place.
         let isOnly = item.kind == .docker || item.kind == .gpg
         var place = item
         if isOnly { place.account = nil }
         let rows = try rows(place).filter { isOnly || $0.item == item }
         guard let row = rows.first else {
-            remember(secret, try keychain.add(item, secret, expiry: parameters.expiry, isOpen: isOpen), asker)
-            return Results()
+            let added = try keychain.add(item, secret, expiry: parameters.expiry, isOpen: isOpen)
+            remember(secret, added.reference, asker)
+            try grant(secret, of: added.value, item.kind, to: lets)
+            return results
         }
         if parameters.isNew == true {
-            var results = Results()
             results.result = .duplicate
             return results
         }
         if row.item.account == account {
-            if isKnown(secret, row.reference, asker) == true, row.expiry == parameters.expiry { return Results() }
-            let request = request(asker, row.item, "store", "store over \(Self.sentence(row.item))")
+            if lets.isEmpty, isKnown(secret, row.reference, asker) == true, row.expiry == parameters.expiry {
+                return results
+            }
+            let request = request(
+                asker, row.item, "store", "store over \(Self.sentence(row.item))\(Self.sentence(lettingIn: lets))")
             let keychain = keychain
+            let isGranted = try !keychain.grants(of: row.value).isEmpty
             do throws(BridgeFailure) {
                 _ = try approvals.perform(request, while: { connection.isWaitedOn }) {
                     proof throws(DeviceError) in
-                    try keychain.replace(row, secret, expiry: parameters.expiry, isOpen: isOpen, proof)
+                    try keychain.replace(
+                        row, secret, expiry: parameters.expiry, isOpen: isOpen, isGranted: isGranted, proof)
                 }
                 remember(secret, row.reference, asker)
+                try grant(secret, of: row.value, item.kind, to: lets)
             } catch .gone {
                 // A deletion was cut off before its end (GC-3).
                 try delete(row)
-                remember(secret, try keychain.add(item, secret, expiry: parameters.expiry), asker)
+                let added = try keychain.add(item, secret, expiry: parameters.expiry)
+                remember(secret, added.reference, asker)
+                try grant(secret, of: added.value, item.kind, to: lets)
             }
         } else {
             try delete(rows, nil, asker, connection)
-            remember(secret, try keychain.add(item, secret, expiry: parameters.expiry), asker)
+            remember(secret, try keychain.add(item, secret, expiry: parameters.expiry).reference, asker)
         }
-        return Results()
+        return results
     }
 
     private func erase(
@@ -253,6 +277,12 @@ final class Credentials: Sendable {
             guard item.kind == .secret else { throw .invalid }
             guard let row = latest(try rows(item)) else { throw .gone }
             opened.append(row)
+        }
+        if let granted = try grantedSecrets(opened, asker) {
+            var results = Results()
+            if opened.count == 1 { results.account = opened[0].item.account }
+            results.secrets = granted
+            return results
         }
         let shown = ShownSecrets(opened.map(\.item), names: parameters.names, command: parameters.command)
         guard let shown else { throw .invalid }

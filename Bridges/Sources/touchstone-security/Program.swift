@@ -6,12 +6,13 @@ import Glibc
 /// `touchstone-security`: the commands of macOS's `security` that scripts use for passwords (SC-1).
 @main enum TouchstoneSecurity {
     private static let usage = """
-        usage: touchstone-security add-generic-password -s SERVICE -a ACCOUNT [-w [PASSWORD]] [-X HEX] [-U] [-A]
+        usage: touchstone-security add-generic-password -s SERVICE -a ACCOUNT [-w [PASSWORD]] [-X HEX] [-U] [-A] [-T PROGRAM]...
                touchstone-security find-generic-password -s SERVICE [-a ACCOUNT] [-w] [-g]
                touchstone-security delete-generic-password -s SERVICE [-a ACCOUNT]
                touchstone-security {add|delete}-internet-password -s SERVER -a ACCOUNT [-r PROTOCOL] [-P PORT] [-p PATH] ...
                touchstone-security find-internet-password -s SERVER [-a ACCOUNT] [-r PROTOCOL] [-P PORT] [-p PATH] [-w] ...
         Put -w last to be asked for the password.
+        -T lets a program read the password without asking you: it, and what it starts. 'touchstone bridge grants list' shows them.
         -i reads such commands from standard input, one in each line, where no other program sees them. -q prints no warnings.
         It sees the passwords that touchstone-credentials keeps for commands and for git, and no other app's items.
 
@@ -121,7 +122,13 @@ import Glibc
             guard let password = asked(isTyped: isTyped) else { throw .invalid }
             parameters.secret = Data(password)
         }
-        _ = try CredentialsClient.call("Store", parameters)
+        parameters.programs = command.programs.isEmpty ? nil : command.programs
+        let results = try CredentialsClient.call("Store", parameters)
+        for program in results.refusedPrograms ?? [] where !isQuiet {
+            HelperProcess.complain(
+                "touchstone-security: -T \(program) lets nobody in; a program does not count if it is a script, runs what its caller wants, or cannot be read"
+            )
+        }
     }
 
     /// From standard input if that does not have the commands, or typed twice without being shown.

@@ -21,9 +21,10 @@ import Testing
         #expect(try read("add-generic-password", "-s", "npm", "-a", "me", "-w").password == .asked)
         #expect(
             try read("add-generic-password", "-s", "npm", "-a", "me", "-X", "00fF").password == .argument([0, 255]))
-        #expect(try read("add-generic-password", "-s", "a", "-a", "b", "-T", "").ignored == [])
-        #expect(
-            try read("add-generic-password", "-s", "a", "-a", "b", "-T", "/bin/x", "-j", "c").ignored == ["-T", "-j"])
+        let granted = try read(
+            "add-generic-password", "-s", "a", "-a", "b", "-T", "/bin/x", "-T", "", "-T/bin/y", "-T", "/bin/x", "-j",
+            "c")
+        #expect((granted.programs, granted.ignored) == (["/bin/x", "/bin/y"], ["-j"]))
         let internet = try read(
             "find-internet-password", "-s", "git.example", "-r", "http", "-P", "8080", "-p", "/x", "-w")
         #expect((internet.scheme, internet.port, internet.path) == ("http", 8080, "/x"))

@@ -16,7 +16,9 @@ struct BridgeCommand: ParsableCommand {
             The bridges are ssh (keys that ask for your finger), git and docker (passwords), and credentials (secrets \
             of 'touchstone run', which git and docker need too).
             """,
-        subcommands: [BridgeEnableCommand.self, BridgeDisableCommand.self, BridgeStatusCommand.self])
+        subcommands: [
+            BridgeEnableCommand.self, BridgeDisableCommand.self, BridgeStatusCommand.self, BridgeGrantsCommand.self,
+        ])
 
     /// Says what happens, and asks.
     ///

@@ -9,22 +9,12 @@ enum BridgeProbe {
     private static let patience = 5.0
 
     private final class Answer: Sendable {
-        let isThere = Mutex(false)
+        let message = Mutex<Data?>(nil)
     }
 
     /// Whether it answers at its socket for that device; systemd may start it for this.
     static func answers(_ resident: Resident, for device: DevicePaths) -> Bool {
-        guard let channel = try? SocketEndpoint(path: resident.socket(for: device)).connect() else { return false }
-        // Under a thread that still waits, so that it ends too.
-        defer { channel.close() }
-        let answer = Answer()
-        let isDone = DispatchSemaphore(value: 0)
-        Thread.detachNewThread {
-            defer { isDone.signal() }
-            guard (try? channel.send(question(resident))) != nil, (try? channel.receive()) != nil else { return }
-            answer.isThere.withLock { $0 = true }
-        }
-        return isDone.wait(timeout: .now() + patience) == .success && answer.isThere.withLock { $0 }
+        answer(of: resident, to: question(resident), for: device) != nil
     }
 
     /// The list of ssh keys, whose answer begins with a length, so that its first byte ends it as a message here; or a call of Varlink.
@@ -33,5 +23,37 @@ enum BridgeProbe {
         case .sshAgent: Data([0, 0, 0, 1, 11])
         case .credentials: Data(#"{"method":"org.varlink.service.GetInfo","parameters":{}}"#.utf8)
         }
+    }
+
+    private struct Grants: Decodable {
+        struct Parameters: Decodable {
+            struct Grant: Decodable { var program: String }
+            var grants: [Grant]?
+        }
+        var parameters: Parameters
+    }
+
+    /// How many programs read passwords without a question (BR-33); nil where nobody says, as while the device is locked.
+    static func grantedPrograms(for device: DevicePaths) -> Int? {
+        let question = Data(#"{"method":"io.touchstone.Credentials.ListGrants","parameters":{}}"#.utf8)
+        guard let message = answer(of: .credentials, to: question, for: device),
+            let grants = try? JSONDecoder().decode(Grants.self, from: message).parameters.grants
+        else { return nil }
+        return Set(grants.map(\.program)).count
+    }
+
+    private static func answer(of resident: Resident, to question: Data, for device: DevicePaths) -> Data? {
+        guard let channel = try? SocketEndpoint(path: resident.socket(for: device)).connect() else { return nil }
+        // Under a thread that still waits, so that it ends too.
+        defer { channel.close() }
+        let answer = Answer()
+        let isDone = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            defer { isDone.signal() }
+            guard (try? channel.send(question)) != nil, let message = try? channel.receive() else { return }
+            answer.message.withLock { $0 = message }
+        }
+        guard isDone.wait(timeout: .now() + patience) == .success else { return nil }
+        return answer.message.withLock { $0 }
     }
 }

@@ -142,6 +142,8 @@ struct ItemStore {
                 query: Self.value(entry.value),
                 attributes: [.valueData: .data(data), .accessControl: .accessControl(try Self.control)],
                 options: .init(reason: "store over the secret of \(entry.name)")))
+        // Programs that were granted the old one have a copy of it.
+        try delete(Self.grants(entry.value))
     }
 
     /// The secret.
@@ -182,19 +184,23 @@ struct ItemStore {
         return SecretBuffer(data)
     }
 
-    /// Deletes both items.
+    /// Deletes both items, and what programs were granted of them (BR-30).
     ///
     /// The keychain asks nobody (AC-24).
     func remove(_ entry: Entry) throws {
         let words: KeychainInterface.Dictionary = [
             .class: .string(ItemClass.genericPassword.rawValue), .valuePersistentRef: .data(entry.reference),
         ]
-        for query in [Self.value(entry.value), words] {
-            do {
-                _ = try call(KeychainInterface.Delete.self, .init(query: query))
-            } catch Refusal.notFound {
-                // A part of it was gone already.
-            }
+        // Copies for programs first: what is left after a crash is closed.
+        for query in [Self.grants(entry.value), Self.value(entry.value), words] { try delete(query) }
+    }
+
+    /// What is gone already is no error.
+    private func delete(_ query: KeychainInterface.Dictionary) throws {
+        do {
+            _ = try call(KeychainInterface.Delete.self, .init(query: query))
+        } catch Refusal.notFound {
+            // There was none, or a removal was cut short.
         }
     }
 
@@ -208,6 +214,14 @@ struct ItemStore {
         [
             .class: .string(ItemClass.genericPassword.rawValue), .service: .string("io.touchstone.Credentials"),
             .description: .string("value"), .account: .string(name),
+        ]
+    }
+
+    /// The items with copies for programs, which `touchstone-credentials` makes (BR-30).
+    private static func grants(_ value: String) -> KeychainInterface.Dictionary {
+        [
+            .class: .string(ItemClass.genericPassword.rawValue), .service: .string("io.touchstone.Credentials.grant"),
+            .comment: .string(value),
         ]
     }
 

@@ -95,3 +95,19 @@ struct SecretCommand: RunCommand {
     @Argument(parsing: .captureForPassthrough, help: "set, list or remove, and what it takes.")
     var arguments: [String] = []
 }
+
+/// `touchstone bridge grants`.
+struct BridgeGrantsCommand: RunCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "grants", abstract: "List and revoke what programs may read without asking you.",
+        discussion: """
+            'touchstone-security add-generic-password -T PROGRAM' grants a program a password. \(more)
+
+            Examples:
+              touchstone bridge grants list
+              touchstone bridge grants revoke /usr/local/bin/deploy
+            """)
+
+    @Argument(parsing: .captureForPassthrough, help: "list or revoke, and what it takes.")
+    var arguments: [String] = []
+}
