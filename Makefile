@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 PROGRAMS := touchstone touchstoned touchstone-enclave
 SIGNIN_PROGRAMS := touchstone-signin touchstone-login
-.PHONY: help build bridges desktop pages demo simulator screenshots test test-system fuzz sanitize deb test-deb bench format docs check clean
+.PHONY: help build bridges desktop pages demo simulator screenshots test test-system fuzz sanitize deb dist test-deb bench format docs check clean
 
 help: ## What there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,10 @@ sanitize: ## Run the Swift tests under AddressSanitizer and ThreadSanitizer (SAN
 deb: ## Build the Debian packages, in a release build (.build-deb/packages)
 	@script/install-packages deb
 	@script/debs
+
+dist: ## Make a tarball with install.sh, in a release build (.build-dist)
+	@script/install-packages deb
+	@script/dist
 
 test-deb: ## Install, upgrade, remove and purge them in a Debian of their own (as root, with a mirror; some minutes)
 	@script/install-packages deb

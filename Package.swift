@@ -240,7 +240,7 @@ let package = Package(
             "touchstone",
             [
                 "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneMemory", "TouchstoneAge", "TouchstoneLog",
-                "TouchstoneTransport",
+                "TouchstoneTransport", "TouchstonePeers",
                 "TouchstoneSystem", "TouchstoneDevice", "TouchstoneAgent", "CTouchstoneSystem", crypto, arguments,
             ]),
 

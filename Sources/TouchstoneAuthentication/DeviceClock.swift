@@ -29,6 +29,9 @@ package final class DeviceClock: Sendable {
     package var now: Double { machineTime() + advanced.withLock { $0 } }
     package var date: Date { machineDate() + advanced.withLock { $0 } }
 
+    /// Seconds by which it is ahead of the machine's, since the boot.
+    package var ahead: Double { advanced.withLock { $0 } }
+
     /// Goes forward by what the enclave has agreed to.
     func advance(by seconds: Double) { advanced.withLock { $0 += seconds } }
 }

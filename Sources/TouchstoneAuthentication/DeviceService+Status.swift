@@ -54,7 +54,7 @@ extension DeviceService {
             isBiometryLockedOut: facts.isBiometryLockedOut, passcodeFailures: facts.passcodeFailures,
             passcodeRetryAfterSeconds: facts.passcodeRetryAfterSeconds, isPasscodeDisabled: facts.isPasscodeDisabled,
             hasAgent: authentication.hasAgent, hasPrompt: authentication.prompt != nil, sensor: facts.sensor,
-            areKeysInTPM: facts.areKeysInTPM)
+            areKeysInTPM: facts.areKeysInTPM, clockAheadSeconds: clock.ahead > 0 ? clock.ahead : nil)
     }
 
     private func watch(_ call: VarlinkCall<DeviceInterface.WatchStatus>) {

@@ -13,7 +13,7 @@ package final class DeviceService: Sendable {
     let enclave: EnclaveClient
     let log: DeviceLog
     let authentication: AuthenticationService
-    private let clock: DeviceClock
+    let clock: DeviceClock
     private let ownerID: UInt32
     private let classKeysChanged: @Sendable () throws -> Void
     private let environmentChanged: @Sendable () -> Void

@@ -67,8 +67,8 @@ import TouchstoneCore
 
     @Test("a long path in the log loses its middle, and a short one nothing")
     func paths() {
-        #expect(LogTable.short("/usr/bin/git") == "/usr/bin/git")
-        let short = LogTable.short("/home/ada/work/Bridges/.build/debug/touchstone-ssh-agent")
+        #expect(AppNames.short("/usr/bin/git", longest: 32) == "/usr/bin/git")
+        let short = AppNames.short("/home/ada/work/Bridges/.build/debug/touchstone-ssh-agent", longest: 32)
         #expect(short.hasPrefix("/home/ada…") && short.hasSuffix("/touchstone-ssh-agent") && short.count == 32)
     }
 }

@@ -16,6 +16,8 @@ import TouchstoneLog
                     """))
     }
 
+    private let names = AppNames { $0 == "org.example" ? "Example" : nil }
+
     private func entries() throws -> [LogEntry] {
         [
             try entry(1, #""event":"device-started","result":"ok""#),
@@ -29,21 +31,59 @@ import TouchstoneLog
     }
 
     @Test func rowsStandInColumns() throws {
-        var table = LogTable(hasColour: false)
+        var table = LogTable(names: names, hasColour: false)
         let lines = table.lines(try entries())
         let cut = lines.map { String($0.dropFirst(21)) }
         #expect(
             cut == [
-                "APP          WHAT                                    FACTOR               RESULT",
-                "-            device started                          -                    ok",
-                "org.example  evaluation ended: biometryAny (3 more)  touch-id + passcode  ok",
-                "a\u{FFFD}b\u{FFFD}[31m     item opened: presence                   -                    enrolment-changed",
+                "APP                    WHAT                                          PROVEN BY          RESULT",
+                "-                      device started                                -                  ok",
+                "Example (org.example)  the owner was asked: finger or face (3 more)  finger + passcode  ok",
+                "a\u{FFFD}b\u{FFFD}[31m               item not opened: owner                        -                  can never be opened again: other fingers",
             ])
         let more = table.lines([try entry(4, #""event":"locked","result":"ok""#)])
         #expect(
             more.map { String($0.dropFirst(21)) } == [
-                "-            locked                                  -                    ok"
+                "-                      locked                                        -                  ok"
             ])
+    }
+
+    @Test("constants are shown in words, and a new one is spelled out")
+    func words() throws {
+        #expect(LogWords.result("userCancel") == "you cancelled")
+        #expect(LogWords.result("faceIDDenied") == "face ID denied")
+        #expect(LogWords.result("appInBackground") == "app in background")
+        #expect(LogWords.result("refused: staleNonce") == "refused: stale nonce")
+        #expect(LogWords.result("wrong, the same as before") == "wrong, the same as before")
+        // Nothing of a newer version is left out, and no word is glued to another.
+        for cause in RefusalCause.allCases {
+            let words = LogWords.result(cause.rawValue)
+            let isGlued = zip(words, words.dropFirst()).contains { $0.isLowercase && $1.isUppercase }
+            #expect(!words.isEmpty && !isGlued, "\(cause)")
+        }
+        let used = try entry(1, #""event":"key-used","app":"a","asked":"key exchange","result":"ok""#)
+        #expect(LogWords.event(used) == "key used to agree on a secret")
+        let failed = try entry(1, #""event":"key-used","app":"a","asked":"sign","result":"invalidated""#)
+        #expect(LogWords.event(failed) == "key not used to sign")
+        let either = try entry(
+            1, #""event":"evaluation-began","app":"a","asked":"biometryAny or passcode","result":"ok""#)
+        #expect(LogWords.event(either) == "the owner is asked: finger or face or passcode")
+        let newer = try entry(1, #""event":"of-a-newer-version","asked":"someThing","result":"ok""#)
+        #expect(LogWords.event(newer) == "of a newer version: some thing")
+    }
+
+    @Test("an app with a manifest has its name, and its path is still there")
+    func namesOfApps() {
+        let names = AppNames { $0.hasSuffix("/chores") ? "Chores" : nil }
+        #expect(names.shown("/opt/chores") == "Chores (/opt/chores)")
+        #expect(names.shown("/usr/bin/git") == "/usr/bin/git")
+        let long = names.shown("/home/ada/src/touchstone/Simulator/.build/debug/chores")
+        #expect(long.hasPrefix("Chores (/home/ada…"))
+        #expect(long.hasSuffix("/chores)") && long.count == "Chores ()".count + 26)
+        // A manifest can give any name: never so long that nothing else is seen.
+        #expect(
+            AppNames { _ in String(repeating: "x", count: 128) }.shown("/a") == String(repeating: "x", count: 24)
+                + " (/a)")
     }
 
     @Test func whatWasRefusedIsFound() throws {
@@ -63,8 +103,8 @@ import TouchstoneLog
     }
 
     @Test func colourIsOnlyForWhoWantsIt() throws {
-        var plain = LogTable(hasColour: false)
-        var coloured = LogTable(hasColour: true)
+        var plain = LogTable(names: names, hasColour: false)
+        var coloured = LogTable(names: names, hasColour: true)
         let entries = try entries()
         #expect(plain.lines(entries).allSatisfy { !$0.contains("\u{1B}") })
         #expect(coloured.lines(entries).map { $0.hasPrefix("\u{1B}[31m") } == [false, false, false, true])

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import threading
 
+from completing import completions
 from device import LONGEST_WAIT, REPOSITORY, Device, check, confirm, equal, main, wait_for
 
 BRIDGES = pathlib.Path(os.environ.get("TOUCHSTONE_BRIDGES_BIN", REPOSITORY / "Bridges/.build/debug")).resolve()
@@ -165,6 +166,9 @@ def keys_are_made_listed_and_removed(bench):
     equal(bench.run("ssh-add", "-L").stdout.strip(), line, "ssh-add -L")
     check("(ECDSA)" in bench.run("ssh-add", "-l").stdout, "ssh-add -l")
     check(line in bench.ssh("list").stdout, "touchstone-ssh list")
+    offered = completions(
+        BRIDGES / "touchstone-ssh", "touchstone-ssh", "remove", "--socket", str(bench.socket), "lap", environment=bench.device.environment)
+    equal(offered, ["laptop"], "what the Tab key offers after touchstone-ssh remove")
     bench.ssh("create", "laptop", status=1)
     bench.ssh("remove", "laptop")
     equal(bench.run("ssh-add", "-L", status=1).stdout.strip(), "The agent has no identities.", "after removal")

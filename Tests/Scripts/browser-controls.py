@@ -60,12 +60,26 @@ def a_finger_or_the_passcode_unlocks(browser):
         check(device.status["wasUnlockedSinceBoot"], "the device was not restarted")
 
 
+def shows_the_device_s_clock(page, ahead):
+    """On the lock screen, by the page's own words for a time."""
+    page.wait(lambda page: page.driver.execute_script("""
+        const now = new Date(Date.now() + arguments[0] * 1000);
+        return document.querySelector(".lock-screen .time").textContent
+          === now.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });""", ahead), "the device's time on its screen")
+
+
 def the_clock_goes_on(browser):
     """PC-20: after 48 hours only the passcode helps; PC-01: delays after wrong ones."""
     with simulated(browser) as (device, page):
         page.click("lock")
         page.click("clock-3600")
         page.wait_test("outcome", "moved on by 1 hour")
+        page.wait_test("clock-ahead", "1 hour ahead")
+        shows_the_device_s_clock(page, 3600)
+        # Also where another program moved it.
+        device.run("device", "advance-clock", "5400")
+        page.wait_test("clock-ahead", "2 hours 30 minutes ahead")
+        shows_the_device_s_clock(page, 9000)
         touch(page)
         wait_state(page, "home")
         page.click("lock")
@@ -83,6 +97,20 @@ def the_clock_goes_on(browser):
         page.click("clock-60")
         press_digits(page, PASSCODE)
         wait_state(page, "home")
+
+
+def what_cannot_work_is_disabled_and_says_why(browser):
+    with simulated(browser, enrolled=()) as (device, page):
+        page.wait_test("lock-note", "without a passcode cannot be locked")
+        page.wait(lambda page: page.test("lock").get_attribute("aria-disabled") == "true", "the lock to be disabled")
+        page.test("lock").click()
+        page.wait_test("outcome", "without a passcode cannot be locked")
+        equal(device.status["isLocked"], False, "the device is locked")
+        device.run("device", "passcode", "set", "--kind", "six-digit", input=f"{PASSCODE}\n")
+        page.wait_gone("lock-note")
+        page.click("lock")
+        wait_state(page, "locked")
+        page.wait_test("connection", "Connected, locked")
 
 
 def an_app_in_the_background_asks_nobody(browser):
@@ -392,7 +420,7 @@ def another_site_does_nothing(browser):
 
 with Browser(1280, 960) as browser:
     main(*[functools.partial(test, browser) for test in (
-        a_finger_or_the_passcode_unlocks, the_clock_goes_on, an_app_in_the_background_asks_nobody,
+        a_finger_or_the_passcode_unlocks, the_clock_goes_on, what_cannot_work_is_disabled_and_says_why, an_app_in_the_background_asks_nobody,
         an_unplugged_sensor_asks_nobody, the_passcode_is_entered_in_the_alert, the_password_of_an_app_is_entered_in_the_alert,
         settings_change_what_the_passcode_allows, ten_wrong_passcodes_erase_the_device, who_looks_away_is_waited_for,
         a_real_reader_is_touched_by_hand, another_site_does_nothing)])

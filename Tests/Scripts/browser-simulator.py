@@ -10,8 +10,8 @@ import threading
 import time
 import urllib.parse
 
-from browser import Browser, ChoresApp
-from device import LONGEST_WAIT, Evaluation, check, equal, main
+from browser import Browser, ChoresApp, SimulatorPage
+from device import LONGEST_WAIT, Device, Evaluation, check, equal, main
 from simulated import AWAY, FINGER, PASSCODE, PASSWORD, ask, miss, simulated, touch, type_passcode, with_chores
 
 from selenium.webdriver.common.by import By
@@ -96,6 +96,75 @@ def a_finger_lets_the_owner_in(browser):
         ask(chores, page)
         touch(page)
         chores.wait_text("Signed in")
+
+
+def the_app_stands_beside_the_device(browser):
+    """On one page with one address, at every width; its icon opens it, and it reaches nothing of the device's page."""
+    with Device() as device:
+        device.set_up(PASSCODE, FINGER)
+        with ChoresApp(device, framed=True) as app, SimulatorPage(device, app) as simulator, browser.open(simulator.url) as page:
+            # axe asks the frame, which is of another origin, whether it is there too.
+            page.expected = ("'postMessage'",)
+            page.wait_test("connection", "Connected, unlocked")
+            page.wait_test("app-pane", "Chores")
+            with page.frame():
+                page.type("#new-password", PASSWORD)
+                page.press("Begin")
+                page.wait_text("Signed in")
+                page.press("Sign Out")
+                page.click_by("#biometrics")
+            page.wait_test("alert", "Touch ID for “Chores”")
+            page.wait_test("connection", "asking for Chores")
+            focused = page.driver.execute_script("return document.activeElement.dataset.testid")
+            equal(focused, "alert", "the focus while the app waits")
+            for width, height, columns in ((1600, 900, 3), (1100, 900, 2), (820, 1180, 1), (390, 844, 1)):
+                page.driver.execute_cdp_cmd(
+                    "Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+                places = page.driver.execute_script("""
+                    const place = (selector) => document.querySelector(selector).getBoundingClientRect().toJSON();
+                    return [place(".stage"), place(".app-pane"), place(".panel"), document.documentElement.scrollWidth];""")
+                device_place, app_place, panel_place, whole = places
+                check(whole <= width, f"the page is {whole} wide at {width}")
+                beside = app_place["left"] >= device_place["right"]
+                equal(beside, columns > 1, f"whether the app stands beside the device at {width}: {places}")
+                equal(panel_place["left"] >= app_place["right"], columns == 3, f"whether the views stand beside the app at {width}")
+                if columns == 1:
+                    check(device_place["bottom"] <= app_place["top"] <= panel_place["top"], f"the order at {width}: {places}")
+                page.pictures(f"simulator-beside-{width}")
+            page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+            the_fingers_are_in_sight(page)
+            touch(page)
+            page.wait_gone("alert")
+            with page.frame():
+                page.wait_text("Signed in")
+            # Its icon brings it into sight and gives it the keyboard.
+            page.wait_test("home-apps", "Chores")
+            equal(len(page.driver.find_elements(By.CSS_SELECTOR, '[data-testid="home-apps"] .app-icon')), 2, "icons: the settings, Chores")
+            page.click_by('[data-testid^="home-app-"]')
+            page.wait(lambda page: page.driver.execute_script("return document.activeElement.tagName") == "IFRAME", "the app to have the keyboard")
+            # What is in the frame is another origin.
+            with page.frame():
+                reached = page.driver.execute_script("try { return window.parent.document.title; } catch (error) { return error.name; }")
+                equal(reached, "SecurityError", "what the app reaches of the page around it")
+            page.click("lock")
+            page.wait_test("connection", "Connected, locked")
+            page.driver.get("about:blank")
+
+
+def an_app_that_was_not_framed_is_shown_by_nobody(browser):
+    with Device() as device:
+        device.set_up(PASSCODE, FINGER)
+        with ChoresApp(device) as app, SimulatorPage(device, app) as simulator, browser.open(simulator.url) as page:
+            page.expected = ("frame-ancestors", "Framing", "ERR_BLOCKED_BY_RESPONSE")
+            page.wait_test("connection", "Connected")
+            page.wait_test("app-pane")
+            with page.frame():
+                check(page.find("#new-password") is None, "another page shows it")
+            page.driver.get("about:blank")
+        with SimulatorPage(device) as simulator, browser.open(simulator.url) as page:
+            page.wait_test("connection", "Connected")
+            check(page.test("app-pane") is None, "there is room for an app that nobody named")
+            page.driver.get("about:blank")
 
 
 def three_misses_end_it_and_the_fallback_is_the_app_s(browser):
@@ -384,6 +453,7 @@ def what_is_typed_crosses_sealed(browser):
 with Browser(1280, 960) as browser:
     main(*[functools.partial(test, browser) for test in (
         the_first_run_is_done_with_the_keyboard_alone, a_finger_lets_the_owner_in,
+        the_app_stands_beside_the_device, an_app_that_was_not_framed_is_shown_by_nobody,
         three_misses_end_it_and_the_fallback_is_the_app_s, after_five_misses_only_the_passcode_helps, the_owner_cancels,
         another_finger_signs_out, who_denies_face_id_is_not_looked_at, the_daemon_is_killed_while_the_alert_is_up,
         two_tabs_show_one_alert, what_is_typed_for_one_app_is_not_another_s,

@@ -133,6 +133,15 @@ class Page:
             self.browser.current = self.handle
         return driver
 
+    @contextlib.contextmanager
+    def frame(self, selector="iframe"):
+        """The page in a frame: everything is looked for and done there."""
+        self.driver.switch_to.frame(self.driver.find_element(By.CSS_SELECTOR, selector))
+        try:
+            yield self
+        finally:
+            self.driver.switch_to.default_content()
+
     # looking
 
     def find(self, selector):
@@ -277,15 +286,17 @@ class SimulatorPage:
     PROGRAM = pathlib.Path(
         os.environ.get("TOUCHSTONE_SIMULATOR", REPOSITORY / "Simulator/.build/debug/touchstone-simulator")).resolve()
 
-    def __init__(self, device):
+    def __init__(self, device, app=None):
+        """app: a ChoresApp that runs framed, to stand beside the device."""
         if not os.access(self.PROGRAM, os.X_OK):
             sys.exit(f"{self.PROGRAM} is not there: run make pages")
         self.device = device
+        self.app = {"TOUCHSTONE_SIMULATOR_APP": f"Chores={app.url}"} if app else {}
 
     def __enter__(self):
         self.process = subprocess.Popen(
             [self.device.programs / "touchstone", "simulator", self.device.name, "--no-boot"],
-            env=self.device.environment | {"TOUCHSTONE_SIMULATOR": str(self.PROGRAM)}, stdin=subprocess.DEVNULL,
+            env=self.device.environment | self.app | {"TOUCHSTONE_SIMULATOR": str(self.PROGRAM)}, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         check(f"{self.device.name} is at http://127.0.0.1:" in line, f"the first line of the simulator: {line!r}")
@@ -308,11 +319,12 @@ class ChoresApp:
     PROGRAM = pathlib.Path(
         os.environ.get("TOUCHSTONE_CHORES", REPOSITORY / "Simulator/.build/debug/chores")).resolve()
 
-    def __init__(self, device, program=None, starter=()):
-        """starter: the words of a command that starts what is put behind them."""
+    def __init__(self, device, program=None, starter=(), framed=False):
+        """starter: the words of a command that starts what is put behind them. framed: another page may show it."""
         if not os.access(self.PROGRAM, os.X_OK):
             sys.exit(f"{self.PROGRAM} is not there: run make pages")
         self.device, self.starter = device, starter
+        self.options = ["--framed"] if framed else []
         # A file of the test's own, which the test may replace.
         self.program = program or device.work.resolve() / "chores"
         if not self.program.exists():
@@ -332,7 +344,7 @@ class ChoresApp:
 
     def start(self):
         self.process = subprocess.Popen(
-            [*self.starter, self.program], env=self.device.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            [*self.starter, self.program, *self.options], env=self.device.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             text=True, start_new_session=True)
         line = self.process.stdout.readline()
         check(line.startswith("Chores: http://127.0.0.1:"), f"the first line of Chores: {line!r}")

@@ -9,7 +9,10 @@ import signal
 import subprocess
 import sys
 
-from device import Device, Evaluation, check, confirm, equal, main, wait_for
+from completing import completions
+from device import PROGRAMS, Device, Evaluation, check, confirm, equal, main, wait_for
+
+TOUCHSTONE = PROGRAMS / "touchstone"
 
 
 def lines(device):
@@ -73,6 +76,26 @@ def what_happened_is_shown():
         for secret in ("CANARY", "correct-horse", "wrong-horse", "thumb"):
             check(secret not in text, f"{secret} is in a log")
         equal(oct((device.state / "audit.log").stat().st_mode & 0o777), "0o600", "the mode of the file")
+
+
+def apps_have_their_names_and_the_tab_key_knows_them():
+    with Device() as device:
+        used(device)
+        app = os.path.realpath(sys.executable)
+        check(app not in device.run("log").stdout or len(app) <= 32, "a long path is whole")
+        manifests = device.state / "apps.d"
+        manifests.mkdir(mode=0o700)
+        (manifests / "test.conf").write_text(f"[Application]\nIdentity={app}\nName=The Test\n")
+        table = device.run("log").stdout
+        check("The Test (" in table, table)
+        for words in ("wrong finger or face", "not recognised", "the owner was asked: finger or face", "wrong passcode"):
+            check(words in table, f"{words}: {table}")
+        check("biometryAny" not in table and "touch-id" not in table, f"a constant is shown: {table}")
+        for words in (("device", "background"), ("keychain", "quota")):
+            offered = completions(TOUCHSTONE, "touchstone", *words, app[:4], environment=device.environment)
+            equal(offered, [app], f"what is offered after touchstone {' '.join(words)}")
+        device.shutdown()
+        equal(completions(TOUCHSTONE, "touchstone", "keychain", "quota", app[:4], environment=device.environment), [], "of a device that is off")
 
 
 def every_change_is_found():
@@ -179,7 +202,7 @@ def new_entries_are_followed():
             stdout=subprocess.PIPE, text=True)
         try:
             check(follower.stdout.readline().startswith("TIME"), "the head")
-            check("biometry enrolled" in follower.stdout.readline(), "the newest")
+            check("finger or face added" in follower.stdout.readline(), "the newest")
             device.run("device", "lock")
             check(re.search(r"locked\b.*\bok", follower.stdout.readline()), "the new one")
         finally:
@@ -210,6 +233,6 @@ def at_a_terminal_it_is_in_colour():
 
 if __name__ == "__main__":
     main(
-        what_happened_is_shown, every_change_is_found, it_goes_on_over_restarts_and_shows_crashes,
+        what_happened_is_shown, apps_have_their_names_and_the_tab_key_knows_them, every_change_is_found, it_goes_on_over_restarts_and_shows_crashes,
         a_full_disk_stops_nothing, archived_files_are_checked_by_name, new_entries_are_followed,
         at_a_terminal_it_is_in_colour)

@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import time
 
+import completing
 from device import LONGEST_WAIT, PROGRAMS, REPOSITORY, check, equal
 
 TOUCHSTONE = PROGRAMS / "touchstone"
@@ -91,17 +92,10 @@ def script(work, shell, name):
 
 
 def bashCompletesACommandAndAnOption(work):
-    path = script(work, "bash", "touchstone")
+    names = {"XDG_STATE_HOME": str(work / "state")}
 
     def completions(*words):
-        line = " ".join(words)
-        typed = " ".join(f"'{word}'" for word in words)
-        names = {"XDG_STATE_HOME": str(work / "state"), "PATH": f"{PROGRAMS}:{os.environ['PATH']}"}
-        return output("bash", "--norc", "-c", f"""
-            source {path}
-            COMP_WORDS=({typed}) COMP_CWORD={len(words) - 1} COMP_LINE='{line}' COMP_POINT={len(line)}
-            "$(complete -p touchstone | sed 's/.*-F \\([^ ]*\\).*/\\1/')" touchstone '{words[-1]}' '{words[-2]}'
-            printf '%s\\n' "${{COMPREPLY[@]}}" """, environment=names).stdout.split()
+        return completing.completions(TOUCHSTONE, *words, environment=os.environ | names)
 
     equal(completions("touchstone", "dev"), ["device"], "touchstone dev")
     equal(completions("touchstone", "device", "pass"), ["passcode"], "touchstone device pass")

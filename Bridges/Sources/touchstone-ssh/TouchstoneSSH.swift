@@ -20,6 +20,19 @@ struct TouchstoneSSH: ParsableCommand {
         subcommands: [Create.self, List.self, Remove.self, Set.self])
 }
 
+extension CompletionKind {
+    /// The names of the keys that the agent has; nothing if none answers.
+    static var keys: CompletionKind {
+        .custom { words, _, _ in
+            let socket = words.firstIndex(of: "--socket").flatMap {
+                words.indices.contains($0 + 1) ? words[$0 + 1] : nil
+            }
+            let agent = try? AgentSocket.parse(socket.map { ["--socket", $0] } ?? [])
+            return ((try? agent?.ask(.list)) ?? []).map(\.name)
+        }
+    }
+}
+
 struct AgentSocket: ParsableArguments {
     @Option(help: ArgumentHelp("The agent's socket.", valueName: "path"))
     var socket: String?
@@ -177,7 +190,7 @@ struct List: ParsableCommand {
 
 struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Removes a key for ever.")
-    @Argument(help: "What you call it.")
+    @Argument(help: "What you call it.", completion: .keys)
     var name: String
     @OptionGroup var socket: AgentSocket
 
@@ -198,7 +211,7 @@ struct Set: ParsableCommand {
               touchstone-ssh set laptop --forwarding ask --signature-reuse 300
             """)
 
-    @Argument(help: "What you call it.")
+    @Argument(help: "What you call it.", completion: .keys)
     var name: String
     @Option(
         help: ArgumentHelp(

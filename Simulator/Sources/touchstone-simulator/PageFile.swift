@@ -26,6 +26,7 @@ struct PageFile: Sendable {
         "inspector-part.js": .script(PackageResources.inspector_part_js),
         "inspector-words.js": .script(PackageResources.inspector_words_js),
         "methods.js": .script(PackageResources.methods_js),
+        "app-pane.js": .script(PackageResources.app_pane_js),
         "apps.js": .script(PackageResources.apps_js),
         "words.js": .script(PackageResources.words_js),
         "elements.js": .script(PackageResources.elements_js),

@@ -12,6 +12,8 @@ struct PageServer: HTTPResponder {
     let visitors: Visitors
     let watch: DeviceWatch
     let calls: DeviceCalls
+    /// What stands beside the device.
+    let app: ShownApp?
     let key = PageKey()
 
     func respond(to request: Request, context: Context) async throws -> Response {
@@ -26,6 +28,7 @@ struct PageServer: HTTPResponder {
             response = Self.response(to: error)
         }
         for (name, value) in Self.headers { response.headers[name] = value }
+        response.headers[.contentSecurityPolicy] = Self.policy + "frame-src \(app?.origin ?? "'none'")"
         return response
     }
 
@@ -36,6 +39,10 @@ struct PageServer: HTTPResponder {
         case .get where name == "key":
             return Response(
                 status: .ok, headers: [.contentType: "application/octet-stream"], body: .init(byteBuffer: key.bytes))
+        case .get where name == "app":
+            return Response(
+                status: .ok, headers: [.contentType: "application/json"],
+                body: .init(byteBuffer: ByteBuffer(bytes: try JSONEncoder().encode(app))))
         case .get:
             guard let file = PageFile.all[name.isEmpty ? "index.html" : String(name)] else { throw Refusal(.notFound) }
             return Response(status: .ok, headers: [.contentType: file.type], body: .init(byteBuffer: file.content))
@@ -116,13 +123,13 @@ struct PageServer: HTTPResponder {
     /// Two entries and what parts them; one that is too long is still told so.
     private static let maximumPasscodeBytes = 4 << 10
 
+    /// With the app's origin after it.
+    private static let policy =
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        + "frame-ancestors 'none'; form-action 'none'; base-uri 'none'; "
+
     /// On every answer.
     private static let headers: [(HTTPField.Name, String)] = [
-        (
-            .contentSecurityPolicy,
-            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-                + "frame-ancestors 'none'; form-action 'none'; base-uri 'none'"
-        ),
         (.cacheControl, "no-store"),
         (.xContentTypeOptions, "nosniff"),
         (.referrerPolicy, "no-referrer"),

@@ -18,7 +18,8 @@ enum SimulatorProgram {
                 throw POSIXError(.EPERM)
             }
             let options = try Options(CommandLine.arguments.dropFirst())
-            try await serve(try Device(named: options.device), port: options.port)
+            let app = try ProcessInfo.processInfo.environment[ShownApp.variable].map { try ShownApp($0) }
+            try await serve(try Device(named: options.device), port: options.port, app: app)
         } catch let failure as Failure {
             end(failure)
         } catch DeviceError.notBooted {
@@ -30,7 +31,7 @@ enum SimulatorProgram {
         }
     }
 
-    private static func serve(_ device: Device, port: Int) async throws {
+    private static func serve(_ device: Device, port: Int, app: ShownApp?) async throws {
         guard try SimulatedStatus.read(device).isSimulated else {
             throw Failure(status: Failure.notSimulated, message: "\(device.name) is not a simulated device")
         }
@@ -41,7 +42,8 @@ enum SimulatorProgram {
         log.logLevel = .error
         let server = Application(
             responder: PageServer(
-                door: door, visitors: visitors, watch: watch, calls: DeviceCalls(device, watch)),
+                door: door, visitors: visitors, watch: watch, calls: DeviceCalls(device, watch),
+                app: app),
             server: .http1(
                 configuration: .init(
                     additionalChannelHandlers: [Visitors.Handler(visitors)], idleTimeout: .seconds(10))),

@@ -128,13 +128,16 @@ package enum DeviceInterface {
         /// Whether P-256 keys are made and used in the TPM; absent: they are in the enclave's memory while they are
         /// used.
         package var areKeysInTPM: Bool?
+        /// Seconds by which AdvanceClock has moved the device's clock ahead of the machine's since the boot; absent: it
+        /// was not moved.
+        package var clockAheadSeconds: Double?
 
         package init(
             name: String, isSimulated: Bool, rootOfTrust: String, biometryType: BiometryType, isEnrolled: Bool,
             isPasscodeSet: Bool, passcodeKind: PasscodeKind? = nil, erasesData: Bool, wasErased: Bool,
             isLocked: Bool, wasUnlockedSinceBoot: Bool, isBiometryLockedOut: Bool, passcodeFailures: Int,
             passcodeRetryAfterSeconds: Double? = nil, isPasscodeDisabled: Bool, hasAgent: Bool, hasPrompt: Bool,
-            sensor: DeviceInterface.Sensor? = nil, areKeysInTPM: Bool? = nil
+            sensor: DeviceInterface.Sensor? = nil, areKeysInTPM: Bool? = nil, clockAheadSeconds: Double? = nil
         ) {
             self.name = name
             self.isSimulated = isSimulated
@@ -155,6 +158,7 @@ package enum DeviceInterface {
             self.hasPrompt = hasPrompt
             self.sensor = sensor
             self.areKeysInTPM = areKeysInTPM
+            self.clockAheadSeconds = clockAheadSeconds
         }
 
         package init(from json: MessageDecoder) throws {
@@ -178,6 +182,7 @@ package enum DeviceInterface {
             self.hasPrompt = try json.value("hasPrompt")
             self.sensor = try json.valueIfPresent("sensor")
             self.areKeysInTPM = try json.valueIfPresent("areKeysInTPM")
+            self.clockAheadSeconds = try json.valueIfPresent("clockAheadSeconds")
         }
 
         package func write(to json: inout JSONOutput) throws {
@@ -201,6 +206,7 @@ package enum DeviceInterface {
             try json.write(hasPrompt, for: "hasPrompt")
             try json.write(sensor, for: "sensor")
             try json.write(areKeysInTPM, for: "areKeysInTPM")
+            try json.write(clockAheadSeconds, for: "clockAheadSeconds")
             json.endObject()
         }
     }

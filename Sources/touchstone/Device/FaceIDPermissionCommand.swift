@@ -58,7 +58,9 @@ struct FaceIDPermissionCommand: ParsableCommand {
     }
 
     struct Change: ParsableArguments {
-        @Argument(help: "The application identifier, as prompts show it: a path, flatpak:org.example.App, …")
+        @Argument(
+            help: "The application identifier, as prompts show it: a path, flatpak:org.example.App, …",
+            completion: .apps)
         var app: String
         @OptionGroup var option: DeviceOption
 

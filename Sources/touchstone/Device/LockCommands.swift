@@ -84,7 +84,8 @@ struct ForegroundCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "foreground", abstract: "Bring an app to the foreground. Every app begins in the foreground.")
 
-    @Argument(help: "The application identifier, as prompts show it: a path, flatpak:org.example.App, …")
+    @Argument(
+        help: "The application identifier, as prompts show it: a path, flatpak:org.example.App, …", completion: .apps)
     var app: String
     @OptionGroup var option: DeviceOption
 
@@ -99,7 +100,8 @@ struct BackgroundCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "background", abstract: "Send an app to the background. Its prompt is removed.")
 
-    @Argument(help: "The application identifier, as prompts show it: a path, flatpak:org.example.App, …")
+    @Argument(
+        help: "The application identifier, as prompts show it: a path, flatpak:org.example.App, …", completion: .apps)
     var app: String
     @OptionGroup var option: DeviceOption
 

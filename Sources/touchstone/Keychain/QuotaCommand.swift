@@ -22,7 +22,8 @@ struct QuotaCommand: ParsableCommand {
               touchstone keychain quota /usr/bin/example --default
             """)
 
-    @Argument(help: "The application identifier or access group (default: all of them).") var app: String?
+    @Argument(help: "The application identifier or access group (default: all of them).", completion: .apps) var app:
+        String?
     @Option(help: ArgumentHelp("How many items the app may keep.", valueName: "n")) var items: Int?
     @Option(
         help: ArgumentHelp(

@@ -33,7 +33,7 @@ struct ShowLogCommand: ParsableCommand {
         try DeviceDirectory.check(paths)
         let connection = try DeviceClient(paths)
         let since = since.flatMap { LogTime.parse($0, now: Date()) }
-        var table = LogTable()
+        var table = LogTable(names: AppNames(paths))
         var waiting: [(entry: LogEntry, line: String)] = []
         // The newest refused calls may be older than the newest entries.
         let newest = refused && !follow ? nil : number
@@ -72,16 +72,18 @@ struct ShowLogCommand: ParsableCommand {
 struct LogTable {
     private var widths: [Int]?
     private let hasColour: Bool
+    private let names: AppNames
 
-    init(hasColour: Bool = Terminal.hasColour) {
+    init(names: AppNames, hasColour: Bool = Terminal.hasColour) {
+        self.names = names
         self.hasColour = hasColour
     }
 
-    private static let head = ["TIME", "APP", "WHAT", "FACTOR", "RESULT"]
+    private static let head = ["TIME", "APP", "WHAT", "PROVEN BY", "RESULT"]
 
     mutating func lines(_ entries: [LogEntry]) -> [String] {
         guard !entries.isEmpty else { return [] }
-        let rows = entries.map(Self.cells)
+        let rows = entries.map(cells)
         var lines: [String] = []
         let widths =
             self.widths
@@ -93,26 +95,16 @@ struct LogTable {
         return lines + zip(entries, rows).map { entry, cells in coloured(Self.row(cells, widths), entry) }
     }
 
-    private static func cells(_ entry: LogEntry) -> [String] {
-        var what = entry.event.replacingOccurrences(of: "-", with: " ")
-        if let asked = entry.asked { what += ": \(asked)" }
-        if let client = entry.client { what += ", for \(short(client))" }
-        if let by = entry.by { what += ", from \(short(by))" }
+    private func cells(_ entry: LogEntry) -> [String] {
+        var what = LogWords.event(entry)
+        if let client = entry.client { what += ", for \(names.shown(client))" }
+        if let by = entry.by { what += ", from \(names.shown(by))" }
         if let count = entry.count { what += " (\(count) more)" }
         return [
-            LogTime.local(entry), entry.app.map(short) ?? "-", what,
-            entry.factors.map { $0.map(\.rawValue).joined(separator: " + ") } ?? "-", entry.result,
+            LogTime.local(entry), entry.app.map(names.shown) ?? "-", what, entry.factors.map(LogWords.factors) ?? "-",
+            LogWords.result(entry.result),
         ].map(PlainText.line)
     }
-
-    /// A long identifier is a path: where it begins and the program's name tell more than what is between.
-    static func short(_ app: String) -> String {
-        app.count <= longestApp ? app : "\(app.prefix(beginning))…\(app.suffix(longestApp - beginning - 1))"
-    }
-
-    private static let beginning = 9
-
-    private static let longestApp = 32
 
     private static func row(_ cells: [String], _ widths: [Int]) -> String {
         cells.enumerated().map { column, cell in

@@ -7,6 +7,8 @@ import Synchronization
 /// The app's page, on a loopback port of its own.
 struct ChoresServer {
     private let chores = Chores()
+    /// Whether a page of another port of this machine may show this one in a frame.
+    let isFramed: Bool
     /// Whoever has it is let in: 128 random bits.
     private let token = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
 
@@ -17,7 +19,7 @@ struct ChoresServer {
     func run(port: Int) async throws {
         let bound = Bound()
         let router = Router()
-        router.middlewares.add(LoopbackOnly(token: token) { bound.port.withLock { $0 } })
+        router.middlewares.add(LoopbackOnly(token: token, isFramed: isFramed) { bound.port.withLock { $0 } })
         let page = router.group(RouterPath(token))
         page.get("/") { _, _ in Self.file(PackageResources.chores_html, "text/html; charset=utf-8") }
         page.get("chores.css") { _, _ in Self.file(PackageResources.chores_css, "text/css; charset=utf-8") }

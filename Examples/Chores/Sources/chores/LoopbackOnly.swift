@@ -8,6 +8,7 @@ struct LoopbackOnly: RouterMiddleware {
     typealias Context = BasicRequestContext
 
     let token: String
+    let isFramed: Bool
     let port: @Sendable () -> Int
 
     @concurrent
@@ -21,7 +22,7 @@ struct LoopbackOnly: RouterMiddleware {
         } catch let error as any HTTPResponseError {
             response = try error.response(from: request, context: context)
         }
-        response.headers[.contentSecurityPolicy] = Self.policy
+        response.headers[.contentSecurityPolicy] = Self.policy + (isFramed ? "http://127.0.0.1:*" : "'none'")
         response.headers[.xContentTypeOptions] = "nosniff"
         response.headers[.cacheControl] = "no-store"
         response.headers[.init("Referrer-Policy")!] = "no-referrer"
@@ -42,6 +43,6 @@ struct LoopbackOnly: RouterMiddleware {
 
     private static let policy = """
         default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
-        base-uri 'none'; form-action 'none'; frame-ancestors 'none'
+        base-uri 'none'; form-action 'none'; frame-ancestors\u{20}
         """
 }

@@ -2,7 +2,7 @@
 import { move, onApps } from "./apps.js";
 import { call, on } from "./device.js";
 import { element, faceGlyph, fingerprint, keepChildren, setText } from "./elements.js";
-import { isFace, plain, sentence } from "./words.js";
+import { duration, isFace, plain, sentence } from "./words.js";
 
 const outcomes = {
   matched: "Matched.", notMatched: "Not recognised.", unlocked: "Unlocked.",
@@ -40,18 +40,19 @@ export function showControls(panel, hands) {
   };
   const button = (testid, text, onclick, kind = "plain") => element("button", { type: "button", class: kind, testid, onclick }, text);
 
-  hands.append(said);
-  panel.append(
-    sensorControls(button, act, say, hands),
-    group("Device", lockControls(button, act, restart)),
-    group("Apps", appControls(say)),
-    group("Clock", clockControls(button, act)));
-
+  // Before the parts say what else cannot be used.
   on("status", (status) => {
     // Not disabled, which would take the focus away from somebody who uses the keyboard.
     for (const control of panel.querySelectorAll("button")) control.setAttribute("aria-disabled", !status);
     for (const pad of hands.querySelectorAll("button")) pad.setAttribute("aria-disabled", !status || Boolean(status.sensor?.problem));
   });
+  hands.append(said);
+  panel.append(
+    sensorControls(button, act, say, hands),
+    group("Device", lockControls(button, act, say, restart)),
+    group("Apps", appControls(say)),
+    group("Clock", clockControls(button, act)));
+
   // A stream ends and begins again, also where the device was away for too short a time to be missed.
   on("log-end", () => {
     if (restarting) restarting = "away";
@@ -158,12 +159,25 @@ function sensorControls(button, act, say, hands) {
   return section;
 }
 
-function lockControls(button, act, restart) {
-  const row = element("div", { class: "row" },
-    button("lock", "Lock", () => act("Device.Lock", {}, "Locked.")),
-    button("lock-passcode", "Lock, passcode only", () => act("Device.Lock", { requiresPasscode: true }, "Locked. Only the passcode unlocks it.")),
-    button("reboot", "Restart", restart));
-  return row;
+function lockControls(button, act, say, restart) {
+  const why = element("p", { class: "note", id: "lock-note", testid: "lock-note" });
+  let isPossible = true;
+  const lock = (values, words) => (isPossible ? act("Device.Lock", values, words) : say(why.textContent));
+  const locks = [
+    button("lock", "Lock", () => lock({}, "Locked.")),
+    button("lock-passcode", "Lock, passcode only", () => lock({ requiresPasscode: true }, "Locked. Only the passcode unlocks it.")),
+  ];
+  on("status", (status) => {
+    if (!status) return;
+    isPossible = status.isPasscodeSet;
+    setText(why, isPossible ? "" : "A device without a passcode cannot be locked. Settings can set one.");
+    why.hidden = isPossible;
+    for (const each of locks) {
+      each.setAttribute("aria-disabled", !isPossible);
+      each.setAttribute("aria-describedby", "lock-note");
+    }
+  });
+  return element("div", {}, element("div", { class: "row" }, locks, button("reboot", "Restart", restart)), why);
 }
 
 function appControls(say) {
@@ -190,7 +204,13 @@ function appControls(say) {
 }
 
 function clockControls(button, act) {
-  return element("div", { class: "row" },
+  const ahead = element("p", { class: "note", testid: "clock-ahead" });
+  on("status", (status) => {
+    if (!status) return;
+    setText(ahead, status.clockAheadSeconds ? `The device’s clock is ${duration(status.clockAheadSeconds)} ahead of this machine’s. A restart sets it back.` : "");
+    ahead.hidden = !ahead.textContent;
+  });
+  return element("div", {}, ahead, element("div", { class: "row" },
     steps.map(([words, seconds]) => button(`clock-${seconds}`, `+ ${words}`, () =>
-      act("Device.AdvanceClock", { seconds }, `The device’s clock moved on by ${words}.`))));
+      act("Device.AdvanceClock", { seconds }, `The device’s clock moved on by ${words}.`)))));
 }

@@ -1,5 +1,6 @@
 // The device's face: its lock screen and home screen, or dark while it does not answer.
 import { showAlerts } from "./alert.js";
+import { onPane } from "./app-pane.js";
 import { move, onApps } from "./apps.js";
 import { enter, on } from "./device.js";
 import { element, faceGlyph, fingerprint, keepChildren, padlock, replaceChildren, setText } from "./elements.js";
@@ -29,13 +30,20 @@ export function showFace(screen) {
   });
 
   const clocks = [...behind.querySelectorAll(".time"), statusTime];
+  // The device's clock, which its owner may have moved on.
+  let ahead = 0;
   const tick = () => {
-    const now = new Date();
+    const now = new Date(Date.now() + ahead * 1000);
     for (const clock of clocks) setText(clock, now.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }));
     setText(behind.querySelector(".date"), now.toLocaleDateString([], { weekday: "long", day: "numeric", month: "long" }));
   };
   tick();
   setInterval(tick, 1000);
+  on("status", (status) => {
+    if (!status) return;
+    ahead = status.clockAheadSeconds ?? 0;
+    tick();
+  });
 }
 
 function lockScreen() {
@@ -107,18 +115,33 @@ function homeScreen() {
   const note = element("p", { class: "home-note", testid: "home-note" });
   const settings = icon("Settings", "settings", "⚙", () => document.getElementById("tab-settings").click());
   const screen = element("div", { class: "home-screen", testid: "home-screen" }, note, grid);
-  onApps((apps) => keepChildren(grid, [null, ...apps.slice(-11)], {
+  let known = [];
+  let pane = null;
+  // The app beside the device has an icon before the device knows it.
+  const isNamed = (app) => pane && app.name === pane.name;
+  const opened = (identifier) => {
+    if (!identifier || known.some((app) => app.identifier === identifier && isNamed(app))) pane.open();
+  };
+  const draw = () => keepChildren(grid, [null, ...(pane && !known.some(isNamed) ? [{ identifier: "", name: pane.name }] : []), ...known.slice(-11)], {
     key: (app) => app?.identifier ?? "settings",
-    make: (app) => (app ? appIcon(app) : settings),
+    make: (app) => (app ? appIcon(app, () => opened(app.identifier)) : settings),
     update: (made, app) => {
       made.classList.toggle("is-background", app?.isBackground ?? false);
       if (!app) return;
-      made.title = `${plain(app.identifier)}, in the ${app.isBackground ? "background" : "foreground"}`;
+      if (app.identifier) made.title = `${plain(app.identifier)}, in the ${app.isBackground ? "background" : "foreground"}`;
       const name = plain(app.name, 24);
       setText(made.querySelector(".app-name"), name);
       setText(made.querySelector(".app-picture"), [...name][0]?.toUpperCase() ?? "?");
     },
-  }));
+  });
+  onApps((apps) => {
+    known = apps;
+    draw();
+  });
+  onPane((shown) => {
+    pane = shown;
+    draw();
+  });
   return {
     element: screen,
     show(status) {
@@ -131,8 +154,12 @@ function homeScreen() {
   };
 }
 
-function appIcon({ identifier }) {
-  const made = icon("", `app-${identifier}`, "", () => move(identifier, "foreground").catch(() => {}));
+/// opened: after the app was brought to the front.
+function appIcon({ identifier }, opened) {
+  const made = icon("", identifier ? `app-${identifier}` : "pane", "", () => {
+    if (identifier) move(identifier, "foreground").catch(() => {});
+    opened();
+  });
   made.style.setProperty("--hue", [...identifier].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)) % 360, 7));
   return made;
 }

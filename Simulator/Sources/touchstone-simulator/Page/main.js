@@ -1,4 +1,5 @@
 // Puts the page together.
+import { showPane } from "./app-pane.js";
 import { connect, on } from "./device.js";
 import { element, setText } from "./elements.js";
 import { showControls } from "./controls.js";
@@ -11,6 +12,7 @@ const panels = { controls: showControls, settings: showSettings, inspector: show
 const find = (testid) => document.querySelector(`[data-testid="${testid}"]`);
 
 showFace(find("screen"));
+showPane(find("app-pane")).catch(() => {});
 for (const [name, show] of Object.entries(panels)) show(document.getElementById(name), find("hands"));
 
 function select(name) {
@@ -36,19 +38,29 @@ for (const [place, name] of names.entries()) {
 }
 select("controls");
 
-on("connection", ({ isConnected }) => {
-  const pill = find("connection");
-  if (find("ended")) return;
-  setText(pill, isConnected ? "Connected" : "The device does not answer: waiting for it…");
-  pill.classList.toggle("is-away", !isConnected);
-});
 let deviceName = "Simulator";
 let asking = null;
+let isConnected = null;
+let isLocked = null;
+const asker = () => plain((asking.client ?? asking.app).name, 40);
+// What the device does now.
+const tellState = () => {
+  if (isConnected === null || find("ended")) return;
+  const state = asking ? `, asking for ${asker()}` : isLocked === null ? "" : isLocked ? ", locked" : ", unlocked";
+  setText(find("connection"), isConnected ? `Connected${state}` : "The device does not answer: waiting for it…");
+  find("connection").classList.toggle("is-away", !isConnected);
+};
+on("connection", (connection) => {
+  ({ isConnected } = connection);
+  tellState();
+});
 // A prompt is seen from another tab, too.
 const nameTab = () => {
-  document.title = `${asking ? `Asked by ${plain((asking.client ?? asking.app).name, 40)} – ` : ""}${deviceName} – Touchstone simulator`;
+  document.title = `${asking ? `Asked by ${asker()} – ` : ""}${deviceName} – Touchstone simulator`;
 };
 on("status", (status) => {
+  isLocked = status?.isLocked ?? null;
+  tellState();
   if (!status) return;
   deviceName = status.name;
   setText(find("device-name"), deviceName);
@@ -57,6 +69,7 @@ on("status", (status) => {
 on("prompt", (prompt) => {
   asking = prompt;
   nameTab();
+  tellState();
 });
 on("ended", () => {
   const words = "This page has ended: its server is gone, or it fell too far behind. Run touchstone simulator where it is gone, and open "

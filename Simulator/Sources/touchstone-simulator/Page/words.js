@@ -50,6 +50,14 @@ export function timeLeft(seconds) {
   return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, "0")}`;
 }
 
+/// "1 hour", "2 days 3 hours": to the minute, the two largest parts.
+export function duration(seconds) {
+  const minutes = Math.round(seconds / 60);
+  const parts = [[Math.floor(minutes / 1440), "day"], [Math.floor(minutes / 60) % 24, "hour"], [minutes % 60, "minute"]];
+  const said = parts.filter(([count]) => count).slice(0, 2).map(([count, word]) => `${count} ${word}${count === 1 ? "" : "s"}`);
+  return said.join(" ") || "less than a minute";
+}
+
 /// A name or claim for use in our own sentences: printable, short, in quotation marks and without any inside.
 export function quoted(text, length = 60) {
   return `“${plain(text, length)}”`;

@@ -41,6 +41,8 @@ function show(state) {
   element("empty").hidden = state.chores.length > 0 || state.phase === "unreadable";
   document.body.dataset.phase = state.phase;
 
+  // In a frame beside the device, the keyboard may be the device's: somebody types a passcode there.
+  if (window !== window.parent && !document.hasFocus()) return;
   // Whoever works with the keyboard is led on, where what had the focus is gone.
   const isLost = document.activeElement === document.body || !document.activeElement.checkVisibility();
   if (isNoticeNew && state.notice?.asksForPassword) element("password").focus();
