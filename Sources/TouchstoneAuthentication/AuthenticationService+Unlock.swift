@@ -33,7 +33,16 @@ extension AuthenticationService {
     /// `client` is for whom the app at the other end asks; nil: for itself.
     func requestUnlock(_ client: ContextClient?, _ call: VarlinkCall<AuthenticationInterface.RequestUnlock>) {
         do {
-            let app = try call.connection.identity()
+            try call.connection.withToldIdentity { [self] app in requestUnlock(app, client, call) }
+        } catch {
+            call.answer(.failure(error))
+        }
+    }
+
+    private func requestUnlock(
+        _ app: AppIdentity, _ client: ContextClient?, _ call: VarlinkCall<AuthenticationInterface.RequestUnlock>
+    ) {
+        do {
             let facts = try facts(app)
             guard facts.isLocked else { return call.reply(Empty()) }
             let key = PromptPatience.key(of: app, client?.identity)
@@ -72,9 +81,7 @@ extension AuthenticationService {
             // It may have been unlocked since it was looked at.
             endUnlockIfDone()
         } catch {
-            if let failed = error as? Failed, let app = try? call.connection.identity() {
-                noteRefusal(failed, of: app, for: client?.identity.identifier, nil)
-            }
+            if let failed = error as? Failed { noteRefusal(failed, of: app, for: client?.identity.identifier, nil) }
             call.answer(.failure(error))
         }
     }

@@ -322,7 +322,23 @@ package final class AuthenticationService: Sendable {
         answer: @escaping @Sendable (Result<Data?, any Error>) -> Void
     ) {
         do {
-            let app = try connection.identity()
+            // A prompt says whose it is.
+            try connection.withToldIdentity { [self] app in
+                evaluateNow(
+                    requirement, subject, context: context, options: options, tellsDomainState: tellsDomainState,
+                    app: app, connection: connection, made: made, answer: answer)
+            }
+        } catch {
+            answer(.failure(error))
+        }
+    }
+
+    private func evaluateNow(
+        _ requirement: Requirement, _ subject: Subject, context: String?, options: AuthenticationInterface.Options,
+        tellsDomainState: Bool, app: AppIdentity, connection: VarlinkConnection,
+        made: @escaping @Sendable (String) -> Void, answer: @escaping @Sendable (Result<Data?, any Error>) -> Void
+    ) {
+        do {
             if let context, try !isOwner(connection, of: context) { throw Self.failed(.contextInvalidated) }
             try checkFacts(options, of: app)
             let client = context.flatMap { context in state.withLock { $0.clients[context] } }
@@ -349,7 +365,7 @@ package final class AuthenticationService: Sendable {
             closing.withLock { $0 = number }
             ask(asking)
         } catch {
-            if let failed = error as? Failed, let app = try? connection.identity() {
+            if let failed = error as? Failed {
                 noteRefusal(failed, of: app, for: contexts.client(of: context, of: app), requirement)
             }
             answer(.failure(error))

@@ -26,6 +26,8 @@ package struct AppIdentity: Hashable, Sendable {
     package var processID: Int32
     package var userID: UInt32
     /// SHA-256 of the executable, lowercase hex, where it could be read.
+    ///
+    /// It takes its time, so that it is there only where a manifest names digests, and for whoever is told of the app (DEC-295).
     package var executableDigest: String?
     /// Every access group that is the app's, in order; the first is the default (KC-40, KC-41).
     ///

@@ -57,7 +57,9 @@ extension Enclave {
     package func keyUsed(
         _ use: KeyRequest, _ operation: AccessControlOperation, result: String
     ) -> LogFact? {
-        guard let blob = PrivateKeyBlob(use.key, key: blobKey.symmetricKey) else { return nil }
+        // Of a key that is used again and again its blob is open already.
+        let known = openedPrivateKeys.key(use.key, epoch: keysEpoch)?.blob
+        guard let blob = known ?? PrivateKeyBlob(use.key, key: blobKey.symmetricKey) else { return nil }
         let withPassword = blob.control.flags.contains(.applicationPassword)
         var factors: [LogFactor] = []
         if result == "ok" {

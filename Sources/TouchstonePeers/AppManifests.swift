@@ -60,18 +60,29 @@ package final class AppManifests: Sendable {
     /// The manifest that speaks for an application identifier, as the files are now.
     package func manifest(for identity: AppIdentifier) -> AppManifest? { found(for: identity)?.manifest }
 
+    /// Whether any manifest says which digest an executable has to have, as the files are now.
+    var nameDigests: Bool {
+        state.withLock { state in
+            refresh(&state)
+            return state.manifests.values.contains { !$0.manifest.digests.isEmpty }
+        }
+    }
+
     /// The same with its file.
     func found(for identity: AppIdentifier) -> Found? {
         state.withLock { state in
-            let found = directories.map { (directory: $0, names: OwnedDirectory.names(in: $0.path)) }
-            let versions = Self.versions(found)
-            if versions != state.versions {
-                state.manifests = load(found)
-                state.versions = versions
-            }
+            refresh(&state)
             // One for the instance itself wins.
             return state.manifests[identity] ?? AppManifest.template(of: identity).flatMap { state.manifests[$0] }
         }
+    }
+
+    private func refresh(_ state: inout State) {
+        let found = directories.map { (directory: $0, names: OwnedDirectory.names(in: $0.path)) }
+        let versions = Self.versions(found)
+        guard versions != state.versions else { return }
+        state.manifests = load(found)
+        state.versions = versions
     }
 
     private static func versions(_ found: [(directory: Directory, names: [String])]) -> [String: OwnedDirectory.Version]

@@ -105,9 +105,19 @@ final class FileDigests: Sendable {
         return (file, Version(status))
     }
 
-    private func take(_ file: FileHandle, _ version: Version) -> String {
+    /// Reads a file to its end; nil if it cannot be read.
+    private func take(_ file: FileHandle, _ version: Version) -> String? {
         var hash = SHA256()
-        while let chunk = try? file.read(upToCount: 1 << 20), !chunk.isEmpty { hash.update(data: chunk) }
+        let chunk = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.chunkBytes, alignment: 64)
+        defer { unsafe chunk.deallocate() }
+        // By `FileHandle` it would take one call of the kernel for each 4 KiB, and a copy.
+        while true {
+            let count = unsafe read(file.fileDescriptor, chunk.baseAddress, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { return nil }
+            if count == 0 { break }
+            unsafe hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: chunk[..<count]))
+        }
         let digest = hash.finalize().map { String(format: "%02x", $0) }.joined()
         state.withLock { state in
             if state.known.count >= maximum, let any = state.known.keys.first { state.known[any] = nil }
@@ -115,4 +125,6 @@ final class FileDigests: Sendable {
         }
         return digest
     }
+
+    private static let chunkBytes = 256 << 10
 }

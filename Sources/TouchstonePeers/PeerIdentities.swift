@@ -25,7 +25,8 @@ package final class PeerIdentities: PeerSource {
     ///   - ownerID: The user whose device this is: the programs of that user, and of root, are its apps. An identifier does not say
     ///     whose process it is, so another user's is none.
     ///   - manifests: What is said of the apps.
-    ///   - readsElsewhere: Whether peers are identified where others' requests are read: a large executable is read elsewhere before.
+    ///   - readsElsewhere: Whether peers are identified where others' requests are read. Then executables are read elsewhere, and only of
+    ///     those whom somebody is told of, or where a manifest says whose digest it has to be.
     ///   - report: Is told of every peer that is refused, once for each connection.
     package init(
         ownerID: UInt32, manifests: AppManifests, readsElsewhere: Bool = false,
@@ -52,11 +53,16 @@ package final class PeerIdentities: PeerSource {
                 processID: client.processID, descriptor: touchstone_pidfd_of(client.processID)),
             let userID = process.userID(startedAt: client.startTicks), userID == ownerID || userID == 0
         else { return nil }
-        return peer(process, processID: client.processID, userID: userID)
+        // Asked for where nobody's requests are read.
+        return peer(process, processID: client.processID, userID: userID, readsElsewhere: false)
     }
 
     /// A process; nil where it is gone.
     func peer(_ process: PeerProcess?, processID: Int32, userID: UInt32) -> Peer {
+        peer(process, processID: processID, userID: userID, readsElsewhere: readsElsewhere)
+    }
+
+    private func peer(_ process: PeerProcess?, processID: Int32, userID: UInt32, readsElsewhere: Bool) -> Peer {
         let executable = ReadExecutable()
         let report = Once { [report] in report("process \(processID) of user \(userID) is refused: \($0)") }
         return Peer(
@@ -67,7 +73,9 @@ package final class PeerIdentities: PeerSource {
                 return false
             },
             isReady: { [self] later in
-                guard readsElsewhere, let process, userID == ownerID || userID == 0 else { return true }
+                guard readsElsewhere, manifests.nameDigests, let process, userID == ownerID || userID == 0 else {
+                    return true
+                }
                 let found = digests.look("\(process.path)/exe") { found in
                     executable.found.withLock { $0 = found }
                     later()
@@ -86,7 +94,8 @@ package final class PeerIdentities: PeerSource {
                     report(Self.isChanging)
                     return nil
                 }
-                let digest = found.map(\.digest) ?? digests.digest("\(process.path)/exe")
+                let isRead = !readsElsewhere || manifests.nameDigests
+                let digest = found.map(\.digest) ?? (isRead ? digests.digest("\(process.path)/exe") : nil)
                 guard let identity = identity(of: process, processID: processID, userID: userID, digest) else {
                     report(Self.isUnreadable)
                     return nil
@@ -97,6 +106,14 @@ package final class PeerIdentities: PeerSource {
                 }
                 // Looked at through what is only its own, but perhaps before and after it began to run another program.
                 return process.isUnchanged ? identity : nil
+            },
+            digest: { [digests] later in
+                guard let process else { return .init() }
+                let told = { @Sendable (found: FileDigests.Found) in
+                    Peer.Digest(
+                        value: digests.isOf("\(process.path)/exe", found) && process.isUnchanged ? found.digest : nil)
+                }
+                return digests.look("\(process.path)/exe") { later(told($0)) }.map(told)
             },
             origin: { process.flatMap { ProcessOrigin(process: $0.path, user: userID) } },
             client: { [self] in client($0) })

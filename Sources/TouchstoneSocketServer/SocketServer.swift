@@ -183,6 +183,7 @@ private final class PeerHandler: ChannelInboundHandler {
     private let configuration: SocketServer.Configuration
     private var place: ConnectionPlaces.Place?
     private var connection: VarlinkConnection?
+    private var outbox: Outbox?
     private var partial = ByteBuffer()
     /// So many bytes of `partial` hold no end of a message.
     private var searched = 0
@@ -217,7 +218,8 @@ private final class PeerHandler: ChannelInboundHandler {
         self.place = place
         silence = context.eventLoop.scheduleTask(
             in: .nanoseconds(Int64(configuration.connections.silence * 1e9)), disconnect)
-        let outbox = Outbox(channel: channel)
+        let outbox = Outbox(channel: channel, socket: socket(context))
+        self.outbox = outbox
         connection = VarlinkConnection(
             peer: peer.identifying { app in
                 if place.belongs(to: app) { return true }
@@ -250,6 +252,11 @@ private final class PeerHandler: ChannelInboundHandler {
         }
         place.onEviction(disconnect)
         return place
+    }
+
+    /// The connected socket; nil where the channel has none.
+    private func socket(_ context: ChannelHandlerContext) -> Int32? {
+        try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) { $0 }
     }
 
     private func peer(_ context: ChannelHandlerContext) -> Peer? {
@@ -389,6 +396,8 @@ private final class PeerHandler: ChannelInboundHandler {
         place?.leave()
         largeTurn = nil
         partial = ByteBuffer()
+        outbox?.close()
+        outbox = nil
         connection?.closed()
         connection = nil
     }
@@ -406,31 +415,6 @@ extension ByteBuffer {
         unsafe withUnsafeReadableBytes { bytes in
             guard let start = bytes.baseAddress else { return }
             unsafe explicit_bzero(UnsafeMutableRawPointer(mutating: start), bytes.count)
-        }
-    }
-}
-
-/// Writes replies in the order in which they were given, whichever threads they come from: one given on the event loop must not overtake
-/// one that is still on its way there.
-private final class Outbox: Sendable {
-    private let channel: any Channel
-    private let onTheirWay = Mutex(0)
-
-    init(channel: any Channel) { self.channel = channel }
-
-    func write(_ frame: Data, promise: EventLoopPromise<Void>?) {
-        var buffer = channel.allocator.buffer(capacity: frame.count + 1)
-        buffer.writeBytes(frame)
-        buffer.writeInteger(UInt8(0))
-        let isNext = onTheirWay.withLock { count in
-            if count == 0, channel.eventLoop.inEventLoop { return true }
-            count += 1
-            return false
-        }
-        guard !isNext else { return channel.writeAndFlush(buffer, promise: promise) }
-        channel.eventLoop.execute { [self, buffer] in
-            onTheirWay.withLock { $0 -= 1 }
-            channel.writeAndFlush(buffer, promise: promise)
         }
     }
 }

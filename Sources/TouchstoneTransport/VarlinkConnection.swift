@@ -16,6 +16,8 @@ package struct Peer: Sendable {
     package let isAskedElsewhere: Bool
     /// Whether `identify` can answer now; where it cannot, the closure is called once it can.
     package let isReady: @Sendable (_ later: @escaping @Sendable () -> Void) -> Bool
+    /// SHA-256 of what it executes, for an identity without it; nil where the file has to be read first, and then the closure is told.
+    package let digest: @Sendable (_ later: @escaping @Sendable (Digest) -> Void) -> Digest?
     /// Looks at a process that it asks for as at a peer; nil where it is gone, began at another time, or is not of the device's user.
     ///
     /// It may wait for another process: not to be called where others' requests are read.
@@ -27,7 +29,9 @@ package struct Peer: Sendable {
         processID: Int32, userID: UInt32, isAskedElsewhere: Bool = false,
         ownerPrograms: OwnerPrograms? = nil, isUnchanged: @escaping @Sendable () -> Bool = { true },
         isReady: @escaping @Sendable (_ later: @escaping @Sendable () -> Void) -> Bool = { _ in true },
-        identify: @escaping @Sendable () -> AppIdentity?, origin: @escaping @Sendable () -> ProcessOrigin? = { nil },
+        identify: @escaping @Sendable () -> AppIdentity?,
+        digest: @escaping @Sendable (_ later: @escaping @Sendable (Digest) -> Void) -> Digest? = { _ in Digest() },
+        origin: @escaping @Sendable () -> ProcessOrigin? = { nil },
         client: @escaping @Sendable (ClientProcess) -> Peer? = { _ in nil }
     ) {
         self.ownerPrograms = ownerPrograms
@@ -37,8 +41,17 @@ package struct Peer: Sendable {
         self.isUnchanged = isUnchanged
         self.isReady = isReady
         self.identify = identify
+        self.digest = digest
         self.origin = origin
         self.client = client
+    }
+
+    /// Of an executable.
+    package struct Digest: Sendable {
+        /// Lowercase hex; nil for a file that cannot be read.
+        package var value: String?
+
+        package init(value: String? = nil) { self.value = value }
     }
 
     /// The same peer, which is nobody whom we know where `isWelcome` says no to its app.
@@ -46,8 +59,8 @@ package struct Peer: Sendable {
         Peer(
             processID: processID, userID: userID, isAskedElsewhere: isAskedElsewhere, ownerPrograms: ownerPrograms,
             isUnchanged: isUnchanged, isReady: isReady,
-            identify: { [identify] in identify().flatMap { isWelcome($0) ? $0 : nil } }, origin: origin,
-            client: client)
+            identify: { [identify] in identify().flatMap { isWelcome($0) ? $0 : nil } }, digest: digest,
+            origin: origin, client: client)
     }
 }
 
@@ -106,6 +119,24 @@ package final class VarlinkConnection: Sendable {
         guard let identity = peer.identify() else { throw .init() }
         state.withLock { $0.identity = identity }
         return identity
+    }
+
+    /// Calls `body` with the app at the other end as somebody is told of it: with the digest of its executable, where that can be read.
+    ///
+    /// At once where the digest is known. Else the file is read elsewhere, and `body` is called on the connection's own thread.
+    ///
+    /// - Throws: `PermissionDenied`, as ``identity()``; then `body` is never called.
+    package func withToldIdentity(
+        _ body: @escaping @Sendable (AppIdentity) -> Void
+    ) throws(VarlinkServiceError.PermissionDenied) {
+        let app = try identity()
+        guard app.executableDigest == nil else { return body(app) }
+        let tell = { @Sendable (digest: Peer.Digest) in
+            var told = app
+            told.executableDigest = digest.value
+            body(told)
+        }
+        if let digest = peer.digest({ [self] digest in perform { tell(digest) } }) { tell(digest) }
     }
 
     /// The app at the other end, if it was looked at before.

@@ -181,9 +181,18 @@ final class ProbeServer: Sendable {
         let interface = VarlinkInterface(
             name: Probe.name, description: Array("interface test.Probe\n".utf8),
             handlers: [
-                .method(Probe.Echo.self) { request, connection in
-                    if request.text == "who" { peers.append(try? connection.identity()) }
-                    return .init(text: request.text, number: request.number)
+                .deferred(Probe.Echo.self) { request, call in
+                    let answer = { @Sendable in call.reply(.init(text: request.text, number: request.number)) }
+                    guard request.text == "who" else { return answer() }
+                    do {
+                        try call.connection.withToldIdentity {
+                            peers.append($0)
+                            answer()
+                        }
+                    } catch {
+                        peers.append(nil)
+                        answer()
+                    }
                 },
                 .method(Probe.Take.self) { request, _ in .init(text: String(request.text.utf8.count)) },
                 .deferred(Probe.Wait.self) { _, call in

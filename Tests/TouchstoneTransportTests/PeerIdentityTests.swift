@@ -473,6 +473,34 @@ import TouchstoneTransport
         #expect(other.hasPinnedDigest == false)
     }
 
+    @Test("An executable is read before its process is identified only where a manifest names digests")
+    func readsNoExecutableForNothing() throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+        defer { for end in ends { close(end) } }
+        let manifests = try ManifestDirectory()
+        func peer() throws -> Peer {
+            let identities = PeerIdentities(
+                ownerID: getuid(), manifests: manifests.manifests(), readsElsewhere: true, report: { _ in })
+            return try #require(identities.peer(ofSocket: ends[0]))
+        }
+        let digest = try Self.digest("/proc/self/exe")
+        let plain = try peer()
+        #expect(plain.isReady { Issue.record("it was ready before") })
+        #expect(try #require(plain.identify()).executableDigest == nil)
+        // Whoever is told of it hears the digest all the same.
+        let told = Events<String?>()
+        if let known = plain.digest({ told.append($0.value) }) { told.append(known.value) }
+        #expect(try told.wait() == [digest])
+        try manifests.write(
+            "a.conf", "[Application]\nIdentity=/usr/bin/other\nName=Other\nFamily=F\nSHA256=\(digest)\n")
+        let pinned = try peer()
+        let ready = Events<Void>()
+        if pinned.isReady({ ready.append(()) }) { ready.append(()) }
+        _ = try ready.wait()
+        #expect(try #require(pinned.identify()).executableDigest == digest)
+    }
+
     @Test(.enabled(if: getuid() != 0, "root is every device's user"))
     func anotherUsersProcessIsNoApp() throws {
         let server = try ProbeServer(ownerID: getuid() + 1)
