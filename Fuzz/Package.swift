@@ -34,6 +34,7 @@ let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto"
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 
 let package = Package(
     name: "touchstone-fuzz",
@@ -88,7 +89,7 @@ let package = Package(
                 "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneEnclaveInterface", "TouchstoneTransport",
                 "TouchstoneEnclaveClient",
                 "TouchstoneCertificates",
-                "TouchstoneMemory", "CSodium", "CTouchstoneSystem", crypto, grdb,
+                "TouchstoneMemory", "CSodium", "CTouchstoneSystem", crypto, grdb, sqlite,
             ]),
         parsers("TouchstoneKeyAlgorithms", ["TouchstoneCore", "CGMP", "CNettle", crypto, cryptoExtras]),
         parsers("TouchstoneCoreFoundation"),

@@ -62,6 +62,15 @@ private func changedAge(_ input: Data) {
     hold(opened(file, pieces: 7) == nil, "a changed file opens: \(file.base64EncodedString())")
 }
 
+private func propertyList(_ bytes: Data) {
+    guard let list = InfoPropertyList(bytes) else { return }
+    for (key, value) in list.strings { hold(!(key + value).utf8.isEmpty || bytes.count > 20, "text of nothing") }
+    guard let commented = InfoPropertyList(Data("<!-- x -->".utf8) + bytes) else {
+        broken("a comment before a list makes it malformed")
+    }
+    hold(commented.strings == list.strings, "a comment changes what is read")
+}
+
 let fileTargets: [FuzzTarget] = [
     FuzzTarget(name: "age") { bytes in
         let (choice, rest) = bytes.choice
@@ -74,12 +83,7 @@ let fileTargets: [FuzzTarget] = [
         } + [Data([1]) + Data.halves(Data([200, 0, 0xFF]), Data("cut".utf8))]
     },
     FuzzTarget(name: "property-list") { bytes in
-        guard let list = InfoPropertyList(bytes) else { return }
-        for (key, value) in list.strings { hold(!(key + value).utf8.isEmpty || bytes.count > 20, "text of nothing") }
-        // Comments before it change nothing.
-        hold(
-            InfoPropertyList(Data("<!-- x -->".utf8) + bytes)?.strings == list.strings, "a comment changes what is read"
-        )
+        propertyList(bytes)
     } seeds: {
         [
             """
@@ -97,10 +101,9 @@ let fileTargets: [FuzzTarget] = [
         let groups = manifest.keychainAccessGroups + manifest.applicationGroups
         hold(Set(groups).count == groups.count, "a group is named twice")
         hold(groups.isEmpty || manifest.family != nil, "groups without a family")
-        for group in groups {
-            hold(
-                group.hasPrefix("\(manifest.family ?? "").") || group.hasPrefix("group."),
-                "\(group) is not of the family")
+        let family = "\(manifest.family ?? "")."
+        for group in groups.map(\.rawValue) {
+            hold(group.hasPrefix(family) || group.hasPrefix("group."), "\(group) is not of the family")
         }
     } seeds: {
         [

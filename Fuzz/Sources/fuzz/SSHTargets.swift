@@ -30,9 +30,10 @@ private func bind(_ contents: [UInt8], _ bindings: inout SessionBindings) {
     hold(bindings.all.starts(with: before.all) && bindings.all.count <= 16, "bindings are taken away, or too many")
     hold(bindings.all.dropLast().allSatisfy(\.isForwarding), "something follows a login")
     hold(
-        !bindings.isTainted || (bindings.destination == nil && bindings.origin == nil), "a tainted connection has hosts"
+        !bindings.isTainted || (bindings.destination == nil && bindings.origins.isEmpty),
+        "a tainted connection has hosts"
     )
-    hold(bindings.origin == nil || bindings.isForwarded, "a host that asks on a local connection")
+    hold(bindings.origins.isEmpty || bindings.isForwarded, "a host that asks on a local connection")
 }
 
 private func sign(_ data: [UInt8], _ key: [UInt8], _ bindings: SessionBindings) {
