@@ -42,11 +42,37 @@ def call(path, interface, member, signature=None, arguments=(), milliseconds=600
     body = GLib.Variant(signature, tuple(arguments)) if signature else None
     reply = BUS.call_sync(NAME, path, interface, member, body, None, Gio.DBusCallFlags.NONE, milliseconds, None)
     return reply.unpack()
-def secret(path, member, signature=None, arguments=()):
+def kind_of(path):
     kind = "Service" if path == ROOT else path[len(ROOT):].split("/")[1]
     kind = {"collection": "Collection", "aliases": "Collection", "session": "Session", "prompt": "Prompt"}.get(kind, kind)
     if kind == "Collection" and path.count("/") == 6: kind = "Item"
-    return call(path, "org.freedesktop.Secret." + kind, member, signature, arguments)
+    return "org.freedesktop.Secret." + kind
+def secret(path, member, signature=None, arguments=()):
+    return call(path, kind_of(path), member, signature, arguments)
+ANSWERS = []
+def send(path, member, signature, arguments, connection=BUS):
+    def done(connection, result):
+        try: ANSWERS.append(connection.call_finish(result).unpack())
+        except GLib.Error as error: ANSWERS.append(Gio.DBusError.get_remote_error(error) or error.message)
+    connection.call(NAME, path, kind_of(path), member, GLib.Variant(signature, tuple(arguments)), None, Gio.DBusCallFlags.NONE, 600000, None, done)
+def answers(count):
+    while len(ANSWERS) < count: GLib.MainContext.default().iteration(True)
+    return [ANSWERS.pop(0) for _ in range(count)]
+def connect():
+    flags = Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION
+    return Gio.DBusConnection.new_for_address_sync(Gio.dbus_address_get_for_bus_sync(Gio.BusType.SESSION, None), flags, None, None)
+def open_session(connection=BUS):
+    arguments = GLib.Variant("(sv)", ("plain", GLib.Variant("s", "")))
+    return connection.call_sync(NAME, ROOT, kind_of(ROOT), "OpenSession", arguments, None, Gio.DBusCallFlags.NONE, 60000, None).unpack()[1]
+def prompt(path):
+    ended, loop = [], GLib.MainLoop()
+    def completed(*signal):
+        ended.append(signal[5].unpack()[0])
+        loop.quit()
+    BUS.signal_subscribe(NAME, "org.freedesktop.Secret.Prompt", "Completed", path, None, Gio.DBusSignalFlags.NONE, completed)
+    secret(path, "Prompt", "(s)", ("",))
+    loop.run()
+    return ended[0]
 for line in sys.stdin:
     try:
         answer = {"value": eval(line)}
@@ -422,6 +448,147 @@ def the_collections_that_programs_expect(device, bus, person):
         check(line in found, f"{line} is not in\n{found}")
 
 
+@with_bus
+def one_program_holds_up_no_other(device, bus, person):
+    """SS-44, SS-60, BR-26: calls that wait for the owner are one question, and have limits for each process."""
+    mailer, greedy = bus.app("mailer"), bus.app("greedy")
+    mailer.ask("store('anna', 'correct horse')")
+    greedy.ask("[globals().update(S=open_session(), C=connect()), globals().update(T=open_session(C))][0] and None")
+    make = "send(ROOT + '/collection/login', 'CreateItem', '(a{sv}(oayays)b)', ({}, (%s, b'', b'x' * %d, 'text/plain'), False), %s)"
+    person.answer = "nothing"
+    device.run("device", "lock")
+    wait_for(lambda: mailer.ask("search({'user': 'anna'})")[0][1], "the item to be locked")
+    # 256 calls of a process wait, on whichever connection.
+    greedy.ask(f"[{make % ('S', 1, 'BUS')} for _ in range(200)] and None")
+    greedy.ask(f"[{make % ('T', 1, 'C')} for _ in range(100)] and None")
+    equal(greedy.ask("answers(44)"), ["org.freedesktop.DBus.Error.LimitsExceeded"] * 44, "more than 256 calls of a process")
+    threads = len(os.listdir(f"/proc/{bus.service.pid}/task"))
+    check(threads < 64, f"{threads} threads for 256 calls that wait")
+    equal(mailer.ask("secret(ROOT, 'ReadAlias', '(s)', ('login',))"), ["/org/freedesktop/secrets/collection/login"], "another program")
+    device.run("device", "unlock", input="271828\n")
+    equal(mailer.ask("lookup('anna')"), "correct horse", "another program's password")
+
+
+@with_bus
+def large_calls_that_wait_are_few(device, bus, person):
+    """SS-60: 8 MiB of one process wait."""
+    bus.app("mailer").ask("store('anna', 'correct horse')")
+    person.answer = "nothing"
+    device.run("device", "lock")
+    bus.restart(kill=True)
+    mailer, greedy = bus.app("mailer"), bus.app("greedy")
+    greedy.ask("globals().update(S=open_session(), P=[f'{ROOT}/collection/login/{n:0200}' for n in range(4096)])")
+    greedy.ask("[send(ROOT, 'GetSecrets', '(aoo)', (P, S)) for _ in range(12)] and None")
+    equal(greedy.ask("answers(4)"), ["org.freedesktop.DBus.Error.LimitsExceeded"] * 4, "more than 8 MiB of a process")
+    mailer.say("lookup('anna')")
+    device.run("device", "unlock", input="271828\n")
+    equal(greedy.ask("answers(8)"), [[{}]] * 8, "those that waited")
+    equal(mailer.answer(), {"value": "correct horse"}, "another program's password")
+
+
+@with_bus
+def another_set_is_no_way_around_a_cancel(device, bus, person):
+    """SS-36, BR-29: the pause is for each item."""
+    mailer, thief = bus.app("mailer"), bus.app("thief")
+    mailer.ask("store('anna', 'correct horse'), store('bert', 'staple')")
+    paths = {user: thief.ask("search({'user': %r})" % user)[0][0] for user in ("anna", "bert")}
+    session = thief.ask("open_session()")
+    read = "secret(ROOT, 'GetSecrets', '(aoo)', (%r, %r))"
+    person.answer = "cancel"
+    thief.fails(read % ([paths["anna"]], session), "org.freedesktop.Secret.Error.IsLocked")
+    equal(person.asked(), 1, "prompts")
+    thief.fails(read % ([paths["anna"], paths["bert"]], session), "org.freedesktop.Secret.Error.IsLocked")
+    equal(person.asked(), 0, "prompts for a set with the same item")
+    person.answer = "finger"
+    equal(len(thief.ask(read % ([paths["bert"]], session))[0]), 1, "what was not cancelled")
+    equal(person.asked(), 1, "prompts for another item")
+
+
+@with_bus
+def a_collection_goes_with_what_was_approved(device, bus, person):
+    """SS-36: what comes into it while the owner is asked is asked for, too."""
+    mailer, thief = bus.app("mailer"), bus.app("thief")
+    label = "{'org.freedesktop.Secret.Collection.Label': GLib.Variant('s', 'Mine')}"
+    collection, _ = mailer.ask(f"secret(ROOT, 'CreateCollection', '(a{{sv}}s)', ({label}, ''))")
+    mailer.ask(f"store('anna', 'correct horse', {collection!r})")
+
+    def amid(prompt):
+        if len(person.prompts) > 1:
+            return "cancel"
+        mailer.ask(f"store('bert', 'staple', {collection!r})")
+        return "finger"
+
+    person.answer = amid
+    path = thief.ask(f"secret({collection!r}, 'Delete')")[0]
+    equal(thief.ask(f"prompt({path!r})"), True, "dismissed")
+    equal([prompt["reason"].split(":")[0] for prompt in person.prompts], ["delete a password"] * 2, "the prompts")
+    equal([mailer.ask(f"lookup({user!r})") for user in ("anna", "bert")], ["correct horse", "staple"], "what is still there")
+    # Cancelled: the same is asked again after 10 seconds at the earliest. Another program, with the finger:
+    person.asked()
+    person.answer = "finger"
+    other = bus.app("other")
+    path = other.ask(f"secret({collection!r}, 'Delete')")[0]
+    equal(other.ask(f"prompt({path!r})"), False, "dismissed")
+    equal(len(person.prompts), 1, "prompts")
+    mailer.fails(f"secret({collection!r}, 'SearchItems', '(a{{ss}})', ({{}},))", "org.freedesktop.Secret.Error.NoSuchObject")
+
+
+@with_bus
+def aliases_last(device, bus, person):
+    """SS-6: over a new start, until they are removed or their collection is."""
+    app = bus.app("mailer")
+    made = [app.ask("secret(ROOT, 'CreateCollection', '(a{sv}s)', ({}, %r))" % name)[0] for name in ("one", "")]
+    app.ask(f"secret(ROOT, 'SetAlias', '(so)', ('two', {made[1]!r}))")
+    app.ask(f"secret(ROOT, 'SetAlias', '(so)', ('three', {made[1]!r}))")
+    app.ask("secret(ROOT, 'SetAlias', '(so)', ('three', '/'))")
+    read = "[secret(ROOT, 'ReadAlias', '(s)', (name,))[0] for name in ('one', 'two', 'three', 'default')]"
+    login = "/org/freedesktop/secrets/collection/login"
+    bus.restart(kill=True)
+    app = bus.app("mailer")
+    app.ask("search({})")
+    equal(app.ask(read), [*made, "/", login], "aliases after a new start")
+    app.ask(f"secret({made[0]!r}, 'Delete')")
+    bus.restart()
+    app = bus.app("mailer")
+    app.ask("search({})")
+    equal(app.ask(read), ["/", made[1], "/", login], "an alias of a collection that is gone")
+
+
+@with_bus
+def one_of_them_works_on_a_device(device, bus, person):
+    """SS-20: on another bus, too; the first one's half-written rows are not the second one's to remove."""
+    path = device.work / "second"
+    configuration = device.work / "second.conf"
+    configuration.write_text(BUS.format(path=path))
+    daemon = subprocess.Popen(["dbus-daemon", f"--config-file={configuration}", "--nofork", "--print-address=1"],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        address = daemon.stdout.readline().strip()
+        second = subprocess.run([PROGRAM, "--bus", address], env=device.environment, capture_output=True, text=True, timeout=LONGEST_WAIT)
+        check(second.returncode != 0 and "works on the device" in second.stderr, f"the second one: {second}")
+    finally:
+        daemon.kill()
+        daemon.wait(LONGEST_WAIT)
+
+
+@with_bus
+def more_than_one_answer_is_read(device, bus, person):
+    """SS-21, SS-22: 640 items with the most attributes are more than 64 MiB as the device writes them."""
+    mailer = bus.app("mailer")
+    mailer.ask("globals().update(S=open_session())")
+    attributes = "{**{chr(97 + n): '\\1' * 1023 for n in range(14)}, 'user': str(n)}"
+    make = ("secret(ROOT + '/collection/login', 'CreateItem', '(a{sv}(oayays)b)', ({'org.freedesktop.Secret.Item.Attributes': "
+            f"GLib.Variant('a{{ss}}', {attributes})}}, (S, b'', str(n).encode(), 'text/plain'), False))")
+    for start in range(0, 640, 64):
+        mailer.ask(f"[{make} for n in range({start}, {start + 64})] and None")
+    bus.restart()
+    mailer = bus.app("mailer")
+    equal(len(mailer.ask("secret(ROOT, 'SearchItems', '(a{ss})', ({'a': '\\1' * 1023},))[0]")), 640, "what is found after a new start")
+    session = mailer.ask("open_session()")
+    (found,), _ = mailer.ask("secret(ROOT, 'SearchItems', '(a{ss})', ({'user': '639'},))")
+    equal(mailer.ask(f"secret({found!r}, 'GetSecret', '(o)', ({session!r},))")[0][2], list(b"639"), "the last one's secret")
+
+
 # python-keyring's own tests of a backend.
 KEYRING = """
 from keyring.backends.SecretService import Keyring
@@ -454,5 +621,7 @@ main(
     nobody_else_changes_it, what_is_stored_over_is_a_new_item,
     a_search_waits_until_it_can_look,
     what_is_malformed_is_refused,
+    one_program_holds_up_no_other, large_calls_that_wait_are_few, another_set_is_no_way_around_a_cancel,
+    a_collection_goes_with_what_was_approved, aliases_last, one_of_them_works_on_a_device, more_than_one_answer_is_read,
     the_collections_that_programs_expect,
 )

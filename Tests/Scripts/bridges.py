@@ -13,7 +13,7 @@ BRIDGES = pathlib.Path(os.environ.get("TOUCHSTONE_BRIDGES", REPOSITORY / "Bridge
 
 
 class Person:
-    """Sees each prompt, keeps it, and answers it: `finger`, `cancel` or nothing."""
+    """Sees each prompt, keeps it, and answers it: `finger`, `cancel`, nothing, or what a function of the prompt returns."""
 
     def __init__(self, device, answer="finger"):
         self.device, self.answer, self.prompts, self.told = device, answer, [], queue.Queue()
@@ -29,9 +29,10 @@ class Person:
                 elif event["event"] == "show":
                     self.prompts.append(event["prompt"])
                     self.told.put(event["prompt"])
-                    if self.answer == "cancel":
+                    answer = self.answer(event["prompt"]) if callable(self.answer) else self.answer
+                    if answer == "cancel":
                         self.device.client("Agent").Cancel(prompt=event["prompt"]["identifier"])
-                    elif self.answer == "finger":
+                    elif answer == "finger":
                         confirm(self.device, event)
                         self.device.client("Device").PresentFinger(finger="thumb")
         except Exception as error:  # the device was shut down

@@ -8,17 +8,46 @@ internal import Glibc
     private enum Limits {
         /// Microseconds that the bus itself gets for an answer.
         static let driver: UInt64 = 5_000_000
-        /// Calls that are not answered yet; more are refused.
-        static let calls = 4096
-        /// Calls of one connection that are not answered yet.
-        static let callsOfOne = 256
+        /// Calls that are not answered yet, and bytes of their arguments; more are refused.
+        static let all = Load(calls: 4096, bytes: 64 << 20)
+        /// The same of one process, however many connections it has.
+        static let ofOneProcess = Load(calls: 256, bytes: 8 << 20)
+    }
+
+    /// What calls that wait take.
+    private struct Load {
+        var calls = 0
+        var bytes = 0
+
+        func isWithin(_ limit: Load) -> Bool { calls <= limit.calls && bytes <= limit.bytes }
+
+        static func + (one: Load, other: Load) -> Load {
+            Load(calls: one.calls + other.calls, bytes: one.bytes + other.bytes)
+        }
+
+        static func - (one: Load, other: Load) -> Load {
+            Load(calls: one.calls - other.calls, bytes: one.bytes - other.bytes)
+        }
+    }
+
+    /// Whose share of the limits a call takes.
+    private enum Sharer: Hashable {
+        case process(Int32)
+        case connection(String)
+    }
+
+    private struct Call {
+        var message: BusMessage
+        var sharer: Sharer
+        var load: Load
     }
 
     private static let driver = "org.freedesktop.DBus"
 
     private let bus: OpaquePointer
-    private var waiting: [UInt64: BusMessage] = [:]
-    private var waitingOf: [String: Int] = [:]
+    private var waiting: [UInt64: Call] = [:]
+    private var load = Load()
+    private var loads: [Sharer: Load] = [:]
     private var number: UInt64 = 0
 
     /// What this service sends.
@@ -100,16 +129,25 @@ internal import Glibc
         let sender = message.sender
         // Secrets come in calls, too.
         unsafe _ = sd_bus_message_sensitive(message.message)
+        // A large message is not kept: nothing of it was asked for that is served here.
+        guard let (arguments, bytes) = message.read() else {
+            return refuse(message, "\(Self.driver).Error.InvalidArgs", "The arguments are malformed, or too large.")
+        }
+        let peer = peer(of: sender)
+        let sharer = peer.map { Sharer.process($0.processID) } ?? .connection(sender)
+        let load = Load(calls: 1, bytes: bytes)
+        let ofOne = loads[sharer, default: Load()] + load
+        guard (self.load + load).isWithin(Limits.all), ofOne.isWithin(Limits.ofOneProcess) else {
+            return refuse(message, "\(Self.driver).Error.LimitsExceeded", "Too many calls wait.")
+        }
+        self.load = self.load + load
+        loads[sharer] = ofOne
         number += 1
+        waiting[number] = Call(message: message, sharer: sharer, load: load)
         let call = BusCall(
             number: number, sender: sender, path: message.path, interface: message.interface, member: message.member,
-            arguments: message.values())
-        guard waiting.count < Limits.calls, waitingOf[sender, default: 0] < Limits.callsOfOne else {
-            return refuse(message, "\(Self.driver).Error.LimitsExceeded", "too many calls wait")
-        }
-        waiting[number] = message
-        waitingOf[sender, default: 0] += 1
-        receive(.call(call, peer(of: sender)))
+            arguments: arguments)
+        receive(.call(call, peer))
     }
 
     /// What the bus knows of a connection; nil where it is gone.
@@ -165,9 +203,10 @@ internal import Glibc
 
     private func done(_ number: UInt64) -> BusMessage? {
         guard let call = waiting.removeValue(forKey: number) else { return nil }
-        let left = waitingOf[call.sender, default: 1] - 1
-        waitingOf[call.sender] = left == 0 ? nil : left
-        return call
+        load = load - call.load
+        let left = loads[call.sharer, default: call.load] - call.load
+        loads[call.sharer] = left.calls == 0 ? nil : left
+        return call.message
     }
 
     private func refuse(_ call: BusMessage, _ name: String, _ text: String) {

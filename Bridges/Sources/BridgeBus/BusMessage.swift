@@ -44,9 +44,14 @@ internal import Glibc
     // MARK: Reading
 
     /// All values; nil where there is a type that no service here has, or more than is read.
-    func values() -> [BusValue]? {
+    func values() -> [BusValue]? { read()?.values }
+
+    /// All values, and about how many bytes of memory they take; nil as of ``values()``.
+    func read() -> (values: [BusValue], bytes: Int)? {
         var budget = Budget()
-        return rest(0, &budget)
+        guard let values = rest(0, &budget) else { return nil }
+        let count = Limits.values - budget.values
+        return (values, Limits.bytes - budget.bytes + count * MemoryLayout<BusValue>.stride)
     }
 
     private func rest(_ depth: Int, _ budget: inout Budget) -> [BusValue]? {

@@ -92,11 +92,11 @@ public struct BusCall: Sendable {
     public let interface: String?
     /// The method.
     public let member: String
-    /// Its arguments; nil where they are of no type that a service here has.
-    public let arguments: [BusValue]?
+    /// Its arguments.
+    public let arguments: [BusValue]
 
     /// The types of its arguments, as D-Bus writes them.
-    public var signature: String { (arguments ?? []).map(\.signature).joined() }
+    public var signature: String { arguments.map(\.signature).joined() }
 }
 
 /// What the bus knows of a connection (BR-10).

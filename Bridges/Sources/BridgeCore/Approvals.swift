@@ -10,6 +10,8 @@ public struct ApprovalRequest: Sendable {
     public var client: Client
     /// What is used, such as the name of a key.
     public var item: String
+    /// Where several things are used by one approval, each of them: the pause after a cancel is for every one.
+    public var parts: Set<String> = []
     /// What for, in the bridge's own words.
     public var purpose: String
     /// Where it goes; nil where nobody knows, and then nothing is reused.
@@ -61,6 +63,8 @@ public final class Approvals: Sendable {
         /// Of one process: one prompt, and four that wait (BR-29).
         static let ofOneClient = 5
         static let cancels = 3
+        /// Cancels of whatever one client asks for with one purpose, after which it does not ask for anything else either.
+        static let cancelsOfAll = 6
         static let kept = 256
         /// How often the client is looked at while the owner is waited for.
         static let look = 0.25
@@ -73,10 +77,33 @@ public final class Approvals: Sendable {
         var origin: String
     }
 
-    /// Who asks for what: after a cancel this waits.
+    /// Who asks for what.
     private struct Asker: Hashable {
         var session: ClientSession?
         var item: String
+        var purpose: String
+        var parts: Set<String>
+
+        init(_ request: ApprovalRequest) {
+            session = request.client.process?.clientSession
+            item = request.item
+            purpose = request.purpose
+            parts = request.parts
+        }
+
+        /// What waits after a cancel: each part by itself, so that another set of them is no way around it.
+        var pauses: [Pause] {
+            (parts.isEmpty ? [item] : Array(parts)).map { Pause(session: session, item: $0, purpose: purpose) }
+        }
+
+        /// What waits after many cancels.
+        var pauseOfAll: Pause { Pause(session: session, item: nil, purpose: purpose) }
+    }
+
+    private struct Pause: Hashable {
+        var session: ClientSession?
+        /// Nil for all of them.
+        var item: String?
         var purpose: String
     }
 
@@ -84,10 +111,16 @@ public final class Approvals: Sendable {
         var proven: [Key: Proven] = [:]
         var asking: [Key: Asking] = [:]
         /// Prompts that are up or wait, by who asks.
-        var prompts: [Asker: [ObjectIdentifier: DeviceConnection]] = [:]
+        var prompts: [ObjectIdentifier: (asker: Asker, connection: DeviceConnection)] = [:]
         var waiting: [ClientProcess?: Int] = [:]
-        var cancels: [Asker: [ContinuousClock.Instant]] = [:]
-        var refusals: [Asker: (until: ContinuousClock.Instant, count: Int)] = [:]
+        var cancels: [Pause: [ContinuousClock.Instant]] = [:]
+        var refusals: [Pause: (until: ContinuousClock.Instant, count: Int)] = [:]
+
+        /// The pause of this asker that is not over yet; nil if there is none.
+        func pause(of asker: Asker) -> Pause? {
+            let now = ContinuousClock.now
+            return (asker.pauses + [asker.pauseOfAll]).first { refusals[$0].map { $0.until > now } ?? false }
+        }
     }
 
     private struct Proven {
@@ -132,8 +165,8 @@ public final class Approvals: Sendable {
         _ request: ApprovalRequest, while isWaitedOn: @escaping @Sendable () -> Bool,
         _ operation: @escaping @Sendable (Proof) throws(DeviceError) -> Value
     ) throws(BridgeFailure) -> Value {
-        let session = request.client.process?.clientSession
-        let asker = Asker(session: session, item: request.item, purpose: request.purpose)
+        let asker = Asker(request)
+        let session = asker.session
         let key = Key(asker: asker, destination: request.destination, origin: request.origin)
         // Nothing is reused for somebody who is not known, or for a place that is not.
         let isReusable = request.reuse > 0 && session != nil && request.destination != nil
@@ -261,12 +294,11 @@ public final class Approvals: Sendable {
     ) throws(BridgeFailure) -> Value {
         let (connection, proof) = try begin(request)
         let name = ObjectIdentifier(connection)
-        state.withLock { $0.prompts[key.asker, default: [:]][name] = connection }
+        state.withLock { $0.prompts[name] = (key.asker, connection) }
         let result = run(connection, request.longest, isWaitedOn) { () throws(DeviceError) in try operation(proof) }
         let isRefused = state.withLock { state in
-            state.prompts[key.asker]?[name] = nil
-            if state.prompts[key.asker]?.isEmpty == true { state.prompts[key.asker] = nil }
-            return state.refusals[key.asker].map { $0.until > .now } ?? false
+            state.prompts[name] = nil
+            return state.pause(of: key.asker) != nil
         }
         switch result {
         case .success(let value):
@@ -388,8 +420,7 @@ public final class Approvals: Sendable {
     public func unlock(
         _ request: ApprovalRequest, while isWaitedOn: @escaping @Sendable () -> Bool
     ) throws(BridgeFailure) {
-        let session = request.client.process?.clientSession
-        let asker = Asker(session: session, item: request.item, purpose: request.purpose)
+        let asker = Asker(request)
         try state.withLock { state throws(BridgeFailure) in try refuse(asker, &state) }
         try unlock(request, asker, isWaitedOn)
     }
@@ -424,19 +455,20 @@ public final class Approvals: Sendable {
 
     /// - Throws: `BridgeFailure.cancelled` for a while after the owner cancelled the same (BR-29).
     private func refuse(_ asker: Asker, _ state: inout State) throws(BridgeFailure) {
-        guard let refusal = state.refusals[asker] else { return }
-        guard refusal.until > .now else {
-            state.refusals[asker] = nil
-            if refusal.count > 0 { BridgeProcess.log("refused \(refusal.count) more requests after a cancel") }
-            return
+        if let pause = state.pause(of: asker) {
+            state.refusals[pause]?.count += 1
+            throw .cancelled
         }
-        state.refusals[asker]?.count += 1
-        throw .cancelled
+        for pause in asker.pauses + [asker.pauseOfAll] {
+            guard let over = state.refusals.removeValue(forKey: pause), over.count > 0 else { continue }
+            BridgeProcess.log("refused \(over.count) more requests after a cancel")
+        }
     }
 
     /// The owner said no: the same waits for 10 seconds, after three times in two minutes for 5 minutes.
     ///
-    /// What waits of it is taken down.
+    /// After six cancels of any items in two minutes all that the client asks for with this purpose waits for 5 minutes. What waits of it is
+    /// taken down.
     private func cancelled(_ asker: Asker) {
         let taken = state.withLock { state in
             let now = ContinuousClock.now
@@ -444,11 +476,17 @@ public final class Approvals: Sendable {
                 state.cancels = state.cancels.filter { $0.value.contains { $0 > now - .seconds(120) } }
                 state.refusals = state.refusals.filter { $0.value.until > now }
             }
-            let recent = (state.cancels[asker] ?? []).filter { $0 > now - .seconds(120) } + [now]
-            state.cancels[asker] = recent
-            let pause = recent.count >= Limits.cancels ? 300 : 10
-            state.refusals[asker] = (now + .seconds(pause), 0)
-            return Array((state.prompts[asker] ?? [:]).values)
+            for pause in asker.pauses + [asker.pauseOfAll] {
+                let recent = (state.cancels[pause] ?? []).filter { $0 > now - .seconds(120) } + [now]
+                state.cancels[pause] = recent
+                let most = pause.item == nil ? Limits.cancelsOfAll : Limits.cancels
+                if recent.count >= most {
+                    state.refusals[pause] = (now + .seconds(300), 0)
+                } else if pause.item != nil {
+                    state.refusals[pause] = (now + .seconds(10), 0)
+                }
+            }
+            return state.prompts.values.filter { state.pause(of: $0.asker) != nil }.map(\.connection)
         }
         for connection in taken { connection.close() }
     }

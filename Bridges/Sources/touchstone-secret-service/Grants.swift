@@ -70,15 +70,6 @@ struct Grants {
     }
 }
 
-/// Whether anybody still waits for an answer.
-final class Waiting: Sendable {
-    private let flag = Atomic(true)
-
-    var isOn: Bool { flag.load(ordering: .relaxed) }
-
-    func end() { flag.store(false, ordering: .relaxed) }
-}
-
 /// What is asked: the same question of the same program is asked once (BR-26).
 struct Asking: Hashable {
     var grantee: Grantee

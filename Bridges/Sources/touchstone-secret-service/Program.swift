@@ -38,7 +38,16 @@ import TouchstoneDevice
         }
         let (events, continuation) = AsyncStream.makeStream(of: SecretService.Event.self)
         let service = SecretService(device: device, bus: connection.outbox)
-        // Before anything is read or cleaned up: what another one has begun to write is not for this one to remove.
+        do throws(DeviceLock.Failure) {
+            try DeviceLock.take(device.name)
+        } catch {
+            switch error {
+            case .taken:
+                throw ValidationError("another touchstone-secret-service works on the device \(device.name) already")
+            case .noDirectory:
+                throw ValidationError("XDG_RUNTIME_DIR names no directory in which a file can be made")
+            }
+        }
         do {
             try connection.take(name: Self.name)
         } catch {

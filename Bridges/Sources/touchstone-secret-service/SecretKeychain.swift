@@ -20,6 +20,7 @@ final class SecretKeychain: Sendable {
         static let key = "ss-key"
         static let grant = "ss-grant"
         static let collection = "ss-collection"
+        static let alias = "ss-alias"
     }
 
     private struct Query: Encodable {
@@ -63,6 +64,8 @@ final class SecretKeychain: Sendable {
         }
 
         var collections: [Collection] = []
+        /// The collection of each alias that clients set.
+        var aliases: [String: String] = [:]
         var items: [Item] = []
         /// Of each item the programs that were granted it.
         var grants: [String: Set<String>] = [:]
@@ -79,15 +82,20 @@ final class SecretKeychain: Sendable {
 
     /// Reads all rows but secrets, and removes what a crash left (SS-20).
     func contents() async throws(BridgeFailure) -> Contents {
-        try await perform { device throws(DeviceError) in
+        let named = self.device
+        return try await perform { device throws(DeviceError) in
             var contents = Contents()
-            for row in try Self.rows(device, Service.collection) {
+            for row in try Self.rows(named, Service.alias) {
+                guard let name = row["acct"]?.string, let collection = row["labl"]?.string else { continue }
+                contents.aliases[name] = collection
+            }
+            for row in try Self.rows(named, Service.collection) {
                 guard let name = row["acct"]?.string else { continue }
                 contents.collections.append(
                     .init(name: name, label: row["labl"]?.string ?? "", created: Self.seconds(row["cdat"])))
             }
             var items: Set<String> = []
-            for row in try Self.rows(device, Service.value) {
+            for row in try Self.rows(named, Service.value) {
                 guard let name = row["acct"]?.string else { continue }
                 // Also if it cannot be read: its key stays (SS-24).
                 items.insert(name)
@@ -100,7 +108,7 @@ final class SecretKeychain: Sendable {
                         name: name, label: row["labl"]?.string ?? "", description: description,
                         created: Self.seconds(row["cdat"]), modified: Self.seconds(row["mdat"])))
             }
-            for row in try Self.rows(device, Service.grant) {
+            for row in try Self.rows(named, Service.grant) {
                 guard let account = row["acct"]?.string else { continue }
                 let parts = account.split(separator: "/", maxSplits: 1).map(String.init)
                 guard parts.count == 2 else { continue }
@@ -115,16 +123,24 @@ final class SecretKeychain: Sendable {
         }
     }
 
-    private static func rows(_ device: DeviceConnection, _ service: String) throws(DeviceError) -> [Dictionary] {
+    /// All rows of a kind, however many: they come in several answers, of at most 32 MiB each.
+    private static func rows(_ device: Device, _ service: String) throws(DeviceError) -> [Dictionary] {
         let query: Dictionary = [
             "class": .text("genp"), "svce": .text(service), "m_Limit": .text("m_LimitAll"), "r_Attributes": .yes,
         ]
+        let request: Data
+        do { request = try JSONEncoder().encode(Query(query: query)) } catch { throw .malformedRequest }
+        var rows: [Dictionary] = []
         do throws(DeviceError) {
-            let found = try device.call("Keychain.CopyMatching", Query(query: query), Found.self)
-            return found.items.compactMap(\.attributes)
+            let answers = try device.stream("io.touchstone.Keychain.CopyMatching", request)
+            while let answer = try answers.next() {
+                guard let found = try? JSONDecoder().decode(Found.self, from: answer) else { throw .malformedReply }
+                rows += found.items.compactMap(\.attributes)
+            }
+            return rows
         } catch {
-            if BridgeFailure(error) == .gone { return [] }
-            throw error
+            guard rows.isEmpty, BridgeFailure(error) == .gone else { throw error }
+            return []
         }
     }
 
@@ -246,6 +262,18 @@ final class SecretKeychain: Sendable {
 
     func deleteCollection(_ name: String) async throws(BridgeFailure) {
         try await perform { device throws(DeviceError) in try Self.delete(device, Service.collection, name) }
+    }
+
+    /// Sets an alias, also one that is there.
+    func setAlias(_ alias: String, of collection: String) async throws(BridgeFailure) {
+        try await perform { device throws(DeviceError) in
+            try Self.delete(device, Service.alias, alias)
+            try Self.add(device, Service.alias, alias, Data(), ["labl": .text(collection)])
+        }
+    }
+
+    func removeAlias(_ alias: String) async throws(BridgeFailure) {
+        try await perform { device throws(DeviceError) in try Self.delete(device, Service.alias, alias) }
     }
 
     private static func row(_ service: String, _ account: String) -> Dictionary {

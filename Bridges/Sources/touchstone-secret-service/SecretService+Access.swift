@@ -13,6 +13,8 @@ extension SecretService {
         static let prompt = 120.0
         /// A prompt object waits for the owner as long as its program does (SS-39).
         static let always = 7.0 * 24 * 3600
+        /// Programs that have the owner asked to unlock the device, at a time: each takes threads.
+        static let questions = 32
     }
 
     /// Whether a program may read an item without a question.
@@ -30,16 +32,16 @@ extension SecretService {
     /// Whether an item is locked for a program (SS-31).
     func isLocked(_ item: String, _ client: BusClient) -> Bool { !isOpen || !isGranted(item, client) }
 
-    /// Notes that a connection waits.
-    func startWaiting(_ client: BusClient) -> Waiting {
-        let waiting = Waiting()
+    /// Notes that a connection waits, for this many seconds at most.
+    func startWaiting(_ client: BusClient, longest: Double) -> Waiting {
+        let waiting = Waiting(client, longest: longest)
         waits[client.name, default: [:]][ObjectIdentifier(waiting)] = waiting
-        if clients[client.name] == nil { waiting.end() }
+        if clients[client.name] == nil { waiting.stop() }
         return waiting
     }
 
     func stopWaiting(_ client: BusClient, _ waiting: Waiting) {
-        waiting.end()
+        waiting.stop()
         waits[client.name]?[ObjectIdentifier(waiting)] = nil
         if waits[client.name]?.isEmpty == true { waits[client.name] = nil }
     }
@@ -51,19 +53,14 @@ extension SecretService {
     /// - Throws: `Refusal.isLocked` after 20 seconds.
     func open(for client: BusClient) async throws(Refusal) {
         guard !isOpen else { return }
-        let waiting = startWaiting(client)
+        let waiting = startWaiting(client, longest: Times.prompt)
         let deadline = ContinuousClock.now + .seconds(Times.call)
-        let asked = Task { await unlock(for: client, waiting, longest: Times.prompt) }
-        while !isOpen, .now < deadline, waiting.isOn { await change(within: Times.call) }
-        if !isOpen, waiting.isOn {
-            // The prompt stays for a while: an unlocked device is good for the next try.
-            Task {
-                _ = await asked.value
-                stopWaiting(client, waiting)
-            }
-            throw .isLocked
+        // The prompt stays for a while after the call: an unlocked device is good for the next try.
+        Task {
+            _ = await unlock(for: client, waiting, longest: Times.prompt)
+            stopWaiting(client, waiting)
         }
-        stopWaiting(client, waiting)
+        while !isOpen, .now < deadline, clients[client.name] != nil { await change(within: Times.call) }
         guard isOpen else { throw .isLocked }
     }
 
@@ -82,22 +79,51 @@ extension SecretService {
         }
     }
 
-    /// Has the owner asked to unlock the device.
+    /// Has the owner asked to unlock the device; calls of one program join (BR-26).
     ///
     /// - Returns: Nil once it is unlocked, else why not.
     func unlock(for client: BusClient, _ waiting: Waiting, longest: Double) async -> BridgeFailure? {
-        guard state.isLocked, state != .away, state.hasAgent else { return .unavailable }
+        while waiting.isOn {
+            guard state.isLocked else { return nil }
+            guard state != .away, state.hasAgent else { return .unavailable }
+            let question: Question<Void>
+            if let running = unlocking[client.grantee], running.join(waiting) {
+                question = running
+            } else {
+                guard unlocking.count < Times.questions else { return .unavailable }
+                question = askToUnlock(client, waiting, longest)
+            }
+            switch await question.result {
+            case .success: return nil
+            // Who asked first left: those that still wait ask again.
+            case .failure(.clientGone): continue
+            case .failure(let failure): return failure
+            }
+        }
+        return .clientGone
+    }
+
+    private func askToUnlock(_ client: BusClient, _ waiting: Waiting, _ longest: Double) -> Question<Void> {
         var request = ApprovalRequest(
             client: client.client, item: "the device", purpose: "unlock", destination: nil,
             reason: "read your passwords")
         request.unlock = longest
-        let question = request
+        let asked = request
         let approvals = approvals
-        let result = await onThread { () throws(BridgeFailure) in
-            try approvals.unlock(question, while: { waiting.isOn && client.isThere })
+        let question = Question<Void>(waiting)
+        unlocking[client.grantee] = question
+        question.start { [self] in
+            let result = await onThread { () throws(BridgeFailure) in
+                try approvals.unlock(asked, while: { question.isWaitedOn })
+            }
+            await ended(unlocking: question, of: client.grantee)
+            return result
         }
-        guard case .failure(let failure) = result else { return nil }
-        return failure
+        return question
+    }
+
+    private func ended(unlocking question: Question<Void>, of grantee: Grantee) {
+        if unlocking[grantee] === question { unlocking[grantee] = nil }
     }
 
     // MARK: Keys
@@ -118,27 +144,52 @@ extension SecretService {
         }
         guard !missing.isEmpty else { return keys }
         let asked = Asking(grantee: client.grantee, items: Set(missing), purpose: purpose)
-        let task: Task<Result<[String: SymmetricKeyBytes], BridgeFailure>, Never>
-        if let running = asking[asked] {
-            task = running
-        } else {
-            let request = request(missing, client, purpose, longest)
-            let approvals = approvals
-            let wanted = missing
-            task = Task {
-                let result = await onThread { () throws(BridgeFailure) in
-                    try approvals.perform(request, while: { waiting.isOn && client.isThere }) {
-                        proof throws(DeviceError) in try SecretKeychain.keys(of: wanted, proof)
-                    }
-                }
-                // Before anybody hears of it, so that the next call finds it.
-                if purpose == .read, case .success(let found) = result { await grant(found, client) }
-                asking[asked] = nil
-                return result
+        while waiting.isOn {
+            let question: Question<[String: SymmetricKeyBytes]>
+            if let running = asking[asked], running.join(waiting) {
+                question = running
+            } else {
+                question = ask(asked, client, waiting, longest)
             }
-            asking[asked] = task
+            do throws(BridgeFailure) {
+                return keys.merging(try await question.result.get()) { $1 }
+            } catch .clientGone {
+                // Who asked first left: those that still wait ask again.
+                continue
+            } catch {
+                throw error
+            }
         }
-        return keys.merging(try await task.value.get()) { $1 }
+        throw .clientGone
+    }
+
+    private func ask(
+        _ asked: Asking, _ client: BusClient, _ waiting: Waiting, _ longest: Double
+    ) -> Question<[String: SymmetricKeyBytes]> {
+        let wanted = asked.items.sorted()
+        let request = request(wanted, client, asked.purpose, longest)
+        let approvals = approvals
+        let question = Question<[String: SymmetricKeyBytes]>(waiting)
+        asking[asked] = question
+        question.start { [self] in
+            let result = await onThread { () throws(BridgeFailure) in
+                try approvals.perform(request, while: { question.isWaitedOn }) {
+                    proof throws(DeviceError) in try SecretKeychain.keys(of: wanted, proof)
+                }
+            }
+            await ended(asking: question, asked, result, client)
+            return result
+        }
+        return question
+    }
+
+    /// Grants what was read before anybody hears of it, so that the next call finds it.
+    private func ended(
+        asking question: Question<[String: SymmetricKeyBytes]>, _ asked: Asking,
+        _ result: Result<[String: SymmetricKeyBytes], BridgeFailure>, _ client: BusClient
+    ) async {
+        if asked.purpose == .read, case .success(let found) = result { await grant(found, client) }
+        if asking[asked] === question { asking[asked] = nil }
     }
 
     /// The copy that a program has; nil where it has none.
@@ -181,8 +232,9 @@ extension SecretService {
         }
         if names.count > shown.count { facts.append(Fact(.secrets, "\(names.count - shown.count) more")) }
         var request = ApprovalRequest(
-            client: client.client, item: names.sorted().joined(separator: " "), purpose: purpose.rawValue,
-            destination: nil, reason: "\(purpose.rawValue) \(object): \(labels)", facts: facts)
+            client: client.client, item: "passwords", purpose: purpose.rawValue, destination: nil,
+            reason: "\(purpose.rawValue) \(object): \(labels)", facts: facts)
+        request.parts = Set(names)
         request.longest = longest
         request.unlock = 0
         return request
@@ -213,7 +265,7 @@ extension SecretService {
     func keysInTime(
         of names: [String], _ client: BusClient, _ purpose: Purpose
     ) async throws(Refusal) -> [String: SymmetricKeyBytes] {
-        let waiting = startWaiting(client)
+        let waiting = startWaiting(client, longest: Times.prompt)
         let work = Task { () -> Result<[String: SymmetricKeyBytes], BridgeFailure> in
             do throws(BridgeFailure) {
                 let keys = try await keys(of: names, client, purpose, waiting, longest: Times.prompt)

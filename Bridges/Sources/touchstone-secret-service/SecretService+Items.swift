@@ -165,6 +165,7 @@ extension SecretService {
                 try await replace(name, label: label, given, client)
                 return name
             }
+            guard collections[collection] != nil else { throw .noSuchObject }
             guard index.count < ItemDescription.Limits.items else { throw .limitsExceeded }
             try await add(new, given.secret, client)
             // It comes in the other's place, under a key that nobody was granted before, and tells nothing of the old secret.

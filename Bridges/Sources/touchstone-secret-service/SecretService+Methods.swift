@@ -39,7 +39,7 @@ extension SecretService {
 
     func result(of call: BusCall, _ client: BusClient) async throws(Refusal) -> Answer {
         guard let path = SecretPath(call.path) else { throw .unknownObject }
-        guard let arguments = call.arguments else { throw .invalidArguments }
+        let arguments = call.arguments
         let object = try await object(path, client)
         switch call.interface {
         case "org.freedesktop.DBus.Introspectable":
@@ -180,7 +180,7 @@ extension SecretService {
                 try await keychain.addCollection(name, label: label)
             } catch { throw Refusal(error) }
             collections[name] = Collection(label: label, created: Self.now, modified: Self.now)
-            if !alias.isEmpty { aliases[alias] = name }
+            if !alias.isEmpty { try await keep(alias, of: name) }
             announce("CollectionCreated", name)
             return name
         }
@@ -196,15 +196,31 @@ extension SecretService {
     private func setAlias(_ alias: String, _ target: String, _ client: BusClient) async throws(Refusal) -> Answer {
         guard target != "/" else {
             try allows(alias)
-            aliases[alias] = nil
+            try await open(for: client)
+            try await inTurn { () async throws(Refusal) in
+                do throws(BridgeFailure) { try await keychain.removeAlias(alias) } catch { throw Refusal(error) }
+                aliases[alias] = nil
+            }
             return Answer()
         }
         guard let path = SecretPath(target) else { throw .invalidArguments }
         guard case .collection(let name) = try await object(path, client) else { throw .noSuchObject }
         if aliases[alias] == name { return Answer() }
         try allows(alias)
-        aliases[alias] = name
+        try await open(for: client)
+        try await inTurn { () async throws(Refusal) in
+            guard collections[name] != nil else { throw .noSuchObject }
+            try allows(alias)
+            try await keep(alias, of: name)
+        }
         return Answer()
+    }
+
+    private func keep(_ alias: String, of collection: String) async throws(Refusal) {
+        do throws(BridgeFailure) {
+            try await keychain.setAlias(alias, of: collection)
+        } catch { throw Refusal(error) }
+        aliases[alias] = collection
     }
 
     // MARK: Searching
@@ -243,20 +259,36 @@ extension SecretService {
     private func deleteCollection(_ name: String, _ client: BusClient) async throws(Refusal) -> Answer {
         guard name != Self.login, name != Self.session else { throw .notSupported }
         try await open(for: client)
-        let names = index.search([:], in: name)
-        let others = names.filter { !isGranted($0, client) }
-        guard others.isEmpty else {
+        guard try await removeCollection(name, [], client) else {
             return Answer(values: [.path(try makePrompt(.deleteCollection(name), client))])
         }
-        try await removeCollection(name)
         return Answer(values: [Self.none])
     }
 
-    func removeCollection(_ name: String) async throws(Refusal) {
-        for item in index.search([:], in: name) { try await remove(item) }
-        do throws(BridgeFailure) { try await keychain.deleteCollection(name) } catch { throw Refusal(error) }
-        collections[name] = nil
-        aliases = aliases.filter { $0.value != name }
-        announce("CollectionDeleted", name)
+    /// The items of a collection that a program was not granted.
+    func strangers(in collection: String, _ client: BusClient) -> Set<String> {
+        Set(index.search([:], in: collection).filter { !isGranted($0, client) })
+    }
+
+    /// Removes a collection with its items, if the program was granted each or the owner approved it.
+    ///
+    /// - Returns: Whether it was removed; else there is an item for which the owner was not asked.
+    func removeCollection(
+        _ name: String, _ approved: Set<String>, _ client: BusClient
+    ) async throws(Refusal) -> Bool {
+        try await inTurn { () async throws(Refusal) in
+            guard isOpen else { throw .isLocked }
+            guard strangers(in: name, client).isSubset(of: approved) else { return false }
+            for item in index.search([:], in: name) { try await remove(item) }
+            let gone = aliases.filter { $0.value == name }.keys.sorted()
+            do throws(BridgeFailure) {
+                for alias in gone { try await keychain.removeAlias(alias) }
+                try await keychain.deleteCollection(name)
+            } catch { throw Refusal(error) }
+            for alias in gone { aliases[alias] = nil }
+            collections[name] = nil
+            announce("CollectionDeleted", name)
+            return true
+        }
     }
 }

@@ -80,7 +80,7 @@ extension SecretService {
         switch (member, signature) {
         case ("Prompt", "s"):
             guard let prompt = prompts[name], prompt.waiting == nil else { throw .invalidArguments }
-            let waiting = startWaiting(client)
+            let waiting = startWaiting(client, longest: Times.always)
             prompts[name]?.waiting = waiting
             Task { await show(name, prompt.wish, client, waiting) }
             return Answer()
@@ -126,14 +126,28 @@ extension SecretService {
                 guard waiting.isOn else { throw .clientGone }
                 try await removed(item)
             case .deleteCollection(let name):
-                let others = index.search([:], in: name).filter { !isGranted($0, client) }
-                _ = try await keys(of: others, client, .delete, waiting, longest: Times.always)
-                guard waiting.isOn else { throw .clientGone }
-                do throws(Refusal) { try await removeCollection(name) } catch { throw .denied }
+                var approved: Set<String> = []
+                // What others put there meanwhile is asked for, too.
+                while try await !removedCollection(name, approved, client) {
+                    let others = strangers(in: name, client).subtracting(approved)
+                    _ = try await keys(of: others.sorted(), client, .delete, waiting, longest: Times.always)
+                    guard waiting.isOn else { throw .clientGone }
+                    approved.formUnion(others)
+                }
             }
             return nil
         } catch {
             return error
+        }
+    }
+
+    private func removedCollection(
+        _ name: String, _ approved: Set<String>, _ client: BusClient
+    ) async throws(BridgeFailure) -> Bool {
+        do throws(Refusal) {
+            return try await removeCollection(name, approved, client)
+        } catch {
+            throw error == .isLocked ? .locked : .denied
         }
     }
 

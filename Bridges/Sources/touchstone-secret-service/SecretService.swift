@@ -32,6 +32,7 @@ actor SecretService {
     /// Collections that are always there (SS-6).
     static let login = "login"
     static let session = "session"
+    static let fixedAliases = ["default": login, "login": login, "session": session]
 
     let bus: BusOutbox
     let keychain: SecretKeychain
@@ -46,21 +47,27 @@ actor SecretService {
     var isStateKnown = false
 
     var collections: [String: Collection]
-    var aliases = ["default": login, "login": login, "session": session]
+    /// Those that are always there, and those that clients set.
+    var aliases = SecretService.fixedAliases
     var index = ItemIndex()
     /// In clear, only while the device is unlocked; those of the session stay.
     var items: [String: SecretKeychain.Item] = [:]
     var sessionItems: [String: SessionItem] = [:]
 
     var grants = Grants()
+    /// Those that have called, by the names of their connections.
     var clients: [String: BusClient] = [:]
+    /// Everybody on the bus, as they were when they came.
+    private var sightings: [String: Sighting] = [:]
+    private let lookers = Lookers()
     var sessions: [String: Session] = [:]
     var prompts: [String: Prompt] = [:]
     /// Items that a connection's own searches have found (SS-33).
     var found: [String: Set<String>] = [:]
     /// What waits for the owner, by connection: it ends when the connection does.
     var waits: [String: [ObjectIdentifier: Waiting]] = [:]
-    var asking: [Asking: Task<Result<[String: SymmetricKeyBytes], BridgeFailure>, Never>] = [:]
+    var asking: [Asking: Question<[String: SymmetricKeyBytes]>] = [:]
+    var unlocking: [Grantee: Question<Void>] = [:]
 
     private var changes: [UInt64: CheckedContinuation<Void, Never>] = [:]
     private var lastChange: UInt64 = 0
@@ -86,33 +93,43 @@ actor SecretService {
 
     func take(_ event: Event) {
         switch event {
-        case .bus(.joined(let name, let peer)): clients[name] = BusClient(name: name, peer)
+        case .bus(.joined(let name, let peer)): sightings[name] = Sighting(peer)
         case .bus(.left(let name)): left(name)
         case .bus(.call(let call, let peer)):
-            let client = client(call.sender, peer)
-            Task { await answer(call, client) }
+            let sighting = sighting(call.sender, peer)
+            Task { await answer(call, client(call.sender, sighting)) }
         case .device(let state): device(is: state)
         }
     }
 
-    /// Who asks: looked at when it came to the bus, and again now (BR-10).
-    private func client(_ name: String, _ peer: BusPeer?) -> BusClient {
-        if let known = clients[name] {
-            // The bus names the process that connected; what it executes can change.
-            if !known.isThere { clients[name] = known.asStranger }
-            return clients[name] ?? known
+    /// Who asks: as it was when it came to the bus, if it came while this program ran (BR-10).
+    private func sighting(_ name: String, _ peer: BusPeer?) -> Sighting {
+        let sighting = sightings[name] ?? Sighting(peer)
+        sightings[name] = sighting
+        return sighting
+    }
+
+    /// What is known of a program: its file is looked at once, and elsewhere, since that can take long.
+    ///
+    /// - Returns: Nil where that was not done in time, or the connection is gone.
+    private func client(_ name: String, _ sighting: Sighting) async -> BusClient? {
+        if clients[name] == nil {
+            guard let seen = await lookers.look(at: sighting), sightings[name] != nil else { return nil }
+            // Another call of the same connection may have been quicker.
+            if clients[name] == nil { clients[name] = BusClient(name: name, sighting, seen) }
         }
-        let client = BusClient(name: name, peer)
-        clients[name] = client
-        return client
+        // The bus names the process that connected; what it executes can change.
+        if let known = clients[name], !known.isThere { clients[name] = known.asStranger }
+        return clients[name]
     }
 
     private func left(_ name: String) {
         clients[name] = nil
+        sightings[name] = nil
         found[name] = nil
         sessions = sessions.filter { $0.value.owner != name }
         prompts = prompts.filter { $0.value.owner != name }
-        for waiting in (waits.removeValue(forKey: name) ?? [:]).values { waiting.end() }
+        for waiting in (waits.removeValue(forKey: name) ?? [:]).values { waiting.stop() }
         grants.drop(.connection(name))
         for (item, own) in sessionItems where own.owner == .connection(name) { forgetSessionItem(item) }
         wakeAll()
@@ -179,6 +196,8 @@ actor SecretService {
             collections[item.description.collection] = Collection(
                 label: item.description.collection, created: item.created, modified: item.modified)
         }
+        // An alias of a collection that is gone is not there either.
+        aliases = contents.aliases.filter { collections[$0.value] != nil }.merging(Self.fixedAliases) { $1 }
     }
 
     private func announceLock() {
@@ -220,9 +239,9 @@ actor SecretService {
 
     // MARK: Answering
 
-    private func answer(_ call: BusCall, _ client: BusClient) async {
+    private func answer(_ call: BusCall, _ client: BusClient?) async {
         do throws(Refusal) {
-            guard !client.isSandboxed else { throw .accessDenied }
+            guard let client, !client.isSandboxed else { throw .accessDenied }
             let answer = try await result(of: call, client)
             // The process that asked is the one that is answered (BR-11).
             guard clients[client.name] != nil, client.isThere else { throw .accessDenied }
