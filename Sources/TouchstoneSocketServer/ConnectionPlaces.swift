@@ -21,12 +21,12 @@ package struct ConnectionLimits: Sendable {
     /// Whether the app is one of the owner's programs: the command, an agent, the simulator.
     package var isOwners: @Sendable (AppIdentity) -> Bool = OwnersPrograms.contains
 
-    /// As many as this process has descriptors for, at most 4,096: a connection takes up to three.
+    /// As many as this process has descriptors for, at most 4,096: a connection takes up to four.
     package init() {
         var limit = rlimit()
         let isKnown = unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
         let descriptors = isKnown ? Int(clamping: limit.rlim_cur) : 1024
-        total = min(4096, max(256, (descriptors - 256) / 3))
+        total = min(4096, max(256, (descriptors - 256) / 4))
         unknown = total / 8
         reserved = total / 64
     }
