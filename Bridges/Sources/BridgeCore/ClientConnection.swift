@@ -51,6 +51,8 @@ public final class ClientConnection: Sendable {
     private let descriptor: Int32
     /// The process that connected.
     private let peer: ClientProcess
+    /// The kernel's descriptor of it; negative where the kernel has none.
+    private let peerDescriptor: Int32
     private let file: ExecutedFile?
     private let path: String?
     private let unread = Mutex<[UInt8]>([])
@@ -63,34 +65,41 @@ public final class ClientConnection: Sendable {
     ///
     /// nil, with the socket closed: it is not of this user or of root, in a sandbox, or gone (BR-7).
     init?(descriptor: Int32) {
-        guard let peer = Self.peer(of: descriptor), !peer.isSandboxed
-        else {
+        guard let (peer, peerDescriptor) = Self.peer(of: descriptor) else {
             Glibc.close(descriptor)
             return nil
         }
         self.descriptor = descriptor
         self.peer = peer
-        file = peer.executedFile
+        self.peerDescriptor = peerDescriptor
+        file = ExecutedFile(of: peer.processID)
         path = peer.executable
+        // What was read was the peer's only if it runs still. Whoever leaves here closes both in `deinit`.
+        guard !peer.isSandboxed, isPeerThere else { return nil }
     }
 
     deinit {
         Glibc.close(descriptor)
+        if peerDescriptor >= 0 { Glibc.close(peerDescriptor) }
     }
 
-    /// The process that connected, if it may.
+    /// The process that connected, if it may, and the kernel's descriptor of it.
     ///
-    /// The kernel's descriptor of it, where there is one, tells that its number was not given to
-    /// another process before that was looked at.
-    private static func peer(of descriptor: Int32) -> ClientProcess? {
+    /// The descriptor, where there is one, tells that its number was not given to another process before that was looked at.
+    private static func peer(of descriptor: Int32) -> (ClientProcess, descriptor: Int32)? {
         var peer = touchstone_peer()
         guard unsafe touchstone_peer_of(descriptor, &peer) == 0 else { return nil }
-        defer { if peer.pidfd >= 0 { Glibc.close(peer.pidfd) } }
-        guard peer.uid == geteuid() || peer.uid == 0, let process = ClientProcess(processID: peer.pid) else {
+        guard peer.uid == geteuid() || peer.uid == 0, let process = ClientProcess(processID: peer.pid),
+            peer.pidfd < 0 || touchstone_pidfd_alive(peer.pidfd)
+        else {
+            if peer.pidfd >= 0 { Glibc.close(peer.pidfd) }
             return nil
         }
-        return peer.pidfd < 0 || touchstone_pidfd_alive(peer.pidfd) ? process : nil
+        return (process, peer.pidfd)
     }
+
+    /// Whether the process that connected runs still: one call of the kernel, since that is asked twice for each request.
+    private var isPeerThere: Bool { peerDescriptor < 0 ? peer.isThere : touchstone_pidfd_alive(peerDescriptor) }
 
     /// The number of the process that connected, for limits; who asks is ``look()``.
     var peerProcess: ClientProcess { peer }
@@ -100,7 +109,8 @@ public final class ClientConnection: Sendable {
     /// - Returns: Who asks.
     /// - Throws: `ConnectionEnd.clientGone`: it is gone, or executes another file than when it connected.
     public func look() throws(ConnectionEnd) -> Client {
-        guard peer.isThere, peer.executedFile == file else { throw .clientGone }
+        // In this order: what a process executes that is there afterwards is not that of the next one with its number.
+        guard ExecutedFile(of: peer.processID) == file, isPeerThere else { throw .clientGone }
         guard file != nil, let path, !hasOtherSenders.load(ordering: .relaxed) else { return .unknown }
         return .known(peer, executable: path)
     }

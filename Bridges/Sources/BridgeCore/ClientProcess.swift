@@ -14,11 +14,11 @@ public struct ClientProcess: Hashable, Sendable, Codable {
     ///
     /// - Parameter processID: Its number.
     public init?(processID: Int32) {
-        guard let status = Status(processID) else { return nil }
+        guard let status = ProcessStatus(processID) else { return nil }
         self.init(processID, status)
     }
 
-    private init(_ processID: Int32, _ status: Status) {
+    private init(_ processID: Int32, _ status: ProcessStatus) {
         self.processID = processID
         startTicks = status.started
     }
@@ -28,45 +28,65 @@ public struct ClientProcess: Hashable, Sendable, Codable {
 
     /// The path of the file that it executes; nil if the kernel does not show it, as of a process that is not dumpable.
     public var executable: String? {
-        let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(processID)/exe")
+        let path = Self.path(executedBy: processID)
         // Looked at afterwards, so that the path is not that of the next process with this number.
         return isThere ? path : nil
     }
 
-    /// The file that it executes, however its path is called.
-    var executedFile: ExecutedFile? {
-        var file = stat()
-        guard unsafe stat("/proc/\(processID)/exe", &file) == 0, isThere else { return nil }
-        return ExecutedFile(device: file.st_dev, inode: file.st_ino)
+    /// The path of what the process executes that has this number now.
+    private static func path(executedBy processID: Int32) -> String? {
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { room, count in
+            count = unsafe room.withMemoryRebound(to: CChar.self) { room in
+                unsafe max(0, readlink("/proc/\(processID)/exe", room.baseAddress!, room.count))
+            }
+        }
+        return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
     }
 
     /// What it calls itself.
     public var name: String? { status?.name }
 
     /// The number of its terminal's device; nil if it has no terminal.
-    public var terminal: Int32? { status.flatMap { $0.terminal == 0 ? nil : $0.terminal } }
+    public var terminal: Int32? { status?.terminal }
 
     /// The number of its session: of a shell in a terminal, all that is started there.
     public var session: Int32? { status?.session }
 
     /// The process that started it, or that took it over; nil for the first one, and behind it.
     public var parent: ClientProcess? {
-        guard let status, status.parent > 1, let parent = Status(status.parent),
-            // One that began later got its number after the parent had ended.
-            parent.started <= status.started
-        else { return nil }
-        return ClientProcess(status.parent, parent)
+        var found: ClientProcess?
+        climb { parent, _ in
+            found = parent
+            return false
+        }
+        return found
     }
 
     /// Those that started it, the nearest first, without the first process of the system; 16 at most.
     public var ancestors: [ClientProcess] {
         var found: [ClientProcess] = []
-        var next = parent
-        while let process = next, found.count < Self.mostAncestors {
+        climb { process, _ in
             found.append(process)
-            next = process.parent
+            return true
         }
         return found
+    }
+
+    /// Goes through those that started it, in the order of ``ancestors``, until `body` returns false.
+    ///
+    /// - Parameter body: Takes a process, and the path of what it executes, as of ``executable``.
+    func climb(_ body: (ClientProcess, String?) -> Bool) {
+        guard var status else { return }
+        for _ in 0..<Self.mostAncestors {
+            guard status.parent > 1 else { return }
+            let path = Self.path(executedBy: status.parent)
+            guard let parent = ProcessStatus(status.parent),
+                // One that began later got its number after the parent had ended. One that did not had it when its path was read.
+                parent.started <= status.started,
+                body(ClientProcess(status.parent, parent), parent.isOver ? nil : path)
+            else { return }
+            status = parent
+        }
     }
 
     private static let mostAncestors = 16
@@ -102,42 +122,22 @@ public struct ClientProcess: Hashable, Sendable, Codable {
         return ids.count == 4 && ids.allSatisfy { $0 == "0" }
     }
 
-    private var status: Status? {
-        guard let status = Status(processID), status.started == startTicks else { return nil }
+    /// nil if it is gone.
+    var status: ProcessStatus? {
+        guard let status = ProcessStatus(processID), status.started == startTicks else { return nil }
         return status
     }
 }
 
 /// Tells one executed file from another of the same path.
 struct ExecutedFile: Hashable, Sendable {
-    var device: UInt
-    var inode: UInt
-}
+    let device: UInt
+    let inode: UInt
 
-/// One line of `/proc/PID/stat`.
-private struct Status {
-    var name: String
-    var isOver: Bool
-    var parent: Int32
-    var session: Int32
-    var terminal: Int32
-    var started: UInt64
-
-    init?(_ processID: Int32) {
-        guard let line = try? String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8),
-            // The name is in parentheses, and may hold spaces and parentheses.
-            let open = line.firstIndex(of: "("), let close = line.lastIndex(of: ")"), open < close
-        else { return nil }
-        // From field 3 on.
-        let fields = line[line.index(after: close)...].split(whereSeparator: \.isWhitespace)
-        guard fields.count > 19, let parent = Int32(fields[1]), let session = Int32(fields[3]),
-            let terminal = Int32(fields[4]), let started = UInt64(fields[19])
-        else { return nil }
-        name = String(line[line.index(after: open)..<close])
-        isOver = fields[0] == "Z" || fields[0] == "X"
-        self.parent = parent
-        self.session = session
-        self.terminal = terminal
-        self.started = started
+    /// What the process executes that has this number now; nil if the kernel does not show it.
+    init?(of processID: Int32) {
+        var file = stat()
+        guard unsafe stat("/proc/\(processID)/exe", &file) == 0 else { return nil }
+        (device, inode) = (file.st_dev, file.st_ino)
     }
 }

@@ -78,28 +78,32 @@ public enum Multiplexers {
 extension ClientProcess {
     /// The nearest ancestor that is no multiplexer, on whose behalf it asks; nil if it hangs from a service manager (BR-10, BR-13).
     public var starter: ClientProcess? {
-        for process in ancestors {
-            let executable = process.executable
-            if Multiplexers.isServiceManager(executable) { return nil }
-            if !Multiplexers.contain(executable) { return process }
+        var found: ClientProcess?
+        climb { process, executable in
+            guard !Multiplexers.isServiceManager(executable) else { return false }
+            guard Multiplexers.contain(executable) else {
+                found = process
+                return false
+            }
+            return true
         }
-        return nil
+        return found
     }
 
     /// What an approval may be good for, beyond this process (BR-13): its program, in its session, started from the same place.
     public var clientSession: ClientSession? {
-        guard let executable, let session else { return nil }
-        return ClientSession(executable: executable, session: session, terminal: terminal, anchor: anchor)
+        guard let executable, let status else { return nil }
+        return ClientSession(
+            executable: executable, session: status.session, terminal: status.terminal, anchor: anchor)
     }
 
     /// The starter; of one that nobody knows, the outermost process that a service manager started.
     private var anchor: ClientProcess {
         var outermost = self
-        for process in ancestors {
-            let executable = process.executable
-            if Multiplexers.isServiceManager(executable) { break }
+        climb { process, executable in
+            guard !Multiplexers.isServiceManager(executable) else { return false }
             outermost = process
-            if !Multiplexers.contain(executable) { break }
+            return Multiplexers.contain(executable)
         }
         return outermost
     }

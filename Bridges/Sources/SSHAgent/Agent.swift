@@ -222,9 +222,10 @@ public final class Agent: Sendable {
     ) throws(BridgeFailure) -> (ApprovalRequest, Host?) {
         let settings = record.settings
         let item = Fact(.item, "key \(record.name)")
-        let known = knownHosts()
         var hostKeys = bindings.all.map(\.hostKey)
         if case .login(_, _, let hostKey?) = purpose { hostKeys.append(hostKey) }
+        // Files are read for those alone who say for which host they ask.
+        let known = hostKeys.isEmpty ? KnownHosts([]) : knownHosts()
         guard !hostKeys.contains(where: { known.verdict(of: nil, $0) == .revoked }) else { throw .denied }
         let origin = try bindings.isForwarded ? origin(bindings, client, known) : nil
         func asked(

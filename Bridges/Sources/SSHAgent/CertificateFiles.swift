@@ -5,11 +5,11 @@ internal import SSHAgentProtocol
 /// Certificates beside the public halves of keys: `NAME-cert.pub`, where `ssh-keygen -s` writes them (SA-5).
 enum CertificateFiles {
     /// The directory in which `touchstone-ssh` writes public halves.
-    private static var directory: String {
+    private static let directory: String = {
         let environment = ProcessInfo.processInfo.environment
         let own = environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
         return (own ?? "\(environment["HOME"] ?? NSHomeDirectory())/.config") + "/touchstone/ssh"
-    }
+    }()
 
     /// Reads the certificate of a key.
     ///

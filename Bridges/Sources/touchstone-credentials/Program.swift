@@ -58,6 +58,7 @@ import TouchstoneDevice
                 "touchstone-credentials: an ordinary program; your other programs can read its memory and act as it")
         }
         BridgeProcess.say("ready at \(path)")
+        BridgeProcess.givesBackStart()
         listener.run { credentials.serve($0) }
     }
 }

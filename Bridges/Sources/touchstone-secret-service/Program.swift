@@ -60,6 +60,7 @@ import TouchstoneDevice
                 "touchstone-secret-service: an ordinary program; your other programs can read its memory and act as it")
         }
         BridgeProcess.say("ready as \(Self.name)")
+        BridgeProcess.givesBackStart()
         connection.run { continuation.yield(.bus($0)) }
         throw ExitCode.failure
     }

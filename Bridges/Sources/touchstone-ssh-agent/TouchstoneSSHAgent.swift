@@ -54,6 +54,7 @@ struct TouchstoneSSHAgent: ParsableCommand {
             BridgeProcess.log("an ordinary program: your other programs can read its memory, and act as it")
         }
         BridgeProcess.say("ready: \(socket ?? "systemd's socket"), device \(device.name)")
+        BridgeProcess.givesBackStart()
         listener.run { agent.serve($0) }
     }
 }

@@ -14,6 +14,42 @@ import Testing
         #expect(!other.isThere && other.executable == nil && other.parent == nil && other.name == nil)
     }
 
+    private static func status(_ text: String) -> ProcessStatus? { ProcessStatus(Array(text.utf8)) }
+
+    @Test("BR-10: what a process calls itself does not change what the kernel says of it") func names() throws {
+        let rest = "S 41 42 43 1025 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 4711 8 9"
+        for name in ["sshd", "a b", ") Z 1 1 1", "((", "", "\u{e9}"] {
+            let status = try #require(Self.status("40 (\(name)) \(rest)\n"))
+            #expect(status.name == name && !status.isOver)
+            #expect(status.parent == 41 && status.session == 43 && status.terminal == 1025 && status.started == 4711)
+        }
+        #expect(Self.status("40 (x) Z 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 9 0\n")?.isOver == true)
+        #expect(Self.status("40 (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 9 0\n")?.terminal == nil)
+        // The twins: half a line, one without a name, numbers that are not numbers.
+        for text in [
+            "", "40 (x", "40 x) (", "40 (x) \(rest.prefix(20))", "40 (x) \(rest.replacing("41", with: "one"))",
+        ] {
+            #expect(Self.status(text) == nil)
+        }
+    }
+
+    @Test("BR-13: who started a process is told nearest first, each with what it executes") func climbing() throws {
+        let own = try #require(ClientProcess(processID: getpid()))
+        var found: [(ClientProcess, String?)] = []
+        own.climb { process, executable in
+            found.append((process, executable))
+            return true
+        }
+        #expect(found.map(\.0) == own.ancestors && found.first?.0 == own.parent)
+        #expect(found.allSatisfy { $0.0.executable == $0.1 })
+        var calls = 0
+        own.climb { _, _ in
+            calls += 1
+            return false
+        }
+        #expect(calls == min(1, found.count))
+    }
+
     @Test("BR-7: a process into whose root directory nobody looks counts as sandboxed") func sandboxes() {
         let unit = "0::/user.slice/user-1000.slice/user@1000.service/app.slice/"
         #expect(ClientProcess.isSandboxed(flatpak: 0, isRoots: false, groups: ""))
