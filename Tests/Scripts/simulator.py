@@ -9,10 +9,10 @@ import pathlib
 import signal
 import socket as sockets
 import subprocess
-import time
 import sys
 import tempfile
 import threading
+import time
 import urllib.parse
 import urllib.request
 

@@ -388,13 +388,13 @@ final class RawClient: @unchecked Sendable {
         return memchr(base + offset, 0, bytes.count - offset).map { UnsafeRawPointer($0) - base }
     }
 
-    /// Whether the server closes the connection, without another reply.
     /// Whether the server has not closed it, as far as this machine knows by now; nothing may have been sent on it.
     var isOpen: Bool {
         var byte: UInt8 = 0
         return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) < 0 && errno == EAGAIN
     }
 
+    /// Whether the server closes the connection, without another reply.
     func isClosedByServer() -> Bool {
         do {
             _ = try receive()

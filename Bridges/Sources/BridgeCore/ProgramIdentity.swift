@@ -11,11 +11,10 @@ public struct ProgramIdentity: Codable, Hashable, Sendable {
 
     /// The program that a process executes.
     ///
-    /// It takes as long as its file takes to read.
+    /// It takes as long as its file takes to read. Nil where a grant could let in more than this program: for a sandboxed one (BR-7), one
+    /// that does what its caller wants (BR-13), one that nobody can identify, and one whose file is too large to be read.
     ///
     /// - Parameter process: Who asks.
-    /// - Returns: Nil where a grant could let in more than this program: for a sandboxed one (BR-7), one that does what its caller wants
-    ///   (BR-13), one that nobody can identify, and one whose file is too large to be read.
     public init?(_ process: ClientProcess) {
         guard !process.isSandboxed, let path = process.executable, !Multiplexers.contain(path) else { return nil }
         self.init(path: path, file: "/proc/\(process.processID)/exe")
@@ -24,8 +23,9 @@ public struct ProgramIdentity: Codable, Hashable, Sendable {
 
     /// The program of a file that the owner names.
     ///
+    /// Nil as for a process, and for a script, because what executes it is its interpreter.
+    ///
     /// - Parameter file: An absolute path.
-    /// - Returns: Nil as for a process, and for a script: what executes it is its interpreter.
     public init?(file: String) {
         guard file.hasPrefix("/"), let resolved = unsafe realpath(file, nil) else { return nil }
         defer { unsafe free(resolved) }

@@ -213,7 +213,15 @@ struct CredentialKeychain: Sendable {
     /// It is guarded from then on, if `isOpen` does not say otherwise: whoever kept the old one open does not get the new one. Nor does
     /// any program that was granted the old one.
     ///
-    /// - Parameter isGranted: Whether programs were. Then the owner is asked before the grants go, and once for both.
+    /// - Parameters:
+    ///   - row: The row, as it was found.
+    ///   - secret: The new secret.
+    ///   - expiry: When it ends, in seconds since 1970; nil if it does not say.
+    ///   - isOpen: Whether it is read without the owner.
+    ///   - isGranted: Whether programs were granted the old one. Then the owner is asked before the grants go, and once for both.
+    ///   - proof: What the owner's yes is noted in.
+    /// - Returns: Nothing.
+    /// - Throws: The device's errors. If the owner cancels, nothing has changed. If a later step fails, the grants may be gone.
     func replace(
         _ row: CredentialRow, _ secret: Data, expiry: Int64?, isOpen: Bool, isGranted: Bool, _ proof: Proof
     ) throws(DeviceError) -> Nothing {
