@@ -205,16 +205,20 @@ def half_open_requests_keep_nobody_out(page):
         except ConnectionError:
             return False
 
-    tab = Tab(page)
-    wait_for(lambda: tab.events, "the tab's first event")
-    with contextlib.ExitStack() as stack:
-        held = [stack.enter_context(contextlib.closing(half())) for _ in range(64)]
-        for _ in range(3):
-            equal(page.get()[0], 200, "the page")
-        check(all(map(is_open, held[-16:])), "the page was served because the others' time was over")
-        check(not is_open(held[0]), "the oldest still has its place")
-        check(not tab.ended, "the tab that was open has lost its place")
-    tab.close()
+    with Tab(page) as tab:
+        wait_for(lambda: tab.events, "the tab's first event")
+        # On a slow machine their ten seconds may really be over: then it shows nothing, and is done again.
+        for _ in range(10):
+            with contextlib.ExitStack() as stack:
+                held = [stack.enter_context(contextlib.closing(half())) for _ in range(64)]
+                for _ in range(3):
+                    equal(page.get()[0], 200, "the page")
+                are_open = all(map(is_open, held[-16:]))
+                check(not is_open(held[0]), "the oldest still has its place")
+                check(not tab.ended, "the tab that was open has lost its place")
+            if are_open:
+                break
+        check(are_open, "the page was served because the others' time was over")
 
 
 def only_by_this_name(page):
@@ -297,7 +301,7 @@ def every_answer_is_for_this_page_alone(page):
         policy = dict(part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";"))
         equal(policy, {
             "default-src": "'none'", "script-src": "'self'", "style-src": "'self'", "img-src": "'self'", "connect-src": "'self'",
-            "frame-ancestors": "'none'", "form-action": "'none'", "base-uri": "'none'"}, "the policy")
+            "frame-ancestors": "'none'", "form-action": "'none'", "base-uri": "'none'", "frame-src": "'none'"}, "the policy")
         equal(
             [headers[name] for name in ("cache-control", "x-content-type-options", "referrer-policy", "cross-origin-resource-policy")],
             ["no-store", "nosniff", "no-referrer", "same-origin"], "the other headers")
@@ -487,11 +491,13 @@ def one_command_shows_a_device_and_an_app(ending):
         while len(said) < 12 and not any("Ctrl-C" in line for line in said):
             said.append(process.stdout.readline())
             check(said[-1], f"the command ended: {said}{process.stderr.read() if process.poll() is not None else ''}")
-        addresses = [line.split()[-1] for line in said if "http://127.0.0.1:" in line]
-        equal(len(addresses), 2, f"the addresses in {said}")
-        for address, title in zip(addresses, ("Touchstone simulator", "Chores")):
-            with urllib.request.urlopen(address, timeout=LONGEST_WAIT) as page:
-                check(f"<title>{title}</title>" in page.read().decode(), f"{address} is not {title}'s page")
+        (address,) = [line.split()[-1] for line in said if "http://127.0.0.1:" in line]
+        with urllib.request.urlopen(f"{address}app", timeout=LONGEST_WAIT) as answer:
+            app = json.loads(answer.read())
+        equal(app["name"], "Chores", "the app beside the device")
+        for shown, title in ((address, "Touchstone simulator"), (app["url"], "Chores")):
+            with urllib.request.urlopen(shown, timeout=LONGEST_WAIT) as page:
+                check(f"<title>{title}</title>" in page.read().decode(), f"{shown} is not {title}'s page")
         directory, = pathlib.Path(work).iterdir()
         manifest = (directory / "state/touchstone/devices/simulator/apps.d/io.touchstone.Chores.conf").read_text()
         check(f"Identity={SIMULATOR.parent}/chores" in manifest, manifest)
