@@ -86,7 +86,7 @@ bench: ## Measure against the budgets, in a release build
 format: ## Format the sources
 	@script/format
 
-docs: ## Build the documentation, warnings as errors
+docs: ## Build one static site of the Swift documentation (.build-docs/site), warnings as errors, links checked
 	@script/install-packages build
 	@script/check-docs
 

@@ -176,7 +176,7 @@ def the_lock_screen_opens():
         device.run("device", "lock")
         equal(read(), "io.touchstone.Keychain.Failed", "the item behind the lock screen")
         reader.touch("B")
-        wait_for(lambda: device.run("log", "show").stdout.count("not-matched") == 1, "the wrong finger to be counted")
+        wait_for(lambda: device.run("log", "show", "--json").stdout.count("not-matched") == 1, "the wrong finger to be counted")
         check(device.status["isLocked"], "the wrong finger opens nothing")
         reader.touch("A")
         wait_for(lambda: not device.status["isLocked"], "the lock screen to open")

@@ -106,7 +106,7 @@ def an_older_database_is_found_and_accepted():
         said = device.run("keychain", "check", "--accept", input=f"{PASSCODE}\n").stdout
         check("accepted: 1 group" in said, said)
         said = device.run("log").stdout
-        check("items accepted" in said, said)
+        check("altered items accepted" in said, said)
         device.run("keychain", "check")
         with device.connect() as connection:
             check(has_guarded(connection, "one"), "it opens for its owner")
