@@ -13,7 +13,10 @@ enum BridgeProbe {
     }
 
     /// Whether it answers at its socket for that device; systemd may start it for this.
+    ///
+    /// One that is on the bus is active for systemd while it has its name there.
     static func answers(_ resident: Resident, for device: DevicePaths) -> Bool {
+        guard !resident.isOnBus else { return UserManager.isRunning && UserManager.isActive(resident.serviceUnit) }
         guard let channel = try? SocketEndpoint(path: resident.socket(for: device)).connect() else { return false }
         // Under a thread that still waits, so that it ends too.
         defer { channel.close() }
@@ -31,7 +34,7 @@ enum BridgeProbe {
     private static func question(_ resident: Resident) -> Data {
         switch resident {
         case .sshAgent: Data([0, 0, 0, 1, 11])
-        case .credentials: Data(#"{"method":"org.varlink.service.GetInfo","parameters":{}}"#.utf8)
+        case .credentials, .secretService: Data(#"{"method":"org.varlink.service.GetInfo","parameters":{}}"#.utf8)
         }
     }
 }
