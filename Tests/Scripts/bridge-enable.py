@@ -14,7 +14,7 @@ import subprocess
 
 import usersystemd
 from bridges import BRIDGES, Person
-from device import LONGEST_WAIT, Device, check, equal, main
+from device import LONGEST_WAIT, Device, check, equal, main, wait_for
 
 usersystemd.enter(__file__)
 
@@ -31,7 +31,8 @@ class Home:
         self.path.mkdir(mode=0o700)
         device.environment.pop("XDG_CONFIG_HOME")
         device.environment |= {
-            "HOME": str(self.path), "PATH": f"{BRIDGES}:{device.programs}:{os.environ['PATH']}", "GIT_CONFIG_NOSYSTEM": "1",
+            # The bus would take the home of the user's database.
+            "HOME": str(self.path), "XDG_DATA_HOME": str(self.path / ".local/share"), "PATH": f"{BRIDGES}:{device.programs}:{os.environ['PATH']}", "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "/bin/false"}
         self.sockets = device.work / "run/touchstone"
 
@@ -304,7 +305,76 @@ def without_systemd_it_says_what_to_start():
         equal(place.everything, before, "the files after all")
 
 
+@contextlib.contextmanager
+def desktop():
+    """A home whose session has a bus, and in it gnome-keyring as a login starts it: unlocked, and on the bus when it is asked."""
+    with home() as place:
+        place.device.environment["DBUS_SESSION_BUS_ADDRESS"] = f"unix:path={place.device.work}/run/bus"
+        place.systemctl("start", "dbus.socket")
+        yield place
+
+
+def keyring(place, password="its own"):
+    place.run("gnome-keyring-daemon", "--daemonize", "--login", input=password)
+
+
+def passwords(place, *users):
+    return [place.run("secret-tool", "lookup", "user", user) for user in users]
+
+
+def the_secret_service_is_enabled_and_disabled():
+    """SS-45, SS-50, SS-52: what gnome-keyring keeps comes in and goes back, and every file is as it was."""
+    with desktop() as place:
+        person = Person(place.device)
+        keyring(place)
+        for user, password in (("anna", "correct horse"), ("bert", "staple")):
+            place.run("secret-tool", "store", "--label=Mail", "user", user, input=password)
+        before = {path: what for path, what in place.everything.items() if "/keyrings" not in path}
+        said = place.bridge("enable", "secret-service", "--yes")
+        for words in ("brings in the passwords of gnome-keyring", "brought in 2 of 2 items of /usr/bin/gnome-keyring-daemon",
+                      "writes ~/.local/share/dbus-1/services/org.freedesktop.secrets.service", "bridge disable secret-service"):
+            check(words in said, f"{words!r} in {said}")
+        equal(person.asked(), 0, "prompts for bringing them in")
+        equal(passwords(place, "anna", "bert"), ["correct horse", "staple"], "what came in")
+        check(person.asked() > 0, "nobody was asked")
+        equal(place.states()["secret-service"], "answers", "its state")
+        equal(place.row("secret-service")["state"], "good", "the doctor's row")
+        check("is enabled already" in place.bridge("enable", "secret-service", "--yes"), "the second time")
+        # It comes back by itself.
+        pid = place.systemctl("show", "--property=MainPID", "--value", "touchstone-secret-service.service").strip()
+        os.kill(int(pid), 9)
+        place.run("secret-tool", "store", "--label=Mail", "user", "carl", input="new")
+        wait_for(lambda: place.states()["secret-service"] == "answers", "the service to be there again")
+        place.systemctl("stop", "touchstone-secret-service.service")
+        equal(place.states(status=1)["secret-service"], "broken", "the state of one that is stopped")
+        place.mend(place.row("secret-service"))
+        equal(place.states()["secret-service"], "answers", "after it was mended")
+        keyring(place)
+        person.asked()
+        said = place.bridge("disable", "secret-service", "--yes")
+        check("gave 3 of 3 items to /usr/bin/gnome-keyring-daemon" in said, said)
+        equal(person.asked(), 1, "prompts for giving them back")
+        equal(passwords(place, "anna", "bert", "carl"), ["correct horse", "staple", "new"], "what gnome-keyring has")
+        equal({path: what for path, what in place.everything.items() if "/keyrings" not in path}, before, "the files")
+        equal(place.states()["secret-service"], "notEnabled", "its state")
+
+
+def a_keyring_that_stays_locked_changes_nothing():
+    """SS-50, SS-52, BR-5."""
+    with desktop() as place:
+        keyring(place)
+        place.run("secret-tool", "store", "--label=Mail", "user", "anna", input="correct horse")
+        place.run("gdbus", "call", "--session", "--dest=org.freedesktop.secrets", "--object-path=/org/freedesktop/secrets",
+                  "--method=org.freedesktop.Secret.Service.Lock", "['/org/freedesktop/secrets/collection/login']")
+        before = place.everything
+        said = place.bridge("enable", "secret-service", "--yes", status=5)
+        check("not read: everything in “Login”" in said and "nothing was changed" in said, said)
+        equal(place.everything, before, "the files")
+        equal(place.states()["secret-service"], "notEnabled", "its state")
+
+
 main(
+    the_secret_service_is_enabled_and_disabled, a_keyring_that_stays_locked_changes_nothing,
     ssh_and_git_are_enabled_and_disabled, what_is_broken_is_said_and_mended, what_has_the_place_is_not_replaced_silently,
     gits_helpers_of_the_machine_and_of_single_places_are_seen, nothing_is_done_without_a_device_or_a_yes,
     the_systems_service_is_not_taken_for_a_device_of_ones_own, an_erased_device_says_which_bridges_ask_it,

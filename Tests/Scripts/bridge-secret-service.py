@@ -104,9 +104,9 @@ class Bus:
                 f"[Application]\nIdentity={PROGRAM}\nName=Touchstone's Secret Service\nActsForClients=true\n")
         self.start()
 
-    def start(self):
+    def start(self, *options):
         self.errors = open(self.work / "secret-service.log", "a+")
-        self.service = subprocess.Popen([PROGRAM, "--bus", self.address], env=self.device.environment,
+        self.service = subprocess.Popen([PROGRAM, "--bus", self.address, *options], env=self.device.environment,
                                         stdout=subprocess.PIPE, stderr=self.errors, text=True)
         line = self.service.stdout.readline()
         check(line.startswith("ready"), f"touchstone-secret-service: {line!r} {self.log}")
@@ -115,10 +115,32 @@ class Bus:
     def log(self):
         return pathlib.Path(self.errors.name).read_text()
 
-    def restart(self, kill=False):
+    def stop(self, kill=False):
         (self.service.kill if kill else self.service.terminate)()
         self.service.wait(LONGEST_WAIT)
+
+    def restart(self, kill=False):
+        self.stop(kill)
         self.start()
+
+    def keyring(self, password="its own"):
+        """gnome-keyring as it is in Debian, unlocked, or locked for an empty password."""
+        process = subprocess.Popen(
+            ["gnome-keyring-daemon", "--foreground", "--components=secrets", f"--control-directory={self.work / 'control'}",
+             *(["--unlock"] if password else [])],
+            env=self.environment | {"XDG_DATA_HOME": str(self.work / "data")}, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
+        self.apps.append(process)
+        process.stdin.write(password.encode())
+        process.stdin.close()
+        wait_for(lambda: "gnome-keyring" in self.run("busctl", f"--address={self.address}", "status", "org.freedesktop.secrets", status=None),
+                 "gnome-keyring to be on the bus")
+        return process
+
+    def move(self, verb, status=0):
+        """`import` or `export`: what it says."""
+        said = self.run(PROGRAM, verb, "--bus", self.address, status=status)
+        return said + self.said
 
     def __enter__(self):
         return self
@@ -390,7 +412,7 @@ def what_is_malformed_is_refused(device, bus, person):
     app.fails("secret(ROOT, 'OpenSession', '(ss)', ('plain', ''))", "org.freedesktop.DBus.Error.InvalidArgs")
     app.fails("secret(ROOT, 'Nonsense')", "org.freedesktop.DBus.Error.UnknownMethod")
     app.fails("call('/org/freedesktop/secrets/x', 'org.freedesktop.Secret.Service', 'ReadAlias', '(s)', ('default',))",
-              "org.freedesktop.DBus.Error.UnknownObject")
+              "org.freedesktop.Secret.Error.NoSuchObject")
     app.fails("secret(ROOT + '/collection/none', 'Delete')", "org.freedesktop.Secret.Error.NoSuchObject")
     app.fails("secret(ROOT + '/session/none', 'Close')", "org.freedesktop.Secret.Error.NoSession")
     app.fails("secret(ROOT + '/collection/login', 'Delete')", "org.freedesktop.DBus.Error.NotSupported")
@@ -430,6 +452,15 @@ def the_collections_that_programs_expect(device, bus, person):
         equal(app.ask(f"secret(ROOT, 'Unlock', '(ao)', ([{path!r}],))"), [[path], "/"], "Unlock of what is open")
         properties = app.ask(f"call({path!r}, 'org.freedesktop.DBus.Properties', 'GetAll', '(s)', ('org.freedesktop.Secret.Collection',))")[0]
         equal((properties["Label"], properties["Locked"]), ("Login", False), path)
+    # The label of the first collection lasts; that of the session is not kept.
+    label = "call(%r, 'org.freedesktop.DBus.Properties', %r, %r, ('org.freedesktop.Secret.Collection', 'Label', *%s))"
+    login, session = f"{root}/collection/login", f"{root}/collection/session"
+    app.ask(label % (login, "Set", "(ssv)", "[GLib.Variant('s', 'Mine')]"))
+    bus.restart()
+    app, other = bus.app("mailer"), bus.app("other")
+    app.ask("search({})")
+    equal(app.ask(label % (login, "Get", "(ss)", "[]")), ["Mine"], "the label after a new start")
+    app.fails(label % (session, "Set", "(ssv)", "[GLib.Variant('s', 'Mine')]"), "org.freedesktop.DBus.Error.AccessDenied")
     # The session's items are their program's, and gone with the service.
     equal(app.ask("store('anna', 'correct horse', 'session')"), True, "stored for the session")
     equal(app.ask("lookup('anna')"), "correct horse", "of the session")
@@ -589,6 +620,89 @@ def more_than_one_answer_is_read(device, bus, person):
     equal(mailer.ask(f"secret({found!r}, 'GetSecret', '(o)', ({session!r},))")[0][2], list(b"639"), "the last one's secret")
 
 
+@with_bus
+def what_gnome_keyring_keeps_comes_in_and_goes_back(device, bus, person):
+    """SS-52, SS-51: with the real one; no program has a grant to what came in, and nothing is lost on the way back."""
+    bus.stop()
+    keyring = bus.keyring()
+    equal(bus.move("import"), "brought in 0 of 0 items of /usr/bin/gnome-keyring-daemon\n", "of an empty one")
+    for user, password in (("anna", "correct horse"), ("bert", ""), ("ü", "staple\n\t")):
+        tool(bus, "store", f"--label=Mail of {user}", "user", user, "xdg:schema", "org.example.Mail", input=password)
+    created = "call(search({'user': 'anna'})[0][0], 'org.freedesktop.DBus.Properties', 'Get', '(ss)', ('org.freedesktop.Secret.Item', 'Created'))[0]"
+    then = bus.app("before").ask(created)
+    equal(bus.move("import"), "brought in 3 of 3 items of /usr/bin/gnome-keyring-daemon\n", "what was brought in")
+    equal(bus.move("import"), "brought in 0 of 3 items of /usr/bin/gnome-keyring-daemon\n", "the second time")
+    # Its place is taken only where that was asked for.
+    refused = subprocess.run([PROGRAM, "--bus", bus.address], env=device.environment, capture_output=True, text=True, timeout=LONGEST_WAIT)
+    check(refused.returncode != 0 and "/usr/bin/gnome-keyring-daemon is org.freedesktop.secrets" in refused.stderr, f"{refused}")
+    equal(keyring.poll(), None, "gnome-keyring's end")
+    bus.start("--replace")
+    keyring.wait(LONGEST_WAIT)
+    equal(person.asked(), 0, "prompts")
+    mailer = bus.app("mailer")
+    equal(mailer.ask(created), then, "when it was made")
+    equal([mailer.ask(f"lookup({user!r})") for user in ("anna", "bert", "ü")], ["correct horse", "", "staple\n\t"], "what came in")
+    check(all("gnome-keyring-daemon" in prompt["facts"][0]["text"] for prompt in person.prompts), f"{person.prompts}")
+    equal(person.asked(), 3, "prompts for what came in")
+    mailer.ask("store('anna', 'changed'), store('carl', 'new')")
+    bus.stop()
+    # Nobody takes them: they stay.
+    check("no other program" in bus.move("export", status=64), bus.said)
+    keyring = bus.keyring()
+    person.answer = "cancel"
+    check("did not agree" in bus.move("export", status=64), bus.said)
+    equal(person.asked(), 1, "prompts")
+    equal(tool(bus, "lookup", "user", "anna"), "correct horse", "after a cancel")
+    person.answer = "finger"
+    equal(bus.move("export"), "gave 4 of 4 items to /usr/bin/gnome-keyring-daemon\n", "what was given back")
+    equal([prompt["reason"][:24] for prompt in person.prompts], ["read all 4 passwords, to"], "the prompt")
+    keyring.terminate()
+    keyring.wait(LONGEST_WAIT)
+    keyring = bus.keyring()
+    equal([tool(bus, "lookup", "user", user) for user in ("anna", "bert", "ü", "carl")], ["changed", "", "staple\n\t", "new"], "what gnome-keyring has")
+    equal(tool(bus, "search", "--all", "user", "anna").count("secret = "), 1, "items of anna")
+    # What was changed there later is what counts the next time.
+    time.sleep(1.1)
+    tool(bus, "store", "--label=Mail of anna", "user", "anna", "xdg:schema", "org.example.Mail", input="changed there")
+    # Dates count seconds: what was given back within the second of its last change is not newer there.
+    said = bus.move("import")
+    check(" of 4 items" in said and not said.startswith("brought in 0"), said)
+    bus.start("--replace")
+    person.asked()
+    other = bus.app("other")
+    equal(other.ask("lookup('anna')"), "changed there", "what was changed there")
+    equal(len(other.ask("search({'user': 'anna'})")), 1, "items of anna")
+
+
+@with_bus
+def an_import_is_of_everything_or_nothing(device, bus, person):
+    """SS-52: a keyring that stays locked."""
+    bus.stop()
+    keyring = bus.keyring()
+    tool(bus, "store", "--label=Mail", "user", "anna", input="correct horse")
+    keyring.terminate()
+    keyring.wait(LONGEST_WAIT)
+    bus.keyring(password="")
+    said = bus.move("import", status=1)
+    check("not read: everything in “Login”" in said and "nothing was brought in" in said, said)
+
+
+@with_bus
+def docker_keeps_its_passwords(device, bus, person):
+    """SS-60, SS-8: Debian's docker-credential-secretservice, 0.6.4."""
+    def docker(verb, input="", status=0):
+        return bus.run("docker-credential-secretservice", verb, input=input, status=status)
+
+    place = "https://registry.example/v2/"
+    docker("store", json.dumps({"ServerURL": place, "Username": "anna", "Secret": "correct horse"}))
+    docker("store", json.dumps({"ServerURL": place, "Username": "anna", "Secret": "staple"}))
+    equal(json.loads(docker("get", place)), {"ServerURL": place, "Username": "anna", "Secret": "staple"}, "what docker gets")
+    equal(json.loads(docker("list")), {place: "anna"}, "what docker lists")
+    docker("erase", place)
+    docker("get", place, status=1)
+    equal(person.asked(), 0, "prompts of the session that stored it")
+
+
 # python-keyring's own tests of a backend.
 KEYRING = """
 from keyring.backends.SecretService import Keyring
@@ -621,6 +735,7 @@ main(
     nobody_else_changes_it, what_is_stored_over_is_a_new_item,
     a_search_waits_until_it_can_look,
     what_is_malformed_is_refused,
+    docker_keeps_its_passwords, what_gnome_keyring_keeps_comes_in_and_goes_back, an_import_is_of_everything_or_nothing,
     one_program_holds_up_no_other, large_calls_that_wait_are_few, another_set_is_no_way_around_a_cancel,
     a_collection_goes_with_what_was_approved, aliases_last, one_of_them_works_on_a_device, more_than_one_answer_is_read,
     the_collections_that_programs_expect,

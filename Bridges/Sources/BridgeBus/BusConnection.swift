@@ -42,9 +42,9 @@ internal import Glibc
         var load: Load
     }
 
-    private static let driver = "org.freedesktop.DBus"
+    static let driver = "org.freedesktop.DBus"
 
-    private let bus: OpaquePointer
+    let bus: OpaquePointer
     private var waiting: [UInt64: Call] = [:]
     private var load = Load()
     private var loads: [Sharer: Load] = [:]
@@ -150,8 +150,11 @@ internal import Glibc
         receive(.call(call, peer))
     }
 
-    /// What the bus knows of a connection; nil where it is gone.
-    private func peer(of name: String) -> BusPeer? {
+    /// What the bus knows of a connection.
+    ///
+    /// - Parameter name: Its unique name, or a well-known one.
+    /// - Returns: Its process; nil where there is no such connection.
+    public func peer(of name: String) -> BusPeer? {
         guard let found = ask("GetConnectionCredentials", name)?.values()?.first?.dictionary,
             case .uint32(let process)? = found["ProcessID"], case .uint32(let user)? = found["UnixUserID"]
         else { return nil }
@@ -159,7 +162,7 @@ internal import Glibc
     }
 
     /// Asks the bus itself; nil for an error.
-    private func ask(_ method: String, _ argument: String) -> BusMessage? {
+    func ask(_ method: String, _ argument: String) -> BusMessage? {
         var made: OpaquePointer?
         guard
             unsafe sd_bus_message_new_method_call(

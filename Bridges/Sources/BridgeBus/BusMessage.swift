@@ -22,6 +22,9 @@ internal import Glibc
     private struct Budget {
         var values = Limits.values
         var bytes = Limits.bytes
+
+        /// Of an answer that was asked for.
+        static let ofReply = Budget(values: 1 << 20, bytes: 64 << 20)
     }
 
     /// A unique name, or the bus's own: the bus writes it itself.
@@ -45,6 +48,12 @@ internal import Glibc
 
     /// All values; nil where there is a type that no service here has, or more than is read.
     func values() -> [BusValue]? { read()?.values }
+
+    /// All values of an answer to a call, of which more is read.
+    func replyValues() -> [BusValue]? {
+        var budget = Budget.ofReply
+        return rest(0, &budget)
+    }
 
     /// All values, and about how many bytes of memory they take; nil as of ``values()``.
     func read() -> (values: [BusValue], bytes: Int)? {

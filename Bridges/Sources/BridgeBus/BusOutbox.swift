@@ -123,4 +123,8 @@ public enum BusFailure: Error, Hashable, Sendable {
     case disconnected
     /// Another program has the name.
     case nameTaken
+    /// Another program answered a call with the D-Bus error of this name.
+    case refused(String)
+    /// Another program answered with values of types that are not read here, or with too many.
+    case malformed
 }

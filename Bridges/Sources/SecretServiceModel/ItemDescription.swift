@@ -10,13 +10,22 @@ public struct ItemDescription: Hashable, Sendable, Codable {
     public var contentType: String
     /// The path of the program that stored it; nil of one that nobody knows.
     public var maker: String?
+    /// When it was made elsewhere, in seconds since 1970, before it was brought here; nil of one that was made here.
+    public var created: UInt64?
+    /// When it was changed elsewhere; nil from the first change here on.
+    public var modified: UInt64?
 
     /// Describes an item.
-    public init(collection: String, attributes: [String: String], contentType: String, maker: String?) {
+    public init(
+        collection: String, attributes: [String: String], contentType: String, maker: String?, created: UInt64? = nil,
+        modified: UInt64? = nil
+    ) {
         self.collection = collection
         self.attributes = attributes
         self.contentType = contentType
         self.maker = maker
+        self.created = created
+        self.modified = modified
     }
 
     /// The most that is kept (SS-22).

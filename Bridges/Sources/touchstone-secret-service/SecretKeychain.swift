@@ -106,7 +106,8 @@ final class SecretKeychain: Sendable {
                 contents.items.append(
                     Item(
                         name: name, label: row["labl"]?.string ?? "", description: description,
-                        created: Self.seconds(row["cdat"]), modified: Self.seconds(row["mdat"])))
+                        created: description.created ?? Self.seconds(row["cdat"]),
+                        modified: description.modified ?? Self.seconds(row["mdat"])))
             }
             for row in try Self.rows(named, Service.grant) {
                 guard let account = row["acct"]?.string else { continue }
@@ -252,11 +253,17 @@ final class SecretKeychain: Sendable {
         }
     }
 
+    /// The first one, `login`, has a row only once its label was changed.
     func changeCollection(_ name: String, label: String) async throws(BridgeFailure) {
         try await perform { device throws(DeviceError) in
-            _ = try device.call(
-                "Keychain.Update",
-                Change(query: Self.row(Service.collection, name), attributes: ["labl": .text(label)]), Nothing.self)
+            do throws(DeviceError) {
+                _ = try device.call(
+                    "Keychain.Update",
+                    Change(query: Self.row(Service.collection, name), attributes: ["labl": .text(label)]), Nothing.self)
+            } catch {
+                guard BridgeFailure(error) == .gone else { throw error }
+                try Self.add(device, Service.collection, name, Data(), ["labl": .text(label)])
+            }
         }
     }
 

@@ -311,6 +311,15 @@ final class First<Value: Sendable>: Sendable {
         }
     }
 
+    /// The value, if there is one; it is taken.
+    var now: Value? {
+        state.withLock { state in
+            guard case .done(let value) = state else { return nil }
+            state = .taken
+            return value
+        }
+    }
+
     var value: Value {
         get async {
             await withCheckedContinuation { continuation in

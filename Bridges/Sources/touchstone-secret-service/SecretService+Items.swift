@@ -228,6 +228,7 @@ extension SecretService {
         item.label = label
         item.description.contentType = given.contentType
         item.modified = Self.now
+        item.description.modified = nil
         guard let sealed = SealedSecret.seal(given.secret, key, item: name) else { throw .failed }
         do throws(BridgeFailure) { try await keychain.change(item, sealed: sealed) } catch { throw Refusal(error) }
         if isOpen { items[name] = item }
@@ -264,6 +265,7 @@ extension SecretService {
             guard isOpen, var item = items[name], let key = keys[name] else { throw .isLocked }
             edit(&item)
             item.modified = Self.now
+            item.description.modified = nil
             let sealed = secret().map { SealedSecret.seal($0, key, item: name) }
             if case .some(.none) = sealed { throw .failed }
             do throws(BridgeFailure) {

@@ -38,7 +38,7 @@ extension SecretService {
     static let none = BusValue.path("/")
 
     func result(of call: BusCall, _ client: BusClient) async throws(Refusal) -> Answer {
-        guard let path = SecretPath(call.path) else { throw .unknownObject }
+        guard let path = SecretPath(call.path) else { throw .noSuchObject }
         let arguments = call.arguments
         let object = try await object(path, client)
         switch call.interface {

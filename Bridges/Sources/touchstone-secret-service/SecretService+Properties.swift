@@ -87,8 +87,8 @@ extension SecretService {
         case (.collection(let collection), "Label"):
             guard let label = value.text else { throw .invalidArguments }
             guard label.utf8.count <= ItemDescription.Limits.text else { throw .limitsExceeded }
-            // The two that are always there are called what they are.
-            guard collection != Self.login, collection != Self.session else { throw .accessDenied }
+            // That of the session is nowhere kept.
+            guard collection != Self.session else { throw .accessDenied }
             try await open(for: client)
             do throws(BridgeFailure) {
                 try await keychain.changeCollection(collection, label: label)

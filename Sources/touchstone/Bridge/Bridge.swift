@@ -3,9 +3,16 @@ import ArgumentParser
 /// What `touchstone bridge` can enable.
 enum Bridge: String, CaseIterable, Codable, ExpressibleByArgument {
     case ssh, credentials, git, docker
+    case secretService = "secret-service"
 
     /// The program that has to run for it.
-    var resident: Resident { self == .ssh ? .sshAgent : .credentials }
+    var resident: Resident {
+        switch self {
+        case .ssh: .sshAgent
+        case .credentials, .git, .docker: .credentials
+        case .secretService: .secretService
+        }
+    }
 
     /// What it gives to whom.
     var purpose: String {
@@ -14,6 +21,7 @@ enum Bridge: String, CaseIterable, Codable, ExpressibleByArgument {
         case .credentials: "passwords for 'touchstone run', git and docker"
         case .git: "git's passwords in Touchstone"
         case .docker: "docker's passwords in Touchstone"
+        case .secretService: "passwords of desktop programs in Touchstone"
         }
     }
 
@@ -24,6 +32,7 @@ enum Bridge: String, CaseIterable, Codable, ExpressibleByArgument {
         case .credentials: "keep a password with 'touchstone item add SERVICE ACCOUNT'"
         case .git: "git asks for each password once more, and Touchstone keeps it"
         case .docker: "'docker login' keeps its password in Touchstone"
+        case .secretService: "each program asks you once for a password that it did not store itself"
         }
     }
 }

@@ -4,17 +4,17 @@ import Glibc
 import TouchstoneCore
 import TouchstoneSystem
 
-/// `touchstone bridge`: ssh, git and docker ask Touchstone, or no longer.
+/// `touchstone bridge`: ssh, git, docker and desktop programs ask Touchstone, or no longer.
 struct BridgeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bridge",
-        abstract: "Have ssh, git and docker use Touchstone, and undo that.",
+        abstract: "Have ssh, git, docker and desktop programs use Touchstone, and undo that.",
         discussion: """
             Nothing takes the place of another agent or helper before you enable it here. What is changed is said \
             before, and 'disable' puts back what was there.
 
-            The bridges are ssh (keys that ask for your finger), git and docker (passwords), and credentials (secrets \
-            of 'touchstone run', which git and docker need too).
+            The bridges are ssh (keys that ask for your finger), git and docker (passwords), credentials (secrets of \
+            'touchstone run', which git and docker need too), and secret-service (passwords of desktop programs).
             """,
         subcommands: [
             BridgeEnableCommand.self, BridgeDisableCommand.self, BridgeStatusCommand.self, BridgeGrantsCommand.self,
@@ -55,7 +55,8 @@ struct BridgeEnableCommand: ParsableCommand {
             the command says what to start by hand. Running it again changes nothing.
 
             ssh: writes IdentityAgent into ~/.ssh/config, and SSH_AUTH_SOCK into ~/.config/environment.d if no other \
-            agent has that place. git: sets credential.helper. docker: sets credsStore.
+            agent has that place. git: sets credential.helper. docker: sets credsStore. secret-service: brings in the \
+            passwords of gnome-keyring, and stops if one cannot be read; then it takes the place of gnome-keyring.
 
             Exit status: 0 it is enabled; 5 something else has the place; 8 you said no; 69 the device does not \
             answer; more in 'touchstone --help'.
@@ -89,7 +90,8 @@ struct BridgeDisableCommand: ParsableCommand {
         abstract: "Put back what was there before a bridge was enabled.",
         discussion: """
             Each file gets back the lines that it had. If it was changed meanwhile, the other lines stay as they are \
-            now. Keys and passwords stay in the device.
+            now. Keys and passwords stay in the device. secret-service: the passwords also go back to gnome-keyring, \
+            for which you are asked once.
 
             Exit status: 0 it is not enabled any more, or was not; 1 a file has to be mended by hand; 8 you said no; \
             more in 'touchstone --help'.
@@ -108,13 +110,15 @@ struct BridgeDisableCommand: ParsableCommand {
         let isLast = !record.needs(resident, besides: bridge)
         let owners: [ChangeOwner] =
             isLast ? [.bridge(bridge), .resident(resident)] : bridge == .credentials ? [] : [.bridge(bridge)]
-        let unit = resident.socketUnit
+        let unit = resident.firstUnit
         // Root may have enabled the system's service since: what runs as the user's own ends all the same.
         let stops = isLast && UserManager.isRunning && (UserManager.starts(unit) || UserManager.isActive(unit))
         try BridgeCommand.confirm(
             "This disables \(bridge.rawValue):",
             (stops ? ["runs systemctl --user disable --now \(unit)"] : [])
-                + record.lines(undoing: owners), yes: yes)
+                + record.lines(undoing: owners)
+                + (resident.isOnBus ? ["gives the passwords to gnome-keyring, after you agreed"] : []), yes: yes)
+        let device = UserUnit.chosenDevice(for: resident.serviceUnit) ?? DevicePaths.selected().name
         if stops {
             // A unit that is gone, with its package for example, keeps no file from being put back.
             for words in [["disable", "--now", unit], ["stop", resident.serviceUnit]] {
@@ -124,6 +128,14 @@ struct BridgeDisableCommand: ParsableCommand {
         let undone = Result { try record.undo(owners, disabling: .bridge(bridge)) }
         if stops { try UserManager.control("daemon-reload") }
         try undone.get()
+        if resident.isOnBus {
+            guard let ending = try? resident.run("export", for: device), ending == .exited(0) else {
+                throw Failure(
+                    .no,
+                    "\(bridge.rawValue) is disabled, but not every password was given back; they are all still in the "
+                        + "device. Try again: TOUCHSTONE_DEVICE=\(device) \(resident.rawValue) export")
+            }
+        }
         StandardOutput.say(
             "\(bridge.rawValue) is disabled"
                 + (isLast ? "" : "; \(resident.rawValue) still runs for another bridge"))

@@ -9,7 +9,9 @@ struct BridgePlan {
     let bridge: Bridge
     private(set) var changes = ChangePlan()
     /// Whether systemd has to be told.
-    private(set) var startsSocket = false
+    private(set) var startsUnit = false
+    /// Whether another program may have passwords that are brought in first (SS-52).
+    private var imports = false
     /// What is left to the owner: sentences.
     private(set) var remarks: [String] = []
     /// What stays as it is, and matters: lines.
@@ -24,6 +26,7 @@ struct BridgePlan {
     /// - Throws: `Failure` if there is no such device, or something else has the place (BR-5).
     init(_ bridge: Bridge, _ paths: DevicePaths, replaces: Bool) throws {
         self.bridge = bridge
+        device = paths.name
         if !paths.isSystem { try DeviceDirectory.check(paths) }
         let isSimulated = try DeviceClient(paths).status.isSimulated
         let resident = bridge.resident
@@ -50,18 +53,21 @@ struct BridgePlan {
         case .credentials: break
         case .git: try planGit(replaces)
         case .docker: try planDocker(replaces)
+        case .secretService: try planSecretService()
         }
-        isDone = try changes.steps.isEmpty && !startsSocket && ChangeRecord.read().enabled.contains(.bridge(bridge))
+        isDone = try changes.steps.isEmpty && !startsUnit && ChangeRecord.read().enabled.contains(.bridge(bridge))
     }
 
+    private let device: String
     /// Whether there is nothing to do, and `disable` knows of it.
     private(set) var isDone = false
 
     /// What happens, line by line.
     var lines: [String] {
-        if changes.steps.isEmpty, !startsSocket { return ["changes no file, because everything is in place"] }
-        return changes.lines + kept
-            + (startsSocket ? ["runs systemctl --user enable --now \(bridge.resident.socketUnit)"] : [])
+        if changes.steps.isEmpty, !startsUnit { return ["changes no file, because everything is in place"] }
+        return (imports ? ["brings in the passwords of gnome-keyring, if it has some, and ends it"] : [])
+            + changes.lines + kept
+            + (startsUnit ? ["runs systemctl --user enable --now \(bridge.resident.firstUnit)"] : [])
     }
 
     /// What starts the resident program as one of the user's own, and says what it is.
@@ -71,8 +77,8 @@ struct BridgePlan {
         try planManifest(resident, executable, paths, isSimulated)
         if UserManager.isRunning {
             try planUnits(resident, executable, paths)
-            startsSocket =
-                changes.hasUnits || !UserManager.isEnabled(resident.socketUnit)
+            startsUnit =
+                changes.hasUnits || !UserManager.isEnabled(resident.firstUnit)
                 || !BridgeProbe.answers(resident, for: paths)
         } else if !BridgeProbe.answers(resident, for: paths) {
             remarks.append("Your user systemd does not run here, so start it yourself: \(resident.foreground)")
@@ -106,10 +112,10 @@ struct BridgePlan {
     }
 
     private mutating func planUnits(_ resident: Resident, _ executable: String, _ paths: DevicePaths) throws {
-        if !UserUnit.arePackaged(resident.socketUnit, for: executable) {
+        if !UserUnit.arePackaged(resident.firstUnit, for: executable) {
             try changes.write(
                 resident.units(executable: executable), for: .resident(resident),
-                "systemd starts the program when it is used")
+                "systemd starts the program " + (resident.isOnBus ? "with your session" : "when it is used"))
         }
         try changes.write(
             [.choosing(paths.name, for: resident.serviceUnit)], for: .resident(resident),
@@ -205,6 +211,23 @@ struct BridgePlan {
         }
     }
 
+    private mutating func planSecretService() throws {
+        guard UserManager.isRunning else {
+            throw Failure(.refused, "the Secret Service is started by your user systemd, which does not run here")
+        }
+        // Once the bus starts this service, no other program is asked.
+        imports = try ConfigurationFiles.read(BusSettings.path) != BusSettings.activation
+        try changes.change(BusSettings.path, for: .bridge(bridge), "programs find Touchstone on the session's bus") {
+            _ in
+            BusSettings.activation
+        }
+        if FileManager.default.fileExists(atPath: BusSettings.keyringAutostart) {
+            try changes.change(
+                BusSettings.autostartPath, for: .bridge(bridge), "gnome-keyring does not start for passwords"
+            ) { _ in BusSettings.hidden }
+        }
+    }
+
     /// Something else is never replaced silently (BR-5).
     private func mind(_ other: String, _ place: String, _ path: String, _ replaces: Bool) throws {
         guard other.isEmpty || replaces else {
@@ -221,11 +244,16 @@ struct BridgePlan {
     ///
     /// What fails in the middle leaves a record with which `disable` puts back what was done.
     func carryOut() throws {
-        try changes.carryOut(enabling: .bridge(bridge))
-        guard startsSocket else { return }
         let resident = bridge.resident
+        if imports {
+            guard try resident.run("import", for: device) == .exited(0) else {
+                throw Failure(.refused, "nothing was changed, because not every password could be brought in")
+            }
+        }
+        try changes.carryOut(enabling: .bridge(bridge))
+        guard startsUnit else { return }
         try UserManager.control("daemon-reload")
-        try UserManager.control("stop", resident.serviceUnit, resident.socketUnit)
-        try UserManager.control("enable", "--now", resident.socketUnit)
+        try UserManager.control(["stop", resident.serviceUnit] + (resident.isOnBus ? [] : [resident.socketUnit]))
+        try UserManager.control("enable", "--now", resident.firstUnit)
     }
 }

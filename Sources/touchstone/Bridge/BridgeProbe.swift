@@ -13,15 +13,18 @@ enum BridgeProbe {
     }
 
     /// Whether it answers at its socket for that device; systemd may start it for this.
+    ///
+    /// One that is on the bus is active for systemd while it has its name there.
     static func answers(_ resident: Resident, for device: DevicePaths) -> Bool {
-        answer(of: resident, to: question(resident), for: device) != nil
+        guard !resident.isOnBus else { return UserManager.isRunning && UserManager.isActive(resident.serviceUnit) }
+        return answer(of: resident, to: question(resident), for: device) != nil
     }
 
     /// The list of ssh keys, whose answer begins with a length, so that its first byte ends it as a message here; or a call of Varlink.
     private static func question(_ resident: Resident) -> Data {
         switch resident {
         case .sshAgent: Data([0, 0, 0, 1, 11])
-        case .credentials: Data(#"{"method":"org.varlink.service.GetInfo","parameters":{}}"#.utf8)
+        case .credentials, .secretService: Data(#"{"method":"org.varlink.service.GetInfo","parameters":{}}"#.utf8)
         }
     }
 

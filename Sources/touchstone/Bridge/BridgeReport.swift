@@ -44,6 +44,14 @@ struct BridgeReport: Encodable {
         } else if !isNamed, bridge != .credentials {
             text = "enabled, but \(Self.asker(bridge)) does not ask it any more"
             fix = again + (others ? " --replace" : "")
+        } else if resident.isOnBus {
+            guard BridgeProbe.answers(resident, for: device) else {
+                text = "enabled, but \(resident.rawValue) does not run"
+                fix = again
+                return
+            }
+            state = .answers
+            text = "enabled, and answers on the session's bus; your other programs can act as it"
         } else if mayAsk ? !BridgeProbe.answers(resident, for: device) : !UnixSockets.isListening(at: socket) {
             text = "enabled, but nobody answers at \(PlainText.line(socket))"
             fix =
@@ -83,6 +91,8 @@ struct BridgeReport: Encodable {
         case .docker:
             let found = (try? ConfigurationFiles.read(DockerSettings.path)).flatMap { DockerSettings.store(in: $0) }
             return (found == DockerSettings.name, found != nil)
+        case .secretService:
+            return ((try? ConfigurationFiles.read(BusSettings.path)) == BusSettings.activation, false)
         }
     }
 
@@ -92,6 +102,7 @@ struct BridgeReport: Encodable {
         case .credentials: "touchstone run"
         case .git: "git"
         case .docker: "docker"
+        case .secretService: "the session's bus"
         }
     }
 
@@ -103,6 +114,7 @@ struct BridgeReport: Encodable {
             case .credentials: .credentialsBridge
             case .git: .gitBridge
             case .docker: .dockerBridge
+            case .secretService: .secretServiceBridge
             }
         return Finding(state == .broken ? .bad : .good, topic, text, fix: fix)
     }

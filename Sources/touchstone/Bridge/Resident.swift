@@ -7,18 +7,44 @@ import TouchstoneSystem
 enum Resident: String, CaseIterable {
     case sshAgent = "touchstone-ssh-agent"
     case credentials = "touchstone-credentials"
+    case secretService = "touchstone-secret-service"
 
-    var program: Program { self == .sshAgent ? .sshAgent : .credentials }
+    var program: Program {
+        switch self {
+        case .sshAgent: .sshAgent
+        case .credentials: .credentials
+        case .secretService: .secretService
+        }
+    }
 
     /// What prompts call it.
-    private var name: String { self == .sshAgent ? "Touchstone's ssh agent" : "Touchstone's passwords" }
+    private var name: String {
+        switch self {
+        case .sshAgent: "Touchstone's ssh agent"
+        case .credentials: "Touchstone's passwords"
+        case .secretService: "Touchstone's Secret Service"
+        }
+    }
 
     /// For the units' descriptions.
     private var purpose: String {
-        self == .sshAgent ? "its ssh agent" : "its passwords for git, docker and commands"
+        switch self {
+        case .sshAgent: "its ssh agent"
+        case .credentials: "its passwords for git, docker and commands"
+        case .secretService: "the Secret Service of desktop programs"
+        }
     }
 
-    private var socketName: String { self == .sshAgent ? "ssh-agent.sock" : "credentials.sock" }
+    /// Whether clients find it on the session's bus, where it is from the session's start on (SS-45); else at a socket, which starts it.
+    var isOnBus: Bool { self == .secretService }
+
+    private var socketName: String {
+        switch self {
+        case .sshAgent: "ssh-agent.sock"
+        case .credentials: "credentials.sock"
+        case .secretService: "secret-service.sock"
+        }
+    }
 
     /// Where clients find it: the socket of the system's service if it is theirs, else the one of this user's own.
     func socket(for device: DevicePaths) -> String { isSystemService(for: device) ? systemSocket : ownSocket }
@@ -56,6 +82,8 @@ enum Resident: String, CaseIterable {
 
     var socketUnit: String { "\(rawValue).socket" }
     var serviceUnit: String { "\(rawValue).service" }
+    /// What is enabled, and starts all else.
+    var firstUnit: String { isOnBus ? serviceUnit : socketUnit }
 
     /// What runs it without systemd.
     var foreground: String { "\(rawValue) --socket \(ownSocket)" }
@@ -76,6 +104,57 @@ enum Resident: String, CaseIterable {
 
     /// Its user units by their names.
     func units(executable: String) -> [UserUnit] {
+        isOnBus ? [busUnit(executable)] : socketUnits(executable)
+    }
+
+    private static let confinement = """
+        # Nothing here makes a namespace: from inside one the program could not see which programs ask it.
+        SystemCallFilter=@system-service
+        SystemCallFilter=~@privileged @resources
+        SystemCallFilter=prlimit64 setrlimit
+        SystemCallArchitectures=native
+        SystemCallErrorNumber=EPERM
+        NoNewPrivileges=yes
+        RestrictAddressFamilies=AF_UNIX
+        RestrictNamespaces=yes
+        RestrictRealtime=yes
+        RestrictSUIDSGID=yes
+        LockPersonality=yes
+        MemoryDenyWriteExecute=yes
+        UMask=0077
+        LimitCORE=0
+        TasksMax=512
+
+        """
+
+    private func busUnit(_ executable: String) -> UserUnit {
+        UserUnit(
+            name: serviceUnit,
+            text: """
+                [Unit]
+                Description=Touchstone: \(purpose)
+                Documentation=man:\(rawValue)(1)
+                Requires=dbus.socket
+                After=dbus.socket
+                # A program that does not find it may throw away what it had encrypted: it is started again for ever.
+                StartLimitIntervalSec=0
+
+                [Service]
+                # Not by its name on the bus: systemd would end it together with the program whose name it takes.
+                Type=notify
+                ExecStart=\(UserUnit.quoted(executable)) --bus unix:path=%t/bus --replace
+                Restart=always
+                RestartSec=1
+
+                """ + Self.confinement + """
+
+                    [Install]
+                    WantedBy=default.target
+
+                    """)
+    }
+
+    private func socketUnits(_ executable: String) -> [UserUnit] {
         [
             UserUnit(
                 name: socketUnit,
@@ -108,26 +187,22 @@ enum Resident: String, CaseIterable {
 
                     [Service]
                     ExecStart=\(UserUnit.quoted(executable))
-                    # Nothing here makes a namespace: from inside one the program could not see which programs ask it.
-                    SystemCallFilter=@system-service
-                    SystemCallFilter=~@privileged @resources
-                    SystemCallFilter=prlimit64 setrlimit
-                    SystemCallArchitectures=native
-                    SystemCallErrorNumber=EPERM
-                    NoNewPrivileges=yes
-                    RestrictAddressFamilies=AF_UNIX
-                    RestrictNamespaces=yes
-                    RestrictRealtime=yes
-                    RestrictSUIDSGID=yes
-                    LockPersonality=yes
-                    MemoryDenyWriteExecute=yes
-                    UMask=0077
-                    LimitCORE=0
-                    TasksMax=512
 
-                    """
+                    """ + Self.confinement
             ),
         ]
+    }
+
+    /// Runs one of its own commands, which says by itself what it did.
+    func run(_ command: String, for device: String) throws -> Child.Ending {
+        unsafe setenv("TOUCHSTONE_DEVICE", device, 1)
+        return try Child.start(
+            try executable(), [command],
+            inheriting: [
+                (STDIN_FILENO, .file("/dev/null", flags: O_RDONLY)), (STDOUT_FILENO, .descriptor(STDOUT_FILENO)),
+                (STDERR_FILENO, .descriptor(STDERR_FILENO)),
+            ], flags: 0
+        ).wait()
     }
 
     /// Its executable, as the kernel names it.

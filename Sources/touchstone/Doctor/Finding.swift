@@ -17,6 +17,7 @@ struct Finding: Encodable, Hashable {
         case credentialsBridge = "credentials bridge"
         case gitBridge = "git bridge"
         case dockerBridge = "docker bridge"
+        case secretServiceBridge = "secret-service bridge"
     }
 
     enum State: String, Encodable {

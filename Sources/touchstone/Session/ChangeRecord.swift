@@ -12,7 +12,11 @@ struct ChangeOwner: RawRepresentable, Codable, Hashable {
 
     /// What a bridge's resident program needs, whichever bridge was the first.
     static func resident(_ resident: Resident) -> ChangeOwner {
-        .bridge(resident == .sshAgent ? .ssh : .credentials)
+        switch resident {
+        case .sshAgent: .bridge(.ssh)
+        case .credentials: .bridge(.credentials)
+        case .secretService: .bridge(.secretService)
+        }
     }
 
     /// That the user's systemd boots this device.

@@ -1,0 +1,98 @@
+internal import CSystemd
+internal import Glibc
+
+/// Calls of other programs on the bus.
+extension BusConnection {
+    /// Calls a method, and waits for the answer; the bus starts the program if it can.
+    ///
+    /// - Parameters:
+    ///   - service: The name of who is called.
+    ///   - path: The object.
+    ///   - interface: Whose method it is.
+    ///   - member: The method.
+    ///   - arguments: What it takes.
+    /// - Returns: What it returns, after 2 minutes at most.
+    /// - Throws: `BusFailure`: `.refused`, `.malformed`, `.disconnected`.
+    public func call(
+        _ service: String, _ path: String, _ interface: String, _ member: String, _ arguments: [BusValue] = []
+    ) throws(BusFailure) -> [BusValue] {
+        var made: OpaquePointer?
+        guard unsafe sd_bus_message_new_method_call(bus, &made, service, path, interface, member) >= 0,
+            let request = unsafe made.map({ unsafe BusMessage($0) })
+        else { throw .disconnected }
+        // Secrets are in some of them.
+        unsafe _ = sd_bus_message_sensitive(request.message)
+        guard request.append(arguments) else { throw .malformed }
+        var error = unsafe sd_bus_error()
+        defer { unsafe sd_bus_error_free(&error) }
+        var received: OpaquePointer?
+        guard unsafe sd_bus_call(bus, request.message, 120_000_000, &error, &received) >= 0,
+            let reply = unsafe received.map({ unsafe BusMessage($0) })
+        else {
+            guard let name = unsafe error.name else { throw .disconnected }
+            throw .refused(unsafe String(cString: name))
+        }
+        unsafe _ = sd_bus_message_sensitive(reply.message)
+        guard let values = reply.replyValues() else { throw .malformed }
+        return values
+    }
+
+    /// Has the bus read again which programs it starts: it does not see a first file in a new directory.
+    ///
+    /// A bus that does not do that goes on as before.
+    public func readServicesAgain() { _ = try? call(Self.driver, "/org/freedesktop/DBus", Self.driver, "ReloadConfig") }
+
+    /// Tells systemd that this program serves, if systemd has started it.
+    public static func tellReady() { unsafe _ = sd_notify(0, "READY=1") }
+
+    /// Asks the bus for a connection's unique name.
+    ///
+    /// - Parameter name: A well-known name.
+    /// - Returns: Who has it; nil where nobody has.
+    public func owner(of name: String) -> String? { ask("GetNameOwner", name)?.values()?.first?.text }
+
+    /// Has the bus deliver the signals of an interface, for ``wait(for:of:at:from:seconds:)``.
+    ///
+    /// - Parameters:
+    ///   - interface: Whose signals.
+    ///   - sender: The unique name of who sends them.
+    /// - Throws: `BusFailure.disconnected`.
+    public func listen(to interface: String, from sender: String) throws(BusFailure) {
+        guard ask("AddMatch", "type='signal',sender='\(sender)',interface='\(interface)'") != nil else {
+            throw .disconnected
+        }
+    }
+
+    /// Waits for a signal; other messages are dropped.
+    ///
+    /// - Parameters:
+    ///   - member: Its name.
+    ///   - interface: Whose signal it is.
+    ///   - path: The object that it is of.
+    ///   - sender: The unique name of who sends it.
+    ///   - seconds: How long.
+    /// - Returns: What it carries; nil after that time, or where its sender left the bus.
+    public func wait(
+        for member: String, of interface: String, at path: String, from sender: String, seconds: Double
+    ) -> [BusValue]? {
+        let end = ContinuousClock.now + .seconds(seconds)
+        while .now < end {
+            var received: OpaquePointer?
+            let result = unsafe sd_bus_process(bus, &received)
+            guard result >= 0 else { return nil }
+            if let message = unsafe received.map({ unsafe BusMessage($0) }) {
+                if message.isSignal(interface, member), message.path == path, message.sender == sender {
+                    return message.values()
+                }
+                if message.isSignal(Self.driver, "NameOwnerChanged"), message.sender == Self.driver,
+                    let values = message.values(), values.count == 3, values[0].text == sender, values[2].text == ""
+                {
+                    return nil
+                }
+            }
+            // Once in a second the time is looked at.
+            if result == 0 { unsafe _ = sd_bus_wait(bus, 1_000_000) }
+        }
+        return nil
+    }
+}
