@@ -36,8 +36,13 @@ def topics_are_stable_and_documented():
         help = device.run("doctor", "--help").stdout
         words = " ".join(help.split())
         for topic in (
+<<<<<<< HEAD
             "device, files, daemons, root of trust, passcode, biometry, sensor, agent, log, keychain, owner's programs, core dumps, swap, locked memory, other programs, start, window, ssh bridge, credentials bridge, git bridge, docker bridge",
             "device (its name), state (absent, off, waiting: it boots when it is first used, or booted), isReady", "0 ready, also with warnings; 1 it answers", "69 there is no such device"):
+=======
+            "device, files, daemons, root of trust, passcode, biometry, sensor, agent, log, keychain, owner's programs, core dumps, swap, locked memory, other programs, start, window, ssh bridge, credentials bridge, git bridge, docker bridge, secret-service bridge",
+            "device (its name), state (absent, off or booted), isReady", "0 ready, also with warnings; 1 it answers", "69 there is no such device"):
+>>>>>>> part4
             check(topic in words, f"{topic!r} in the help:\n{help}")
         found = report(device)
         equal(sorted(found), ["device", "findings", "isReady", "notPromised", "state"], "the keys")
@@ -50,7 +55,8 @@ def topics_are_stable_and_documented():
         equal(
             sorted({each["topic"] for each in found["findings"]}), sorted([
                 "device", "files", "daemons", "root of trust", "passcode", "biometry", "sensor", "agent", "log", "keychain", "core dumps", "swap",
-                "locked memory", "other programs", "start", "window", "ssh bridge", "credentials bridge", "git bridge", "docker bridge"]), "every topic")
+                "locked memory", "other programs", "start", "window", "ssh bridge", "credentials bridge", "git bridge", "docker bridge",
+                "secret-service bridge"]), "every topic")
         text = device.run("doctor").stdout
         for each in found["findings"]:
             mark = {"good": "[ok]", "warning": "[!!]", "bad": "[no]"}[each["state"]]
