@@ -76,7 +76,7 @@ private func recorded(_ name: String) throws -> [Data] {
 
 /// Every method and error of every interface: script/fuzz holds that none is missing.
 ///
-/// An input says by its first byte which it is of, so that new ones stand at the end.
+/// An input says by its first two bytes, little-endian, which it is of, so that new ones stand at the end.
 enum Messages {
     static let all: [MessageType] =
         methods.flatMap { method in
@@ -228,11 +228,11 @@ let messageTargets: [FuzzTarget] = [
         ].map { Data($0.utf8) }
     },
     FuzzTarget(name: "messages") { bytes in
-        let (kind, body) = bytes.choice
-        Messages.all[Int(kind) % Messages.all.count].roundTrip(body)
+        let kind = bytes.prefix(2).reversed().reduce(0) { $0 << 8 | Int($1) }
+        Messages.all[kind % Messages.all.count].roundTrip(Data(bytes.dropFirst(2)))
     } seeds: {
         try Messages.all.enumerated().flatMap { index, type in
-            try type.examples().map { Data([UInt8(index)]) + $0 }
+            try type.examples().map { Data([UInt8(index & 0xFF), UInt8(index >> 8)]) + $0 }
         }
     },
     FuzzTarget(name: "frames", run: frames) {

@@ -93,17 +93,22 @@ package final class JSONText {
         var number: T = 0
         for digit in isNegative ? digits.dropFirst() : digits {
             guard digit >= UInt8(ascii: "0"), digit <= UInt8(ascii: "9") else {
-                return double(node).flatMap { abs($0) < 0x1p53 ? T(exactly: $0) : nil }
+                return whole(node)
             }
             let value = T(truncatingIfNeeded: digit - UInt8(ascii: "0"))
             let (product, isTooLarge) = number.multipliedReportingOverflow(by: 10)
             let (sum, isStillTooLarge) =
                 isNegative ? product.subtractingReportingOverflow(value) : product.addingReportingOverflow(value)
-            // A fraction may follow, which makes a number so large none of ours.
-            if isTooLarge || isStillTooLarge { return nil }
+            // An exponent may follow that makes it small again.
+            if isTooLarge || isStillTooLarge { return whole(node) }
             number = sum
         }
         return number
+    }
+
+    /// The number as a fraction says it, if it is exactly an integer of this type, and so small that it is the only one it can be.
+    private func whole<T: FixedWidthInteger>(_ node: Node) -> T? {
+        double(node).flatMap { abs($0) < 0x1p53 ? T(exactly: $0) : nil }
     }
 
     /// The number; nil for one that is too large.
