@@ -90,7 +90,7 @@ let package = Package(
         tests("SecretServiceModelTests", ["SecretServiceModel"]),
         tool(
             "touchstone-secret-service",
-            ["BridgeBus", "BridgeCore", "SecretServiceModel", device, crypto, arguments]),
+            ["BridgeBus", "BridgeCore", "SecretServiceModel", device, arguments]),
 
         // age
         library("AgePlugin", [crypto]),

@@ -9,6 +9,11 @@ public struct ProgramIdentity: Codable, Hashable, Sendable {
     /// SHA-256 of its file, in hexadecimal digits; nil where only root can change the file, or put another in its place.
     public let digest: String?
 
+    /// One text for both: SHA-256 of the path and the digest, in hexadecimal digits.
+    public var fingerprint: String {
+        SHA256.hash(data: Data("\(path)\0\(digest ?? "")".utf8)).map { String(format: "%02x", $0) }.joined()
+    }
+
     /// The program that a process executes.
     ///
     /// It takes as long as its file takes to read. Nil where a grant could let in more than this program: for a sandboxed one (BR-7), one

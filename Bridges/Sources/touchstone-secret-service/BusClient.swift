@@ -1,12 +1,11 @@
 import BridgeBus
 import BridgeCore
-import Crypto
 import Foundation
 import Glibc
 
 /// For whom a grant is (BR-13, SS-35).
 enum Grantee: Hashable, Sendable {
-    /// One program: a digest of its path, and of its file where somebody else than root could change that.
+    /// One program, by its fingerprint.
     case program(String)
     /// A program that does what its caller wants, in one session: such grants lapse.
     case session(ClientSession)
@@ -15,8 +14,8 @@ enum Grantee: Hashable, Sendable {
 
     /// The name of its grant's row; nil where its grants are not kept.
     var row: String? {
-        guard case .program(let digest) = self else { return nil }
-        return digest
+        guard case .program(let fingerprint) = self else { return nil }
+        return fingerprint
     }
 }
 
@@ -56,7 +55,7 @@ struct BusClient: Sendable {
         if Multiplexers.contain(path) {
             grantee = process.clientSession.map(Grantee.session) ?? .connection(name)
         } else {
-            grantee = program.digest.map(Grantee.program) ?? .connection(name)
+            grantee = program.fingerprint.map(Grantee.program) ?? .connection(name)
         }
     }
 
