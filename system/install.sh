@@ -7,7 +7,7 @@
 # DIR is /usr/local for root and ~/.local for others. With --prefix /usr, as root, it installs the service of the whole system, too.
 # DESTDIR goes before every path, for those who make a package of it.
 #
-# Exit status: 0, 1 if it could not be done and nothing was changed, 64 for an unknown argument.
+# Exit status: 0, 1 if it failed (the message says why; run it again to finish), 64 for an unknown argument.
 set -eu
 umask 022
 version=@VERSION@ machine=@MACHINE@ glibc=@GLIBC@

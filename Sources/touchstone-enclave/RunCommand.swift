@@ -46,7 +46,7 @@ struct RunCommand: ParsableCommand {
     var published: URL?
     @Option(
         help: ArgumentHelp(
-            "The D-Bus of the login service. The device locks when the owner's session does, and when the machine goes to sleep. One of the user's own whose fingers are simulated does not.",
+            "The D-Bus of the login service. The device locks when the owner's session does, and when the machine goes to sleep. A user's own device with simulated fingers does not lock.",
             valueName: "socket"))
     var logind: String?
 

@@ -36,15 +36,15 @@ import TouchstoneLog
         let cut = lines.map { String($0.dropFirst(21)) }
         #expect(
             cut == [
-                "APP                    WHAT                                          PROVEN BY          RESULT",
-                "-                      device started                                -                  ok",
-                "Example (org.example)  the owner was asked: finger or face (3 more)  finger + passcode  ok",
-                "a\u{FFFD}b\u{FFFD}[31m               item not opened: owner                        -                  can never be opened again: other fingers",
+                "APP                    WHAT                                       PROVEN BY          RESULT",
+                "-                      device started                             -                  ok",
+                "Example (org.example)  answered: finger or face (3 more)          finger + passcode  ok",
+                "a\u{FFFD}b\u{FFFD}[31m               item not opened: finger, face or passcode  -                  cannot be opened any more, because the fingers changed",
             ])
         let more = table.lines([try entry(4, #""event":"locked","result":"ok""#)])
         #expect(
             more.map { String($0.dropFirst(21)) } == [
-                "-                      locked                                        -                  ok"
+                "-                      locked                                     -                  ok"
             ])
     }
 
@@ -67,7 +67,7 @@ import TouchstoneLog
         #expect(LogWords.event(failed) == "key not used to sign")
         let either = try entry(
             1, #""event":"evaluation-began","app":"a","asked":"biometryAny or passcode","result":"ok""#)
-        #expect(LogWords.event(either) == "the owner is asked: finger or face or passcode")
+        #expect(LogWords.event(either) == "asked for: finger or face or passcode")
         let newer = try entry(1, #""event":"of-a-newer-version","asked":"someThing","result":"ok""#)
         #expect(LogWords.event(newer) == "of a newer version: some thing")
     }

@@ -232,7 +232,7 @@ def grants_are_listed_and_revoked(device, resident, person):
     equal((other.reads(), deploy.reads("npm")), ("swordfish\n", "swordfish\n"), "what is still granted")
     grants("revoke", other.path)
     grants("revoke", other.path, status=1)
-    check("no such grant" in resident.said, resident.said)
+    check("no such password without asking" in resident.said, resident.said)
     other.reads()
     equal(person.asked(), 1, "prompts once all is revoked")
     equal({program for program, _ in listed()}, {str(deploy.path)}, "whose grants are left")
@@ -262,7 +262,7 @@ def programs_that_run_anything_are_not_let_in(device, resident, person):
     words = ("add-generic-password", "-a", "bot", "-w", "x", "-s")
     for path in ("/bin/sh", SECURITY, script, "/nowhere/at/all", "/dev/null", device.work):
         security(resident, *words, path, "-T", path)
-        check(f"-T {path} lets nobody in" in resident.said, resident.said)
+        check(f"{path} still has to ask" in resident.said, resident.said)
     security(resident, *words, "y", "-T", "deploy", status=2)
     equal(json.loads(resident.run(device.programs / "touchstone", "bridge", "grants", "list", "--json")), [], "the grants")
 

@@ -37,7 +37,7 @@ def topics_are_stable_and_documented():
         words = " ".join(help.split())
         for topic in (
             "device, files, daemons, root of trust, passcode, biometry, sensor, agent, log, keychain, owner's programs, core dumps, swap, locked memory, other programs, start, window, ssh bridge, credentials bridge, git bridge, docker bridge, secret-service bridge",
-            "device (its name), state (absent, off, waiting: it boots when it is first used, or booted), isReady", "0 ready, also with warnings; 1 it answers", "69 there is no such device"):
+            "device (its name), state (absent, off, waiting or booted; a waiting device boots when it is first used), isReady", "0 ready, also with warnings; 1 it answers", "69 there is no such device"):
             check(topic in words, f"{topic!r} in the help:\n{help}")
         found = report(device)
         equal(sorted(found), ["device", "findings", "isReady", "notPromised", "state"], "the keys")

@@ -88,7 +88,7 @@ def apps_have_their_names_and_the_tab_key_knows_them():
         (manifests / "test.conf").write_text(f"[Application]\nIdentity={app}\nName=The Test\n")
         table = device.run("log").stdout
         check("The Test (" in table, table)
-        for words in ("wrong finger or face", "not recognised", "the owner was asked: finger or face", "wrong passcode"):
+        for words in ("wrong finger or face", "not recognised", "answered: finger or face", "wrong passcode"):
             check(words in table, f"{words}: {table}")
         check("biometryAny" not in table and "touch-id" not in table, f"a constant is shown: {table}")
         for words in (("device", "background"), ("keychain", "quota")):

@@ -72,7 +72,7 @@ struct Grants: ParsableCommand {
 
     struct Revoke: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Have the owner asked again when a program reads.",
+            abstract: "Stop a program from reading without asking you.",
             discussion: """
                 It only takes away, so nobody is asked. Example: touchstone bridge grants revoke /usr/local/bin/deploy
                 """)
@@ -89,7 +89,8 @@ struct Grants: ParsableCommand {
             }
             guard !found.isEmpty else {
                 throw CommandFailure(
-                    "it has no such grant; 'touchstone bridge grants list' shows all of them", status: 1)
+                    "that program reads no such password without asking; 'touchstone bridge grants list' shows all of them",
+                    status: 1)
             }
             for grant in found {
                 var parameters = CredentialMessages.Parameters()

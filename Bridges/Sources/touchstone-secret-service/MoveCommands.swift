@@ -44,8 +44,8 @@ struct ImportCommand: ParsableCommand {
         commandName: "import", abstract: "Bring in the passwords of the program that is org.freedesktop.secrets now.",
         discussion: """
             That program may ask you to unlock what it keeps. If it does not give everything away, nothing is brought in.
-            No program may read what was brought in: each asks you once. Of two items with the same attributes the one
-            stays that was changed later. The other program keeps its own copy.
+            You are asked before a program reads what was brought in. If two items have the same attributes, the newer
+            one stays. The other program keeps its own copy.
 
             Exit status: 0 all of it is here, or there is no such program; 1 something could not be read.
             """)

@@ -12,7 +12,7 @@ import Glibc
                touchstone-security {add|delete}-internet-password -s SERVER -a ACCOUNT [-r PROTOCOL] [-P PORT] [-p PATH] ...
                touchstone-security find-internet-password -s SERVER [-a ACCOUNT] [-r PROTOCOL] [-P PORT] [-p PATH] [-w] ...
         Put -w last to be asked for the password.
-        -T lets a program read the password without asking you: it, and what it starts. 'touchstone bridge grants list' shows them.
+        -T lets a compiled program read the password without asking you. 'touchstone bridge grants list' shows such programs.
         -i reads such commands from standard input, one in each line, where no other program sees them. -q prints no warnings.
         It sees the passwords that touchstone-credentials keeps for commands and for git, and no other app's items.
 
@@ -126,7 +126,7 @@ import Glibc
         let results = try CredentialsClient.call("Store", parameters)
         for program in results.refusedPrograms ?? [] where !isQuiet {
             HelperProcess.complain(
-                "touchstone-security: -T \(program) lets nobody in; a program does not count if it is a script, runs what its caller wants, or cannot be read"
+                "touchstone-security: the password is stored, but \(program) still has to ask; -T takes only a compiled program that can be read, and no shell"
             )
         }
     }

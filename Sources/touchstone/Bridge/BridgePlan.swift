@@ -247,7 +247,7 @@ struct BridgePlan {
         let resident = bridge.resident
         if imports {
             guard try resident.run("import", for: device) == .exited(0) else {
-                throw Failure(.refused, "nothing was changed, because not every password could be brought in")
+                throw Failure(.refused, "no setting was changed, because not every password could be brought in")
             }
         }
         try changes.carryOut(enabling: .bridge(bridge))

@@ -13,7 +13,7 @@ struct DoctorCommand: ParsableCommand {
             be safer or do more. [no] means that it does not work. Below such a line is the one command that repairs \
             it. The end lists what no command can change on such a device. The doctor changes nothing, and boots no device.
 
-            With --json the output is one object: device (its name), state (absent, off, waiting: it boots when it is first used, or booted), isReady \
+            With --json the output is one object: device (its name), state (absent, off, waiting or booted; a waiting device boots when it is first used), isReady \
             (it is booted or waits, and nothing is bad), findings (topic, state, text, and fix if a command helps) and notPromised (sentences). The state \
             of a finding is good, warning or bad. Topics are \
             \(Finding.Topic.allCases.map(\.rawValue).joined(separator: ", ")). More keys and topics may come, and \

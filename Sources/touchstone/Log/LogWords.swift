@@ -48,7 +48,7 @@ enum LogWords {
     }
 
     private static let events = [
-        "evaluation-began": "the owner is asked", "evaluation-ended": "the owner was asked",
+        "evaluation-began": "asked for", "evaluation-ended": "answered",
         "biometry-rejected": "wrong finger or face", "biometry-locked-out": "fingers and faces locked out",
         "biometry-enrolled": "finger or face added", "biometry-removed": "finger or face removed",
         "erase-data-changed": "erasing after wrong passcodes changed", "permission-decided": "permission for Face ID",
@@ -69,17 +69,18 @@ enum LogWords {
     ]
 
     private static let requirements = [
-        "biometryAny": "finger or face", "biometryCurrentSet": "finger or face of this set", "presence": "owner",
+        "biometryAny": "finger or face", "biometryCurrentSet": "finger or face of this set",
+        "presence": "finger, face or passcode",
         "applicationPassword": "app's password", "companion": "companion device",
     ]
 
     private static let results = [
         "userCancel": "you cancelled", "appCancel": "the app cancelled", "systemCancel": "the device ended it",
-        "userFallback": "you chose another way", "authenticationFailed": "not recognised too often",
+        "userFallback": "you chose another way", "authenticationFailed": "not recognised, and too many tries",
         "biometryLockout": "passcode needed first", "biometryNotAvailable": "the sensor does not work",
         "biometryNotEnrolled": "nothing is enrolled", "passcodeNotSet": "no passcode is set",
-        "notInteractive": "the app forbade to ask", "invalidated": "can never be used again",
-        "enrolment-changed": "can never be opened again: other fingers", "not-matched": "not recognised",
+        "notInteractive": "the app allowed no prompt", "invalidated": "can never be used again",
+        "enrolment-changed": "cannot be opened any more, because the fingers changed", "not-matched": "not recognised",
         "noAgent": "nothing could show a prompt", "wrong": "wrong passcode",
         "wrong-application-password": "wrong app's password", "log-cut": "part of the log is missing",
         "state-restored": "an older copy of the device",
