@@ -74,7 +74,7 @@ struct RebootCommand: ParsableCommand {
             guard SupervisorLock.holder(paths) == nil else { return }
             throw Failure(
                 .unavailable,
-                "\(paths.name) did not come back; '\(paths.bootCommand)' says why")
+                "\(paths.name) did not come back; '\(paths.bootCommand)' boots it, or says why not")
         }
     }
 }
