@@ -87,7 +87,11 @@ final class Outbox: Sendable {
     /// In the event loop.
     private func hand(_ rest: ByteBuffer, _ promise: EventLoopPromise<Void>?) {
         let written = promise ?? channel.eventLoop.makePromise()
-        written.futureResult.whenComplete { [self] _ in state.withLock { $0.unsent -= 1 } }
+        written.futureResult.whenComplete { [self] result in
+            // A frame of which only a part went out is the last one.
+            if case .failure = result { return close() }
+            state.withLock { $0.unsent -= 1 }
+        }
         channel.writeAndFlush(rest, promise: written)
     }
 }

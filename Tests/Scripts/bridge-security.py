@@ -260,7 +260,7 @@ def programs_that_run_anything_are_not_let_in(device, resident, person):
     script.write_text("#!/bin/sh\n")
     script.chmod(0o755)
     words = ("add-generic-password", "-a", "bot", "-w", "x", "-s")
-    for path in ("/bin/sh", SECURITY, script, "/nowhere/at/all", "/dev/null", device.work):
+    for path in ("/bin/sh", "/usr/bin/nohup", "/usr/bin/find", SECURITY, script, "/nowhere/at/all", "/dev/null", device.work):
         security(resident, *words, path, "-T", path)
         check(f"{path} still has to ask" in resident.said, resident.said)
     security(resident, *words, "y", "-T", "deploy", status=2)

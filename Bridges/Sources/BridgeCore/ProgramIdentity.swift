@@ -22,7 +22,14 @@ public struct ProgramIdentity: Codable, Hashable, Sendable {
     /// - Parameter process: Who asks.
     public init?(_ process: ClientProcess) {
         guard !process.isSandboxed, let path = process.executable, !Multiplexers.contain(path) else { return nil }
-        self.init(path: path, file: "/proc/\(process.processID)/exe")
+        let file = "/proc/\(process.processID)/exe"
+        var status = stat()
+        // What the kernel executes is a program, also if only root can read its file.
+        if unsafe stat(file, &status) == 0, Self.isRoots(path, status) {
+            self.init(path: path, digest: nil)
+        } else {
+            self.init(path: path, file: file)
+        }
         guard process.executable == path else { return nil }
     }
 
@@ -40,6 +47,10 @@ public struct ProgramIdentity: Codable, Hashable, Sendable {
 
     /// Largest file that is read, in bytes.
     private static let largestFile: off_t = 512 << 20
+
+    private init(path: String, digest: String?) {
+        (self.path, self.digest) = (path, digest)
+    }
 
     private init?(path: String, file: String) {
         // Never a device or a pipe, on which it would wait.

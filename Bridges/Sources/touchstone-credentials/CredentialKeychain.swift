@@ -208,7 +208,7 @@ struct CredentialKeychain: Sendable {
         return (reference, name)
     }
 
-    /// Puts another secret in the place of a row's: asks the owner.
+    /// Puts another secret in the place of a row's, once the owner was asked for the old one with the same proof.
     ///
     /// It is guarded from then on, if `isOpen` does not say otherwise: whoever kept the old one open does not get the new one. Nor does
     /// any program that was granted the old one.
@@ -218,21 +218,17 @@ struct CredentialKeychain: Sendable {
     ///   - secret: The new secret.
     ///   - expiry: When it ends, in seconds since 1970; nil if it does not say.
     ///   - isOpen: Whether it is read without the owner.
-    ///   - isGranted: Whether programs were granted the old one. Then the owner is asked before the grants go, and once for both.
     ///   - proof: What the owner's yes is noted in.
     /// - Returns: Nothing.
-    /// - Throws: The device's errors. If the owner cancels, nothing has changed. If a later step fails, the grants may be gone.
+    /// - Throws: The device's errors. The grants may be gone then.
     func replace(
-        _ row: CredentialRow, _ secret: Data, expiry: Int64?, isOpen: Bool, isGranted: Bool, _ proof: Proof
+        _ row: CredentialRow, _ secret: Data, expiry: Int64?, isOpen: Bool, _ proof: Proof
     ) throws(DeviceError) -> Nothing {
-        if isGranted {
-            _ = try self.secret(of: row, proof)
-            do throws(DeviceError) {
-                _ = try proof.call("Keychain.Delete", Query(query: Self.grant(of: row.value)), Nothing.self)
-            } catch {
-                // Revoked while the owner was asked.
-                guard BridgeFailure(error) == .gone else { throw error }
-            }
+        do throws(DeviceError) {
+            _ = try proof.call("Keychain.Delete", Query(query: Self.grant(of: row.value)), Nothing.self)
+        } catch {
+            // No program was granted it.
+            guard BridgeFailure(error) == .gone else { throw error }
         }
         var attributes: KeychainDictionary = ["v_Data": .bytes(secret)]
         if !isOpen { attributes["accc"] = Self.control }

@@ -32,13 +32,16 @@ extension Credentials {
         return secrets
     }
 
-    /// Lets programs read a secret that was just stored.
+    /// Lets programs read a secret that was just stored, unless it was stored over or deleted since that change of its row.
     func grant(
-        _ secret: Data, of value: String, _ kind: Item.Kind, to programs: [ProgramIdentity]
+        _ secret: Data, of value: String, _ kind: Item.Kind, to programs: [ProgramIdentity], after change: Int = 0
     ) throws(BridgeFailure) {
-        for program in Set(programs) {
-            try keychain.grant(secret, of: value, kind, to: program)
-            BridgeProcess.log("touchstone-credentials: \(Sentence.printable(program.path)) was granted a secret")
+        let keychain = keychain
+        try changes.whileLast(change, of: value) { () throws(BridgeFailure) in
+            for program in Set(programs) {
+                try keychain.grant(secret, of: value, kind, to: program)
+                BridgeProcess.log("touchstone-credentials: \(Sentence.printable(program.path)) was granted a secret")
+            }
         }
     }
 

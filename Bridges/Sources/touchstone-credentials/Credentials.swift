@@ -11,6 +11,7 @@ final class Credentials: Sendable {
     typealias Results = CredentialMessages.Results
 
     let keychain: CredentialKeychain
+    let changes = RowChanges()
     private let approvals: Approvals
     private let reuse: Double
     private let requiresHelper: Bool
@@ -176,16 +177,18 @@ final class Credentials: Sendable {
             }
             let request = request(
                 asker, row.item, "store", "store over \(Self.sentence(row.item))\(Self.sentence(lettingIn: lets))")
-            let keychain = keychain
-            let isGranted = try !keychain.grants(of: row.value).isEmpty
+            let (keychain, changes) = (keychain, changes)
             do throws(BridgeFailure) {
-                _ = try approvals.perform(request, while: { connection.isWaitedOn }) {
+                let change = try approvals.perform(request, while: { connection.isWaitedOn }) {
                     proof throws(DeviceError) in
-                    try keychain.replace(
-                        row, secret, expiry: parameters.expiry, isOpen: isOpen, isGranted: isGranted, proof)
+                    // The owner is asked here, so that nobody waits below.
+                    _ = try keychain.secret(of: row, proof)
+                    return try changes.make(of: row.value) { () throws(DeviceError) in
+                        _ = try keychain.replace(row, secret, expiry: parameters.expiry, isOpen: isOpen, proof)
+                    }
                 }
                 remember(secret, row.reference, asker)
-                try grant(secret, of: row.value, item.kind, to: lets)
+                try grant(secret, of: row.value, item.kind, to: lets, after: change)
             } catch .gone {
                 // A deletion was cut off before its end (GC-3).
                 try delete(row)
@@ -255,7 +258,8 @@ final class Credentials: Sendable {
 
     private func delete(_ row: CredentialRow) throws(BridgeFailure) {
         forget(row.reference)
-        try keychain.delete(row)
+        let keychain = keychain
+        _ = try changes.make(of: row.value) { () throws(BridgeFailure) in try keychain.delete(row) }
     }
 
     private func list(_ parameters: CredentialMessages.Parameters) throws(BridgeFailure) -> Results {

@@ -23,10 +23,18 @@ struct Grants: ParsableCommand {
         }
 
         var line: String {
-            // A path can have line feeds and direction marks.
-            let path = program.unicodeScalars.map { $0.properties.isPatternWhitespace && $0 != " " ? "?" : String($0) }
             let condition = digest == nil ? "" : ", while its file is the same"
-            return "\(path.joined()) reads \(secret), since \(since.prefix(10))\(condition)\n"
+            return "\(Self.printable(program)) reads \(Self.printable(secret)), since \(since.prefix(10))\(condition)\n"
+        }
+
+        /// A path can have line feeds, escape sequences and direction marks, which would hide its line.
+        private static func printable(_ text: String) -> String {
+            text.unicodeScalars.map { scalar in
+                switch scalar.properties.generalCategory {
+                case .control, .format, .lineSeparator, .paragraphSeparator: "?"
+                default: String(scalar)
+                }
+            }.joined()
         }
     }
 

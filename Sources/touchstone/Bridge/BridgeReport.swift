@@ -62,7 +62,7 @@ struct BridgeReport: Encodable {
             text =
                 "enabled, and \(mayAsk ? "answers" : "listens") at \(PlainText.line(socket)); your other programs "
                 + (resident.isSystemService(for: device) ? "cannot act as it" : "can act as it")
-            if bridge == .credentials, let count = BridgeProbe.grantedPrograms(for: device), count > 0 {
+            if mayAsk, bridge == .credentials, let count = BridgeProbe.grantedPrograms(for: device), count > 0 {
                 let programs = count == 1 ? "1 program reads" : "\(count) programs read"
                 text += "; \(programs) passwords without asking you, which 'touchstone bridge grants list' shows"
             }
