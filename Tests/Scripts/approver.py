@@ -76,7 +76,8 @@ class Site:
         return answer.status, json.loads(body) if body else {}, answer
 
     def prompts(self):
-        return self.agent.output.count("the page shows")
+        # The headline of a prompt has the same words.
+        return len(re.findall("says: .*the page shows", self.agent.output))
 
 
 class Agent:

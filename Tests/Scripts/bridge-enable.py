@@ -370,7 +370,7 @@ def a_keyring_that_stays_locked_changes_nothing():
                   "--method=org.freedesktop.Secret.Service.Lock", "['/org/freedesktop/secrets/collection/login']")
         before = place.everything
         said = place.bridge("enable", "secret-service", "--yes", status=5)
-        check("not read: everything in “Login”" in said and "nothing was changed" in said, said)
+        check("not read: everything in “Login”" in said and "no setting was changed" in said, said)
         equal(place.everything, before, "the files")
         equal(place.states()["secret-service"], "notEnabled", "its state")
 

@@ -157,8 +157,10 @@ def each_way_that_an_evaluation_ends_is_told(browser):
 
 
 def a_prompt_of_another_app_waits(browser):
-    with chores(browser, FINGER) as (device, app, page), TerminalAgent(device):
+    with chores(browser, FINGER) as (device, app, page), TerminalAgent(device) as agent:
         begin(page)
+        # Its program is read for its first prompt, and the other one's could be quicker.
+        agent.wait_for("Chores")
         other = Evaluation(device)
         touch(device, FINGER)
         page.wait_text("Signed in")

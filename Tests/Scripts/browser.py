@@ -368,6 +368,13 @@ class TerminalAgent:
         self.process.stdin = None
         check(self.process.stdout.readline().startswith("ready"), "the agent's first line")
 
+    def wait_for(self, text):
+        """Until it has shown a line with this text."""
+        for line in self.process.stdout:
+            if text in line:
+                return
+        raise AssertionError(f"the agent ended before it showed {text!r}")
+
     def __enter__(self):
         return self
 
