@@ -108,7 +108,21 @@ check_libraries() {
     done
 }
 
+# As root, nothing is written or removed where another user could put a link in the way.
+check_owner() {
+    [ "$(id -u)" = 0 ] || return 0
+    folder=$target/${record%/*}
+    while :; do
+        if [ -e "$folder" ] && [ "$(stat -L -c %u -- "$folder")" != 0 ]; then
+            fail "$folder belongs to another user: run this as that user, or choose another --prefix"
+        fi
+        [ "$folder" != / ] || return 0
+        folder=$(dirname "$folder")
+    done
+}
+
 install_files() {
+    check_owner
     check_machine
     check_files
     check_libraries
@@ -144,6 +158,7 @@ install_files() {
         [ -n "$to" ] || continue
         mkdir -p "$target/${to%/*}"
         # Another file under the same name: what runs goes on as it is.
+        rm -f "$target/$to.new"
         cp "$here/usr/$file" "$target/$to.new"
         chmod "$(mode "$file")" "$target/$to.new"
         mv -f "$target/$to.new" "$target/$to"
@@ -192,6 +207,7 @@ stop_system() {
 }
 
 uninstall_files() {
+    check_owner
     [ -f "$target/$record" ] || fail "nothing of this installer's is in $target"
     [ -w "$target/${record%/*}" ] || fail "$target cannot be written to: run it as root"
     recorded f >"$work/files"

@@ -90,7 +90,7 @@ def the_rows_of_refused_calls_are_shown():
         end(begin(device))
         rows = device.run("log", "--refused").stdout.splitlines()
         equal(len(rows), 2, "a head and a row")
-        check("call refused: owner" in rows[1] and rows[1].endswith("no passcode is set"), rows[1])
+        check("call refused: finger, face or passcode" in rows[1] and rows[1].endswith("no passcode is set"), rows[1])
         equal(device.run("log", "--refused", "-n", "0").stdout, "", "none of them")
 
 

@@ -303,7 +303,7 @@ def every_answer_is_for_this_page_alone(page):
         policy = dict(part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";"))
         equal(policy, {
             "default-src": "'none'", "script-src": "'self'", "style-src": "'self'", "img-src": "'self'", "connect-src": "'self'",
-            "frame-ancestors": "'none'", "form-action": "'none'", "base-uri": "'none'"}, "the policy")
+            "frame-ancestors": "'none'", "form-action": "'none'", "base-uri": "'none'", "frame-src": "'none'"}, "the policy")
         equal(
             [headers[name] for name in ("cache-control", "x-content-type-options", "referrer-policy", "cross-origin-resource-policy")],
             ["no-store", "nosniff", "no-referrer", "same-origin"], "the other headers")
@@ -493,11 +493,13 @@ def one_command_shows_a_device_and_an_app(ending):
         while len(said) < 12 and not any("Ctrl-C" in line for line in said):
             said.append(process.stdout.readline())
             check(said[-1], f"the command ended: {said}{process.stderr.read() if process.poll() is not None else ''}")
-        addresses = [line.split()[-1] for line in said if "http://127.0.0.1:" in line]
-        equal(len(addresses), 2, f"the addresses in {said}")
-        for address, title in zip(addresses, ("Touchstone simulator", "Chores")):
-            with urllib.request.urlopen(address, timeout=LONGEST_WAIT) as page:
-                check(f"<title>{title}</title>" in page.read().decode(), f"{address} is not {title}'s page")
+        (address,) = [line.split()[-1] for line in said if "http://127.0.0.1:" in line]
+        with urllib.request.urlopen(f"{address}app", timeout=LONGEST_WAIT) as answer:
+            app = json.loads(answer.read())
+        equal(app["name"], "Chores", "the app beside the device")
+        for shown, title in ((address, "Touchstone simulator"), (app["url"], "Chores")):
+            with urllib.request.urlopen(shown, timeout=LONGEST_WAIT) as page:
+                check(f"<title>{title}</title>" in page.read().decode(), f"{shown} is not {title}'s page")
         directory, = pathlib.Path(work).iterdir()
         manifest = (directory / "state/touchstone/devices/simulator/apps.d/io.touchstone.Chores.conf").read_text()
         check(f"Identity={SIMULATOR.parent}/chores" in manifest, manifest)

@@ -192,7 +192,7 @@ final class Credentials: Sendable {
             } catch .gone {
                 // A deletion was cut off before its end (GC-3).
                 try delete(row)
-                let added = try keychain.add(item, secret, expiry: parameters.expiry)
+                let added = try keychain.add(item, secret, expiry: parameters.expiry, isOpen: isOpen)
                 remember(secret, added.reference, asker)
                 try grant(secret, of: added.value, item.kind, to: lets)
             }

@@ -209,6 +209,7 @@ struct SessionPlan {
             }
             let undone = Result { try record.undo(owners, disabling: owner) }
             if !units.isEmpty { try UserManager.control("daemon-reload") }
+            try undone.get()
             if masks { try UserManager.control("mask", "--now", SessionPart.windowService) }
             if hides {
                 var plan = ChangePlan()
@@ -217,7 +218,6 @@ struct SessionPlan {
                 }
                 try plan.carryOut(enabling: .hiddenWindow)
             }
-            try undone.get()
         }
     }
 }
