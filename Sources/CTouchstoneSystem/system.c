@@ -19,6 +19,8 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
@@ -259,4 +261,9 @@ int touchstone_allocate(int file, off_t offset, off_t length) {
 
 int touchstone_exchange(const char *one, const char *other) {
     return renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE) == 0 ? 0 : errno;
+}
+
+bool touchstone_is_on_fuse(const char *path) {
+    struct statfs found;
+    return statfs(path, &found) != 0 || found.f_type == FUSE_SUPER_MAGIC;
 }

@@ -1,3 +1,4 @@
+internal import CTouchstoneSystem
 internal import Crypto
 internal import Foundation
 import Glibc
@@ -17,12 +18,14 @@ public struct ProgramIdentity: Codable, Hashable, Sendable {
     /// The program that a process executes.
     ///
     /// It takes as long as its file takes to read. Nil where a grant could let in more than this program: for a sandboxed one (BR-7), one
-    /// that does what its caller wants (BR-13), one that nobody can identify, and one whose file is too large to be read.
+    /// that does what its caller wants (BR-13), one that nobody can identify, one in a file system of FUSE, and one whose file is too large to
+    /// be read.
     ///
     /// - Parameter process: Who asks.
     public init?(_ process: ClientProcess) {
         guard !process.isSandboxed, let path = process.executable, !Multiplexers.contain(path) else { return nil }
         let file = "/proc/\(process.processID)/exe"
+        guard unsafe !touchstone_is_on_fuse(file) else { return nil }
         var status = stat()
         // What the kernel executes is a program, also if only root can read its file.
         if unsafe stat(file, &status) == 0, Self.isRoots(path, status) {
@@ -41,7 +44,9 @@ public struct ProgramIdentity: Codable, Hashable, Sendable {
     public init?(file: String) {
         guard file.hasPrefix("/"), let resolved = unsafe realpath(file, nil) else { return nil }
         defer { unsafe free(resolved) }
-        guard let path = unsafe String(validatingCString: resolved), !Multiplexers.contain(path) else { return nil }
+        guard let path = unsafe String(validatingCString: resolved), !Multiplexers.contain(path),
+            unsafe !touchstone_is_on_fuse(path)
+        else { return nil }
         self.init(path: path, file: path)
     }
 

@@ -99,4 +99,8 @@ int touchstone_spawn_closes_from(posix_spawn_file_actions_t *actions, int lowest
 /// The flag of posix_spawnattr_setflags that starts the process in a session of its own.
 int touchstone_spawn_flag_new_session(void);
 
+/// Whether a file lies in a file system of FUSE, where a program of somebody's says who owns it and what each reader reads. Also if that
+/// cannot be told.
+bool touchstone_is_on_fuse(const char *path);
+
 #endif
