@@ -375,7 +375,54 @@ def a_keyring_that_stays_locked_changes_nothing():
         equal(place.states()["secret-service"], "notEnabled", "its state")
 
 
+def a_disable_that_fails_leaves_the_service():
+    """SS-50: programs that do not find their passwords may throw away what they had encrypted."""
+    with desktop() as place:
+        person = Person(place.device)
+        keyring(place)
+        place.run("secret-tool", "store", "--label=Mail", "user", "anna", input="correct horse")
+        place.bridge("enable", "secret-service", "--yes")
+        equal(passwords(place, "anna"), ["correct horse"], "what came in")
+        during = place.everything
+        place.device.run("device", "lock")
+        check("the device is locked" in place.bridge("disable", "secret-service", "--yes", status=5), "disable while it is locked")
+        equal(place.everything, during, "the files after it was refused")
+        equal(place.states()["secret-service"], "answers", "its state after it was refused")
+        place.device.run("device", "unlock", input="271828\n")
+        # The owner says no.
+        person.answer = "cancel"
+        check("is still enabled" in place.bridge("disable", "secret-service", "--yes", status=1), "disable with a cancel")
+        person.answer = "finger"
+        equal({path: what for path, what in place.everything.items() if "/keyrings" not in path},
+              {path: what for path, what in during.items() if "/keyrings" not in path}, "the files after a cancel")
+        wait_for(lambda: place.states()["secret-service"] == "answers", "the service to be there again")
+        equal(passwords(place, "anna"), ["correct horse"], "after a cancel")
+        # Who starts it is gone, and it runs: that is put back without another program's passwords.
+        (place.path / ".local/share/dbus-1/services/org.freedesktop.secrets.service").unlink()
+        place.mend(place.row("secret-service"))
+        equal(place.states()["secret-service"], "answers", "after it was mended")
+
+
+def another_provider_is_not_replaced():
+    """BR-5: only gnome-keyring gives way."""
+    with desktop() as place:
+        before = place.everything
+        program = subprocess.Popen(
+            ["/usr/bin/python3", "-c", "from gi.repository import Gio\nGio.bus_own_name(Gio.BusType.SESSION, 'org.freedesktop.secrets', 0, None, "
+             "lambda *_: print('ready', flush=True), None)\nfrom gi.repository import GLib\nGLib.MainLoop().run()"],
+            env=place.device.environment, stdout=subprocess.PIPE, text=True)
+        try:
+            equal(program.stdout.readline(), "ready\n", "the other provider")
+            said = place.bridge("enable", "secret-service", "--yes", status=5)
+            check("python3" in said and "keeps the passwords of desktop programs now" in said, said)
+            equal(place.everything, before, "the files")
+        finally:
+            program.kill()
+            program.wait(LONGEST_WAIT)
+
+
 main(
+    a_disable_that_fails_leaves_the_service, another_provider_is_not_replaced,
     the_secret_service_is_enabled_and_disabled, a_keyring_that_stays_locked_changes_nothing,
     ssh_and_git_are_enabled_and_disabled, what_is_broken_is_said_and_mended, what_has_the_place_is_not_replaced_silently,
     gits_helpers_of_the_machine_and_of_single_places_are_seen, nothing_is_done_without_a_device_or_a_yes,

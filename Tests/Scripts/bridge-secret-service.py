@@ -49,6 +49,24 @@ def kind_of(path):
     return "org.freedesktop.Secret." + kind
 def secret(path, member, signature=None, arguments=()):
     return call(path, kind_of(path), member, signature, arguments)
+ALIAS = ROOT + "/aliases/default"
+def make(attributes, label, password):
+    named = {"org.freedesktop.Secret.Item.Label": GLib.Variant("s", label), "org.freedesktop.Secret.Item.Attributes": GLib.Variant("a{ss}", attributes)}
+    return secret(ALIAS, "CreateItem", "(a{sv}(oayays)b)", (named, (open_session(), b"", password.encode(), "text/plain"), False))[0] != "/"
+def items():
+    return call(ALIAS, "org.freedesktop.DBus.Properties", "Get", "(ss)", (kind_of(ALIAS), "Items"))[0]
+def property(path, name):
+    return call(path, "org.freedesktop.DBus.Properties", "Get", "(ss)", (kind_of(path), name))[0]
+def everything():
+    session = open_session()
+    # gnome-keyring adds this kind by itself to some of them.
+    added = ("xdg:schema", "org.freedesktop.Secret.Generic")
+    return [[str(sorted(set(property(path, "Attributes").items()) - {added})), property(path, "Label"), bytes(secret(path, "GetSecret", "(o)", (session,))[0][2]).decode()]
+            for path in items()]
+def change(label, password):
+    changed = [path for path in items() if property(path, "Label") == label]
+    for path in changed: secret(path, "SetSecret", "((oayays))", ((open_session(), b"", password.encode(), "text/plain"),))
+    return len(changed) == 1
 ANSWERS = []
 def send(path, member, signature, arguments, connection=BUS):
     def done(connection, result):
@@ -675,6 +693,41 @@ def what_gnome_keyring_keeps_comes_in_and_goes_back(device, bus, person):
 
 
 @with_bus
+def items_that_share_attributes_go_there_and_back(device, bus, person):
+    """SS-52: gnome-keyring would replace each item that has at least the attributes of a new one."""
+    bus.stop()
+    keyring = bus.keyring()
+    other = bus.app("other")
+    items = [({"user": "anna", "domain": "mail"}, "Mail"), ({"user": "anna"}, "Anna"), ({}, "Note"), ({}, "Other note")]
+    for attributes, label in items:
+        check(other.ask(f"make({attributes!r}, {label!r}, 'first {label}')"), f"{label} in gnome-keyring")
+
+    def there():
+        return sorted(map(tuple, other.ask("everything()")))
+
+    before = there()
+    equal(len(before), 4, f"items in gnome-keyring: {before}")
+    equal(bus.move("import"), "brought in 4 of 4 items of /usr/bin/gnome-keyring-daemon\n", "what was brought in")
+    equal(bus.move("import"), "brought in 0 of 4 items of /usr/bin/gnome-keyring-daemon\n", "the second time")
+    equal(bus.move("export"), "gave 4 of 4 items to /usr/bin/gnome-keyring-daemon\n", "what was given back")
+    equal(there(), before, "gnome-keyring after what it has was given back")
+    # Into one that has nothing, where the most special one is first.
+    keyring.terminate()
+    keyring.wait(LONGEST_WAIT)
+    shutil.rmtree(bus.work / "data")
+    keyring = bus.keyring()
+    other = bus.app("other")
+    equal(bus.move("export"), "gave 4 of 4 items to /usr/bin/gnome-keyring-daemon\n", "what was given to an empty one")
+    equal(there(), before, "what an empty one has then")
+    # What was changed there later stays; what is changed here later goes.
+    time.sleep(1.1)
+    check(other.ask("change('Anna', 'changed there')"), "the change")
+    changed = there()
+    equal(bus.move("export"), "gave 4 of 4 items to /usr/bin/gnome-keyring-daemon\n", "what was given once more")
+    equal(there(), changed, "what was changed there")
+
+
+@with_bus
 def an_import_is_of_everything_or_nothing(device, bus, person):
     """SS-52: a keyring that stays locked."""
     bus.stop()
@@ -685,6 +738,19 @@ def an_import_is_of_everything_or_nothing(device, bus, person):
     bus.keyring(password="")
     said = bus.move("import", status=1)
     check("not read: everything in “Login”" in said and "nothing was brought in" in said, said)
+
+
+@with_bus
+def an_upgraded_program_keeps_its_passwords(device, bus, person):
+    """BR-11: an upgrade takes the path of a program that runs; another program is still another one."""
+    mailer = bus.app("mailer")
+    mailer.ask("store('anna', 'correct horse')")
+    person.asked()
+    new = shutil.copy(mailer.path, bus.work / "mailer.new")
+    os.rename(new, mailer.path)
+    check(os.readlink(f"/proc/{mailer.process.pid}/exe").endswith(" (deleted)"), "the upgrade")
+    equal(mailer.ask("lookup('anna')"), "correct horse", "what the program stored before the upgrade")
+    equal(person.asked(), 0, "prompts")
 
 
 @with_bus
@@ -735,7 +801,8 @@ main(
     nobody_else_changes_it, what_is_stored_over_is_a_new_item,
     a_search_waits_until_it_can_look,
     what_is_malformed_is_refused,
-    docker_keeps_its_passwords, what_gnome_keyring_keeps_comes_in_and_goes_back, an_import_is_of_everything_or_nothing,
+    docker_keeps_its_passwords, what_gnome_keyring_keeps_comes_in_and_goes_back, items_that_share_attributes_go_there_and_back,
+    an_upgraded_program_keeps_its_passwords, an_import_is_of_everything_or_nothing,
     one_program_holds_up_no_other, large_calls_that_wait_are_few, another_set_is_no_way_around_a_cancel,
     a_collection_goes_with_what_was_approved, aliases_last, one_of_them_works_on_a_device, more_than_one_answer_is_read,
     the_collections_that_programs_expect,

@@ -130,12 +130,16 @@ public struct ClientProcess: Hashable, Sendable, Codable {
 }
 
 /// Tells one executed file from another of the same path.
-struct ExecutedFile: Hashable, Sendable {
+///
+/// An upgrade removes the path of a running program, and leaves its file.
+public struct ExecutedFile: Hashable, Sendable {
     let device: UInt
     let inode: UInt
 
     /// What the process executes that has this number now; nil if the kernel does not show it.
-    init?(of processID: Int32) {
+    ///
+    /// - Parameter processID: Its number.
+    public init?(of processID: Int32) {
         var file = stat()
         guard unsafe stat("/proc/\(processID)/exe", &file) == 0 else { return nil }
         (device, inode) = (file.st_dev, file.st_ino)

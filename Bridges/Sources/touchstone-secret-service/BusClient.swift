@@ -23,10 +23,12 @@ enum Grantee: Hashable, Sendable {
 struct Sighting: Hashable, Sendable {
     let process: ClientProcess?
     let path: String?
+    let file: ExecutedFile?
 
     init(_ peer: BusPeer?) {
         process = peer.flatMap { $0.userID == geteuid() ? ClientProcess(processID: $0.processID) : nil }
         path = process?.executable
+        file = process.flatMap { ExecutedFile(of: $0.processID) }
     }
 }
 
@@ -37,6 +39,8 @@ struct BusClient: Sendable {
     let grantee: Grantee
     /// Whether it is in a sandbox, whose programs have the portal instead (BR-7).
     let isSandboxed: Bool
+    /// What it executed when it came.
+    private let file: ExecutedFile?
 
     /// - Parameters:
     ///   - name: The connection's.
@@ -44,6 +48,7 @@ struct BusClient: Sendable {
     ///   - program: What was seen of its file.
     init(name: String, _ sighting: Sighting, _ program: SeenProgram) {
         self.name = name
+        file = sighting.file
         // Also of a process whose program cannot be seen.
         isSandboxed = program.isSandboxed
         guard let process = sighting.process, let path = sighting.path else {
@@ -61,6 +66,7 @@ struct BusClient: Sendable {
 
     private init(stranger other: BusClient) {
         name = other.name
+        file = other.file
         client = .unknown
         grantee = .connection(other.name)
         isSandboxed = other.isSandboxed
@@ -69,9 +75,10 @@ struct BusClient: Sendable {
     /// The same connection as a stranger: what the bus said before and now differs.
     var asStranger: BusClient { BusClient(stranger: self) }
 
-    /// Whether the process is there, and executes what it did.
+    /// Whether the process is there, and executes what it did; its path may be another one, or gone, since an upgrade.
     var isThere: Bool {
-        guard case .known(let process, let path) = client else { return true }
-        return process.executable == path
+        guard case .known(let process, _) = client else { return true }
+        // In this order: what is executed by a process that is there afterwards is its own.
+        return ExecutedFile(of: process.processID) == file && process.isThere
     }
 }

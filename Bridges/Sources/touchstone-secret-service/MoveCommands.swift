@@ -76,33 +76,72 @@ struct ImportCommand: ParsableCommand {
         BridgeProcess.say("brought in \(count) of \(collections.reduce(0) { $0 + $1.items.count }) items of \(name)")
     }
 
+    /// What an import comes to, before the first item is written.
+    private struct Plan {
+        /// The new collections: label by name.
+        var collections: [(name: String, label: String)] = []
+        /// What is written, by its place.
+        var items: [Place: OtherProvider.Item] = [:]
+        /// Earlier ones that are here, by the same place.
+        var earlier: [Place: [SecretKeychain.Item]] = [:]
+
+        struct Place: Hashable {
+            var collection: String
+            var identity: ItemIdentity
+        }
+
+        init(_ given: [OtherProvider.Collection], _ before: SecretKeychain.Contents) {
+            var names = Dictionary(before.collections.map { ($0.label, $0.name) }) { first, _ in first }
+            let here = Dictionary(grouping: before.items) {
+                Place(
+                    collection: $0.description.collection,
+                    identity: ItemIdentity(label: $0.label, $0.description.attributes))
+            }
+            for collection in given where !collection.items.isEmpty {
+                var name = SecretService.login
+                if !collection.isDefault {
+                    name = names[collection.label] ?? SecretPath.newName()
+                    if names.updateValue(name, forKey: collection.label) == nil {
+                        collections.append((name, collection.label))
+                    }
+                }
+                for item in collection.items {
+                    let place = Place(
+                        collection: name, identity: ItemIdentity(label: item.label, item.attributes))
+                    let same = here[place] ?? []
+                    guard !same.contains(where: { $0.modified >= item.modified }),
+                        items[place].map({ $0.modified < item.modified }) ?? true
+                    else { continue }
+                    items[place] = item
+                    earlier[place] = same
+                }
+            }
+        }
+    }
+
     /// - Returns: How many were not here already.
     private func keep(
         _ collections: [OtherProvider.Collection], _ keychain: SecretKeychain, _ maker: String?
     ) async throws(BridgeFailure) -> Int {
         let before = try await keychain.contents()
-        var count = 0
-        for collection in collections where !collection.items.isEmpty {
-            var name = SecretService.login
-            if !collection.isDefault {
-                if let known = before.collections.first(where: { $0.label == collection.label }) {
-                    name = known.name
-                } else {
-                    name = SecretPath.newName()
-                    try await keychain.addCollection(name, label: collection.label)
-                }
-            }
-            for item in collection.items {
-                let same = before.items.filter {
-                    $0.description.collection == name && $0.description.attributes == item.attributes
-                }
-                guard !same.contains(where: { $0.modified >= item.modified }) else { continue }
-                try await keep(item, name, keychain, maker)
-                for old in same { try await keychain.delete(old.name, grants: before.grants[old.name] ?? []) }
-                count += 1
+        let plan = Plan(collections, before)
+        typealias Limits = ItemDescription.Limits
+        let replaced = plan.earlier.values.reduce(0) { $0 + $1.count }
+        guard before.items.count - replaced + plan.items.count <= Limits.items,
+            before.collections.count + plan.collections.count <= Limits.collections
+        else {
+            BridgeProcess.log(
+                "at most \(Limits.items) items and \(Limits.collections) collections are kept; nothing was brought in")
+            throw .invalid
+        }
+        for (name, label) in plan.collections { try await keychain.addCollection(name, label: label) }
+        for (place, item) in plan.items {
+            try await keep(item, place.collection, keychain, maker)
+            for old in plan.earlier[place] ?? [] {
+                try await keychain.delete(old.name, grants: before.grants[old.name] ?? [])
             }
         }
-        return count
+        return plan.items.count
     }
 
     private func keep(
@@ -126,7 +165,7 @@ struct ExportCommand: ParsableCommand {
         commandName: "export", abstract: "Give all passwords to another program that is org.freedesktop.secrets.",
         discussion: """
             You are asked once for all of them, and the other program may ask you to unlock what it keeps. Everything goes
-            into its default collection. Here a copy stays.
+            into its default collection. If it has a later one of the same item, that one stays. Here a copy stays.
 
             Exit status: 0 it has all of them; 1 it did not take all of them, or there is no such program.
             """)
@@ -136,12 +175,16 @@ struct ExportCommand: ParsableCommand {
     func run() throws {
         let (device, connection, _) = try place.enter()
         let keychain = SecretKeychain(device: device)
-        let kept = try finish { () async throws(BridgeFailure) in try await keychain.contents() }.items
+        let all = try finish { () async throws(BridgeFailure) in try await keychain.contents() }.items
+        // All of them go into one collection. Of the same items the one goes that was changed last.
+        let kept = Dictionary(all.map { (ItemIdentity(label: $0.label, $0.description.attributes), $0) }) {
+            $0.modified < $1.modified ? $1 : $0
+        }.values
         guard !kept.isEmpty else { return BridgeProcess.say("there are no passwords to give back") }
         guard let other = try other(on: connection) else {
             throw ValidationError("no other program would keep passwords on this bus; they stay here")
         }
-        let secrets = try secrets(of: kept, keychain, device)
+        let secrets = try secrets(of: Array(kept), keychain, device)
         var left: [String] = []
         do throws(BusFailure) {
             guard let collection = try other.defaultCollection() else {

@@ -159,25 +159,55 @@ final class OtherProvider {
         return try alias("default").flatMap { $0 == "/" ? nil : $0 }
     }
 
-    /// Stores an item, in the place of one with the same attributes.
+    /// Stores an item, unless the same one is there with the same or a later date; an earlier one is changed.
     ///
-    /// - Returns: Whether it is there.
+    /// gnome-keyring would replace each item that has at least these attributes, so it is not told to replace.
+    ///
+    /// - Returns: Whether it is there, or a later one.
     func store(_ item: Item, in collection: String) throws(BusFailure) -> Bool {
-        let known = BusValue.variants([
-            (Self.interface + "Item.Label", .string(item.label)),
-            (Self.interface + "Item.Attributes", .texts(item.attributes)),
-        ])
         let secret = BusValue.structure([
             .path(session), .bytes([]), .bytes(Array(item.secret)), .string(item.contentType),
         ])
         do throws(BusFailure) {
-            let made = try call(collection, "Collection", "CreateItem", [known, secret, .boolean(true)])
+            if let same = try newest(like: item, in: collection) {
+                guard same.modified < item.modified else { return true }
+                _ = try call(same.path, "Item", "SetSecret", [secret])
+                guard same.label != item.label else { return true }
+                _ = try bus.call(
+                    owner, same.path, "org.freedesktop.DBus.Properties", "Set",
+                    [.string(Self.interface + "Item"), .string("Label"), .variant(.string(item.label))])
+                return true
+            }
+            let known = BusValue.variants([
+                (Self.interface + "Item.Label", .string(item.label)),
+                (Self.interface + "Item.Attributes", .texts(item.attributes)),
+            ])
+            let made = try call(collection, "Collection", "CreateItem", [known, secret, .boolean(false)])
             return try run(prompt: made.last)
         } catch .refused {
             return false
         } catch {
             throw error
         }
+    }
+
+    /// The item of a collection that is the same one, and was changed last; nil if there is no such item.
+    private func newest(
+        like item: Item, in collection: String
+    ) throws(BusFailure) -> (path: String, label: String, modified: UInt64)? {
+        var newest: (path: String, label: String, modified: UInt64)?
+        let identity = ItemIdentity(label: item.label, item.attributes)
+        // It finds all that have at least these attributes.
+        let found = try call(collection, "Collection", "SearchItems", [.texts(identity.attributes)])
+        for path in found.first?.elements?.compactMap(\.object) ?? [] {
+            let known = try properties(path, "Item")
+            guard let label = known["Label"]?.text, let attributes = known["Attributes"]?.textDictionary,
+                ItemIdentity(label: label, attributes) == identity
+            else { continue }
+            let modified = known["Modified"]?.count ?? 0
+            if newest.map({ $0.modified < modified }) ?? true { newest = (path, label, modified) }
+        }
+        return newest
     }
 }
 

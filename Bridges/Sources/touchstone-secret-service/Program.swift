@@ -16,7 +16,8 @@ import TouchstoneDevice
             EXAMPLE
               touchstone-secret-service --bus "unix:path=$XDG_RUNTIME_DIR/bus"
             """,
-        subcommands: [ServeCommand.self, ImportCommand.self, ExportCommand.self], defaultSubcommand: ServeCommand.self)
+        subcommands: [ServeCommand.self, ImportCommand.self, ExportCommand.self, OwnerCommand.self],
+        defaultSubcommand: ServeCommand.self)
 
     static let name = "org.freedesktop.secrets"
 }
@@ -37,17 +38,8 @@ struct Place: ParsableArguments {
             throw ValidationError(
                 "TOUCHSTONE_DEVICE cannot name a device; unset it, or set it to a name such as default.")
         }
-        let environment = ProcessInfo.processInfo.environment
-        let address =
-            bus ?? environment["DBUS_SESSION_BUS_ADDRESS"]
-            ?? "unix:path=\(environment["XDG_RUNTIME_DIR"] ?? "/run/user/\(geteuid())")/bus"
         BridgeProcess.endsWithSignals {}
-        let connection: BusConnection
-        do {
-            connection = try BusConnection(address: address)
-        } catch {
-            throw ValidationError("there is no bus at \(address)")
-        }
+        let connection = try connect()
         do throws(DeviceLock.Failure) {
             try DeviceLock.take(device.name)
         } catch {
@@ -59,6 +51,56 @@ struct Place: ParsableArguments {
             }
         }
         return (device, connection, protection)
+    }
+
+    /// Connects to the bus.
+    ///
+    /// - Throws: `ValidationError`.
+    func connect() throws -> BusConnection {
+        let environment = ProcessInfo.processInfo.environment
+        let address =
+            bus ?? environment["DBUS_SESSION_BUS_ADDRESS"]
+            ?? "unix:path=\(environment["XDG_RUNTIME_DIR"] ?? "/run/user/\(geteuid())")/bus"
+        do {
+            return try BusConnection(address: address)
+        } catch {
+            throw ValidationError("there is no bus at \(address)")
+        }
+    }
+}
+
+/// The program that has the name on a bus.
+enum NameOwner {
+    /// Looks at it, and starts nobody.
+    ///
+    /// - Returns: Its process, and the path of its program, also where an upgrade removed that; nil where nobody can tell.
+    static func find(_ connection: BusConnection) -> (process: ClientProcess?, path: String?) {
+        let process = connection.peer(of: Program.name).flatMap { ClientProcess(processID: $0.processID) }
+        guard let path = process?.executable else { return (process, nil) }
+        let gone = " (deleted)"
+        return (process, path.hasSuffix(gone) ? String(path.dropLast(gone.count)) : path)
+    }
+
+    /// Whether a program gives way (SS-51).
+    static func givesWay(_ path: String?) -> Bool { path?.hasSuffix("/gnome-keyring-daemon") == true }
+}
+
+/// Says whose place would be taken (BR-5).
+struct OwnerCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "owner", abstract: "Say which program is org.freedesktop.secrets now, and start none.",
+        discussion: """
+            Exit status: 0 nobody is, or gnome-keyring, which gives way; 1 another program is, whose path is printed.
+            """)
+
+    @OptionGroup var place: Place
+
+    func run() throws {
+        let connection = try place.connect()
+        guard connection.owner(of: Program.name) != nil else { return }
+        let path = NameOwner.find(connection).path
+        BridgeProcess.say(Sentence.printable(path ?? "a program that cannot be seen"))
+        guard NameOwner.givesWay(path) else { throw ExitCode.failure }
     }
 }
 
@@ -98,9 +140,8 @@ struct ServeCommand: ParsableCommand {
                 return try connection.take(name: Program.name)
             } catch {
                 guard error == .nameTaken else { throw ValidationError("the bus ended the connection") }
-                let other = connection.peer(of: Program.name).flatMap { ClientProcess(processID: $0.processID) }
-                let path = other?.executable
-                guard replace, let other, path?.hasSuffix("/gnome-keyring-daemon") == true, .now < end else {
+                let (other, path) = NameOwner.find(connection)
+                guard replace, let other, NameOwner.givesWay(path), .now < end else {
                     throw ValidationError(
                         "\(path ?? "another program") is \(Program.name) on this bus; end it, and start this again")
                 }

@@ -7,14 +7,22 @@ import TouchstoneDevice
 /// Who may read what, and how the owner is asked (SS-30…39).
 extension SecretService {
     enum Times {
-        /// A method answers within this: clients give up at 25 seconds (SS-44).
-        static let call = 20.0
+        /// A method answers within this from when it came: clients give up at 25 seconds (SS-44).
+        static let call = Duration.seconds(20)
         /// A prompt of a method stays for so long altogether; what it grants is good for the next try.
         static let prompt = 120.0
         /// A prompt object waits for the owner as long as its program does (SS-39).
         static let always = 7.0 * 24 * 3600
         /// Programs that have the owner asked to unlock the device, at a time: each takes threads.
         static let questions = 32
+    }
+
+    /// When the call that is being answered has its answer; each call sets its own.
+    @TaskLocal static var deadline = ContinuousClock.now
+
+    /// Seconds that are left of it.
+    private static var secondsLeft: Double {
+        max(0, (deadline - ContinuousClock.now) / .seconds(1))
     }
 
     /// Whether a program may read an item without a question.
@@ -54,28 +62,25 @@ extension SecretService {
     func open(for client: BusClient) async throws(Refusal) {
         guard !isOpen else { return }
         let waiting = startWaiting(client, longest: Times.prompt)
-        let deadline = ContinuousClock.now + .seconds(Times.call)
         // The prompt stays for a while after the call: an unlocked device is good for the next try.
         Task {
             _ = await unlock(for: client, waiting, longest: Times.prompt)
             stopWaiting(client, waiting)
         }
-        while !isOpen, .now < deadline, clients[client.name] != nil { await change(within: Times.call) }
+        while !isOpen, .now < Self.deadline, clients[client.name] != nil { await change(within: Self.secondsLeft) }
         guard isOpen else { throw .isLocked }
     }
 
     /// Waits while what an unlocked device keeps is being read; a locked one is not waited for.
     func settled() async {
-        let deadline = ContinuousClock.now + .seconds(Times.call)
-        while !isOpen, !isStateKnown || !state.isLocked, .now < deadline { await change(within: Times.call) }
+        while !isOpen, !isStateKnown || !state.isLocked, .now < Self.deadline { await change(within: Self.secondsLeft) }
     }
 
     /// Waits until it is known what is there (SS-24).
     func loaded() async throws(Refusal) {
-        let deadline = ContinuousClock.now + .seconds(Times.call)
         while !isLoaded {
-            guard .now < deadline else { throw .isLocked }
-            await change(within: Times.call)
+            guard .now < Self.deadline else { throw .isLocked }
+            await change(within: Self.secondsLeft)
         }
     }
 
@@ -279,7 +284,7 @@ extension SecretService {
         let first = First<Result<[String: SymmetricKeyBytes], BridgeFailure>>()
         Task { first.set(await work.value) }
         let timer = Task {
-            try? await Task.sleep(for: .seconds(Times.call))
+            try? await Task.sleep(for: .seconds(Self.secondsLeft))
             first.set(.failure(.unavailable))
         }
         let result = await first.value

@@ -179,8 +179,16 @@ extension SecretService {
             do throws(BridgeFailure) {
                 try await keychain.addCollection(name, label: label)
             } catch { throw Refusal(error) }
+            if !alias.isEmpty {
+                do throws(Refusal) {
+                    try await keep(alias, of: name)
+                } catch {
+                    // Nobody would know of it, and it would count.
+                    try? await keychain.deleteCollection(name)
+                    throw error
+                }
+            }
             collections[name] = Collection(label: label, created: Self.now, modified: Self.now)
-            if !alias.isEmpty { try await keep(alias, of: name) }
             announce("CollectionCreated", name)
             return name
         }

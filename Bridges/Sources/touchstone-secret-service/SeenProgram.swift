@@ -9,7 +9,8 @@ struct SeenProgram: Sendable {
 
     /// Looks at it; that can take long, or for ever where a file system is a program of somebody's.
     init(_ sighting: Sighting) {
-        isSandboxed = sighting.process?.isSandboxed ?? false
+        // Nobody can look into the root directory of a process that has ended.
+        isSandboxed = sighting.process.map { $0.isSandboxed || !$0.isThere } ?? false
         let identity = sighting.process.flatMap { ProgramIdentity($0) }
         fingerprint = identity.flatMap { $0.path == sighting.path ? $0.fingerprint : nil }
     }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Glibc
 import TouchstoneCore
+import TouchstoneInterfaces
 import TouchstoneSystem
 
 /// `touchstone bridge`: ssh, git, docker and desktop programs ask Touchstone, or no longer.
@@ -91,9 +92,10 @@ struct BridgeDisableCommand: ParsableCommand {
         discussion: """
             Each file gets back the lines that it had. If it was changed meanwhile, the other lines stay as they are \
             now. Keys and passwords stay in the device. secret-service: the passwords also go back to gnome-keyring, \
-            for which you are asked once.
+            for which you are asked once. If that fails, it stays enabled.
 
-            Exit status: 0 it is not enabled any more, or was not; 1 a file has to be mended by hand; 8 you said no; \
+            Exit status: 0 it is not enabled any more, or was not; 1 a file has to be mended by hand, or not every \
+            password was given back; 5 the device is locked, or no agent shows prompts; 8 you said no; \
             more in 'touchstone --help'.
             """)
 
@@ -119,6 +121,7 @@ struct BridgeDisableCommand: ParsableCommand {
                 + record.lines(undoing: owners)
                 + (resident.isOnBus ? ["gives the passwords to gnome-keyring, after you agreed"] : []), yes: yes)
         let device = UserUnit.chosenDevice(for: resident.serviceUnit) ?? DevicePaths.selected().name
+        if resident.isOnBus { try Self.checkThatAnOwnerCanBeAsked(device) }
         if stops {
             // A unit that is gone, with its package for example, keeps no file from being put back.
             for words in [["disable", "--now", unit], ["stop", resident.serviceUnit]] {
@@ -127,21 +130,48 @@ struct BridgeDisableCommand: ParsableCommand {
         }
         let undone = Result { try record.undo(owners, disabling: .bridge(bridge)) }
         if stops { try UserManager.control("daemon-reload") }
-        try undone.get()
-        if resident.isOnBus {
-            guard let ending = try? resident.run("export", for: device), ending == .exited(0) else {
-                throw Failure(
-                    .no,
-                    "\(bridge.rawValue) is disabled, but not every password was given back; they are all still in the "
-                        + "device. Try again: TOUCHSTONE_DEVICE=\(device) \(resident.rawValue) export")
-            }
+        if resident.isOnBus, (try? resident.run("export", for: device)) != .exited(0) {
+            try enableAgain(device)
+            throw Failure(
+                .no,
+                "\(bridge.rawValue) is still enabled, because not every password was given back; they are all in the device"
+            )
         }
+        try undone.get()
         StandardOutput.say(
             "\(bridge.rawValue) is disabled"
                 + (isLast ? "" : "; \(resident.rawValue) still runs for another bridge"))
         if isLast, resident.isSystemService {
             StandardOutput.say(
                 "The system's \(resident.rawValue) still runs. To stop it: \(resident.rootCommand("disable"))")
+        }
+    }
+}
+
+extension BridgeDisableCommand {
+    /// The passwords go back only with the owner's approval, so nothing is stopped where nobody can give it.
+    private static func checkThatAnOwnerCanBeAsked(_ device: String) throws {
+        let status = try DeviceClient(DevicePaths(name: device)).status
+        guard !status.isLocked else {
+            throw Failure(.refused, "nothing was changed, because the device is locked; unlock it, and run this again")
+        }
+        guard status.hasAgent else {
+            throw Failure(
+                .refused,
+                "nothing was changed, because no agent shows prompts; 'touchstone doctor' says how to start one")
+        }
+    }
+
+    /// Programs that do not find their passwords may throw away what they had encrypted with them.
+    private func enableAgain(_ device: String) throws {
+        do {
+            try BridgePlan(bridge, DevicePaths(name: device), replaces: false, bringsIn: false).carryOut()
+        } catch {
+            throw Failure(
+                .no,
+                "\(bridge.rawValue) is disabled, but not every password was given back, and it could not be enabled again "
+                    + "(\(error)); they are all still in the device. Try again: touchstone bridge enable \(bridge.rawValue)"
+            )
         }
     }
 }

@@ -23,8 +23,9 @@ struct BridgePlan {
     ///   - bridge: What is enabled.
     ///   - paths: The device, which has to answer.
     ///   - replaces: Whether a foreign helper of git's or docker's gives way.
+    ///   - bringsIn: Whether another program's passwords are brought in first.
     /// - Throws: `Failure` if there is no such device, or something else has the place (BR-5).
-    init(_ bridge: Bridge, _ paths: DevicePaths, replaces: Bool) throws {
+    init(_ bridge: Bridge, _ paths: DevicePaths, replaces: Bool, bringsIn: Bool = true) throws {
         self.bridge = bridge
         device = paths.name
         if !paths.isSystem { try DeviceDirectory.check(paths) }
@@ -53,7 +54,7 @@ struct BridgePlan {
         case .credentials: break
         case .git: try planGit(replaces)
         case .docker: try planDocker(replaces)
-        case .secretService: try planSecretService()
+        case .secretService: try planSecretService(bringsIn)
         }
         isDone = try changes.steps.isEmpty && !startsUnit && ChangeRecord.read().enabled.contains(.bridge(bridge))
     }
@@ -211,12 +212,15 @@ struct BridgePlan {
         }
     }
 
-    private mutating func planSecretService() throws {
+    private mutating func planSecretService(_ bringsIn: Bool) throws {
         guard UserManager.isRunning else {
             throw Failure(.refused, "the Secret Service is started by your user systemd, which does not run here")
         }
-        // Once the bus starts this service, no other program is asked.
-        imports = try ConfigurationFiles.read(BusSettings.path) != BusSettings.activation
+        // While this service runs, or once the bus starts it, no other program is asked.
+        if !UserManager.isActive(bridge.resident.serviceUnit) {
+            try mindOwner()
+            imports = try bringsIn && ConfigurationFiles.read(BusSettings.path) != BusSettings.activation
+        }
         try changes.change(BusSettings.path, for: .bridge(bridge), "programs find Touchstone on the session's bus") {
             _ in
             BusSettings.activation
@@ -226,6 +230,18 @@ struct BridgePlan {
                 BusSettings.autostartPath, for: .bridge(bridge), "gnome-keyring does not start for passwords"
             ) { _ in BusSettings.hidden }
         }
+    }
+
+    /// gnome-keyring gives way to the Secret Service; nobody else does (BR-5).
+    private func mindOwner() throws {
+        let (ending, output) = try Child.output(bridge.resident.executable(), ["owner"])
+        guard ending != .exited(0) else { return }
+        let name = String(decoding: output, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        guard !name.isEmpty else { throw Failure(.refused, "your session's bus does not answer") }
+        throw Failure(
+            .refused,
+            "\(PlainText.line(name)) keeps the passwords of desktop programs now. Turn that off in its settings, or end it, and "
+                + "run this again")
     }
 
     /// Something else is never replaced silently (BR-5).
@@ -249,6 +265,8 @@ struct BridgePlan {
             guard try resident.run("import", for: device) == .exited(0) else {
                 throw Failure(.refused, "no setting was changed, because not every password could be brought in")
             }
+            // The bus may have started one to be asked.
+            try mindOwner()
         }
         try changes.carryOut(enabling: .bridge(bridge))
         guard startsUnit else { return }
