@@ -499,7 +499,7 @@ def the_collections_that_programs_expect(device, bus, person):
 
 @with_bus
 def one_program_holds_up_no_other(device, bus, person):
-    """SS-44, SS-60, BR-26: calls that wait for the owner are one question, and have limits for each process."""
+    """SS-44, SS-65, BR-26: calls that wait for the owner are one question, and have limits for each process."""
     mailer, greedy = bus.app("mailer"), bus.app("greedy")
     mailer.ask("store('anna', 'correct horse')")
     greedy.ask("[globals().update(S=open_session(), C=connect()), globals().update(T=open_session(C))][0] and None")
@@ -520,7 +520,7 @@ def one_program_holds_up_no_other(device, bus, person):
 
 @with_bus
 def large_calls_that_wait_are_few(device, bus, person):
-    """SS-60: 8 MiB of one process wait."""
+    """SS-65: 8 MiB of one process wait."""
     bus.app("mailer").ask("store('anna', 'correct horse')")
     person.answer = "nothing"
     device.run("device", "lock")
@@ -755,7 +755,7 @@ def an_upgraded_program_keeps_its_passwords(device, bus, person):
 
 @with_bus
 def docker_keeps_its_passwords(device, bus, person):
-    """SS-60, SS-8: Debian's docker-credential-secretservice, 0.6.4."""
+    """SS-8: Debian's docker-credential-secretservice, 0.6.4."""
     def docker(verb, input="", status=0):
         return bus.run("docker-credential-secretservice", verb, input=input, status=status)
 
