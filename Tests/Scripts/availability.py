@@ -410,6 +410,10 @@ def passwords_of_one_app_keep_no_other_waiting():
 def a_large_executable_holds_up_who_runs_it():
     with Device() as device:
         device.set_up("271828")
+        # While a manifest says whose digest it wants, whoever is new is read whole (DEC-295).
+        manifests = device.state / "apps.d"
+        manifests.mkdir(mode=0o700, exist_ok=True)
+        (manifests / "pinned.conf").write_text(f"[Application]\nIdentity=/usr/bin/pinned\nName=Pinned\nSHA256={'0' * 64}\n")
         connections = [device.connect() for _ in range(8)]
         for connection in connections:
             call(connection, "Authentication.CanEvaluatePolicy", policy=1)
