@@ -116,7 +116,7 @@ public final class Approvals: Sendable {
         var cancels: [Pause: [ContinuousClock.Instant]] = [:]
         var refusals: [Pause: (until: ContinuousClock.Instant, count: Int)] = [:]
 
-        /// The pause of this asker that is not over yet; nil if there is none.
+        /// The pause of this asker that is not over yet; nil if it has no pause.
         func pause(of asker: Asker) -> Pause? {
             let now = ContinuousClock.now
             return (asker.pauses + [asker.pauseOfAll]).first { refusals[$0].map { $0.until > now } ?? false }

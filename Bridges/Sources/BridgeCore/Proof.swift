@@ -28,6 +28,13 @@ public struct AskingOptions: Sendable, Encodable {
     var waitsForTurn = true
     var validFor: Double
     var facts: [Fact]?
+
+    /// The same, for a call that fails where the owner would have to be asked once more.
+    public var askingNobody: AskingOptions {
+        var options = self
+        options.interactionNotAllowed = true
+        return options
+    }
 }
 
 /// A context in which the owner proves something, for one purpose of one client.

@@ -235,7 +235,8 @@ struct CredentialKeychain: Sendable {
         _ = try proof.call(
             "Keychain.Update",
             Change(
-                query: Self.value(row.value), attributes: attributes, context: proof.context, options: proof.options),
+                query: Self.value(row.value), attributes: attributes, context: proof.context,
+                options: proof.options?.askingNobody),
             Nothing.self)
         let ends = Data((expiry.map { String($0) } ?? "").utf8)
         return try proof.call("Keychain.Update", Change(query: Self.named(row), attributes: ["gena": .bytes(ends)]))
