@@ -148,6 +148,7 @@ package final class KeychainStore: RowSource, Sendable {
             // SQLite gives its log the mode of the database.
             try KeychainFile.make(file)
         }
+        _ = LogIndexRoom.isKept
         // Kept open for as long as the connections are: to close it would end the locks that they hold.
         let room = DatabaseRoom(file)
         self.room = room

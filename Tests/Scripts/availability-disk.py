@@ -307,6 +307,40 @@ def killed_at_any_moment_on_a_full_disk():
                 wrong, possible = 0, {}
 
 
+@contextlib.contextmanager
+def somebody_takes_every_block(device):
+    """A program that writes wherever there is room, for as long as the body runs."""
+    ended = threading.Event()
+
+    def take():
+        with open(device.work / "state" / "taken", "ab", buffering=0) as file:
+            while not ended.is_set():
+                with contextlib.suppress(OSError):
+                    file.write(bytes(4096))
+
+    taker = threading.Thread(target=take)
+    taker.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        taker.join()
+
+
+def nobody_takes_the_room_of_the_start():
+    with a_device() as device, Daemons(device) as daemons:
+        with device.connect() as connection:
+            for number in range(20):
+                equal(add(connection, f"{number}", b"value", **ALWAYS), OK, "an item")
+        fill(device)
+        with somebody_takes_every_block(device):
+            for number in range(20):
+                daemons.restart()
+                with device.connect() as connection:
+                    equal(item(connection, f"{number}")[0], b"value", f"an item after crash {number}")
+                    equal(delete(connection, f"{number}"), OK, f"a deletion after crash {number}")
+
+
 # Rows that were put aside
 
 
@@ -337,4 +371,4 @@ def what_was_put_aside_is_mentioned():
 main(
     whoever_reaches_its_quota_keeps_nobody_else_from_adding, nobody_keeps_more_than_64_mib_that_the_owner_did_not_allow,
     a_full_disk_locks_nobody_out, additions_leave_room_for_deletions, killed_at_any_moment_on_a_full_disk,
-    what_was_put_aside_is_mentioned)
+    nobody_takes_the_room_of_the_start, what_was_put_aside_is_mentioned)
