@@ -6,6 +6,7 @@
 // Says on descriptor 3, in lines: "retry" for each error message of a module, then "result N", N being what pam_authenticate
 // returned. What ends without a result has none. Nothing that a module asks is answered: a passcode is for the enclave alone.
 #include <fcntl.h>
+#include <poll.h>
 #include <security/pam_appl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -50,6 +51,9 @@ int main(int count, char **arguments) {
     // Nobody of the same user looks in, or writes a result for it (but in the moment before this line, which a program that does not
     // begin undumpable cannot close); and it does not outlive the enclave.
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) return EXIT_FAILURE;
+    // If the enclave ended before that line, no signal comes. Then nobody holds the other end.
+    struct pollfd enclave = {.fd = protocol};
+    if (poll(&enclave, 1, 0) != 0) return EXIT_FAILURE;
     if (setrlimit(RLIMIT_CORE, &none) != 0) return EXIT_FAILURE;
 
     struct pam_conv conversation = {converse, NULL};

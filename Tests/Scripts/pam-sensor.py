@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from device import Device, Evaluation, call, check, equal, is_alive, main, wait_for
+from device import LONGEST_WAIT, PROGRAMS, Device, Evaluation, call, check, equal, is_alive, main, wait_for
 from enclave import BIOMETRY_ANY, BIOMETRY_CURRENT_SET, PRIVATE_KEY_USAGE, create_key, encode, new_context
 from reader import Prompts, can_evaluate
 
@@ -174,6 +174,18 @@ def a_module_that_hangs_is_ended_when_nobody_waits_for_it():
             os.kill(pid, signal.SIGKILL)
 
 
+def a_helper_whose_enclave_is_gone_asks_no_module():
+    """The enclave can end before its helper has asked the kernel for a signal of that."""
+    with Service() as service:
+        ours, theirs = socket.socketpair()
+        ours.close()
+        with theirs:
+            helper = subprocess.run(
+                ["bash", "-c", f'exec "$@" 3<&{theirs.fileno()}', "bash", PROGRAMS / "touchstone-pam-verify", "camera", "root", service.directory],
+                pass_fds=[theirs.fileno()], timeout=LONGEST_WAIT)
+        equal((helper.returncode, service.runs), (1, 0), "its status, and how often the module was asked")
+
+
 def messages_are_hints():
     with Service() as service, service.device() as device:
         device.set_up(PASSCODE)
@@ -243,6 +255,6 @@ main(
     it_is_as_good_as_the_passcode_where_either_will_do,
     with_the_owners_leave_it_is_taken_for_biometry_and_never_for_the_set,
     a_module_that_misbehaves_recognises_nobody_and_hurts_nobody, a_module_that_hangs_is_ended_when_nobody_waits_for_it,
-    messages_are_hints, a_service_that_wants_a_password_gets_none,
+    a_helper_whose_enclave_is_gone_asks_no_module, messages_are_hints, a_service_that_wants_a_password_gets_none,
     a_program_as_a_module_recognises_or_does_not, a_service_that_is_not_there_is_none,
     names_that_are_paths_are_refused)
