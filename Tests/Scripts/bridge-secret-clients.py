@@ -3,6 +3,7 @@
 
 import concurrent.futures
 import http.server
+import json
 import os
 import pathlib
 import sqlite3
@@ -204,7 +205,28 @@ def whoever_takes_the_browsers_key_meets_the_prompt(device, bus, person):
     check(any("chromium" in fact["text"] for fact in prompt["facts"]), f"whose it is: {prompt['facts']}")
 
 
+@with_bus
+def what_programs_say_when_the_owner_cancels(device, bus, person):
+    """SS-38: each ends with an error of its own; none gets the password, none loses it."""
+    bus.run("secret-tool", "store", "--label=Mail", "service", "mail", "username", "anna", input="correct horse", start_new_session=True)
+    place = "https://registry.example/v2/"
+    entry = json.dumps({"ServerURL": place, "Username": "anna", "Secret": "staple"})
+    bus.run("docker-credential-secretservice", "store", input=entry, start_new_session=True)
+    person.answer = "cancel"
+    equal(bus.run("secret-tool", "lookup", "service", "mail", status=1, start_new_session=True), "", "secret-tool")
+    # 0.6.4 reads a password that it was not given, and crashes.
+    said = bus.run("docker-credential-secretservice", "get", input=place, status=None, start_new_session=True)
+    check("staple" not in said and "secret_value_get: assertion" in bus.said, f"docker: {said}{bus.said}")
+    script = "import keyring; print(keyring.get_password('mail', 'anna'))"
+    equal(bus.run("/usr/bin/python3", "-c", script, status=1, start_new_session=True), "", "python-keyring")
+    check("keyring.errors.KeyringLocked" in bus.said, bus.said)
+    equal(person.asked(), 3, "prompts")
+    person.answer = "finger"
+    equal(bus.run("/usr/bin/python3", "-c", script, start_new_session=True), "correct horse\n", "after the finger")
+
+
 main(
+    what_programs_say_when_the_owner_cancels,
     chromium_waits_for_a_device_that_is_locked, chromium_keeps_its_cookie, whoever_takes_the_browsers_key_meets_the_prompt,
     libsecret_in_c, the_order_of_calls_in_go,
 )
