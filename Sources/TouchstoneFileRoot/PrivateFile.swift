@@ -54,14 +54,21 @@ package struct PrivateFile: EnclaveStorage {
     /// Returns once the new bytes are on the disk, under this name, whole.
     ///
     /// - Throws: `PrivateFileError`, also for more than `read` would take: the file is as it was.
-    package func replace(_ bytes: Data) throws {
+    package func replace(_ bytes: Data) throws { try replace(bytes, isDurable: true) }
+
+    /// The same for what is worth nothing once the machine has stopped: it does not wait for the disk (DEC-360).
+    ///
+    /// Programs that run see the old bytes or the new ones, whole. After a power cut the file may hold neither.
+    package func replaceUntilPowerCut(_ bytes: Data) throws { try replace(bytes, isDurable: false) }
+
+    private func replace(_ bytes: Data, isDurable: Bool) throws {
         let temporary = file.deletingLastPathComponent().appendingPathComponent(".\(file.lastPathComponent).new")
         unsafe unlink(temporary.path)
-        try replace(bytes, by: temporary, flags: O_CREAT | O_EXCL)
+        try replace(bytes, by: temporary, flags: O_CREAT | O_EXCL, isDurable: isDurable)
     }
 
     /// As `replace`, with a file that `flags` open or make; it is gone afterwards.
-    func replace(_ bytes: Data, by temporary: URL, flags: Int32) throws {
+    func replace(_ bytes: Data, by temporary: URL, flags: Int32, isDurable: Bool = true) throws {
         guard bytes.count <= Self.maximumBytes else { throw PrivateFileError(file, "would be too large") }
         let directory = file.deletingLastPathComponent()
         try Self.checkPrivate(directory: directory)
@@ -81,13 +88,14 @@ package struct PrivateFile: EnclaveStorage {
             }
             return true
         }
-        guard isWritten, ftruncate(descriptor, off_t(bytes.count)) == 0, fsync(descriptor) == 0,
+        guard isWritten, ftruncate(descriptor, off_t(bytes.count)) == 0, !isDurable || fsync(descriptor) == 0,
             unsafe rename(temporary.path, file.path) == 0
         else {
             let (isFull, message) = (Self.isFull(errno), Self.message())
             unsafe unlink(temporary.path)
             throw PrivateFileError(file, "cannot be written: \(message)", isDiskFull: isFull)
         }
+        guard isDurable else { return }
         let directoryDescriptor = unsafe open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         defer { close(directoryDescriptor) }
         guard directoryDescriptor >= 0, fsync(directoryDescriptor) == 0 else {

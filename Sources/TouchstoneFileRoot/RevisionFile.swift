@@ -29,7 +29,7 @@ package struct RevisionFile: RevisionCounter {
     }
 
     package func advance(to revision: UInt64) throws {
-        try file.replace(Data(line(revision).utf8))
+        try file.replaceUntilPowerCut(Data(line(revision).utf8))
     }
 
     private func line(_ revision: UInt64) -> String {

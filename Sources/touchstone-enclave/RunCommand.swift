@@ -128,7 +128,7 @@ struct RunCommand: ParsableCommand {
                 try PublicFile(EnclaveFiles(system.published).passcodeKey).write(key)
             } else {
                 let file = PrivateFile(paths.passcodeKey)
-                do { try file.replace(key) } catch { try file.overwrite(key) }
+                do { try file.replaceUntilPowerCut(key) } catch { try file.overwrite(key) }
             }
         } catch {
             EnclaveProgram.say("no passcode can be typed until the next boot: \(error)")

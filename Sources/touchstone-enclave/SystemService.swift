@@ -70,7 +70,7 @@ struct PublicFile {
         let description: String
     }
 
-    /// Writes it: whole, or, on a disk that is full, in the place of as many bytes.
+    /// Writes it: whole, or, on a disk that is full, in the place of as many bytes. It does not wait for the disk (DEC-360).
     func write(_ bytes: Data) throws {
         let directory = file.deletingLastPathComponent()
         var facts = stat()
@@ -91,7 +91,7 @@ struct PublicFile {
         guard descriptor >= 0 else { throw Failure(description: "\(file.path) cannot be written (errno \(errno))") }
         defer { close(descriptor) }
         let count = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress!, $0.count) }
-        guard count == bytes.count, fchmod(descriptor, 0o644) == 0, fsync(descriptor) == 0,
+        guard count == bytes.count, fchmod(descriptor, 0o644) == 0,
             unsafe rename(temporary, file.path) == 0
         else {
             let failure = Failure(description: "\(file.path) cannot be written (errno \(errno))")
