@@ -155,6 +155,26 @@ package struct KeychainFile {
         guard fchmod(descriptor, 0o600) == 0 else { throw error(file.path, errno) }
     }
 
+    /// What the file system says of a file or directory.
+    ///
+    /// `FileManager` asks the name services for the owner's name as well, and these may ask another machine.
+    struct Status {
+        /// Whether nobody but its owner may do anything with it.
+        let isPrivate: Bool
+        let bytes: Int
+    }
+
+    /// - Returns: nil where there is nothing of this name.
+    /// - Throws: `POSIXError`.
+    static func status(_ path: String) throws -> Status? {
+        var found = stat()
+        guard unsafe lstat(path, &found) == 0 else {
+            if errno == ENOENT { return nil }
+            throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+        }
+        return Status(isPrivate: found.st_mode & 0o077 == 0, bytes: Int(found.st_size))
+    }
+
     private static func sync(_ file: URL) throws {
         let descriptor = unsafe Glibc.open(file.path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw error(file.path, errno) }

@@ -6,9 +6,8 @@ extension KeychainStore {
     ///
     /// - Throws: `KeychainStoreError`; GRDB's errors where it cannot be read at all.
     static func checkVersion(_ file: URL) throws {
-        let size = try FileManager.default.attributesOfItem(atPath: file.path)[.size] as? NSNumber
         // Just made.
-        guard let size, size.intValue > 0 else { return }
+        guard let status = try KeychainFile.status(file.path), status.bytes > 0 else { return }
         var configuration = Configuration()
         configuration.readonly = true
         configuration.busyMode = .timeout(5)

@@ -135,13 +135,12 @@ package final class KeychainStore: RowSource, Sendable {
     package init(file: URL) throws {
         self.file = file
         let directory = file.deletingLastPathComponent().path
-        let attributes = try FileManager.default.attributesOfItem(atPath: directory)
-        guard let mode = attributes[.posixPermissions] as? NSNumber, mode.intValue & 0o077 == 0 else {
+        guard let status = try KeychainFile.status(directory) else { throw POSIXError(.ENOENT) }
+        guard status.isPrivate else {
             throw KeychainStoreError(description: "\(directory) can be read by others: run chmod go-rwx on it")
         }
-        if FileManager.default.fileExists(atPath: file.path) {
-            let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? NSNumber
-            guard let mode, mode.intValue & 0o077 == 0 else {
+        if let status = try KeychainFile.status(file.path) {
+            guard status.isPrivate else {
                 throw KeychainStoreError(description: "\(file.path) can be read by others: run chmod go-rwx on it")
             }
         } else {

@@ -27,10 +27,14 @@ public struct ClientProcess: Hashable, Sendable, Codable {
     public var isThere: Bool { status.map { !$0.isOver } ?? false }
 
     /// The path of the file that it executes; nil if the kernel does not show it, as of a process that is not dumpable.
-    public var executable: String? {
+    public var executable: String? { look?.executable }
+
+    /// What it executes, and its status; nil if it is gone, or the kernel does not show what it executes.
+    var look: (executable: String, status: ProcessStatus)? {
         let path = Self.path(executedBy: processID)
         // Looked at afterwards, so that the path is not that of the next process with this number.
-        return isThere ? path : nil
+        guard let path, let status, !status.isOver else { return nil }
+        return (path, status)
     }
 
     /// The path of what the process executes that has this number now.
@@ -76,7 +80,12 @@ public struct ClientProcess: Hashable, Sendable, Codable {
     ///
     /// - Parameter body: Takes a process, and the path of what it executes, as of ``executable``.
     func climb(_ body: (ClientProcess, String?) -> Bool) {
-        guard var status else { return }
+        if let status { climb(from: status, body) }
+    }
+
+    /// The same where its status was read just now.
+    func climb(from status: ProcessStatus, _ body: (ClientProcess, String?) -> Bool) {
+        var status = status
         for _ in 0..<Self.mostAncestors {
             guard status.parent > 1 else { return }
             let path = Self.path(executedBy: status.parent)

@@ -121,15 +121,15 @@ extension ClientProcess {
 
     /// What an approval may be good for, beyond this process (BR-13): its program, in its session, started from the same place.
     public var clientSession: ClientSession? {
-        guard let executable, let status else { return nil }
+        guard let (executable, status) = look else { return nil }
         return ClientSession(
-            executable: executable, session: status.session, terminal: status.terminal, anchor: anchor)
+            executable: executable, session: status.session, terminal: status.terminal, anchor: anchor(status))
     }
 
     /// The starter; of one that nobody knows, the outermost process that a service manager started.
-    private var anchor: ClientProcess {
+    private func anchor(_ status: ProcessStatus) -> ClientProcess {
         var outermost = self
-        climb { process, executable in
+        climb(from: status) { process, executable in
             guard !Multiplexers.isServiceManager(executable) else { return false }
             outermost = process
             return Multiplexers.contain(executable)

@@ -17,7 +17,6 @@ struct ProcessStatus {
 
     /// More than the longest line has.
     private static let longest = 4096
-    private static let space = UInt8(ascii: " ")
 
     /// The status of the process that has this number now; nil if no process has it.
     init?(_ processID: Int32) {
@@ -32,12 +31,13 @@ struct ProcessStatus {
             open < close
         else { return nil }
         // From field 3 on.
-        let fields = line[(close + 1)...].split(separator: Self.space, maxSplits: 20)
-        guard fields.count > 19, let state = fields[0].first, let parent = Int32(text(fields[1])),
-            let session = Int32(text(fields[3])), let terminal = Int32(text(fields[4])),
-            let started = UInt64(text(fields[19]))
+        var fields = Fields(line, from: close + 1)
+        guard let state = fields.next()?.first, let parent = fields.number(Int32.self), fields.next() != nil,
+            let session = fields.number(Int32.self), let terminal = fields.number(Int32.self)
         else { return nil }
-        name = text(line[(open + 1)..<close])
+        for _ in 8..<22 where fields.next() == nil { return nil }
+        guard let started = fields.number(UInt64.self) else { return nil }
+        name = String(decoding: line[(open + 1)..<close], as: UTF8.self)
         isOver = state == UInt8(ascii: "Z") || state == UInt8(ascii: "X")
         self.parent = parent
         self.session = session
@@ -56,4 +56,43 @@ struct ProcessStatus {
     }
 }
 
-private func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
+/// What stands between spaces, one after the other.
+///
+/// Without a text or a list of them: who asks, and who started it, is looked up with each signature.
+private struct Fields {
+    private let line: [UInt8]
+    private var position: Int
+
+    init(_ line: [UInt8], from position: Int) {
+        self.line = line
+        self.position = position
+    }
+
+    /// nil at the end.
+    mutating func next() -> ArraySlice<UInt8>? {
+        let space = UInt8(ascii: " ")
+        while position < line.count, line[position] == space { position += 1 }
+        let start = position
+        while position < line.count, line[position] != space { position += 1 }
+        return start == position ? nil : line[start..<position]
+    }
+
+    /// nil for what is not a decimal number, or does not fit.
+    mutating func number<Number: FixedWidthInteger>(_ type: Number.Type) -> Number? {
+        guard var digits = next() else { return nil }
+        let isNegative = digits.first == UInt8(ascii: "-")
+        if isNegative { digits.removeFirst() }
+        guard !digits.isEmpty else { return nil }
+        var number: Number = 0
+        for digit in digits {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+            let value = Number(digit - UInt8(ascii: "0"))
+            let (ten, isTooLarge) = number.multipliedReportingOverflow(by: 10)
+            let (sum, isOver) =
+                isNegative ? ten.subtractingReportingOverflow(value) : ten.addingReportingOverflow(value)
+            guard !isTooLarge, !isOver else { return nil }
+            number = sum
+        }
+        return number
+    }
+}

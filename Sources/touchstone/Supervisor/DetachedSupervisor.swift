@@ -47,7 +47,8 @@ enum DetachedSupervisor {
     ///
     /// Returns where this start's part begins.
     private static func prepare(log: String) throws -> UInt64 {
-        let size = (try? FileManager.default.attributesOfItem(atPath: log)[.size] as? UInt64) ?? 0
+        var status = stat()
+        let size = unsafe lstat(log, &status) == 0 ? UInt64(max(0, status.st_size)) : 0
         guard size > maximumLogBytes else { return size }
         guard unsafe truncate(log, 0) == 0 else { throw Failure.system(log) }
         return 0
