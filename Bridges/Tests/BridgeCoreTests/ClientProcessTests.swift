@@ -31,6 +31,16 @@ import Testing
         ] {
             #expect(Self.status(text) == nil)
         }
+        // Numbers that do not fit, beside the largest and the smallest that do.
+        let largest = Self.status("40 (x) \(rest.replacing("4711", with: "18446744073709551615"))")
+        #expect(largest?.started == .max)
+        #expect(Self.status("40 (x) \(rest.replacing(" 43 ", with: " -2147483648 "))")?.session == .min)
+        for (number, other) in [
+            ("4711", "18446744073709551616"), ("4711", "-1"), (" 43 ", " 2147483648 "), (" 43 ", " -2147483649 "),
+            (" 43 ", " - "),
+        ] {
+            #expect(Self.status("40 (x) \(rest.replacing(number, with: other))") == nil, "\(other)")
+        }
     }
 
     @Test("BR-13: who started a process is told nearest first, each with what it executes") func climbing() throws {
