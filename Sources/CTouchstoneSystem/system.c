@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -140,7 +141,61 @@ int touchstone_executable_of(int process, struct touchstone_executable *executab
 
 bool touchstone_become_undumpable(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0; }
 
+// Where the linker's data begins that programs write to; not there in a library.
+extern char __data_start[] __attribute__((weak, visibility("hidden")));
+
+// The program's constants that lie in a piece that can be written to: Swift says of a few of them that they are written to, and the
+// linker puts all of them there. They follow the addresses of functions that are filled in late, and come before all other data.
+struct constants {
+    unsigned long start, end;
+};
+
+static int find_constants(struct dl_phdr_info *program, size_t size, void *result) {
+    (void)size;
+    struct constants *found = result;
+    unsigned long page = (unsigned long)sysconf(_SC_PAGESIZE), base = program->dlpi_addr, start = 0, last = 0;
+    for (int index = 0; index < program->dlpi_phnum; index++) {
+        const ElfW(Phdr) *header = &program->dlpi_phdr[index];
+        unsigned long from = base + header->p_vaddr;
+        if (header->p_type == PT_LOAD && (header->p_flags & PF_W) != 0) {
+            if (from > start) start = from;
+            last = from + header->p_filesz;
+        } else if (header->p_type == PT_GNU_RELRO) {
+            if (from + header->p_memsz > start) start = from + header->p_memsz;
+        } else if (header->p_type == PT_DYNAMIC) {
+            unsigned long addresses = 0, bytes = 0;
+            for (const ElfW(Dyn) *entry = (const void *)from; entry->d_tag != DT_NULL; entry++) {
+                if (entry->d_tag == DT_PLTGOT) addresses = entry->d_un.d_ptr;
+                if (entry->d_tag == DT_PLTRELSZ) bytes = entry->d_un.d_val;
+            }
+            if (addresses != 0 && addresses < base) addresses += base;
+            // Three of the loader's own, and one for each function.
+            addresses += (3 + bytes / sizeof(ElfW(Rela))) * sizeof(void *);
+            if (addresses > start) start = addresses;
+        }
+    }
+    unsigned long data = (unsigned long)__data_start;
+    found->start = (start + page - 1) & ~(page - 1);
+    found->end = data > last ? 0 : data & ~(page - 1);
+    // The first object is the program.
+    return 1;
+}
+
+// Makes them what they are: nobody writes to them from now on.
+static struct constants protected_constants(void) {
+    struct constants constants = {0, 0};
+    if (__data_start != NULL) dl_iterate_phdr(find_constants, &constants);
+    if (constants.start >= constants.end) return (struct constants){0, 0};
+    if (mprotect((void *)constants.start, constants.end - constants.start, PROT_READ) != 0) return (struct constants){0, 0};
+    return constants;
+}
+
+// What /proc tells of this process's pages: opened while it is dumpable, because afterwards only root can.
+static int page_map = -1;
+
 int touchstone_harden_process(void) {
+    page_map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    protected_constants();
     // Swift's runtime answers a crash by starting a program that writes registers, and the memory that they point to, into the log.
     static const int crashes[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGQUIT, SIGSEGV, SIGSYS, SIGTRAP};
     for (size_t index = 0; index < sizeof crashes / sizeof *crashes; index++) {
@@ -180,9 +235,35 @@ static void unlock(void *start, size_t length) { munlock(start, length); }
 
 static void let_go(void *start, size_t length) { madvise(start, length, MADV_DONTNEED); }
 
+// Lets go of those that are as the file has them. The loader has changed some: these are this process's own, and no file has them.
+static void let_go_of_constants(void) {
+    struct constants constants = protected_constants();
+    unsigned long page = (unsigned long)sysconf(_SC_PAGESIZE);
+    if (page_map < 0) page_map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    enum { IS_FILES = 61, IS_IN_MEMORY = 63, AT_A_TIME = 512 };
+    uint64_t pages[AT_A_TIME];
+    for (unsigned long start = constants.start; start < constants.end;) {
+        size_t count = (constants.end - start) / page;
+        if (count > AT_A_TIME) count = AT_A_TIME;
+        ssize_t read = page_map < 0 ? -1 : pread(page_map, pages, count * sizeof *pages, (off_t)(start / page * sizeof *pages));
+        if (read != (ssize_t)(count * sizeof *pages)) break;
+        for (size_t index = 0; index < count; index++) {
+            if ((pages[index] >> IS_FILES & pages[index] >> IS_IN_MEMORY & 1) == 0) continue;
+            let_go((void *)(start + index * page), page);
+        }
+        start += count * page;
+    }
+    if (page_map >= 0) close(page_map);
+    page_map = -1;
+}
+
 void touchstone_return_start_code(void) {
     void (*change)(void *, size_t) = let_go;
     dl_iterate_phdr(for_each_constant, &change);
+    let_go_of_constants();
+    // From now on: by itself malloc makes up to eight arenas for each core, and each keeps the most that it ever had.
+    mallopt(M_ARENA_MAX, 2);
+    touchstone_return_free_memory();
 }
 
 bool touchstone_lock_all_memory(void) {
@@ -192,6 +273,8 @@ bool touchstone_lock_all_memory(void) {
     if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) != 0) return false;
     void (*change)(void *, size_t) = unlock;
     dl_iterate_phdr(for_each_constant, &change);
+    struct constants constants = protected_constants();
+    munlock((void *)constants.start, constants.end - constants.start);
     return true;
 }
 

@@ -9,6 +9,7 @@ import json
 import multiprocessing
 import os
 import pathlib
+import struct
 import subprocess
 import sys
 
@@ -213,6 +214,37 @@ def the_daemons_dump_no_core_and_gain_nothing(device):
             equal(sorted(sockets), ["3", "4"], "the enclave's sockets")
 
 
+def section(path, name):
+    """Where a section of a program begins, and where it ends."""
+    content = pathlib.Path(path).read_bytes()
+    table, = struct.unpack_from("<Q", content, 0x28)
+    size, count, names = struct.unpack_from("<HHH", content, 0x3A)
+    sections = [struct.unpack_from("<IIQQQQ", content, table + index * size) for index in range(count)]
+    text = sections[names][4]
+    for word, _, _, address, _, length in sections:
+        if content[text + word:].split(b"\0", 1)[0] == name:
+            return address, address + length
+    raise AssertionError(f"{path} has no {name.decode()}")
+
+
+def constants_cannot_be_written_to(device):
+    """The linker puts Swift's among what can be written to, so that the programs see to it (DEC-362)."""
+    page = os.sysconf("SC_PAGESIZE")
+    for program, pid in device.daemons.items():
+        path = os.readlink(f"/proc/{pid}/exe")
+        maps = [line.split() for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines()]
+        base = min(int(fields[0].split("-")[0], 16) for fields in maps if fields[-1] == path)
+        start, end = section(path, b".rodata")
+        start, end = (base + start + page - 1) // page * page, (base + end) // page * page
+        check(start < end, f"{program}: no constants")
+        found = []
+        for fields in maps:
+            first, last = (int(number, 16) for number in fields[0].split("-"))
+            if max(first, start) < min(last, end):
+                found.append(fields[1])
+        check(found and not any("w" in rights for rights in found), f"{program}: rights at its constants: {found}")
+
+
 def a_secret_is_nowhere_in_the_clear(device):
     passcode = "canary-passcode-31415926"
     device.run("device", "passcode", "set", input=f"{passcode}\n")
@@ -250,5 +282,5 @@ with Device(user=OWNER) as device:
         functools.partial(test, device)
         for test in (
             another_user_cannot_connect, files_are_unreadable_for_another_user, the_daemons_are_closed_to_their_own_user,
-            the_daemons_dump_no_core_and_gain_nothing, a_stranger_who_reaches_the_socket_is_not_the_owner,
-            a_secret_is_nowhere_in_the_clear)))
+            the_daemons_dump_no_core_and_gain_nothing, constants_cannot_be_written_to,
+            a_stranger_who_reaches_the_socket_is_not_the_owner, a_secret_is_nowhere_in_the_clear)))
