@@ -51,6 +51,7 @@ struct touchstone_executable {
 int touchstone_executable_of(int process, struct touchstone_executable *executable);
 
 /// Makes this process undumpable, unable to gain privileges, without core dumps or other reports of a crash, and with umask 077. Returns 0 or an errno.
+/// Nobody writes to the program's constants from then on (DEC-362).
 int touchstone_harden_process(void);
 
 /// Lets no other program of the user read this process's memory, or attach to it. Returns whether that is so now.
@@ -67,7 +68,8 @@ void touchstone_return_free_memory(void);
 /// Code and constants of the program and its libraries stay unlocked: they are no secrets, and their files have them.
 bool touchstone_lock_all_memory(void);
 
-/// Lets go of the code and constants that are in memory now. What is used again comes back from its file, mostly from the kernel's cache.
+/// Lets go of the code and constants that are in memory now, and gives back what was freed. What is used again comes back from its file,
+/// mostly from the kernel's cache. From then on malloc makes no more than two arenas, and nobody writes to the program's constants.
 void touchstone_return_start_code(void);
 
 /// Raises the soft limit of open files to the hard one.
