@@ -56,7 +56,7 @@ extension TrustEvaluation {
         guard der.count <= TrustLimits.maximumResponseBytes else { return nil }
         defer { unsafe crypto.pointee.ERR_clear_error() }
         let response = unsafe der.withUnsafeBufferPointer { buffer in
-            var place: UnsafePointer<UInt8>? = unsafe buffer.baseAddress
+            var place: UnsafePointer<UInt8>? = buffer.baseAddress
             return unsafe crypto.pointee.d2i_OCSP_RESPONSE(nil, &place, buffer.count)
         }
         guard let response = unsafe response else { return nil }
@@ -97,7 +97,7 @@ extension TrustEvaluation {
                 let name = unsafe crypto.pointee.OCSP_SINGLERESP_get0_id(single)
             else { continue }
             var algorithm: OpaquePointer?
-            _ = unsafe crypto.pointee.OCSP_id_get0_info(nil, &algorithm, nil, nil, OpaquePointer(name))
+            _ = unsafe crypto.pointee.OCSP_id_get0_info(nil, &algorithm, nil, nil, name)
             guard let algorithm = unsafe algorithm,
                 let hashName = unsafe crypto.pointee.OBJ_nid2sn(crypto.pointee.OBJ_obj2nid(algorithm)),
                 let hash = unsafe crypto.pointee.EVP_get_digestbyname(hashName),
