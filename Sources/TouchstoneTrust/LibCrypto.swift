@@ -86,7 +86,9 @@ nonisolated(unsafe) let libCrypto: LibCrypto? = unsafe copenssl_load()
         // A dot at the end means that the name is complete. It is not in certificates.
         let host = host.hasSuffix(".") ? String(host.dropLast()) : host
         guard !host.isEmpty, host.utf8.count <= TrustLimits.maximumNameBytes, !host.utf8.contains(0) else { return false }
-        if unsafe crypto.pointee.X509_check_ip_asc(pointer, host, 0) == 1 { return true }
+        // -2 is for what is not an address, and an address is no name of a host (RFC 9525).
+        let isAddressed = unsafe crypto.pointee.X509_check_ip_asc(pointer, host, 0)
+        guard isAddressed == -2 else { return isAddressed == 1 }
         let flags = UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS)
         return unsafe crypto.pointee.X509_check_host(pointer, host, host.utf8.count, flags, nil) == 1
     }

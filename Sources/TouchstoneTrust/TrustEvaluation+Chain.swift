@@ -23,22 +23,11 @@ extension TrustEvaluation {
         }
         let own = anchors.prefix(TrustLimits.maximumAnchors).compactMap { unsafe X509Certificate(Array($0), crypto) }
         let known = machine.certificates()
-        let trusted = trustsMachine ? own + known.all : own
-        let found = try unsafe Self.chain(
-            from: leaf, helpers, trusted, seconds: Int(date.timeIntervalSince1970.rounded(.down)), crypto)
-        let last = found.certificates.last ?? leaf
-        let anchor: TrustAnswer.Anchor? =
-            if !found.failures.allSatisfy({ !$0.rule.meansNoAnchor }) {
-                nil
-            } else if known.system.contains(last.der) {
-                .system
-            } else if own.contains(where: { $0.der == last.der }) {
-                .program
-            } else if known.owner.contains(last.der) {
-                .owner
-            } else {
-                nil
-            }
+        let found = try unsafe chain(from: leaf, helpers, trustsMachine ? own + known.all : own, crypto)
+        let anchor = found.anchor.map { anchor -> TrustAnswer.Anchor in
+            if known.system.contains(anchor.der) { return .system }
+            return own.contains { $0.der == anchor.der } ? .program : .owner
+        }
         let chain = VerifiedChain(certificates: found.certificates, anchor: anchor)
         let revocation = unsafe revocation(of: found.certificates, crypto)
         var failures = found.failures
@@ -46,10 +35,6 @@ extension TrustEvaluation {
         failures += revocation.revoked.map { TrustFailure(.revoked, at: $0) }
         if policies.contains(where: \.requiresRevocationResponse) {
             failures += revocation.unknown.map { TrustFailure(.revocationUnknown, at: $0) }
-        }
-        // Without an anchor a chain is never trusted, whatever else is said of it.
-        if anchor == nil, !failures.contains(where: \.rule.meansNoAnchor) {
-            failures.append(TrustFailure(.untrustedRoot, at: found.certificates.count - 1))
         }
         var seen: Set<TrustFailure> = []
         return TrustAnswer(
@@ -59,11 +44,43 @@ extension TrustEvaluation {
             revocation: revocation.answer)
     }
 
+    /// The first chain that libcrypto accepts; else the first that reaches an anchor; else the first that it built.
+    ///
+    /// libcrypto goes one way up and does not turn round. So what its chain ended with is left out in the next attempt.
+    private func chain(
+        from leaf: X509Certificate, _ helpers: [X509Certificate], _ trusted: [X509Certificate], _ crypto: LibCrypto
+    ) throws(TrustError) -> BuiltChain {
+        var (helpers, trusted) = (helpers, trusted)
+        var best: BuiltChain?
+        for _ in 0..<TrustLimits.maximumAttempts {
+            let built = try unsafe BuiltChain(
+                from: leaf, helpers, trusted, seconds: Int(date.timeIntervalSince1970.rounded(.down)), crypto)
+            if built.isAccepted { return built }
+            if best == nil || best?.anchor == nil && built.anchor != nil { best = built }
+            guard let last = built.certificates.last, last.der != leaf.der else { break }
+            helpers.removeAll { $0.der == last.der }
+            trusted.removeAll { $0.der == last.der }
+        }
+        guard let best else { throw .libCryptoFailed }
+        return best
+    }
+}
+
+/// What libcrypto makes of some certificates in one attempt.
+private struct BuiltChain {
+    /// Never empty.
+    let certificates: [X509Certificate]
+    /// The last of them, if it is trusted.
+    let anchor: X509Certificate?
+    let failures: [TrustFailure]
+
+    var isAccepted: Bool { anchor != nil && failures.isEmpty }
+
     /// What libcrypto's verification says: the chain, and each failure, after which it went on.
-    private static func chain(
+    init(
         from leaf: X509Certificate, _ helpers: [X509Certificate], _ trusted: [X509Certificate], seconds: Int,
         _ crypto: LibCrypto
-    ) throws(TrustError) -> (certificates: [X509Certificate], failures: [TrustFailure]) {
+    ) throws(TrustError) {
         guard let store = unsafe crypto.pointee.X509_STORE_new() else { throw .libCryptoFailed }
         defer { unsafe crypto.pointee.X509_STORE_free(store) }
         for certificate in trusted {
@@ -85,6 +102,9 @@ extension TrustEvaluation {
         _ = unsafe crypto.pointee.X509_VERIFY_PARAM_set_flags(parameters, UInt(flags))
         unsafe crypto.pointee.X509_VERIFY_PARAM_set_depth(parameters, Int32(TrustLimits.maximumDepth))
         unsafe crypto.pointee.X509_VERIFY_PARAM_set_time(parameters, seconds)
+        // An object of libcrypto's own, which nobody frees. Without it no policy at all would be accepted.
+        _ = unsafe crypto.pointee.X509_VERIFY_PARAM_add0_policy(
+            parameters, crypto.pointee.OBJ_nid2obj(NID_any_policy))
 
         let record = VerificationRecord()
         _ = unsafe crypto.pointee.X509_STORE_CTX_set_ex_data(context, 0, Unmanaged.passUnretained(record).toOpaque())
@@ -108,7 +128,20 @@ extension TrustEvaluation {
         // Failures that it stopped at were noted, too: one that was not would be trust by mistake.
         guard verdict == 1 || !record.failures.isEmpty, !record.hasStopped else { throw .libCryptoFailed }
         let last = chain.count - 1
-        return (chain, record.failures.map { TrustFailure($0.rule, at: min($0.index, last)) })
+        let found = record.failures.map { TrustFailure($0.rule, at: min($0.index, last)) }
+        let ders = Set(trusted.map(\.der))
+        // What is above a trusted certificate does not count, and neither does who issued it.
+        if let top = chain.firstIndex(where: { ders.contains($0.der) }) {
+            let failures = found.filter { $0.index < top || $0.index == top && !$0.rule.meansNoAnchor }
+            certificates = Array(chain[...top])
+            self.failures = failures
+            anchor = failures.contains(where: \.rule.meansNoAnchor) ? nil : chain[top]
+        } else {
+            certificates = chain
+            // Without an anchor a chain is never trusted, whatever else is said of it.
+            failures = found.contains(where: \.rule.meansNoAnchor) ? found : found + [TrustFailure(.untrustedRoot, at: last)]
+            anchor = nil
+        }
     }
 }
 
@@ -130,6 +163,8 @@ private final class VerificationRecord {
             return 0
         }
         let depth = unsafe crypto.pointee.X509_STORE_CTX_get_error_depth(context)
+        // It stopped because of the length, and then misses the issuer.
+        if rule == .missingIssuer, record.failures.contains(where: { $0.rule == .chainLength }) { return 1 }
         record.failures.append(TrustFailure(rule, at: max(0, Int(depth))))
         return 1
     }

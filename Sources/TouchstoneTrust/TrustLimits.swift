@@ -8,6 +8,8 @@ package enum TrustLimits {
     package static let maximumAnchors = 1024
     /// Certificates between the first and the anchor.
     package static let maximumDepth = 16
+    /// Chains that are built, each without what the one before it ended with.
+    package static let maximumAttempts = 16
     /// Failures that are noted.
     package static let maximumFailures = 256
     /// OCSP responses, and bytes of one.

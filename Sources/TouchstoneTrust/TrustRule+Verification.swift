@@ -33,7 +33,7 @@ extension TrustRule {
     }
 
     /// Whether a chain with this failure does not reach an anchor.
-    var meansNoAnchor: Bool {
+    package var meansNoAnchor: Bool {
         switch self {
         case .missingIssuer, .untrustedRoot, .signature, .chainLength: true
         default: false

@@ -21,6 +21,7 @@
     FUNCTION(EVP_PKEY_get_base_id) \
     FUNCTION(EVP_PKEY_get_bits) \
     FUNCTION(EVP_get_digestbyname) \
+    FUNCTION(OBJ_nid2obj) \
     FUNCTION(OBJ_nid2sn) \
     FUNCTION(OBJ_obj2nid) \
     FUNCTION(OCSP_BASICRESP_free) \
@@ -56,6 +57,7 @@
     FUNCTION(X509_STORE_free) \
     FUNCTION(X509_STORE_get0_param) \
     FUNCTION(X509_STORE_new) \
+    FUNCTION(X509_VERIFY_PARAM_add0_policy) \
     FUNCTION(X509_VERIFY_PARAM_set_depth) \
     FUNCTION(X509_VERIFY_PARAM_set_flags) \
     FUNCTION(X509_VERIFY_PARAM_set_time) \

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TouchstoneCertificates
 internal import TouchstoneCore
 public import TouchstoneCoreFoundation
 

@@ -2,6 +2,7 @@ public import Dispatch
 internal import Foundation
 internal import TouchstoneCore
 public import TouchstoneCoreFoundation
+internal import TouchstoneTrust
 
 /// Takes the result of an evaluation.
 public typealias SecTrustCallback = (SecTrust, SecTrustResultType) -> Void
@@ -106,7 +107,7 @@ public func SecTrustCopyResult(_ trust: SecTrust) -> CFDictionary? {
     result[kSecTrustResultValue] = NSNumber(value: outcome.result.rawValue)
     switch outcome.revocation {
     case nil: break
-    case .good(let end):
+    case .good(until: let end):
         result[kSecTrustRevocationChecked] = NSNumber(value: true)
         result[kSecTrustRevocationValidUntilDate] = end as NSDate
     case .unknown: result[kSecTrustRevocationChecked] = NSNumber(value: false)

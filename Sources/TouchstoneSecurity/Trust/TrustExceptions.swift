@@ -1,9 +1,9 @@
 internal import Crypto
-package import Foundation
+internal import Foundation
 internal import TouchstoneTrust
 
 /// What an owner accepted of a chain: failures of certificates that are told by their bytes (TR-9).
-package struct TrustExceptions: Codable, Equatable, Sendable {
+struct TrustExceptions: Codable, Equatable, Sendable {
     private struct Accepted: Codable, Equatable {
         /// SHA-256 of the certificate.
         var digest: Data
@@ -22,21 +22,21 @@ package struct TrustExceptions: Codable, Equatable, Sendable {
     }
 
     /// Reads a cookie; nil for anything that is not one.
-    package init?(cookie: Data) {
+    init?(cookie: Data) {
         guard cookie.count <= Self.maximumBytes, let value = try? JSONDecoder().decode(Self.self, from: cookie),
             value.version == Self.current, !value.certificates.isEmpty
         else { return nil }
         self = value
     }
 
-    package var cookie: Data? {
+    var cookie: Data? {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         return try? encoder.encode(self)
     }
 
     /// Whether they are about a chain that begins so.
-    package func isAbout(leaf der: Data) -> Bool { certificates.first?.digest == Self.digest(der) }
+    func isAbout(leaf der: Data) -> Bool { certificates.first?.digest == Self.digest(der) }
 
     func accept(_ failure: TrustFailure, in chain: [Data]) -> Bool {
         guard !failure.rule.isFatal, certificates.indices.contains(failure.index),

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TouchstoneCertificates
 internal import TouchstoneCore
 internal import TouchstoneCoreFoundation
 internal import TouchstoneTrust
