@@ -306,6 +306,8 @@ let package = Package(
             "TouchstoneKeyAlgorithmsTests", ["TouchstoneKeyAlgorithms", "TouchstoneCore", crypto],
             resources: [.copy("Fixtures")]),
         tests(
+            "TouchstoneTrustTests", ["TouchstoneTrust", "TouchstoneCertificates"], resources: [.copy("Fixtures")]),
+        tests(
             "TouchstoneCertificatesTests",
             [
                 "TouchstoneTesting", "TouchstoneCertificates", "TouchstoneSecurity", "TouchstoneKeyAlgorithms",

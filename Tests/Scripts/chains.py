@@ -1,8 +1,8 @@
 """Chains of certificates with one fault each, and their twins without it.
 
-    python3 Tests/TouchstoneTrustTests/chains.py    writes Fixtures/chains.json again
+    python3 Tests/Scripts/chains.py    writes chains.json and responses.json of Tests/TouchstoneTrustTests/Fixtures again
 
-`Tests/Scripts/trust-verifiers.py` makes the same chains around today for the verifiers of OpenSSL and GnuTLS. Needs
+`trust-verifiers.py` makes the same chains around today for the verifiers of OpenSSL and GnuTLS. Needs
 python3-cryptography.
 """
 import base64
@@ -10,10 +10,12 @@ import datetime
 import ipaddress
 import json
 import pathlib
+import subprocess
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+from cryptography.x509 import ocsp
 from cryptography.x509.oid import ExtendedKeyUsageOID as Usage
 from cryptography.x509.oid import NameOID
 
@@ -33,6 +35,18 @@ class Party:
     @property
     def der(self):
         return self.certificate.public_bytes(serialization.Encoding.DER)
+
+
+class PublicKey:
+    """A key too short to be made in Python."""
+
+    def __init__(self, bits):
+        private = subprocess.run(["openssl", "genrsa", str(bits)], capture_output=True, check=True).stdout
+        public = subprocess.run(["openssl", "rsa", "-pubout"], input=private, capture_output=True, check=True).stdout
+        self.public = serialization.load_pem_public_key(public)
+
+    def public_key(self):
+        return self.public
 
 
 class Raw:
@@ -225,6 +239,8 @@ def algorithms(m, root, middle, rsa_root):
     m.case("a server with RSA of 1024 bits", [m.server(middle, key=small), middle], [root], (0, "serverKeySize"),
            openssl=True, gnutls=True)
     m.case("RSA of 1024 bits for another use", [m.server(middle, key=small), middle], [root], policy="basic")
+    m.case("RSA of 768 bits for any use", [m.server(middle, key=PublicKey(768)), middle], [root], (0, "weakKey"),
+           policy="basic", openssl=True, gnutls=True)
     m.case("a server with RSA of 2048 bits", [m.server(middle, key=rsa_root.key), middle], [root])
     curve = ec.generate_private_key(ec.SECP192R1())
     m.case("a server with a curve of 192 bits", [m.server(middle, key=curve), middle], [root], (0, "serverKeySize"),
@@ -309,8 +325,70 @@ def make(today):
     return m.cases, before.cases
 
 
+def make_responses(today):
+    """OCSP responses about one server, and what each says of it: good, revoked, or nothing."""
+    m = Maker(today)
+    root = m.authority("Root")
+    middle = m.authority("Intermediate", root)
+    stranger = m.authority("Stranger")
+    server = m.server(middle)
+    other = m.server(middle)
+    for_ocsp = m.certificate("Responder", middle, usage=[Usage.OCSP_SIGNING])
+    not_for_ocsp = m.certificate("No Responder", middle, usage=SERVER)
+    by_root = m.certificate("Responder Of The Root", root, usage=[Usage.OCSP_SIGNING])
+    ended = m.certificate("Old Responder", middle, usage=[Usage.OCSP_SIGNING], days=(-60, -1))
+    good, revoked, unknown = ocsp.OCSPCertStatus.GOOD, ocsp.OCSPCertStatus.REVOKED, ocsp.OCSPCertStatus.UNKNOWN
+
+    def response(status=good, signer=middle, about=server, issuer=middle, days=(-1, 6), digest=hashes.SHA1(), shown=True):
+        builder = ocsp.OCSPResponseBuilder().add_response(
+            cert=about.certificate, issuer=issuer.certificate, algorithm=digest, cert_status=status,
+            this_update=today + days[0] * DAY, next_update=None if days[1] is None else today + days[1] * DAY,
+            revocation_time=today - 10 * DAY if status == revoked else None, revocation_reason=None,
+        ).responder_id(ocsp.OCSPResponderEncoding.HASH, signer.certificate)
+        if shown and signer is not middle:
+            builder = builder.certificates([signer.certificate])
+        return builder.sign(signer.key, hashes.SHA256()).public_bytes(serialization.Encoding.DER)
+
+    whole = response()
+    cases = [
+        ("good, by the issuer", "good", whole),
+        ("good, named with SHA-256", "good", response(digest=hashes.SHA256())),
+        ("good, by a responder of the issuer's", "good", response(signer=for_ocsp)),
+        ("good, of today and without an end", "good", response(days=(-0.5, None))),
+        ("revoked, by the issuer", "revoked", response(revoked)),
+        ("revoked, by a responder of the issuer's", "revoked", response(revoked, signer=for_ocsp)),
+        ("unknown to the issuer", "nothing", response(unknown)),
+        ("good, by a certificate that is not for it", "nothing", response(signer=not_for_ocsp)),
+        ("good, by a responder of the root's", "nothing", response(signer=by_root)),
+        ("good, by a responder that ended", "nothing", response(signer=ended)),
+        ("good, by a responder that is not shown", "nothing", response(signer=for_ocsp, shown=False)),
+        ("good, by a stranger", "nothing", response(signer=stranger)),
+        ("revoked, by a stranger", "nothing", response(revoked, signer=stranger)),
+        ("good, of another certificate", "nothing", response(about=other)),
+        ("good, of last month", "nothing", response(days=(-30, -20))),
+        ("good, of next week", "nothing", response(days=(7, 14))),
+        ("good, of last week and without an end", "nothing", response(days=(-7, None))),
+        ("good, with another signature", "nothing", whole[:-1] + bytes([whole[-1] ^ 1])),
+        ("cut off", "nothing", whole[:-10]),
+        ("the responder is busy", "nothing",
+         ocsp.OCSPResponseBuilder.build_unsuccessful(ocsp.OCSPResponseStatus.TRY_LATER).public_bytes(
+             serialization.Encoding.DER)),
+        ("empty", "nothing", b""),
+    ]
+    return {
+        "certificates": [base64.b64encode(one.der).decode() for one in [server, middle]],
+        "anchors": [base64.b64encode(root.der).decode()],
+        "date": int(today.replace(tzinfo=datetime.timezone.utc).timestamp()),
+        "ofIntermediate": base64.b64encode(response(signer=root, about=middle, issuer=root, shown=False)).decode(),
+        "responses": [
+            {"title": title, "says": says, "der": base64.b64encode(der).decode()} for title, says, der in cases],
+    }
+
+
 if __name__ == "__main__":
+    fixtures = pathlib.Path(__file__).parent.parent / "TouchstoneTrustTests/Fixtures"
     today, before = make(datetime.datetime(2026, 6, 1))
-    path = pathlib.Path(__file__).parent / "Fixtures/chains.json"
-    path.write_text(json.dumps(today + before, indent=1) + "\n")
-    print(f"{len(today) + len(before)} chains in {path}")
+    (fixtures / "chains.json").write_text(json.dumps(today + before, indent=1) + "\n")
+    responses = make_responses(datetime.datetime(2026, 6, 1))
+    (fixtures / "responses.json").write_text(json.dumps(responses, indent=1) + "\n")
+    print(f"{len(today) + len(before)} chains and {len(responses['responses'])} responses in {fixtures}")
