@@ -19,7 +19,9 @@ package final class MachineAnchors: Sendable {
         }
 
         package static let standard = Places(
-            bundles: ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem"],
+            bundles: [
+                "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
+            ],
             owners: [
                 "/usr/local/share/ca-certificates", "/etc/pki/ca-trust/source/anchors",
                 "/etc/ca-certificates/trust-source/anchors",
@@ -115,7 +117,9 @@ package enum PEMFile {
             if line.elementsEqual(begin) {
                 base64 = Data()
             } else if line.elementsEqual(end) {
-                if let der = base64.flatMap({ Data(base64Encoded: $0) }), !der.isEmpty { certificates.append(Array(der)) }
+                if let der = base64.flatMap({ Data(base64Encoded: $0) }), !der.isEmpty {
+                    certificates.append(Array(der))
+                }
                 base64 = nil
                 if certificates.count == TrustLimits.maximumAnchorFileCertificates { break }
             } else {

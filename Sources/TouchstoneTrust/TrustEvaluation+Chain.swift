@@ -84,9 +84,12 @@ private struct BuiltChain {
         guard let store = unsafe crypto.pointee.X509_STORE_new() else { throw .libCryptoFailed }
         defer { unsafe crypto.pointee.X509_STORE_free(store) }
         for certificate in trusted {
-            guard unsafe crypto.pointee.X509_STORE_add_cert(store, certificate.pointer) == 1 else { throw .libCryptoFailed }
+            guard unsafe crypto.pointee.X509_STORE_add_cert(store, certificate.pointer) == 1 else {
+                throw .libCryptoFailed
+            }
         }
-        guard let stack = unsafe crypto.stack(of: helpers), let context = unsafe crypto.pointee.X509_STORE_CTX_new() else {
+        guard let stack = unsafe crypto.stack(of: helpers), let context = unsafe crypto.pointee.X509_STORE_CTX_new()
+        else {
             throw .libCryptoFailed
         }
         defer {
@@ -139,7 +142,8 @@ private struct BuiltChain {
         } else {
             certificates = chain
             // Without an anchor a chain is never trusted, whatever else is said of it.
-            failures = found.contains(where: \.rule.meansNoAnchor) ? found : found + [TrustFailure(.untrustedRoot, at: last)]
+            failures =
+                found.contains(where: \.rule.meansNoAnchor) ? found : found + [TrustFailure(.untrustedRoot, at: last)]
             anchor = nil
         }
     }

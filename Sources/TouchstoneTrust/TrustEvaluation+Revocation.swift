@@ -10,7 +10,8 @@ struct ChainRevocation {
     var end = Int.max
 
     var answer: TrustAnswer.Revocation {
-        revoked.isEmpty && unknown.isEmpty && end != .max ? .good(until: Date(timeIntervalSince1970: Double(end))) : .unknown
+        revoked.isEmpty && unknown.isEmpty && end != .max
+            ? .good(until: Date(timeIntervalSince1970: Double(end))) : .unknown
     }
 }
 

@@ -44,7 +44,9 @@ package struct TrustAnswer: Sendable {
     package let chain: [Data]
     /// Nil if the chain does not reach one.
     package let anchor: Anchor?
-    /// What was not met. The chain is trusted if it is empty and there is an anchor.
+    /// What was not met.
+    ///
+    /// The chain is trusted if it is empty and there is an anchor.
     package let failures: [TrustFailure]
     package let revocation: Revocation
 

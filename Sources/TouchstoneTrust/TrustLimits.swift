@@ -1,8 +1,12 @@
 /// What one evaluation may take, whoever chose the bytes (TR-11).
 package enum TrustLimits {
-    /// Given certificates, the first of which is verified. The rest beyond it is not looked at.
+    /// Given certificates, the first of which is verified.
+    ///
+    /// The rest beyond it is not looked at.
     package static let maximumCertificates = 64
-    /// Bytes of one certificate. A larger one is malformed.
+    /// Bytes of one certificate.
+    ///
+    /// A larger one is malformed.
     package static let maximumCertificateBytes = 128 << 10
     /// Anchors that a program sets.
     package static let maximumAnchors = 1024

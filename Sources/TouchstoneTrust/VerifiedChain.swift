@@ -67,6 +67,7 @@ struct VerifiedChain {
     /// - Parameters:
     ///   - allowed: Bits of which one will do.
     ///   - isRequired: Whether the first certificate has to have the extension.
+    /// - Returns: Those without one of them.
     private func usage(_ allowed: Int32, isRequired: Bool = false) -> [TrustFailure] {
         // What an anchor says of itself is disregarded, unless it is the certificate to verify.
         let limited = anchor == nil || certificates.count == 1 ? certificates[...] : certificates.dropLast()

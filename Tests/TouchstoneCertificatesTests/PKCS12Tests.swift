@@ -125,7 +125,9 @@ import TouchstoneCertificates
         #expect((item[kSecImportItemCertChain as String] as? [SecCertificate])?.count == 1)
         // TR-10: not judged yet, and nobody trusts it.
         let trust = item[kSecImportItemTrust as String] as! SecTrust
-        #expect(SecTrustCopyCertificateChain(trust) as? [SecCertificate] == item[kSecImportItemCertChain as String] as? [SecCertificate])
+        #expect(
+            SecTrustCopyCertificateChain(trust) as? [SecCertificate] == item[kSecImportItemCertChain as String]
+                as? [SecCertificate])
         #expect(!SecTrustEvaluateWithError(trust, nil))
         #expect(load(try export("p"), "p").1?.first?[kSecImportItemLabel as String] as? String == "Somebody")
     }

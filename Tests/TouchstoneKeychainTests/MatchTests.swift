@@ -156,12 +156,16 @@ import TouchstoneTesting
             }
             let root = try #require(
                 roots.first { der in
-                    (try? certificate(der)).flatMap { SecCertificateCopyNotValidAfterDate($0) as Date? } ?? .distantPast > Date()
+                    (try? certificate(der)).flatMap { SecCertificateCopyNotValidAfterDate($0) as Date? } ?? .distantPast
+                        > Date()
                 })
             #expect(addReference(try certificate(root)) == errSecSuccess)
             let name = try #require(SecCertificateCopySubjectSummary(certificate(root)) as String?)
             #expect(labels(certificates([kSecMatchTrustedOnly: true])) == [name])
-            #expect(labels(certificates([kSecMatchTrustedOnly: true, kSecMatchPolicy: SecPolicyCreateBasicX509()])) == [name])
+            #expect(
+                labels(certificates([kSecMatchTrustedOnly: true, kSecMatchPolicy: SecPolicyCreateBasicX509()])) == [
+                    name
+                ])
             // One alone is counted after it was judged.
             var found: CFTypeRef?
             let one = certificates([kSecMatchTrustedOnly: true, kSecReturnRef: true, kSecMatchLimit: kSecMatchLimitOne])

@@ -6,7 +6,9 @@ import TouchstoneTrust
 @Suite struct HostileChainTests {
     private let chain = Result { try Chain.named("a host that is named") }
 
-    @Test("TR-11: what is no certificate is malformed, as the first, and disregarded elsewhere") func noCertificate() throws {
+    @Test("TR-11: what is no certificate is malformed, as the first, and disregarded elsewhere") func noCertificate()
+        throws
+    {
         var evaluation = try chain.get().evaluation
         let whole = evaluation.certificates
         let junk = [Data(), Data([0x30]), Data(repeating: 0xff, count: 1000), whole[0] + [0], whole[0].dropLast()]
@@ -20,7 +22,9 @@ import TouchstoneTrust
         #expect(throws: TrustError.nothingToVerify) { try evaluation.answer() }
     }
 
-    @Test("TR-11: each byte of a certificate may be another, and the chain is then never trusted") func changedBytes() throws {
+    @Test("TR-11: each byte of a certificate may be another, and the chain is then never trusted") func changedBytes()
+        throws
+    {
         let evaluation = try chain.get().evaluation
         let leaf = evaluation.certificates[0]
         for index in leaf.indices {

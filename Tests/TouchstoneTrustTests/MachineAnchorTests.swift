@@ -58,14 +58,16 @@ import TouchstoneTrust
         #expect(try allowed.answer(machine: machine).failures == [TrustFailure(.validityPeriod, at: 0)])
     }
 
-    @Test("TR-2: without a bundle nothing is trusted, and a bundle with other things in it is read") func files() throws {
+    @Test("TR-2: without a bundle nothing is trusted, and a bundle with other things in it is read") func files() throws
+    {
         let chain = try Chain.named("a host that is named")
         var evaluation = chain.evaluation
         evaluation.anchors = []
         evaluation.trustsMachine = true
         let nothing = MachineAnchors(.init(bundles: ["/nowhere"], owners: ["/nowhere"]))
         #expect(try evaluation.answer(machine: nothing).failures == [TrustFailure(.missingIssuer, at: 1)])
-        let text = "# a comment\r\n" + pem(chain.anchors[0]).replacingOccurrences(of: "\n", with: "\r\n")
+        let text =
+            "# a comment\r\n" + pem(chain.anchors[0]).replacingOccurrences(of: "\n", with: "\r\n")
             + "-----BEGIN CERTIFICATE-----\nnot base64!\n-----END CERTIFICATE-----\n-----BEGIN CERTIFICATE-----\nAAAA"
         #expect(PEMFile.certificates(Data(text.utf8)) == [Array(chain.anchors[0])])
     }

@@ -21,10 +21,14 @@ public import TouchstoneCoreFoundation
 /// Policy: signed code.
 @safe nonisolated(unsafe) public let kSecPolicyAppleCodeSigning: CFString = "1.2.840.113635.100.1.16"
 
-/// Policy: certificates of Apple IDs. No policy is made of it here.
+/// Policy: certificates of Apple IDs.
+///
+/// No policy is made of it here.
 @safe nonisolated(unsafe) public let kSecPolicyAppleIDValidation: CFString = "1.2.840.113635.100.1.18"
 
-/// Policy: receipts of the Mac App Store. No policy is made of it here.
+/// Policy: receipts of the Mac App Store.
+///
+/// No policy is made of it here.
 @safe nonisolated(unsafe) public let kSecPolicyMacAppStoreReceipt: CFString = "1.2.840.113635.100.1.19"
 
 /// Policy: time stamps.
@@ -33,10 +37,14 @@ public import TouchstoneCoreFoundation
 /// Policy: revocation.
 @safe nonisolated(unsafe) public let kSecPolicyAppleRevocation: CFString = "1.2.840.113635.100.1.21"
 
-/// Policy: passes of Wallet. No policy is made of it here.
+/// Policy: passes of Wallet.
+///
+/// No policy is made of it here.
 @safe nonisolated(unsafe) public let kSecPolicyApplePassbookSigning: CFString = "1.2.840.113635.100.1.22"
 
-/// Policy: Apple Pay. No policy is made of it here.
+/// Policy: Apple Pay.
+///
+/// No policy is made of it here.
 @safe nonisolated(unsafe) public let kSecPolicyApplePayIssuerEncryption: CFString = "1.2.840.113635.100.1.39"
 
 /// Property of a policy: its identifier (CFString).
@@ -51,18 +59,26 @@ public import TouchstoneCoreFoundation
 /// Property of a policy: `kSecRevocation…` flags (CFNumber).
 @safe nonisolated(unsafe) public let kSecPolicyRevocationFlags: CFString = "SecPolicyRevocationFlags"
 
-/// Property of a policy: the team of a pass (CFString). No policy has it here.
+/// Property of a policy: the team of a pass (CFString).
+///
+/// No policy has it here.
 @safe nonisolated(unsafe) public let kSecPolicyTeamIdentifier: CFString = "SecPolicyTeamIdentifier"
 
 /// Revocation: by OCSP.
 public var kSecRevocationOCSPMethod: CFOptionFlags { 1 << 0 }
-/// Revocation: by lists. None is read here.
+/// Revocation: by lists.
+///
+/// None is read here.
 public var kSecRevocationCRLMethod: CFOptionFlags { 1 << 1 }
-/// Revocation: lists before OCSP. Without effect here.
+/// Revocation: lists before OCSP.
+///
+/// Without effect here.
 public var kSecRevocationPreferCRL: CFOptionFlags { 1 << 2 }
 /// Revocation: without a positive response nothing is trusted.
 public var kSecRevocationRequirePositiveResponse: CFOptionFlags { 1 << 3 }
-/// Revocation: without the network. It is never used here.
+/// Revocation: without the network.
+///
+/// It is never used here.
 public var kSecRevocationNetworkAccessDisabled: CFOptionFlags { 1 << 4 }
 /// Revocation: by OCSP or by lists.
 public var kSecRevocationUseAnyAvailableMethod: CFOptionFlags { 3 }

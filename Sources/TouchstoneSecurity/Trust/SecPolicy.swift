@@ -96,7 +96,9 @@ public func SecPolicyCreateRevocation(_ revocationFlags: CFOptionFlags) -> SecPo
 ///   anchor of Apple's.
 @discardableResult
 public func SecPolicyCreateWithProperties(_ policyIdentifier: CFTypeRef, _ properties: CFDictionary?) -> SecPolicy? {
-    guard let identifier = policyIdentifier as? NSString, let properties = PolicyProperties(properties) else { return nil }
+    guard let identifier = policyIdentifier as? NSString, let properties = PolicyProperties(properties) else {
+        return nil
+    }
     let purpose: TrustPolicy.Purpose
     switch identifier {
     case kSecPolicyAppleX509Basic: return SecPolicyCreateBasicX509()

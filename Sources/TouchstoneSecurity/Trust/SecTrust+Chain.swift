@@ -24,7 +24,9 @@ public func SecTrustCopyPublicKey(_ trust: SecTrust) -> SecKey? { SecTrustCopyKe
 @discardableResult
 public func SecTrustCopyCertificateChain(_ trust: SecTrust) -> CFArray? { trust.evaluated().chain as NSArray }
 
-/// How many certificates the chain has. It is evaluated first if that was not done since the last change.
+/// How many certificates the chain has.
+///
+/// It is evaluated first if that was not done since the last change.
 ///
 /// - Parameter trust: The trust object.
 /// - Returns: The count, with the anchor; at least 1.
@@ -60,7 +62,9 @@ public func SecTrustCopyExceptions(_ trust: SecTrust) -> CFData? {
     return TrustExceptions(chain: outcome.chain.map(\.value.der), failures: outcome.failures).cookie as NSData?
 }
 
-/// Accepts the failures of a cookie. Others still count.
+/// Accepts the failures of a cookie.
+///
+/// Others still count.
 ///
 /// > Source: TR-9.
 ///
@@ -71,7 +75,9 @@ public func SecTrustCopyExceptions(_ trust: SecTrust) -> CFData? {
 @discardableResult
 public func SecTrustSetExceptions(_ trust: SecTrust, _ exceptions: CFData?) -> Bool {
     let leaf = trust.read(\.certificates[0]).value.der
-    let accepted = exceptions.flatMap { TrustExceptions(cookie: $0 as Data) }.flatMap { $0.isAbout(leaf: leaf) ? $0 : nil }
+    let accepted = exceptions.flatMap { TrustExceptions(cookie: $0 as Data) }.flatMap {
+        $0.isAbout(leaf: leaf) ? $0 : nil
+    }
     trust.change { $0.exceptions = accepted }
     return accepted != nil
 }

@@ -80,7 +80,9 @@ public func SecTrustEvaluateAsync(
     return Status.success.rawValue
 }
 
-/// The last result. Nothing is evaluated.
+/// The last result.
+///
+/// Nothing is evaluated.
 ///
 /// - Parameters:
 ///   - trust: The trust object.
@@ -94,7 +96,9 @@ public func SecTrustGetTrustResult(
     return Status.success.rawValue
 }
 
-/// The last result as a dictionary. Nothing is evaluated.
+/// The last result as a dictionary.
+///
+/// Nothing is evaluated.
 ///
 /// - Parameter trust: The trust object.
 /// - Returns: `kSecTrustEvaluationDate` and `kSecTrustResultValue`; where revocation was asked for, or responses were given,
@@ -115,7 +119,9 @@ public func SecTrustCopyResult(_ trust: SecTrust) -> CFDictionary? {
     return result
 }
 
-/// What there is to say of each certificate of the chain. Nothing is evaluated.
+/// What there is to say of each certificate of the chain.
+///
+/// Nothing is evaluated.
 ///
 /// - Parameter trust: The trust object.
 /// - Returns: A `CFArray` of a dictionary for each: `kSecPropertyTypeTitle`, and where it did not meet something

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import TouchstoneCore
-internal import TouchstoneTrust
 public import TouchstoneCoreFoundation
+internal import TouchstoneTrust
 
 /// Sets what a chain has to meet.
 ///

@@ -67,7 +67,9 @@ public final class SecTrust: NSObject, CoreFoundationType, Sendable {
 @discardableResult
 public func SecTrustGetTypeID() -> CFTypeID { SecTrust.typeID }
 
-/// Makes a trust object. Nothing is evaluated yet.
+/// Makes a trust object.
+///
+/// Nothing is evaluated yet.
 ///
 /// - Parameters:
 ///   - certificates: A `SecCertificate`, or a `CFArray` of them. The first is verified; the others may help, in any order.

@@ -6,10 +6,14 @@ public import TouchstoneCoreFoundation
 /// Result: when the evaluation was (CFDate).
 @safe nonisolated(unsafe) public let kSecTrustEvaluationDate: CFString = "TrustEvaluationDate"
 
-/// Result: whether it has an extended validation (CFBoolean). Never in an answer here.
+/// Result: whether it has an extended validation (CFBoolean).
+///
+/// Never in an answer here.
 @safe nonisolated(unsafe) public let kSecTrustExtendedValidation: CFString = "TrustExtendedValidation"
 
-/// Result: the organization of an extended validation (CFString). Never in an answer here.
+/// Result: the organization of an extended validation (CFString).
+///
+/// Never in an answer here.
 @safe nonisolated(unsafe) public let kSecTrustOrganizationName: CFString = "Organization"
 
 /// Result: the `SecTrustResultType` (CFNumber).
@@ -21,10 +25,14 @@ public import TouchstoneCoreFoundation
 /// Result: until when they say so (CFDate).
 @safe nonisolated(unsafe) public let kSecTrustRevocationValidUntilDate: CFString = "TrustExpirationDate"
 
-/// Result: whether it is in logs of certificate transparency (CFBoolean). Never in an answer here.
+/// Result: whether it is in logs of certificate transparency (CFBoolean).
+///
+/// Never in an answer here.
 @safe nonisolated(unsafe) public let kSecTrustCertificateTransparency: CFString = "TrustCertificateTransparency"
 
-/// Result: whether it is exempt from that (CFBoolean). Never in an answer here.
+/// Result: whether it is exempt from that (CFBoolean).
+///
+/// Never in an answer here.
 @safe nonisolated(unsafe) public let kSecTrustCertificateTransparencyWhiteList: CFString =
     "TrustCertificateTransparencyWhiteList"
 

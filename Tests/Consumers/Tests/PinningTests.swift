@@ -31,7 +31,9 @@ import Testing
         let trust = try #require(ServerTrustEvaluator.trust(good.certificates))
         #expect(evaluator(.anchors(good.anchors), good).isTrusted(trust, forHost: host))
         #expect(!evaluator(.anchors(good.anchors), good).isTrusted(trust, forHost: "example.net"))
-        #expect(!evaluator(.anchors([try chain("a certificate that signed itself").certificates[0]]), good).isTrusted(trust, forHost: host))
+        #expect(
+            !evaluator(.anchors([try chain("a certificate that signed itself").certificates[0]]), good).isTrusted(
+                trust, forHost: host))
     }
 
     @Test("TR-2: a pinned certificate trusts itself, self-signed or not") func certificates() throws {
@@ -44,7 +46,8 @@ import Testing
         }
     }
 
-    @Test("The hash of a public key is that of the certificate, and pins only what is trusted") func publicKeys() throws {
+    @Test("The hash of a public key is that of the certificate, and pins only what is trusted") func publicKeys() throws
+    {
         let good = try chain("a host that is named")
         let trust = try #require(ServerTrustEvaluator.trust(good.certificates))
         SecTrustSetAnchorCertificates(

@@ -13,7 +13,9 @@ import Testing
         #expect(
             try properties(SecPolicyCreateSSL(true, host)) == [kSecPolicyOid: kSecPolicyAppleSSL, kSecPolicyName: host])
         #expect(
-            try properties(SecPolicyCreateSSL(false, nil)) == [kSecPolicyOid: kSecPolicyAppleSSL, kSecPolicyClient: true])
+            try properties(SecPolicyCreateSSL(false, nil)) == [
+                kSecPolicyOid: kSecPolicyAppleSSL, kSecPolicyClient: true,
+            ])
         #expect(
             try properties(SecPolicyCreateRevocation(kSecRevocationOCSPMethod)) == [
                 kSecPolicyOid: kSecPolicyAppleRevocation, kSecPolicyRevocationFlags: 1,
@@ -56,6 +58,8 @@ import Testing
         #expect(SecPolicyGetTypeID() != SecTrustGetTypeID())
         #expect(SecPolicyCreateSSL(true, "a") != SecPolicyCreateSSL(true, "b"))
         #expect(SecPolicyCreateSSL(true, nil) != SecPolicyCreateSSL(false, nil))
-        #expect(SecPolicyCreateSSL(true, "a\u{1b}[2J").description == "<SecPolicy: 1.2.840.113635.100.1.3; \"a\\u{1B}[2J\">")
+        #expect(
+            SecPolicyCreateSSL(true, "a\u{1b}[2J").description == "<SecPolicy: 1.2.840.113635.100.1.3; \"a\\u{1B}[2J\">"
+        )
     }
 }

@@ -72,7 +72,10 @@ import Testing
                 "a server of today without a usage", errSecInvalidExtendedKeyUsage,
                 "“Server” certificate is not permitted for this usage"
             ),
-            ("a server with RSA of 1024 bits", errSecUnsupportedKeySize, "“Server” certificate is using a broken key size"),
+            (
+                "a server with RSA of 1024 bits", errSecUnsupportedKeySize,
+                "“Server” certificate is using a broken key size"
+            ),
             (
                 "a server with RSA and SHA-1", errSecInvalidDigestAlgorithm,
                 "“Server” certificate is using a broken signature algorithm"
@@ -81,7 +84,8 @@ import Testing
                 "a policy that is demanded and missing", errSecCertificatePolicyNotAllowed,
                 "“Server” certificate is not standards compliant"
             ),
-        ]) func codes(_ title: String, _ code: OSStatus, _ words: String) throws {
+        ]) func codes(_ title: String, _ code: OSStatus, _ words: String) throws
+    {
         let host = title == "another host" ? "example.org" : "www.example.org"
         let trust = try TrustFixture.named(title).trust(SecPolicyCreateSSL(true, host as CFString))
         let error = try #require(failure(trust))
@@ -112,7 +116,8 @@ import Testing
         let fixture = try TrustFixture.named("a host that is named")
         let trust = try fixture.trust()
         for change: (SecTrust) -> OSStatus in [
-            { SecTrustSetVerifyDate($0, fixture.day as CFDate) }, { SecTrustSetPolicies($0, SecPolicyCreateBasicX509()) },
+            { SecTrustSetVerifyDate($0, fixture.day as CFDate) },
+            { SecTrustSetPolicies($0, SecPolicyCreateBasicX509()) },
             { SecTrustSetAnchorCertificatesOnly($0, true) }, { SecTrustSetOCSPResponse($0, nil) },
             { SecTrustSetNetworkFetchAllowed($0, false) },
             { SecTrustSetExceptions($0, nil) ? errSecParam : errSecSuccess },
@@ -140,12 +145,17 @@ import Testing
         #expect(SecTrustCopyCustomAnchorCertificates(trust, &anchors) == errSecSuccess && anchors == nil)
         #expect(failure(trust)?.code == Int(errSecCreateChainFailed))
         #expect(SecTrustSetAnchorCertificates(trust, [SecPolicyCreateBasicX509()] as CFArray) == errSecParam)
-        #expect(SecTrustSetAnchorCertificates(trust, Array(repeating: try fixture.roots()[0], count: 1025) as CFArray) == errSecParam)
+        #expect(
+            SecTrustSetAnchorCertificates(trust, Array(repeating: try fixture.roots()[0], count: 1025) as CFArray)
+                == errSecParam)
     }
 
-    @Test("TR-2: a root of Debian's is trusted without anything set, and its owner is asked for nothing") func machine() throws {
+    @Test("TR-2: a root of Debian's is trusted without anything set, and its owner is asked for nothing") func machine()
+        throws
+    {
         let bundle = try String(contentsOfFile: "/etc/ssl/certs/ca-certificates.crt", encoding: .utf8)
-        let first = try #require(bundle.components(separatedBy: "-----END").first?.components(separatedBy: "-----\n").last)
+        let first = try #require(
+            bundle.components(separatedBy: "-----END").first?.components(separatedBy: "-----\n").last)
         let der = try #require(Data(base64Encoded: first, options: .ignoreUnknownCharacters))
         let root = try #require(SecCertificateCreateWithData(nil, der as CFData))
         var trust: SecTrust?
@@ -161,7 +171,9 @@ import Testing
         let fixture = try TrustFixture.named("a host that is named")
         let chain = try fixture.chain()
         var trust: SecTrust?
-        for certificates in ["x" as CFString, [] as CFArray, ["x"] as CFArray, SecPolicyCreateBasicX509()] as [CFTypeRef] {
+        for certificates in ["x" as CFString, [] as CFArray, ["x"] as CFArray, SecPolicyCreateBasicX509()]
+            as [CFTypeRef]
+        {
             #expect(SecTrustCreateWithCertificates(certificates, nil, &trust) == errSecParam)
         }
         #expect(SecTrustCreateWithCertificates(chain[0], chain[0], &trust) == errSecParam)
@@ -222,7 +234,9 @@ import Testing
         }
     }
 
-    @Test("TR-1: whether something may be fetched is kept, and of TLS it is so from the beginning") func fetching() throws {
+    @Test("TR-1: whether something may be fetched is kept, and of TLS it is so from the beginning") func fetching()
+        throws
+    {
         let fixture = try TrustFixture.named("a host that is named")
         var isAllowed: DarwinBoolean = false
         #expect(SecTrustGetNetworkFetchAllowed(try fixture.trust(), &isAllowed) == errSecSuccess && isAllowed.boolValue)
