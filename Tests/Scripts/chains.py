@@ -323,8 +323,8 @@ def make(today):
     # Issued before the rules of 2019.
     before = Maker(datetime.datetime(2019, 6, 1))
     old_root = before.authority("Root", key=root.key)
-    before.case("a server of before July 2019 without a usage", [before.server(old_root, usage=None)], [old_root])
-    before.case("a server of before July 2019 for 1000 days", [before.server(old_root, days=(-30, 970))], [old_root])
+    before.case("a server from May 2019 without a usage", [before.server(old_root, usage=None)], [old_root])
+    before.case("a server from May 2019 for 1000 days", [before.server(old_root, days=(-30, 970))], [old_root])
     return m.cases, before.cases
 
 
