@@ -4,7 +4,8 @@ import Testing
 
 @Suite struct SecPolicyTests {
     private func properties(_ policy: SecPolicy?) throws -> NSDictionary {
-        try #require(SecPolicyCopyProperties(try #require(policy)))
+        let policy = try #require(policy)
+        return try #require(SecPolicyCopyProperties(policy))
     }
 
     @Test("TR-4: a policy says what it was made of") func saysItself() throws {
