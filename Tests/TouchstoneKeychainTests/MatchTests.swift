@@ -174,8 +174,8 @@ import TouchstoneTesting
         }
     }
 
-    @Test("TR-10: a policy keeps what meets it, whoever trusts it, and is a SecPolicy") func policies() throws {
-        try device.run {
+    @Test("TR-10: a policy keeps what meets it, whoever trusts it, and is a SecPolicy") func policies() {
+        device.run {
             let all = labels(certificates([:]))
             let basic = labels(certificates([kSecMatchPolicy: SecPolicyCreateBasicX509()]))
             #expect(basic.isSubset(of: all) && basic.contains("Test Root"))
