@@ -10,7 +10,9 @@ import TouchstoneTrust
         var certificates: [String: Data]
     }
 
-    /// What the suite says; where we differ, why. docs/rules/trust.md has the table.
+    /// What the suite says, and where we differ.
+    ///
+    /// docs/rules/trust.md has the table.
     private static let expected: [String: Bool] = [
         "valid": true, "invalid": false,
         // No list is read: the fault is that the certificate, or the list, is not what it should be.
