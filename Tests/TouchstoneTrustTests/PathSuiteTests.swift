@@ -44,7 +44,7 @@ import TouchstoneTrust
     }
 
     /// All that may lead up from a certificate, by the names.
-    private static func path(from leaf: Data, _ authorities: [(name: Data, der: Data)]) -> [Data] {
+    private static func path(from leaf: Data, _ authorities: [(name: String, der: Data)]) -> [Data] {
         var chosen = [leaf]
         var next = 0
         while next < chosen.count {
@@ -57,6 +57,13 @@ import TouchstoneTrust
         return chosen
     }
 
-    private static func subject(_ der: Data) -> Data { Certificate(der: der)?.subject.normalizedContent ?? Data() }
-    private static func issuer(_ der: Data) -> Data { Certificate(der: der)?.issuer.normalizedContent ?? Data() }
+    private static func subject(_ der: Data) -> String { (Certificate(der: der)?.subject).map(folded) ?? "" }
+    private static func issuer(_ der: Data) -> String { (Certificate(der: der)?.issuer).map(folded) ?? "" }
+
+    /// A name as RFC 5280 compares names: without regard to capitals, spaces and the kind of string.
+    private static func folded(_ name: DistinguishedName) -> String {
+        name.attributes.map { attribute in
+            "\(attribute.type)=" + (attribute.text ?? "").lowercased().split(separator: " ").joined(separator: " ")
+        }.joined(separator: ",")
+    }
 }
