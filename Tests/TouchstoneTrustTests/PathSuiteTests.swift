@@ -1,7 +1,8 @@
 import Foundation
 import Testing
-import TouchstoneCertificates
 import TouchstoneTrust
+
+@testable import TouchstoneCertificates
 
 /// NIST's Public Key Interoperability Test Suite: 223 certificates with every way in which a path can be wrong.
 @Suite struct PathSuiteTests {
