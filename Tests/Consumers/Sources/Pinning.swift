@@ -90,7 +90,7 @@ final class ServerTrustEvaluator: ServerTrustPolicy {
         }
     }
 
-    func evaluate(_ trust: SecTrust, _ completion: @escaping (Bool, Error?) -> Void) {
+    func evaluate(_ trust: SecTrust, _ completion: @escaping @Sendable (Bool, Error?) -> Void) {
         let queue = DispatchQueue(label: "trust")
         queue.async {
             let status = SecTrustEvaluateAsyncWithError(trust, queue) { _, isTrusted, error in completion(isTrusted, error) }
