@@ -79,6 +79,7 @@ let package = Package(
         .systemLibrary(name: "CNettle", pkgConfig: "nettle", providers: [.apt(["nettle-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CTSS", pkgConfig: "tss2-esys tss2-sys tss2-mu", providers: [.apt(["libtss2-dev"])]),
+        .target(name: "COpenSSL"),
         .target(name: "CTouchstoneSystem"),
         .target(name: "CTouchstoneTCTI"),
         // Replaces the allocator of what links it: for the two daemons, and nothing else.
@@ -171,6 +172,8 @@ let package = Package(
             ]),
 
         // app API
+        // whether a chain of certificates is trusted, by libcrypto, which is loaded when it is first needed
+        library("TouchstoneTrust", ["COpenSSL"]),
         library("TouchstoneKeyAlgorithms", ["TouchstoneCore", "CGMP", "CNettle", crypto, cryptoExtras]),
         library("TouchstoneCoreFoundation"),
         library(
@@ -178,8 +181,8 @@ let package = Package(
             [
                 "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneTransport", "TouchstoneSystem",
                 "TouchstoneCoreFoundation",
-                "TouchstoneCertificates", "TouchstoneKeyAlgorithms", "CTouchstoneSystem", "CNettle", asn1, crypto,
-                cryptoExtras,
+                "TouchstoneCertificates", "TouchstoneKeyAlgorithms", "TouchstoneTrust", "CTouchstoneSystem", "CNettle",
+                asn1, crypto, cryptoExtras,
             ]),
         library(
             "TouchstoneLocalAuthentication",
@@ -302,6 +305,8 @@ let package = Package(
         tests(
             "TouchstoneKeyAlgorithmsTests", ["TouchstoneKeyAlgorithms", "TouchstoneCore", crypto],
             resources: [.copy("Fixtures")]),
+        tests(
+            "TouchstoneTrustTests", ["TouchstoneTrust", "TouchstoneCertificates"], resources: [.copy("Fixtures")]),
         tests(
             "TouchstoneCertificatesTests",
             [

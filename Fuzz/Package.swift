@@ -49,6 +49,7 @@ let package = Package(
         .systemLibrary(name: "CNettle", path: "Parsers/CNettle", pkgConfig: "nettle"),
         .systemLibrary(name: "CSystemd", path: "Parsers/CSystemd", pkgConfig: "libsystemd"),
         .systemLibrary(name: "CTSS", path: "Parsers/CTSS", pkgConfig: "tss2-esys tss2-sys tss2-mu"),
+        .target(name: "COpenSSL", path: "Parsers/COpenSSL"),
         .target(name: "CTouchstoneSystem", path: "Parsers/CTouchstoneSystem"),
         .target(
             name: "CTouchstoneTCTI", path: "Parsers/CTouchstoneTCTI",
@@ -93,13 +94,14 @@ let package = Package(
             ]),
         parsers("TouchstoneKeyAlgorithms", ["TouchstoneCore", "CGMP", "CNettle", crypto, cryptoExtras]),
         parsers("TouchstoneCoreFoundation"),
+        parsers("TouchstoneTrust", ["COpenSSL"]),
         parsers(
             "TouchstoneSecurity",
             [
                 "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneTransport", "TouchstoneSystem",
                 "TouchstoneCoreFoundation",
-                "TouchstoneCertificates", "TouchstoneKeyAlgorithms", "CTouchstoneSystem", "CNettle", asn1, crypto,
-                cryptoExtras,
+                "TouchstoneCertificates", "TouchstoneKeyAlgorithms", "TouchstoneTrust", "CTouchstoneSystem", "CNettle",
+                asn1, crypto, cryptoExtras,
             ]),
         parsers("TouchstoneSignInProtocol", [crypto]),
         // Of the command: a module of another name, as two programs do not go into one.
@@ -127,7 +129,7 @@ let package = Package(
                 "TouchstoneKeychain",
                 "TouchstoneLog", "TouchstoneMemory",
                 "TouchstoneSecurity", "TouchstoneSensors", "TouchstoneSignInProtocol", "TouchstonePeers",
-                "TouchstoneTPMRoot", "TouchstoneTransport", crypto, grdb, asn1,
+                "TouchstoneTPMRoot", "TouchstoneTransport", "TouchstoneTrust", crypto, grdb, asn1,
             ],
             swiftSettings: fuzzers,
             linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address", "-use-ld=lld"])]),

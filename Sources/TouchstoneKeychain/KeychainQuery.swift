@@ -142,7 +142,7 @@ struct KeychainQuery: Sendable {
         case (.matchValidOnDate, .date(let date)): certificates.validity = .on(date)
         case (.matchValidOnDate, .boolean(true)): certificates.validity = .now
         case (.matchTrustedOnly, .boolean(let isWanted)):
-            // Nothing here evaluates trust: better no answer than one that says trusted.
+            // The app judges trust, and asks without this key (TR-10). Better no answer than one that says trusted.
             if isWanted, itemClass.hasCertificate { isUnimplemented = true }
         case (.matchEmailAddressIfPresent, _), (.matchValidOnDate, _), (.matchTrustedOnly, _): throw .param
         case (.matchCaseInsensitive, .boolean(let wanted)): certificates.set(.caseInsensitive, wanted)

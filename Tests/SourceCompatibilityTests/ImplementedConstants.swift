@@ -3,7 +3,7 @@ import Security
 
 /// Every public constant of Apple by its name: what the compiler sees, held against the copied table of Apple's values.
 ///
-/// All of `SecItem.h`, `SecImportExport.h`, `SecIdentity.h`, `SecCertificate.h` and `SecSharedCredential.h`. What Swift sees as members of
+/// All of `SecItem.h`, `SecImportExport.h`, `SecIdentity.h`, `SecCertificate.h`, `SecSharedCredential.h`, `SecTrust.h` and `SecPolicy.h`. What Swift sees as members of
 /// a type (`SecKeyAlgorithm`, `SecKeyKeyExchangeParameter`) is not of this table.
 let implementedConstants: [(String, String)] = [
     ("kSecClass", kSecClass as String),
@@ -196,4 +196,31 @@ let implementedConstants: [(String, String)] = [
     ("kSecPropertyTypeDate", kSecPropertyTypeDate as String),
     ("kSecPropertyTypeArray", kSecPropertyTypeArray as String),
     ("kSecPropertyTypeNumber", kSecPropertyTypeNumber as String),
+    ("kSecTrustEvaluationDate", kSecTrustEvaluationDate as String),
+    ("kSecTrustExtendedValidation", kSecTrustExtendedValidation as String),
+    ("kSecTrustOrganizationName", kSecTrustOrganizationName as String),
+    ("kSecTrustResultValue", kSecTrustResultValue as String),
+    ("kSecTrustRevocationChecked", kSecTrustRevocationChecked as String),
+    ("kSecTrustRevocationValidUntilDate", kSecTrustRevocationValidUntilDate as String),
+    ("kSecTrustCertificateTransparency", kSecTrustCertificateTransparency as String),
+    ("kSecTrustCertificateTransparencyWhiteList", kSecTrustCertificateTransparencyWhiteList as String),
+    ("kSecPropertyTypeTitle", kSecPropertyTypeTitle as String),
+    ("kSecPropertyTypeError", kSecPropertyTypeError as String),
+    ("kSecPolicyAppleX509Basic", kSecPolicyAppleX509Basic as String),
+    ("kSecPolicyAppleSSL", kSecPolicyAppleSSL as String),
+    ("kSecPolicyAppleSMIME", kSecPolicyAppleSMIME as String),
+    ("kSecPolicyAppleEAP", kSecPolicyAppleEAP as String),
+    ("kSecPolicyAppleIPsec", kSecPolicyAppleIPsec as String),
+    ("kSecPolicyAppleCodeSigning", kSecPolicyAppleCodeSigning as String),
+    ("kSecPolicyAppleIDValidation", kSecPolicyAppleIDValidation as String),
+    ("kSecPolicyMacAppStoreReceipt", kSecPolicyMacAppStoreReceipt as String),
+    ("kSecPolicyAppleTimeStamping", kSecPolicyAppleTimeStamping as String),
+    ("kSecPolicyAppleRevocation", kSecPolicyAppleRevocation as String),
+    ("kSecPolicyApplePassbookSigning", kSecPolicyApplePassbookSigning as String),
+    ("kSecPolicyApplePayIssuerEncryption", kSecPolicyApplePayIssuerEncryption as String),
+    ("kSecPolicyOid", kSecPolicyOid as String),
+    ("kSecPolicyName", kSecPolicyName as String),
+    ("kSecPolicyClient", kSecPolicyClient as String),
+    ("kSecPolicyRevocationFlags", kSecPolicyRevocationFlags as String),
+    ("kSecPolicyTeamIdentifier", kSecPolicyTeamIdentifier as String),
 ]

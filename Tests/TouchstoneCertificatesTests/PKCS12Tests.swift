@@ -123,7 +123,12 @@ import TouchstoneCertificates
         let hash = SecCertificate(itemData: der)?.publicKeyHash
         #expect(item[kSecImportItemKeyID as String] as? Data == hash && hash?.count == 20)
         #expect((item[kSecImportItemCertChain as String] as? [SecCertificate])?.count == 1)
-        #expect(item[kSecImportItemTrust as String] == nil)
+        // TR-10: not judged yet, and nobody trusts it.
+        let trust = item[kSecImportItemTrust as String] as! SecTrust
+        #expect(
+            SecTrustCopyCertificateChain(trust) as? [SecCertificate] == item[kSecImportItemCertChain as String]
+                as? [SecCertificate])
+        #expect(!SecTrustEvaluateWithError(trust, nil))
         #expect(load(try export("p"), "p").1?.first?[kSecImportItemLabel as String] as? String == "Somebody")
     }
 

@@ -142,12 +142,53 @@ import TouchstoneTesting
         }
     }
 
-    @Test("Match keys: trust is not evaluated, so that a search for what is trusted has no answer") func trust() {
-        device.run {
-            #expect(find(certificates([kSecMatchTrustedOnly: true])).status == errSecUnimplemented)
-            #expect(find(identities([kSecMatchTrustedOnly: true])).status == errSecUnimplemented)
+    @Test("TR-10: a search for what is trusted finds what the machine trusts, with certificates of the keychain")
+    func trusted() throws {
+        try device.run {
+            #expect(find(certificates([kSecMatchTrustedOnly: true])).status == errSecItemNotFound)
+            #expect(find(identities([kSecMatchTrustedOnly: true])).status == errSecItemNotFound)
             #expect(find(certificates([kSecMatchTrustedOnly: false])).status == errSecSuccess)
-            #expect(find(certificates([kSecMatchPolicy: "x"])).status == errSecUnimplemented)
+            let bundle = try String(contentsOfFile: "/etc/ssl/certs/ca-certificates.crt", encoding: .utf8)
+            let roots = bundle.components(separatedBy: "-----END CERTIFICATE-----").compactMap { text in
+                text.components(separatedBy: "-----BEGIN CERTIFICATE-----").last.flatMap {
+                    Data(base64Encoded: $0, options: .ignoreUnknownCharacters)
+                }
+            }
+            let root = try #require(
+                roots.first { der in
+                    (try? certificate(der)).flatMap { SecCertificateCopyNotValidAfterDate($0) as Date? } ?? .distantPast
+                        > Date()
+                })
+            #expect(addReference(try certificate(root)) == errSecSuccess)
+            let name = try #require(SecCertificateCopySubjectSummary(certificate(root)) as String?)
+            #expect(labels(certificates([kSecMatchTrustedOnly: true])) == [name])
+            #expect(
+                labels(certificates([kSecMatchTrustedOnly: true, kSecMatchPolicy: SecPolicyCreateBasicX509()])) == [
+                    name
+                ])
+            // One alone is counted after it was judged.
+            var found: CFTypeRef?
+            let one = certificates([kSecMatchTrustedOnly: true, kSecReturnRef: true, kSecMatchLimit: kSecMatchLimitOne])
+            #expect(SecItemCopyMatching(one as CFDictionary, &found) == errSecSuccess)
+            #expect(found as? SecCertificate == (try certificate(root)))
+        }
+    }
+
+    @Test("TR-10: a policy keeps what meets it, whoever trusts it, and is a SecPolicy") func policies() {
+        device.run {
+            let all = labels(certificates([:]))
+            let basic = labels(certificates([kSecMatchPolicy: SecPolicyCreateBasicX509()]))
+            #expect(basic.isSubset(of: all) && basic.contains("Test Root"))
+            // Nothing in the keychain is for this host.
+            let host = SecPolicyCreateSSL(true, "www.example.org" as CFString)
+            #expect(find(certificates([kSecMatchPolicy: host])).status == errSecItemNotFound)
+            #expect(find(certificates([kSecMatchPolicy: "x"])).status == errSecParam)
+            #expect(find(identities([kSecMatchPolicy: "x"])).status == errSecParam)
+            for key in [kSecMatchPolicy, kSecMatchTrustedOnly] {
+                let value: Any = key == kSecMatchPolicy ? host : true
+                #expect(update(certificates([key: value]), [kSecAttrLabel: "x"]) == errSecParam)
+                #expect(delete(certificates([key: value])) == errSecParam)
+            }
         }
     }
 

@@ -14,8 +14,9 @@ public import TouchstoneCoreFoundation
 ///   - pkcs12_data: The file, in DER or BER.
 ///   - options: `kSecImportExportPassphrase`, empty if left out; other attributes go to the keychain with what is added.
 ///   - items: Takes an array of dictionaries, one for each identity: `kSecImportItemIdentity`; `kSecImportItemCertChain`, its certificate and
-///     those of the file that lead from it to a root, by name and not verified; `kSecImportItemKeyID`, the SHA-1 of the public key;
-///     `kSecImportItemLabel`. There is no `kSecImportItemTrust`: trust is not evaluated.
+///     those of the file that lead from it to a root, by name and not verified; `kSecImportItemTrust`, a trust object of that chain with the
+///     policy of `SecPolicyCreateBasicX509`, not yet evaluated; `kSecImportItemKeyID`, the SHA-1 of the public key;
+///     `kSecImportItemLabel`.
 /// - Returns: `errSecSuccess`; `errSecAuthFailed` for a wrong passphrase; `errSecDecode` for a damaged file or an algorithm we do not know;
 ///   `errSecParam` for a passphrase that is not a text; or why an identity could not be added.
 @discardableResult
@@ -67,6 +68,7 @@ private struct ImportedIdentity {
         let result = NSMutableDictionary()
         result[kSecImportItemIdentity] = identity
         result[kSecImportItemCertChain] = chain as NSArray
+        result[kSecImportItemTrust] = SecTrust(certificates: chain, policies: [SecPolicyCreateBasicX509()])
         result[kSecImportItemKeyID] = identity.certificate.publicKeyHash as NSData
         result[kSecImportItemLabel] = label as NSString?
         return result

@@ -17,6 +17,8 @@ struct ItemQuery {
     private(set) var context: (any AuthenticationContext)?
     /// The contents of the normalized names of `kSecMatchIssuers`.
     private(set) var issuers: [Data]?
+    /// What `kSecMatchPolicy` holds.
+    private var policy: SecPolicy?
     private var reference: Reference?
     /// Whether the call must fail rather than ask the owner (AC-41).
     private(set) var forbidsInteraction = false
@@ -39,6 +41,9 @@ struct ItemQuery {
         case (.useAuthenticationContext, _), (.valueRef, _): throw .param
         case (.matchIssuers, let names as NSArray):
             issuers = try Self.issuers(names)
+            entries[key] = .boolean(true)
+        case (.matchPolicy, let policy as SecPolicy):
+            self.policy = policy
             entries[key] = .boolean(true)
         // Without effect, as on iOS; that they are there is an error in all but a search.
         case (.matchItemList, _ as NSArray), (.matchSearchList, _ as NSArray): entries[key] = .boolean(true)
@@ -93,6 +98,37 @@ struct ItemQuery {
         attributes.merge(item.tellingAttributes) { $1 }
         attributes[.class] = .string(item.itemClass.rawValue)
         return attributes
+    }
+
+    /// What is asked of the trust in certificates (TR-10), which the device does not judge; nil for nothing.
+    ///
+    /// - Throws: `.param` for a policy that is not a `SecPolicy`.
+    func trustFilter() throws(Status) -> TrustFilter? {
+        guard let itemClass, [.certificate, .identity].contains(itemClass) else { return nil }
+        if entries[.matchPolicy] != nil, policy == nil { throw .param }
+        let isTrustedOnly = asks(for: .matchTrustedOnly)
+        return policy != nil || isTrustedOnly ? TrustFilter(policy: policy, isTrustedOnly: isTrustedOnly) : nil
+    }
+
+    /// The same search for all items with their certificates, without what `trustFilter` takes care of.
+    var withoutTrustFilter: ItemQuery {
+        var query = self
+        query.policy = nil
+        query.entries[.matchPolicy] = nil
+        query.entries[.matchTrustedOnly] = nil
+        query.entries[.matchLimit] = .matchLimitAll
+        query.entries[.returnRef] = .boolean(true)
+        return query
+    }
+
+    /// How many items are returned at most; nil for all.
+    var limit: Int? {
+        switch entries[.matchLimit] {
+        case nil, .matchLimitOne: 1
+        case .number(let number): Int(exactly: number)
+        case .real(let number): Int(exactly: number)
+        default: nil
+        }
     }
 
     /// What to add, and for an identity the certificate to add with it.

@@ -33,6 +33,8 @@ public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointe
 ///
 /// Blocks while the owner is asked: call it off the main queue (AC-26).
 ///
+/// `kSecMatchPolicy` and `kSecMatchTrustedOnly` keep the certificates and identities that meet a policy, or that the machine trusts (TR-10).
+///
 /// > Source: section 5 of the primary-key table; AC-22, AC-23, AC-25, AC-40...AC-43.
 ///
 /// - Parameters:
@@ -52,6 +54,25 @@ public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePo
                 options: authentication.options)
         }
         typealias Method = KeychainInterface.CopyMatching
+        if let filter = try query.trustFilter(), let itemClass = query.itemClass {
+            let wide = query.withoutTrustFilter
+            let items = try query.authentication.stream(
+                Method.self, as: "SecItemCopyMatching",
+                {
+                    .init(
+                        query: wide.searched, issuers: wide.issuers, context: $0.context, options: $0.options)
+                }, { $0.items })
+            let trusted = filter.items(items, of: itemClass).prefix(query.limit ?? .max)
+            guard let first = trusted.first else { throw Status.itemNotFound }
+            guard query.isLimitedToOne else {
+                if !query.isOfIdentity { unsafe result?.initialize(to: trusted.compactMap(shape.object) as NSArray) }
+                return
+            }
+            if shape.isAskedFor, !query.isOfIdentity || shape.isPersistentReferenceAlone {
+                unsafe result?.initialize(to: shape.object(first))
+            }
+            return
+        }
         guard query.isLimitedToOne else {
             let objects = try query.authentication.stream(Method.self, as: "SecItemCopyMatching", parameters) {
                 $0.items.compactMap(shape.object)

@@ -149,7 +149,7 @@ func creator(_ code: FourCharCode) -> CFNumber {
     return CFNumberCreate(kCFAllocatorDefault, .sInt32Type, &value)
 }
 
-/// Declarations that name SecTrust compile; nothing makes one.
+/// Whom an app lets judge a server.
 protocol ServerTrustPolicy {
     func isTrusted(_ trust: SecTrust, forHost host: String) -> Bool
 }
