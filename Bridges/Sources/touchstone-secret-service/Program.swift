@@ -1,6 +1,7 @@
 import ArgumentParser
 import BridgeBus
 import BridgeCore
+import BridgeProcesses
 import Foundation
 import TouchstoneDevice
 
@@ -16,6 +17,7 @@ import TouchstoneDevice
             EXAMPLE
               touchstone-secret-service --bus "unix:path=$XDG_RUNTIME_DIR/bus"
             """,
+        version: BridgeVersion.current,
         subcommands: [ServeCommand.self, ImportCommand.self, ExportCommand.self, OwnerCommand.self],
         defaultSubcommand: ServeCommand.self)
 
