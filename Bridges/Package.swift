@@ -21,6 +21,7 @@ let asUsers: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .e
 
 let device: Target.Dependency = .product(name: "TouchstoneDevice", package: "touchstone")
 let system: Target.Dependency = .product(name: "CTouchstoneSystem", package: "touchstone")
+let wiping: Target.Dependency = .product(name: "CTouchstoneWiping", package: "touchstone")
 let bus: Target.Dependency = .product(name: "CSystemd", package: "touchstone")
 let numbers: Target.Dependency = .product(name: "CGMP", package: "touchstone")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
@@ -68,7 +69,10 @@ let package = Package(
         .target(name: "CSealedFile"),
         tool(
             "touchstone-credentials",
-            ["BridgeCore", "BridgeProcesses", "CredentialProtocol", "CredentialsClient", device, crypto, arguments]),
+            [
+                "BridgeCore", "BridgeProcesses", "CredentialProtocol", "CredentialsClient", wiping, device, crypto,
+                arguments,
+            ]),
         tool(
             "touchstone-run", ["BridgeProcesses", "CSealedFile", "CredentialProtocol", "CredentialsClient", arguments]),
         tool("touchstone-security", ["BridgeProcesses", "CredentialProtocol", "CredentialsClient"]),
@@ -90,7 +94,7 @@ let package = Package(
         tests("SecretServiceModelTests", ["SecretServiceModel"]),
         tool(
             "touchstone-secret-service",
-            ["BridgeBus", "BridgeCore", "BridgeProcesses", "SecretServiceModel", device, arguments]),
+            ["BridgeBus", "BridgeCore", "BridgeProcesses", "SecretServiceModel", wiping, device, arguments]),
 
         // age
         library("AgePlugin", [crypto]),

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BridgeCore
 import BridgeProcesses
+import CTouchstoneWiping
 import CredentialsClient
 import Foundation
 import Glibc
@@ -30,6 +31,7 @@ import TouchstoneDevice
     }
 
     func run() throws {
+        _ = touchstone_wipes_memory()
         let protection = BridgeProcess.harden()
         guard let device = try? Device.selected() else {
             throw ValidationError(

@@ -1,4 +1,5 @@
 public import ArgumentParser
+import BridgeProcesses
 public import CredentialProtocol
 import CredentialsClient
 import Foundation

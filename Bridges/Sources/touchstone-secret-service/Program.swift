@@ -2,6 +2,7 @@ import ArgumentParser
 import BridgeBus
 import BridgeCore
 import BridgeProcesses
+import CTouchstoneWiping
 import Foundation
 import TouchstoneDevice
 
@@ -35,6 +36,7 @@ struct Place: ParsableArguments {
     ///
     /// - Throws: `ValidationError`.
     func enter() throws -> (device: Device, connection: BusConnection, protection: BridgeProcess.Protection) {
+        _ = touchstone_wipes_memory()
         let protection = BridgeProcess.harden()
         guard let device = try? Device.selected() else {
             throw ValidationError(
