@@ -75,7 +75,7 @@ dist: ## Make a tarball with install.sh, in a release build (.build-dist)
 	@script/install-packages deb
 	@script/dist
 
-test-deb: ## Install, upgrade, remove and purge them in a Debian of their own (as root, with a mirror; some minutes)
+test-deb: ## Install, upgrade, remove and purge packages and tarball in Debian 12 and 13 (as root, with a mirror; some minutes)
 	@script/install-packages deb
 	@script/test-debs
 

@@ -53,6 +53,8 @@ let package = Package(
         // For the same package: D-Bus, and powers modulo a prime.
         .library(name: "CSystemd", targets: ["CSystemd"]),
         .library(name: "CGMP", targets: ["CGMP"]),
+        // For its programs that hold passwords of others.
+        .library(name: "CTouchstoneWiping", targets: ["CTouchstoneWiping"]),
         .library(name: "TouchstoneSignIn", targets: ["TouchstoneSignIn"]),
         .library(name: "TouchstoneSignInProtocol", targets: ["TouchstoneSignInProtocol"]),
         // What libtouchstone-dev has for builds without SwiftPM: the three and all that they stand on, in one archive.
@@ -82,7 +84,7 @@ let package = Package(
         .target(name: "COpenSSL"),
         .target(name: "CTouchstoneSystem"),
         .target(name: "CTouchstoneTCTI"),
-        // Replaces the allocator of what links it: for the two daemons, and nothing else.
+        // Replaces the allocator of what links it: for the two daemons and the bridges that hold passwords, and nothing else.
         .target(name: "CTouchstoneWiping"),
         .target(name: "CLocalAuthentication"),
         library("TouchstoneCore"),

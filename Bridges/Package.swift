@@ -21,6 +21,7 @@ let asUsers: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .e
 
 let device: Target.Dependency = .product(name: "TouchstoneDevice", package: "touchstone")
 let system: Target.Dependency = .product(name: "CTouchstoneSystem", package: "touchstone")
+let wiping: Target.Dependency = .product(name: "CTouchstoneWiping", package: "touchstone")
 let bus: Target.Dependency = .product(name: "CSystemd", package: "touchstone")
 let numbers: Target.Dependency = .product(name: "CGMP", package: "touchstone")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
@@ -57,18 +58,21 @@ let package = Package(
         library("SSHAgentProtocol", [crypto, cryptoExtras]),
         library("SSHAgent", ["BridgeCore", "SSHAgentProtocol", device, crypto]),
         tests("SSHAgentTests", ["BridgeCore", "SSHAgent", "SSHAgentProtocol", device, crypto, cryptoExtras]),
-        tool("touchstone-ssh-agent", ["BridgeCore", "SSHAgent", device, arguments]),
-        tool("touchstone-ssh", ["BridgeCore", "SSHAgent", "SSHAgentProtocol", arguments]),
+        tool("touchstone-ssh-agent", ["BridgeCore", "BridgeProcesses", "SSHAgent", device, arguments]),
+        tool("touchstone-ssh", ["BridgeCore", "BridgeProcesses", "SSHAgent", "SSHAgentProtocol", arguments]),
 
         // git and docker
         library("CredentialProtocol"),
         library("CredentialsClient", [system, "CredentialProtocol"]),
-        tool("git-credential-touchstone", ["CredentialProtocol", "CredentialsClient"]),
-        tool("docker-credential-touchstone", ["CredentialProtocol", "CredentialsClient"]),
+        tool("git-credential-touchstone", ["BridgeProcesses", "CredentialProtocol", "CredentialsClient"]),
+        tool("docker-credential-touchstone", ["BridgeProcesses", "CredentialProtocol", "CredentialsClient"]),
         .target(name: "CSealedFile"),
         tool(
             "touchstone-credentials",
-            ["BridgeCore", "CredentialProtocol", "CredentialsClient", device, crypto, arguments]),
+            [
+                "BridgeCore", "BridgeProcesses", "CredentialProtocol", "CredentialsClient", wiping, device, crypto,
+                arguments,
+            ]),
         tool(
             "touchstone-run", ["BridgeProcesses", "CSealedFile", "CredentialProtocol", "CredentialsClient", arguments]),
         tool("touchstone-security", ["BridgeProcesses", "CredentialProtocol", "CredentialsClient"]),
@@ -90,11 +94,11 @@ let package = Package(
         tests("SecretServiceModelTests", ["SecretServiceModel"]),
         tool(
             "touchstone-secret-service",
-            ["BridgeBus", "BridgeCore", "SecretServiceModel", device, arguments]),
+            ["BridgeBus", "BridgeCore", "BridgeProcesses", "SecretServiceModel", wiping, device, arguments]),
 
         // age
         library("AgePlugin", [crypto]),
         tests("AgePluginTests", ["AgePlugin", crypto]),
-        tool("age-plugin-touchstone", ["AgePlugin", "BridgeCore", device, arguments]),
+        tool("age-plugin-touchstone", ["AgePlugin", "BridgeCore", "BridgeProcesses", device, arguments]),
     ]
 )

@@ -186,8 +186,28 @@ tell_commit() {
         -- sh -c 'git -C "$0" verify-commit HEAD 2>&1 | sed "s/ SHA256:.*//"' "$repository"
 }
 
+tell_passwords() {
+    chapter '4  Passwords for git, and for one command'
+    export TOUCHSTONE_CREDENTIALS=$work/run/story-credentials.sock
+    bridge touchstone-credentials 'Touchstone’s passwords'
+    background 'the program with the passwords runs' ready touchstone-credentials --socket "$TOUCHSTONE_CREDENTIALS"
+    git config --global credential.helper touchstone
+    tell 'git has Touchstone as its helper. It stores a password, and nobody is asked for that.'
+    hands_input=$'protocol=https\nhost=git.example.org\nusername=ada\npassword=correct horse'
+    scene 0 'stored' -- sh -c 'git credential approve && echo stored'
+    tell 'The next clone needs it. git asks:'
+    hands_input=$'protocol=https\nhost=git.example.org\n' touches=("$finger_one")
+    scene 0 'protocol=https' 'host=git.example.org' 'username=ada' 'password=correct horse' -- git credential fill
+    tell 'A token for npm is kept, too. touchstone run gives it to one command, and to no other.'
+    hands_input='a token'
+    scene 0 '' -- touchstone-run secret set npm/token
+    touches=("$finger_one")
+    scene 0 'it has 7 letters' \
+        -- env NPM_TOKEN=touchstone://npm/token touchstone-run run -- sh -c 'echo "it has ${#NPM_TOKEN} letters"'
+}
+
 tell_sign_in() {
-    chapter '4  A server, and a site that looks like it'
+    chapter '5  A server, and a site that looks like it'
     local server database=$work/story.sqlite port
     server=$(free_port)
     input 'correct horse battery staple'
@@ -219,6 +239,7 @@ tell_story() {
     tell_secret
     tell_fingers
     tell_commit
+    tell_passwords
     [[ ! $has_sign_in ]] || tell_sign_in
     say
     say 'Every program of this story is real, and so is the device. Only its fingers were simulated.'

@@ -62,6 +62,8 @@ is_running=''
 place() {
     [ -z "$is_system" ] || { printf '%s\n' "$1"; return; }
     case $1 in
+    # Of Swift, for all programs.
+    lib/touchstone/swift/*) printf '%s\n' "$1" ;;
     lib/* | libexec/touchstone/system/* | share/dbus-1/* | share/polkit-1/* | share/touchstone/apps/*) ;;
     share/zsh/vendor-completions/*) printf '%s\n' "share/zsh/site-functions/${1##*/}" ;;
     *) printf '%s\n' "$1" ;;

@@ -3,6 +3,7 @@ import CTouchstoneSystem
 import CTouchstoneWiping
 import Foundation
 import Glibc
+import TouchstoneCore
 import TouchstoneEnclave
 import TouchstoneFileRoot
 
@@ -25,6 +26,7 @@ struct EnclaveProgram: ParsableCommand {
               70  internal
               78  the state cannot be used as it is
             """,
+        version: TouchstoneVersion.current,
         subcommands: [CreateCommand.self, RunCommand.self, RecoverCommand.self, ForgetCommand.self])
 
     func run() throws { throw ValidationError("Say what to do: create, run, recover or forget.") }

@@ -35,6 +35,7 @@ struct DaemonProgram: ParsableCommand {
               75  the enclave is gone, or a reboot was asked for
               78  the state cannot be used as it is
             """,
+        version: TouchstoneVersion.current,
         subcommands: [ServeCommand.self, CheckCommand.self, AppCommand.self], defaultSubcommand: ServeCommand.self)
 
     static func main() {

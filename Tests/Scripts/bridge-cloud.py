@@ -1,9 +1,16 @@
 #!/usr/bin/env python3
 """Credentials for the commands of AWS and Kubernetes: their forms, who asks, and what is not given out."""
 
+import hashlib
+import hmac
+import http.server
 import json
 import os
+import re
+import shutil
+import ssl
 import subprocess
+import threading
 
 from bridges import BRIDGES, with_device
 from device import LONGEST_WAIT, check, equal, main
@@ -39,6 +46,112 @@ def aws_gets_its_keys_after_one_prompt_that_names_the_command(device, resident, 
     keep(resident, "aws/other", "wJalr/+EXAMPLE\n")
     said = resident.run(RUN, "credential-process", "aws", "--access-key-id", "AKIDEXAMPLE", "aws/other")
     equal(json.loads(said), {"Version": 1} | KEYS, "with the key's id beside the secret")
+
+
+class Cloud(http.server.ThreadingHTTPServer):
+    """A server of this machine that keeps what its clients sent."""
+
+    daemon_threads = True
+
+    def __init__(self, answer, certificate=None):
+        self.answer, self.requests, self.scheme = answer, [], "https" if certificate else "http"
+        super().__init__(("127.0.0.1", 0), Request)
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            self.socket = context.wrap_socket(self.socket, server_side=True)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def address(self):
+        return f"{self.scheme}://127.0.0.1:{self.server_port}"
+
+
+class Request(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        self.content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.server.requests.append(self)
+        kind, text = self.server.answer
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    do_POST = do_GET
+
+
+def signature(request, secret):
+    """What AWS's version 4 of signatures makes of a request and a secret; the credential, the names of headers, and the client's own."""
+    scope, names, found = re.fullmatch(
+        r"AWS4-HMAC-SHA256 Credential=([^,]*), SignedHeaders=([^,]*), Signature=([0-9a-f]{64})", request.headers["Authorization"]).groups()
+    key, date, region, service, _ = scope.split("/")
+    headers = "".join(f"{name}:{request.headers[name].strip()}\n" for name in names.split(";"))
+    whole = "\n".join([request.command, request.path, "", headers, names, hashlib.sha256(request.content).hexdigest()])
+    text = "\n".join(["AWS4-HMAC-SHA256", request.headers["X-Amz-Date"], scope.partition("/")[2], hashlib.sha256(whole.encode()).hexdigest()])
+    made = f"AWS4{secret}".encode()
+    for part in (date, region, service, "aws4_request", text):
+        made = hmac.digest(made, part.encode(), "sha256")
+    return key, made.hex(), found
+
+
+@with_device
+def the_command_of_aws_signs_with_what_it_was_given(device, resident, person):
+    """CP-1, CP-4: Debian's aws, with a profile that names this program; after a cancel it sends nothing."""
+    keep(resident, "aws/work", KEYS | {"SessionToken": "session"})
+    config = device.work / "aws-config"
+    config.write_text(f"[profile work]\nregion = eu-north-1\ncredential_process = {RUN} credential-process aws aws/work\n")
+    cloud = Cloud(("text/xml", "<GetCallerIdentityResponse><GetCallerIdentityResult><Account>42</Account></GetCallerIdentityResult>"
+                   "</GetCallerIdentityResponse>"))
+    resident.environment |= {
+        "AWS_CONFIG_FILE": str(config), "AWS_SHARED_CREDENTIALS_FILE": "/dev/null", "AWS_EC2_METADATA_DISABLED": "true", "HOME": str(device.work)}
+    command = ("/usr/bin/aws", "--profile", "work", "--endpoint-url", cloud.address, "sts", "get-caller-identity", "--query", "Account")
+    equal(resident.run(*command), '"42"\n', "what aws prints")
+    equal(person.asked(), 1, "prompts")
+    request, = cloud.requests
+    key, expected, found = signature(request, KEYS["SecretAccessKey"])
+    equal((key, found), (KEYS["AccessKeyId"], expected), "the key's id, and the signature")
+    check(signature(request, "another secret")[1] != found, "any secret makes this signature")
+    equal(request.headers["X-Amz-Security-Token"], "session", "the session's token")
+    person.answer = "cancel"
+    resident.run(*command, status=None)
+    equal((person.asked(), len(cloud.requests)), (1, 1), "prompts, and requests after a cancel")
+    cloud.shutdown()
+
+
+@with_device
+def kubectl_sends_the_token_that_it_was_given(device, resident, person):
+    """CP-2, CP-4: a kubeconfig file that names this program; after a cancel no token is sent."""
+    keep(resident, "k8s/admin", "t0ken\n")
+    # kubectl asks no program before it speaks to a server without TLS.
+    certificate = device.work / "server.pem"
+    resident.run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=here",
+                 "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", certificate, "-out", device.work / "authority.pem")
+    with open(certificate, "a") as file:
+        file.write((device.work / "authority.pem").read_text())
+    cloud = Cloud(("application/json", '{"gitVersion": "v1.2.3"}'), certificate)
+    config = device.work / "kubeconfig"
+    config.write_text(json.dumps({
+        "apiVersion": "v1", "kind": "Config", "current-context": "here",
+        "clusters": [{"name": "here", "cluster": {"server": cloud.address, "certificate-authority": str(device.work / "authority.pem")}}],
+        "contexts": [{"name": "here", "context": {"cluster": "here", "user": "me"}}],
+        "users": [{"name": "me", "user": {"exec": {
+            "apiVersion": "client.authentication.k8s.io/v1beta1", "command": str(RUN), "interactiveMode": "IfAvailable",
+            "args": ["credential-process", "kubernetes", "k8s/admin"]}}}]}))
+    resident.environment |= {"HOME": str(device.work)}
+    command = (shutil.which("kubectl"), "--kubeconfig", config, "get", "--raw", "/version")
+    check("v1.2.3" in resident.run(*command), "what kubectl prints")
+    equal(person.asked(), 1, "prompts")
+    equal({request.headers["Authorization"] for request in cloud.requests}, {"Bearer t0ken"}, "what it sends")
+    before = len(cloud.requests)
+    person.answer = "cancel"
+    resident.run(*command, status=None)
+    equal({request.headers["Authorization"] for request in cloud.requests[before:]} - {None}, set(), "tokens after a cancel")
+    check(person.asked() > 0, "nobody was asked the second time")
+    cloud.shutdown()
 
 
 @with_device
@@ -95,6 +208,10 @@ def a_terminal_gets_nothing(device, resident, person):
     check(b"wJalr" in os.read(first, 1000), "what --reveal shows")
 
 
+for program in ("/usr/bin/aws", shutil.which("kubectl")):
+    if not program or not os.access(program, os.X_OK):
+        raise SystemExit(f"{program or 'kubectl'} is not there: run script/install-packages test")
 main(
-    aws_gets_its_keys_after_one_prompt_that_names_the_command, a_cancel_gives_nothing, what_is_over_or_malformed_is_not_given_out,
+    aws_gets_its_keys_after_one_prompt_that_names_the_command, the_command_of_aws_signs_with_what_it_was_given,
+    kubectl_sends_the_token_that_it_was_given, a_cancel_gives_nothing, what_is_over_or_malformed_is_not_given_out,
     kubernetes_gets_a_token_or_a_certificate, a_terminal_gets_nothing)

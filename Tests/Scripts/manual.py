@@ -19,6 +19,7 @@ TOUCHSTONE = PROGRAMS / "touchstone"
 BRIDGES = pathlib.Path(os.environ.get("TOUCHSTONE_BRIDGES_BIN", REPOSITORY / "Bridges/.build/debug"))
 OF_BRIDGES = (
     "age-plugin-touchstone", "touchstone-credentials", "touchstone-run", "touchstone-secret-service", "touchstone-ssh", "touchstone-ssh-agent")
+DESKTOP = pathlib.Path(os.environ.get("TOUCHSTONE_DESKTOP_BIN", REPOSITORY / "Desktop/.build/debug"))
 SIGNIN = pathlib.Path(os.environ.get("SIGNIN_BIN", REPOSITORY / "SignIn/.build/debug"))
 
 
@@ -66,6 +67,19 @@ def everyCommandHasAPageThatRendersWithoutAWarning(work):
                 typed = ("--" if name["kind"] == "long" else "-") + name["name"]
                 check(typed in words, f"{path}: the page does not say {typed}")
             check(argument.get("abstract", "").replace("…", "...") in words, f"{path}: nothing of {argument['valueName']}")
+
+
+def everyProgramSaysItsVersion():
+    """One version, also in the packages that cannot import it from the root's."""
+    expected = re.search(r'current = "(.*)"', (REPOSITORY / "Sources/TouchstoneCore/TouchstoneVersion.swift").read_text()).group(1)
+    helpers = ("git-credential-touchstone", "touchstone-security")
+    for program in (
+            *(PROGRAMS / name for name in ("touchstone", "touchstoned", "touchstone-enclave")), DESKTOP / "touchstone-agent",
+            SIGNIN / "touchstone-login", SIGNIN / "touchstone-signin", *(BRIDGES / name for name in (*OF_BRIDGES, *helpers))):
+        equal(output(program, "--version").stdout, f"{expected}\n", f"{program.name} --version")
+    said = output(BRIDGES / "docker-credential-touchstone", "version").stdout
+    equal(said, f"docker-credential-touchstone (Touchstone) {expected}\n", "docker-credential-touchstone version")
+    check(f"## {expected}" in (REPOSITORY / "CHANGELOG.md").read_text(), "the changelog knows no such version")
 
 
 def aLineThatLooksLikeRoffIsText(work):
@@ -151,6 +165,7 @@ with tempfile.TemporaryDirectory() as directory:
     pages = folder / "man"
     output(str(REPOSITORY / "script/man-pages"), str(PROGRAMS), str(pages), str(SIGNIN), str(BRIDGES))
     everyCommandHasAPageThatRendersWithoutAWarning(pages)
+    everyProgramSaysItsVersion()
     for test in (aLineThatLooksLikeRoffIsText, bashCompletesACommandAndAnOption, fishCompletesACommand, zshCompletesACommand):
         (folder / test.__name__).mkdir()
         test(folder / test.__name__)

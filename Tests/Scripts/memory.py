@@ -12,7 +12,6 @@ import os
 import pathlib
 import re
 import secrets
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -22,76 +21,16 @@ import threading
 from daemons import add, dictionary, item
 from device import LONGEST_WAIT, Device, call, check, equal, main, wait_for
 from enclave import Opened
+from scanning import Value, scan
 
 ROUNDS = int(os.environ.get("MEMORY_ROUNDS", "1"))
 CALLS = 600
 # Long enough to be looked for.
 FINGER = f"finger-{secrets.token_hex(10)}"
 BIOMETRY_ANY = 1 << 1
-# So much of a value in one piece counts as found: what gives memory back may have written over a part.
-PIECE = 12
 
 if os.geteuid() != 0:
     sys.exit("memory: run it as root: it reads the memory of hardened processes")
-
-
-class Value:
-    """Bytes to look for, in each form in which a message or a program may have them."""
-
-    def __init__(self, name, content):
-        forms = {"raw": content, "hex": content.hex().encode(), "HEX": content.hex().upper().encode()}
-        for shift in range(3):
-            # Without the characters that depend on what stands before and behind.
-            text = base64.b64encode(bytes(shift) + content)
-            forms[f"base64+{shift}"] = text[(8 * shift + 5) // 6:(shift + len(content)) * 8 // 6]
-        self.name = name
-        self.pieces = {
-            f"{name}, {form}, from byte {start}": text[start:start + PIECE]
-            for form, text in forms.items() for start in range(0, len(text) - PIECE + 1, PIECE)}
-
-
-def mappings(process):
-    """(start, end, name) of what is in memory, also of what nobody may read now; without what is in a file as it is there."""
-    found = []
-    for line in pathlib.Path(f"/proc/{process}/smaps").read_text().splitlines():
-        key, *fields = line.split(None, 5)
-        if not key.endswith(":"):
-            start, end = (int(part, 16) for part in key.split("-"))
-            mapping = (start, end, fields[4] if len(fields) > 4 else "anonymous")
-            is_own = "w" in fields[0]
-        elif key in ("Rss:", "Swap:", "Anonymous:") and int(fields[0]) > 0:
-            if (is_own or key != "Rss:") and mapping not in found:
-                found.append(mapping)
-    return [mapping for mapping in found if mapping[2] not in ("[vvar]", "[vsyscall]")]
-
-
-def scan(process, values):
-    """Which pieces are in its memory, and where; it is stopped meanwhile."""
-    os.kill(process, signal.SIGSTOP)
-    try:
-        found, read = {}, 0
-        with open(f"/proc/{process}/mem", "rb", buffering=0) as memory:
-            for start, end, name in mappings(process):
-                rest = b""
-                while start < end:
-                    memory.seek(start)
-                    try:
-                        chunk = memory.read(min(end - start, 16 << 20))
-                    except OSError:
-                        # No memory of its own, such as a device's.
-                        break
-                    if not chunk:
-                        break
-                    read, start, whole = read + len(chunk), start + len(chunk), rest + chunk
-                    for value in values:
-                        for what, piece in value.pieces.items():
-                            if (at := whole.find(piece)) >= 0:
-                                found.setdefault(f"{what}, in {name}", start - len(whole) + at)
-                    rest = chunk[-4 * PIECE:]
-        check(read > 1 << 20, f"{read} bytes of memory were read: too few for a daemon's")
-        return found
-    finally:
-        os.kill(process, signal.SIGCONT)
 
 
 def is_found(value, found):

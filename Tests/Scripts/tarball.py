@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tarfile
@@ -17,13 +18,10 @@ BRIDGES = pathlib.Path(os.environ.get("TOUCHSTONE_BRIDGES_BIN", REPOSITORY / "Br
 RECORD = "share/touchstone/installed"
 
 
-def swift_libraries():
-    """A debug build loads them from the toolchain; a release has them inside."""
-    compiler = pathlib.Path(shutil.which("swift")).resolve()
-    return str(compiler.parent.parent / "lib/swift/linux")
-
-
-ENVIRONMENT = os.environ | {"LD_LIBRARY_PATH": swift_libraries(), "XZ_OPT": "-0 -T2"}
+# Swift's library that only a debug build loads; all others have to come with the tarball.
+DEBUG_LIBRARY = "libswiftSwiftOnoneSupport.so"
+TOOLCHAIN = pathlib.Path(shutil.which("swift")).resolve().parent.parent / "lib/swift/linux"
+ENVIRONMENT = os.environ | {"XZ_OPT": "-0 -T2"}
 
 
 def snapshot(folder):
@@ -53,7 +51,7 @@ class Unpacked:
         paths = [str(path.relative_to(self.folder / "usr")) for path in (self.folder / "usr").rglob("*") if path.is_file()]
         if prefix != "/usr":
             machine = ("lib/", "libexec/touchstone/system/", "share/dbus-1/", "share/polkit-1/", "share/touchstone/apps/")
-            paths = [path for path in paths if not path.startswith(machine)]
+            paths = [path for path in paths if path.startswith("lib/touchstone/swift/") or not path.startswith(machine)]
         return {path.replace("vendor-completions", "site-functions") if prefix != "/usr" else path for path in paths}
 
 
@@ -93,12 +91,21 @@ def what_is_installed_works_and_goes_again(unpacked, work):
     try:
         booted = touchstone("device", "boot", "--detach")
         equal(booted.returncode, 0, booted.stderr)
-        running = set()
+        running = {}
         for process in pathlib.Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
-                running.add(os.readlink(process / "exe"))
+                running[os.readlink(process / "exe")] = (process / "maps").read_text()
         for program in ("touchstoned", "touchstone-enclave"):
-            check(f"{prefix}/libexec/touchstone/{program}" in running, f"the {program} that was installed does not run")
+            mapped = running.get(f"{prefix}/libexec/touchstone/{program}")
+            check(mapped is not None, f"the {program} that was installed does not run")
+            of_swift = set(re.findall(r" (/.*/lib(?:swift|_?Foundation)[^/]*\.so)$", mapped, re.M))
+            elsewhere = {path for path in of_swift if not path.startswith(f"{prefix}/lib/touchstone/swift/")}
+            equal(elsewhere, {str(TOOLCHAIN / DEBUG_LIBRARY)}, f"what {program} loads of Swift from elsewhere")
+            check(f"{prefix}/lib/touchstone/swift/lib_FoundationICU.so" in of_swift, of_swift)
+        # What is printed in local time and in English, whatever the language.
+        environment |= {"TZ": "Europe/Berlin", "LC_ALL": "de_DE.UTF-8"}
+        log = touchstone("log")
+        check(log.returncode == 0 and re.search(r"20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}", log.stdout), log.stdout + log.stderr)
     finally:
         touchstone("device", "shutdown")
     unpacked.install("--uninstall", "--prefix", prefix)
@@ -143,7 +150,7 @@ def it_refuses_what_it_should(unpacked, work):
         check(words in unpacked.install("--prefix", work / "none", status=1), words)
     script.write_text(whole)
     without = unpacked.install("--prefix", work / "none", status=1, LD_LIBRARY_PATH="")
-    check("needs shared libraries that are not installed" in without and "libFoundation" in without, without)
+    check("needs shared libraries that are not installed" in without and DEBUG_LIBRARY in without, without)
     check(not (work / "none").exists(), "something was installed")
 
 
@@ -180,15 +187,19 @@ def the_bill_names_what_is_inside(unpacked, _):
         equal(components[identity]["version"], checkout["version"], identity)
         check(checkout["revision"] in components[identity]["externalReferences"][0]["comment"], f"the commit of {identity}")
     check("version" in components["libsqlite3.so.0"] and "swift" in components, "shared libraries, Swift")
-    programs = {str(path.relative_to(unpacked.folder)): path for folder in ("usr/bin", "usr/libexec") for path in (unpacked.folder / folder).rglob("*") if path.is_file()}
+    folders = ("usr/bin", "usr/libexec", "usr/lib/touchstone/swift")
+    check("icu" in components and components["icu"]["version"].isdigit(), "ICU")
+    programs = {str(path.relative_to(unpacked.folder)): path for folder in folders for path in (unpacked.folder / folder).rglob("*") if path.is_file()}
     equal({name for name, one in components.items() if one["type"] == "file"}, set(programs), "the programs")
     for name, path in programs.items():
         equal(components[name]["hashes"][0]["content"], hashlib.sha256(path.read_bytes()).hexdigest(), f"the sum of {name}")
 
 
 def main():
-    with tempfile.TemporaryDirectory() as work, contextlib.ExitStack() as folders:
+    with tempfile.TemporaryDirectory() as work, tempfile.TemporaryDirectory() as library, contextlib.ExitStack() as folders:
         tarball = make(pathlib.Path(work))
+        (pathlib.Path(library) / DEBUG_LIBRARY).symlink_to(TOOLCHAIN / DEBUG_LIBRARY)
+        ENVIRONMENT["LD_LIBRARY_PATH"] = library
         for test in (
                 what_is_installed_works_and_goes_again, an_upgrade_takes_away_what_is_no_longer_there, it_refuses_what_it_should,
                 the_service_of_the_system_comes_with_usr_alone, the_bill_names_what_is_inside):

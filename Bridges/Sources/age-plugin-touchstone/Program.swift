@@ -1,6 +1,7 @@
 import AgePlugin
 import ArgumentParser
 import BridgeCore
+import BridgeProcesses
 import Foundation
 import TouchstoneDevice
 
@@ -44,6 +45,7 @@ struct AgePluginTouchstone: ParsableCommand {
             ENVIRONMENT
               TOUCHSTONE_DEVICE  the device to use (default: "system" where you have it, else "default")
             """,
+        version: BridgeVersion.current,
         subcommands: [Keygen.self, Recipients.self])
 }
 

@@ -1,3 +1,4 @@
+import BridgeProcesses
 import CredentialProtocol
 import CredentialsClient
 import Foundation
@@ -16,7 +17,7 @@ import Glibc
             case "erase": try erase()
             case "list": try list()
             case "version", "--version", "-v":
-                HelperProcess.write(Array("docker-credential-touchstone (Touchstone) 1\n".utf8))
+                HelperProcess.write(Array("docker-credential-touchstone (Touchstone) \(BridgeVersion.current)\n".utf8))
             default: fail("docker-credential-touchstone: unknown action: \(arguments[1])")
             }
         } catch let failure as CredentialMessages.Failure {

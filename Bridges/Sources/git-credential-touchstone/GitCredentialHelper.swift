@@ -1,3 +1,4 @@
+import BridgeProcesses
 import CredentialProtocol
 import CredentialsClient
 import Foundation
@@ -13,6 +14,7 @@ import Glibc
         case "store": store()
         case "erase": erase()
         case "capability": HelperProcess.write(Array("version 0\n".utf8))
+        case "--version": print(BridgeVersion.current)
         // git may have more of them one day, and wants no error for those (GC-10).
         case let action where action.hasPrefix("-"): usage()
         default: break

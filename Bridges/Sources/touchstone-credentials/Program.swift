@@ -1,5 +1,7 @@
 import ArgumentParser
 import BridgeCore
+import BridgeProcesses
+import CTouchstoneWiping
 import CredentialsClient
 import Foundation
 import Glibc
@@ -15,7 +17,8 @@ import TouchstoneDevice
             /run/touchstone/UID/credentials.sock, else in $XDG_RUNTIME_DIR/touchstone. The device is that of TOUCHSTONE_DEVICE.
 
             Example: touchstone-credentials --socket "$XDG_RUNTIME_DIR/touchstone/credentials.sock"
-            """)
+            """,
+        version: BridgeVersion.current)
 
     @Option(help: ArgumentHelp("Where it listens (default: where the helpers look).", valueName: "path"))
     var socket: String?
@@ -28,6 +31,7 @@ import TouchstoneDevice
     }
 
     func run() throws {
+        _ = touchstone_wipes_memory()
         let protection = BridgeProcess.harden()
         guard let device = try? Device.selected() else {
             throw ValidationError(

@@ -1,4 +1,5 @@
 public import ArgumentParser
+import BridgeProcesses
 public import CredentialProtocol
 import CredentialsClient
 import Foundation
@@ -8,6 +9,7 @@ import Glibc
 @main struct Program: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "touchstone-run", abstract: "Give secrets to commands, after the owner was asked once.",
+        version: BridgeVersion.current,
         subcommands: [Run.self, Read.self, Inject.self, Secret.self, CredentialProcess.self, Grants.self])
 
     static func main() {

@@ -1,6 +1,8 @@
 import ArgumentParser
 import BridgeBus
 import BridgeCore
+import BridgeProcesses
+import CTouchstoneWiping
 import Foundation
 import TouchstoneDevice
 
@@ -16,6 +18,7 @@ import TouchstoneDevice
             EXAMPLE
               touchstone-secret-service --bus "unix:path=$XDG_RUNTIME_DIR/bus"
             """,
+        version: BridgeVersion.current,
         subcommands: [ServeCommand.self, ImportCommand.self, ExportCommand.self, OwnerCommand.self],
         defaultSubcommand: ServeCommand.self)
 
@@ -33,6 +36,7 @@ struct Place: ParsableArguments {
     ///
     /// - Throws: `ValidationError`.
     func enter() throws -> (device: Device, connection: BusConnection, protection: BridgeProcess.Protection) {
+        _ = touchstone_wipes_memory()
         let protection = BridgeProcess.harden()
         guard let device = try? Device.selected() else {
             throw ValidationError(

@@ -1,3 +1,4 @@
+import BridgeProcesses
 import CredentialProtocol
 import CredentialsClient
 import Foundation
@@ -31,6 +32,9 @@ import Glibc
             switch option {
             case "--help":
                 print(usage)
+                return
+            case "--version":
+                print(BridgeVersion.current)
                 return
             case "-i": isInteractive = true
             case "-q": unsafe setenv("TOUCHSTONE_SECURITY_QUIET", "1", 1)

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BridgeCore
+import BridgeProcesses
 import Foundation
 import SSHAgent
 import TouchstoneDevice
@@ -19,7 +20,8 @@ struct TouchstoneSSHAgent: ParsableCommand {
 
             ENVIRONMENT
               TOUCHSTONE_DEVICE  the device to use (default: "system" where you have it, else "default")
-            """)
+            """,
+        version: BridgeVersion.current)
 
     @Option(help: ArgumentHelp("The socket to make, for you only.", valueName: "path"))
     var socket: String?

@@ -1,5 +1,6 @@
 public import ArgumentParser
 import BridgeCore
+import BridgeProcesses
 import Foundation
 import SSHAgent
 import SSHAgentProtocol
@@ -17,6 +18,7 @@ struct TouchstoneSSH: ParsableCommand {
             EXAMPLE
               touchstone-ssh create laptop --for github.com
             """,
+        version: BridgeVersion.current,
         subcommands: [Create.self, List.self, Remove.self, Set.self])
 }
 

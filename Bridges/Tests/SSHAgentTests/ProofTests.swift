@@ -38,7 +38,10 @@ import TouchstoneDevice
         var origins: [Int] { isTainted ? [] : all.filter(\.isForwarding).map(\.host) }
     }
 
-    // As many as take some seconds where nothing is optimized, always the same.
+    // As many as take some seconds where nothing is optimized, always the same. SSH_SEQUENCES=1000000 is a full run.
+    private static let sequences =
+        ProcessInfo.processInfo.environment["SSH_SEQUENCES"].flatMap(Int.init) ?? 2000
+
     @Test("SA-42: no sequence of messages has a signature that the owner did not approve") func proof() throws {
         var steps = Steps()
         let servers = [Server(), Server()]
@@ -62,7 +65,7 @@ import TouchstoneDevice
         // Refusals are half of it, and nobody reads them here.
         func begin() throws -> Agent { Agent(device: try Device(named: owner.name), manager: nil) { _ in } }
         var agent = try begin()
-        for sequence in 0..<2000 {
+        for sequence in 0..<Self.sequences {
             if sequence % 200 == 0 { agent = try begin() }
             var (connection, bound, refusals) = (SessionBindings(), Bound(), 0)
             for _ in 0..<Int.random(in: 1...5, using: &steps) {

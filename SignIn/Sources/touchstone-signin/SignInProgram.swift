@@ -14,6 +14,7 @@ struct SignInProgram: AsyncParsableCommand {
               touchstone-signin serve --audience signin.example.org --application org.example.app \\
                   --database /var/lib/signin/signin.sqlite
             """,
+        version: "0.1.0",
         subcommands: [Serve.self, AccountCommand.self, DeviceCommand.self])
 }
 
