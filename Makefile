@@ -107,4 +107,4 @@ check: ## The quick checks: rules, words, same texts, interfaces, layers, produc
 	@script/format --check
 
 clean: ## Remove what was built
-	@rm -rf .build .build-* debian/.debhelper debian/libtouchstone-dev debian/touchstone debian/touchstone-bridges debian/touchstone-desktop debian/touchstone-simulator Examples/.build Examples/Chores/.build Simulator/.build Bridges/.build Desktop/.build SignIn/.build Benchmarks/.build Fuzz/.build
+	@rm -rf .build .build-* debian/.debhelper debian/libpam-touchstone debian/libtouchstone-dev debian/touchstone debian/touchstone-bridges debian/touchstone-desktop debian/touchstone-simulator Examples/.build Examples/Chores/.build Simulator/.build Bridges/.build Desktop/.build SignIn/.build Benchmarks/.build Fuzz/.build
