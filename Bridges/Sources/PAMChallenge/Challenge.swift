@@ -1,4 +1,4 @@
-public import Crypto
+internal import Crypto
 public import Foundation
 
 /// What the enclave signs, so that a host lets somebody in (PM-1).
@@ -36,16 +36,14 @@ public struct Challenge: Equatable, Sendable {
 
     /// All of it, each part behind its length in 4 bytes, the most significant first, so that no two challenges have the same bytes.
     public var bytes: Data {
-        var all = Data()
-        let number = withUnsafeBytes(of: userID.bigEndian) { unsafe Data($0) }
-        for part in [
-            Data(Self.label.utf8), random, number, Data(service.utf8), Data(user.utf8), Data(terminal.utf8),
+        [
+            Data(Self.label.utf8), random, Self.bytes(userID), Data(service.utf8), Data(user.utf8), Data(terminal.utf8),
             Data(bootID.utf8),
-        ] {
-            withUnsafeBytes(of: UInt32(part.count).bigEndian) { unsafe all.append(contentsOf: $0) }
-            all.append(part)
-        }
-        return all
+        ].reduce(into: Data()) { all, part in all += Self.bytes(UInt32(part.count)) + part }
+    }
+
+    private static func bytes(_ number: UInt32) -> Data {
+        Data([24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) })
     }
 
     /// SHA-256 of ``bytes``: 32 bytes, which the enclave signs.

@@ -32,10 +32,8 @@ public struct SigningFailure: Equatable, Sendable {
     ///
     /// Only three fingers that did not match count as somebody who is not the owner. Everything else hands over to the password.
     public var result: PAMResult {
-        switch (error, code, status) {
-        case ("Failed", -1?, _): .authenticationFailed
-        case ("Invalidated", _, _), ("Failed", nil, -25300?), ("Failed", nil, -26275?): .userUnknown
-        default: .unavailable
-        }
+        if error == "Failed", code == -1 { return .authenticationFailed }
+        let isDead = error == "Failed" && code == nil && (status == -25300 || status == -26275)
+        return isDead || error == "Invalidated" ? .userUnknown : .unavailable
     }
 }

@@ -120,12 +120,13 @@ struct Conversation {
         let answer = try? JSONDecoder().decode(Answer.self, from: parameters)
         let failure = SigningFailure(error: word, code: answer?.code, status: answer?.status)
         let line: String? =
-            switch (failure.result, answer?.code) {
-            case (.userUnknown, _):
+            if failure.result == .userUnknown {
                 "the enrolled key cannot be used on this device any more; enrol again: touchstone pam enroll \(request.user)"
-            // The owner's own choice, which is no news.
-            case (_, -2?), (_, -3?): nil
-            default: "the device did not confirm: \(word) \(answer?.code ?? answer?.status ?? 0) \(answer?.reason ?? "")"
+            } else if answer?.code == -2 || answer?.code == -3 {
+                // The owner's own choice, which is no news.
+                nil
+            } else {
+                "the device did not confirm: \(word) \(answer?.code ?? answer?.status ?? 0) \(answer?.reason ?? "")"
             }
         return Ending(result: failure.result, line: line)
     }

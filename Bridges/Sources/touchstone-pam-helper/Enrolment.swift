@@ -31,11 +31,10 @@ struct Enrolment {
             BridgeProcess.say(String(keys.text.dropLast()))
             return 0
         } catch let error as OwnersDevice.Absence {
-            return fail(
-                switch error {
-                case .noDevice: "\(user) has no device of the system; make one: touchstone system create \(user)"
-                case .notAnswering(let why): why
-                })
+            switch error {
+            case .noDevice: return fail("\(user) has no device of the system; make one: touchstone system create \(user)")
+            case .notAnswering(let why): return fail(why)
+            }
         } catch {
             return fail("the device made no key (\(Self.words(error)))")
         }

@@ -60,7 +60,7 @@ final class HostChannel: Sendable {
         var bytes = ArraySlice("\(line)\n".utf8)
         while !bytes.isEmpty {
             let count = unsafe bytes.withUnsafeBytes { room in
-                unsafe Glibc.send(Self.descriptor, room.baseAddress, room.count, Int32(MSG_NOSIGNAL.rawValue))
+                unsafe Glibc.send(Self.descriptor, room.baseAddress, room.count, Int32(MSG_NOSIGNAL))
             }
             // There is no module: nobody waits for anything.
             guard count > 0 else { _exit(1) }

@@ -13,7 +13,7 @@ import PAMChallenge
         if let request = ModuleRequest(arguments) {
             // Whoever started the host may not act on this process: it is the host's effective user's alone.
             let (user, group) = (geteuid(), getegid())
-            guard setresgid(group, group, group) == 0, setresuid(user, user, user) == 0 else { exit(1) }
+            guard setregid(group, group) == 0, setreuid(user, user) == 0 else { exit(1) }
             let host = HostChannel()
             host.watch()
             host.end(Conversation(request, host).run())

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import PAMChallenge
 import TouchstoneDevice
 
 /// Unlocks the device at login with the password that was typed there, if its owner said that they are the same (PM-24).
