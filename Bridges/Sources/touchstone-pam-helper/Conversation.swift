@@ -32,7 +32,7 @@ struct Conversation {
 
     private func ask() throws(Ending) -> PAMResult {
         guard let userID = Machine.userID(of: request.user) else { throw Ending(result: .userUnknown) }
-        if Surroundings.isRemote(request.host, own: Machine.name) || request.isRemote {
+        if Surroundings.isRemote(request.host, own: Machine.name) || request.isRemote || Machine.isOverSSH(getppid()) {
             throw Ending(result: .unavailable, line: "the request comes from another machine")
         }
         if request.mode == .unlockDevice {

@@ -26,6 +26,16 @@ enum Machine {
         }
     }
 
+    /// Whether a process was started with the variable that sshd sets (PM-10).
+    ///
+    /// sudo has thrown it away by the time that a module asks for it.
+    static func isOverSSH(_ processID: Int32) -> Bool {
+        let variables = contents(of: "/proc/\(processID)/environ", atMost: largestEnvironment) ?? Data()
+        return variables.split(separator: 0).contains { $0.starts(with: Array("SSH_CONNECTION=".utf8)) }
+    }
+
+    private static let largestEnvironment = 4 << 20
+
     /// From the kernel.
     static func random(_ count: Int) -> Data {
         var bytes = Data(count: count)
