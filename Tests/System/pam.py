@@ -181,7 +181,8 @@ def set_up(container):
     finally:
         subprocess.run(["rm", "-rf", folder], check=True)
     container.run("systemctl", "daemon-reload")
-    container.run("systemctl", "start", "polkit.service")
+    # Until then pam_nologin lets only root log in.
+    container.run("systemctl", "start", "polkit.service", "systemd-user-sessions.service")
     container.create("--biometry", "touchid", "--", "--sensor", "fprintd", "--bus", "/run/dbus/system_bus_socket", "--templates", "/var/lib/fprint")
     container.touchstone("device", "passcode", "set", input=f"{PASSCODE}\n")
     container.python(TOUCH + f"""
