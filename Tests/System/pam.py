@@ -233,7 +233,7 @@ def versions():
 
 
 def nothing_changes_before_it_is_enabled(container):
-    """BR-5, PM-11: both profiles are off; nobody but root enrols; the password is all there is."""
+    """BR-5, PM-11: both profiles are off; only root enrols; the password is all there is."""
     container.run("pam-auth-update", "--package")
     check("touchstone" not in container.run("cat", "/etc/pam.d/common-auth").stdout, "the module is in use by being installed")
     said = container.touchstone("pam", "enroll", OWNER, status=5).stderr

@@ -32,7 +32,8 @@ struct Enrolment {
             return 0
         } catch let error as OwnersDevice.Absence {
             switch error {
-            case .noDevice: return fail("\(user) has no device of the system; make one: touchstone system create \(user)")
+            case .noDevice:
+                return fail("\(user) has no device of the system; make one: touchstone system create \(user)")
             case .notAnswering(let why): return fail(why)
             }
         } catch {

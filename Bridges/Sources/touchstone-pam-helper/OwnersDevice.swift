@@ -26,7 +26,8 @@ struct OwnersDevice {
         for directory in ["/run", "/run/touchstone", "/run/touchstone/\(userID)"] {
             var status = stat()
             guard unsafe lstat(directory, &status) == 0 else { throw .notAnswering("the device does not run") }
-            guard status.st_mode & S_IFMT == S_IFDIR, status.st_uid == 0, status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
+            guard status.st_mode & S_IFMT == S_IFDIR, status.st_uid == 0, status.st_mode & (S_IWGRP | S_IWOTH) == 0
+            else {
                 throw .notAnswering("\(directory) is not root's alone")
             }
         }

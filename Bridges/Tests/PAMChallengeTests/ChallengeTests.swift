@@ -65,7 +65,9 @@ private struct Digest: Crypto.Digest {
     static let byteCount = 32
     let bytes: [UInt8]
     init(_ data: Data) { bytes = Array(data) }
-    func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R { try bytes.withUnsafeBytes(body) }
+    func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+        try bytes.withUnsafeBytes(body)
+    }
     func makeIterator() -> Array<UInt8>.Iterator { bytes.makeIterator() }
     var description: String { "digest" }
 }

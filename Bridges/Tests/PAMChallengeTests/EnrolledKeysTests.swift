@@ -24,7 +24,9 @@ struct EnrolledKeysTests {
         case 5: text = text.replacing("presence ", with: "presence  ")
         case 6: text = text.replacing("unlocked ", with: "Unlocked ")
         // The key that asks nobody, in the place of the one that asks.
-        case 7: text = [lines[0], lines[1], lines[3].replacing("unlocked", with: "presence"), lines[3], ""].joined(separator: "\n")
+        case 7:
+            text = [lines[0], lines[1], lines[3].replacing("unlocked", with: "presence"), lines[3], ""].joined(
+                separator: "\n")
         case 8: text = [lines[0], lines[1], lines[3], lines[2], ""].joined(separator: "\n")
         case 9: text = text.replacing(" AQID", with: " ")
         case 10: text = text.replacing(" AQID", with: " AQ*D")
@@ -62,6 +64,8 @@ struct EnrolledKeysTests {
         #expect(UserEntries.userID(of: "root", in: Self.passwd) == 0)
     }
 
-    @Test("PM-4: whoever /etc/passwd does not have is nobody", arguments: ["", "+bob", "bob", "short", "odd", "huge", "Ada", "ada:x"])
+    @Test(
+        "PM-4: whoever /etc/passwd does not have is nobody",
+        arguments: ["", "+bob", "bob", "short", "odd", "huge", "Ada", "ada:x"])
     func othersAreNobody(name: String) { #expect(UserEntries.userID(of: name, in: Self.passwd) == nil) }
 }

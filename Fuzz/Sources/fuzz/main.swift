@@ -8,6 +8,7 @@ import Glibc
 let all: [FuzzTarget] =
     messageTargets + fileTargets + certificateTargets + keychainTargets + enclaveTargets + processTargets
     + hardwareTargets + credentialTargets + pinentryTargets + sshTargets + itemTargets + agePluginTargets
+    + pamTargets
 
 /// libFuzzer's own way in, for programs that have a `main`.
 @_silgen_name("LLVMFuzzerRunDriver")

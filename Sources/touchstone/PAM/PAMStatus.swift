@@ -50,7 +50,8 @@ struct PAMStatus: Encodable {
     static func finding(isSystem: Bool) -> Finding {
         let topic = Finding.Topic.pam
         guard PAMStacks.isInstalled else {
-            return Finding(.good, topic, "not installed; with the package libpam-touchstone a finger does for a password")
+            return Finding(
+                .good, topic, "not installed; with the package libpam-touchstone a finger does for a password")
         }
         guard isSystem else {
             return Finding(.good, topic, "they use devices of the system alone, so passwords are asked for")

@@ -52,7 +52,8 @@ struct PAMTrial {
             child = try Child.start(
                 Self.verifier, [service, user] + (directory.map { [$0.path] } ?? []),
                 inheriting: [
-                    (STDIN_FILENO, .file("/dev/null", flags: O_RDONLY)), (STDOUT_FILENO, .file("/dev/null", flags: O_WRONLY)),
+                    (STDIN_FILENO, .file("/dev/null", flags: O_RDONLY)),
+                    (STDOUT_FILENO, .file("/dev/null", flags: O_WRONLY)),
                     (STDERR_FILENO, .descriptor(STDERR_FILENO)), (Self.resultDescriptor, .descriptor(writing)),
                 ], flags: 0)
         }
