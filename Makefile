@@ -12,9 +12,10 @@ build: ## Build the three programs
 	@script/install-packages build
 	@for program in $(PROGRAMS); do swift build --product $$program; done
 
-bridges: ## Build what ssh and git ask: touchstone-ssh-agent, git-credential-touchstone, pinentry-touchstone and their like
+bridges: ## Build what ssh, git and sudo ask: touchstone-ssh-agent, git-credential-touchstone, pam_touchstone.so and their like
 	@script/install-packages build
 	@swift build --package-path Bridges
+	@script/pam-module Bridges/.build/debug
 
 desktop: ## Build touchstone-agent, the window that asks (GTK 4)
 	@script/install-packages desktop
@@ -55,8 +56,9 @@ test-system: ## Run the tests of the system service, in a container of their own
 	@script/install-packages test system
 	@script/python-environment
 	@for program in $(PROGRAMS) touchstone-peers; do swift build --product $$program; done
+	@swift build --product touchstone-pam-verify
 	@swift build --package-path Bridges
-	@script/run-tests Tests/System/system-service.py Tests/System/attacks.py Tests/System/bridge-units.py
+	@script/run-tests Tests/System/system-service.py Tests/System/attacks.py Tests/System/bridge-units.py Tests/System/pam.py
 
 FUZZ_SECONDS ?= 60
 fuzz: ## Run libFuzzer over every parser of foreign bytes (FUZZ_SECONDS=60 each, FUZZ_TARGETS="json age")
@@ -107,4 +109,4 @@ check: ## The quick checks: rules, words, same texts, interfaces, layers, produc
 	@script/format --check
 
 clean: ## Remove what was built
-	@rm -rf .build .build-* debian/.debhelper debian/libtouchstone-dev debian/touchstone debian/touchstone-bridges debian/touchstone-desktop debian/touchstone-simulator Examples/.build Examples/Chores/.build Simulator/.build Bridges/.build Desktop/.build SignIn/.build Benchmarks/.build Fuzz/.build
+	@rm -rf .build .build-* debian/.debhelper debian/libpam-touchstone debian/libtouchstone-dev debian/touchstone debian/touchstone-bridges debian/touchstone-desktop debian/touchstone-simulator Examples/.build Examples/Chores/.build Simulator/.build Bridges/.build Desktop/.build SignIn/.build Benchmarks/.build Fuzz/.build

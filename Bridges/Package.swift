@@ -100,5 +100,10 @@ let package = Package(
         library("AgePlugin", [crypto]),
         tests("AgePluginTests", ["AgePlugin", crypto]),
         tool("age-plugin-touchstone", ["AgePlugin", "BridgeCore", "BridgeProcesses", device, arguments]),
+
+        // sudo, login and lockers; the module itself is C, and script/pam-module builds it
+        library("PAMChallenge", [crypto]),
+        tests("PAMChallengeTests", ["PAMChallenge", crypto]),
+        tool("touchstone-pam-helper", ["BridgeCore", "PAMChallenge", system, device]),
     ]
 )

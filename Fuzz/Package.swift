@@ -114,13 +114,18 @@ let package = Package(
         .target(name: "CredentialProtocol", path: "Bridges/CredentialProtocol", swiftSettings: watched),
         .target(name: "AgePlugin", dependencies: [crypto], path: "Bridges/AgePlugin", swiftSettings: watched),
         .target(name: "PinentryProtocol", path: "Bridges/PinentryProtocol", swiftSettings: watched),
+        .target(name: "PAMChallenge", dependencies: [crypto], path: "Bridges/PAMChallenge", swiftSettings: watched),
+        // Of the PAM module, which is no target.
+        .target(
+            name: "CHelperLines", cSettings: [.unsafeFlags(["-fsanitize=fuzzer-no-link,address"])]),
         .target(
             name: "SSHAgentProtocol", dependencies: [crypto, cryptoExtras], path: "Bridges/SSHAgentProtocol",
             swiftSettings: watched),
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "AgePlugin", "Command", "CredentialProtocol", "PinentryProtocol", "SSHAgentProtocol", "TouchstoneAge",
+                "AgePlugin", "CHelperLines", "Command", "CredentialProtocol", "PAMChallenge", "PinentryProtocol",
+                "SSHAgentProtocol", "TouchstoneAge",
                 "TouchstoneCertificates",
                 "TouchstoneCore",
                 "TouchstoneDevice",

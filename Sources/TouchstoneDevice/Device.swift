@@ -37,6 +37,15 @@ public struct Device: Sendable {
         try Device(named: DevicePaths.selected().name)
     }
 
+    /// The device that the system's services keep for a user.
+    ///
+    /// For root, and for that user: the device serves nobody else. Where it lies no variable of the environment changes.
+    ///
+    /// - Parameter userID: The user's number.
+    public init(systemDeviceOf userID: UInt32) {
+        self.init(DevicePaths(systemDeviceOf: userID))
+    }
+
     package init(_ paths: DevicePaths) {
         name = paths.name
         self.paths = paths

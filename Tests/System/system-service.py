@@ -11,6 +11,7 @@ import time
 
 from container import OWNER, OWNER_ID, PLACES, PRELUDE, STRANGER, SYSTEM, Container
 from device import check, equal, main, wait_for
+from system_reader import TOUCH, VIRTUAL
 
 PASSCODE = "271828"
 # Worse than these is a change of a unit that nobody meant; 0 is the best there is.
@@ -450,37 +451,6 @@ def a_deleted_users_device_opens_for_nobody(container):
     equal(json.loads(container.touchstone("device", "status", "--json", user=heir).stdout)["isPasscodeSet"], False, "the new user's device")
     container.run("touchstone", "system", "remove", heir, "--yes")
     container.run("userdel", heir)
-
-
-READER = "/run/fp/reader"
-VIRTUAL = f"""[Service]
-RuntimeDirectory=fp
-Environment=FP_VIRTUAL_DEVICE={READER} FP_DRIVERS_WHITELIST=virtual_device
-ProtectSystem=no
-ExecStart=
-ExecStart=/usr/libexec/fprintd -t
-"""
-TOUCH = f"""
-def tell(command):
-    with socket.socket(socket.AF_UNIX) as reader:
-        try:
-            reader.connect("{READER}")
-            reader.sendall(command.encode())
-            reader.shutdown(socket.SHUT_WR)
-            while reader.recv(100):
-                pass
-            return True
-        except OSError:
-            return False
-
-def touch(finger):
-    limit = time.time() + 10
-    while time.time() < limit:
-        if tell("SCAN " + finger):
-            return True
-        time.sleep(0.02)
-    return False
-"""
 
 
 def a_real_finger_opens_it():

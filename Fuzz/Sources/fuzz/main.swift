@@ -9,6 +9,7 @@ let all: [FuzzTarget] =
     messageTargets + fileTargets + certificateTargets + keychainTargets + enclaveTargets + processTargets
     + hardwareTargets + credentialTargets + pinentryTargets + sshTargets + itemTargets + agePluginTargets
     + trustTargets
+    + pamTargets
 
 /// libFuzzer's own way in, for programs that have a `main`.
 @_silgen_name("LLVMFuzzerRunDriver")

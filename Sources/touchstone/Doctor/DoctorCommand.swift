@@ -83,6 +83,7 @@ struct DoctorReport: Encodable {
         findings =
             check.findings + MachineCheck.findings + SessionReport.findings(paths)
             + Bridge.allCases.map { BridgeReport($0, device: paths).finding }
+            + [PAMStatus.finding(isSystem: paths.isSystem)]
         notPromised = check.status?.notPromised(isSystem: paths.isSystem) ?? []
         isReady = [.waiting, .booted].contains(state) && !findings.contains { $0.state == .bad }
     }
