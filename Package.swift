@@ -53,6 +53,8 @@ let package = Package(
         // For the same package: D-Bus, and powers modulo a prime.
         .library(name: "CSystemd", targets: ["CSystemd"]),
         .library(name: "CGMP", targets: ["CGMP"]),
+        // For the same package: the one bridge that is sent PINs.
+        .library(name: "CTouchstoneWiping", targets: ["CTouchstoneWiping"]),
         .library(name: "TouchstoneSignIn", targets: ["TouchstoneSignIn"]),
         .library(name: "TouchstoneSignInProtocol", targets: ["TouchstoneSignInProtocol"]),
         // What libtouchstone-dev has for builds without SwiftPM: the three and all that they stand on, in one archive.
