@@ -33,6 +33,18 @@ public final class OwnRecords: Sendable {
         try call("Key.Create", Create(accessControl: .init(protection: "aku", flags: protection.flags)))
     }
 
+    /// Has the enclave sign with a key that asks for nobody.
+    ///
+    /// - Parameters:
+    ///   - digest: 32 bytes.
+    ///   - key: What the enclave calls it.
+    /// - Returns: r and s, 32 bytes each.
+    /// - Throws: `BridgeFailure`; `.unavailable` for a key that does ask.
+    public func sign(_ digest: Data, with key: Data) throws(BridgeFailure) -> Data {
+        let reply: Signature = try call("Key.Sign", Sign(key: key, data: digest))
+        return reply.signature
+    }
+
     /// The records of a service; those that cannot be read are left out, and stay where they are.
     ///
     /// - Throws: `BridgeFailure`.
@@ -82,6 +94,11 @@ public final class OwnRecords: Sendable {
         var kind = "p256"
         var accessControl: KeychainValue.Control
     }
+    private struct Sign: Encodable {
+        var key: Data
+        var data: Data
+    }
+    private struct Signature: Decodable { var signature: Data }
     private struct Query: Encodable { var query: [String: KeychainValue] }
     private struct Addition: Encodable { var attributes: [String: KeychainValue] }
     private struct Change: Encodable {

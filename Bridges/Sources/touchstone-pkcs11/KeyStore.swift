@@ -87,6 +87,11 @@ final class KeyStore: Sendable {
         }
     }
 
+    /// Signs with a key that asks for nobody.
+    func sign(_ digest: [UInt8], with record: KeyRecord) throws(BridgeFailure) -> [UInt8] {
+        Array(try records.sign(Data(digest), with: record.key))
+    }
+
     // MARK: Changes
 
     private func change<Value>(_ body: () throws(BridgeFailure) -> Value) throws(BridgeFailure) -> Value {
