@@ -53,8 +53,9 @@ class Bench:
         apps.mkdir(mode=0o700, exist_ok=True)
         (apps / "touchstone-pkcs11.conf").write_text(f"[Application]\nIdentity={PROGRAM}\nName=PKCS#11 token\nActsForClients=true\n")
         self.environment = device.environment | {
-            "P11_KIT_SERVER_ADDRESS": f"unix:path={self.socket}", "TOUCHSTONE_PKCS11_SOCKET": str(self.socket), "LC_ALL": "C.UTF-8",
-            "OPENSSL_CONF": str(device.work / "openssl.cnf")}
+            "P11_KIT_SERVER_ADDRESS": f"unix:path={self.socket}", "TOUCHSTONE_PKCS11_SOCKET": str(self.socket), "LC_ALL": "C.UTF-8"}
+        # For those that load libp11's engine.
+        self.engine = self.environment | {"OPENSSL_CONF": str(device.work / "openssl.cnf")}
         # What 'touchstone bridge enable pkcs11' writes.
         modules = device.work / "config/pkcs11/modules"
         modules.mkdir(parents=True)
@@ -62,7 +63,7 @@ class Bench:
         if os.geteuid() == 0:
             subprocess.run(["mount", "--bind", modules, MODULES], check=True)
         (device.work / "openssl.cnf").write_text(
-            "openssl_conf = all\n[all]\nengines = engines\nproviders = providers\n[providers]\ndefault = provider\n[provider]\nactivate = 1\n[engines]\npkcs11 = pkcs11\n[pkcs11]\nengine_id = pkcs11\n"
+            "openssl_conf = all\n[all]\nengines = engines\n[engines]\npkcs11 = pkcs11\n[pkcs11]\nengine_id = pkcs11\n"
             f"MODULE_PATH = {MODULE}\ninit = 0\n[req]\ndistinguished_name = name\n[name]\n")
         self.owner = Person(device)
         self.bridge = subprocess.Popen(
@@ -128,7 +129,7 @@ class Bench:
         request = self.work / f"{name}.csr"
         self.run(
             "openssl", "req", "-new", "-engine", "pkcs11", "-keyform", "engine", "-key", f"pkcs11:token=Touchstone;object={name};type=private",
-            "-subj", f"/CN={name}", "-out", request)
+            "-subj", f"/CN={name}", "-out", request, env=self.engine)
         certificate = self.work / f"{name}.pem"
         self.run("openssl", "x509", "-req", "-in", request, "-CA", authority, "-CAkey", "authority.key", "-CAcreateserial", "-days", "30",
                  "-out", certificate)
@@ -286,27 +287,22 @@ def a_locked_device_is_unlocked_first(bench):
 def pkcs11_tools_own_tests_pass(bench):
     # PK-30: with the refusals that are right.
     bench.command("create", "tests")
-    result, prompts = bench.took(lambda: bench.tool("--test", "--login", "--pin", PIN, status=None))
-    said = result.stdout + result.stderr
-    print("\n".join("    " + line for line in said.splitlines()))
-    equal(result.returncode, 0, said)
-    check("No errors" in said, said)
-    result, _ = bench.took(lambda: bench.tool(
-        "--test-ec", "--login", "--pin", PIN, "--id", "77", "--label", "made by a test", "--key-type", "EC:prime256v1", "--session-rw", status=None))
-    said = result.stdout + result.stderr
-    print("\n".join("    " + line for line in said.splitlines()))
-    result, _ = bench.took(lambda: bench.tool("--test-fork", status=None))
-    said = result.stdout + result.stderr
-    print("\n".join("    " + line for line in said.splitlines()))
-    equal(result.returncode, 0, said)
-    check("CKR_CRYPTOKI_NOT_INITIALIZED" in said or "initialized" in said.lower() or said.strip() == "" or True, said)
+    said = bench.tool("--test", "--login", "--pin", PIN).stdout
+    for line in ("RNG not available", "Signatures: not implemented", "Verify: not implemented", "Decrypt: not implemented", "No errors"):
+        check(line in said, f"{line} in {said}")
+    result = bench.tool(
+        "--test-ec", "--login", "--pin", PIN, "--id", "77", "--label", "made by a test", "--key-type", "EC:prime256v1", "--session-rw", status=1)
+    check("Key pair generated" in result.stdout and "never extractable" in result.stdout, result.stdout)
+    # Refused: another ID for a key that is there (PK-15), and SHA-1, which p11-kit's client keeps to itself.
+    for line in ("C_SetAttributeValue(priv_key) failed: rv = unknown PKCS11 error (0x1b)", "C_SignInit failed: rv = CKR_MECHANISM_INVALID"):
+        check(line in result.stderr, f"{line} in {result.stderr}")
+    said = bench.tool("--test-fork").stdout
+    check("Calling C_Initialize in forked child" in said and said.count("token label        : Touchstone") == 2, said)
     # It waits 30 seconds for threads that are not done when the rest is: the finger takes its time.
     (bench.work / "digest").write_bytes(b"d" * 32)
     result, _ = bench.took(lambda: bench.tool(
-        "--test-threads", "ILGISLT0", "--test-threads", "ILGISLT0", "--sign", "-m", "ECDSA", "--label", "tests", "-i", "digest", "-o", "signature", status=None))
-    said = result.stdout + result.stderr
-    print("\n".join("    " + line for line in said.splitlines()))
-    equal(result.returncode, 0, said)
+        "--test-threads", "ILGISLT0", "--test-threads", "ILGISLT0", "--sign", "-m", "ECDSA", "--label", "tests", "-i", "digest", "-o", "signature"))
+    check("all threads have ended with CKR_OK" in result.stdout + result.stderr, result.stdout + result.stderr)
 
 
 def programs_make_keys_that_the_enclave_keeps(bench):
@@ -324,7 +320,7 @@ def programs_make_keys_that_the_enclave_keeps(bench):
         check("(0x1b)" in result.stderr, f"{result.stdout}{result.stderr}")
     check("made" in bench.command("list").stdout, "the key is there")
     result = bench.tool("--keypairgen", "--key-type", "EC:secp384r1", "--label", "other", status=1)
-    check("CKR_CURVE_NOT_SUPPORTED" in result.stdout + result.stderr or "CKR" in result.stderr, f"{result.stdout}{result.stderr}")
+    check("(0x140)" in result.stderr, f"{result.stdout}{result.stderr}")
     result = bench.tool("--init-token", "--label", "x", "--so-pin", PIN, status=1)
     check("CKR_FUNCTION_NOT_SUPPORTED" in result.stdout + result.stderr, f"{result.stdout}{result.stderr}")
     with Client(bench.socket) as client:
@@ -408,7 +404,7 @@ def tls_clients_show_a_certificate_of_the_enclave(bench):
         def curl(status=0):
             return bench.run(
                 "curl", "-sS", "--max-time", "30", "--cacert", "server.pem", "--engine", "pkcs11", "--key-type", "ENG", "--cert-type", "ENG",
-                "--key", f"{uri};type=private", "--cert", f"{uri};type=cert", f"https://127.0.0.1:{where}/", status=status)
+                "--key", f"{uri};type=private", "--cert", f"{uri};type=cert", f"https://127.0.0.1:{where}/", status=status, env=bench.engine)
         page, prompts = bench.took(curl)
         check("CN = tls" in page.stdout or "CN=tls" in page.stdout, page.stdout)
         equal([os.path.basename(prompt["client"]["identifier"]) for prompt in prompts], ["curl"], "who asks")
@@ -433,7 +429,7 @@ def openssl_signs_with_the_engine(bench):
     def sign(status=0):
         return bench.run(
             "openssl", "dgst", "-sha256", "-engine", "pkcs11", "-keyform", "engine", "-sign",
-            "pkcs11:token=Touchstone;object=engine;type=private", "-out", "text.sig", "text", status=status)
+            "pkcs11:token=Touchstone;object=engine;type=private", "-out", "text.sig", "text", status=status, env=bench.engine)
     _, prompts = bench.took(sign)
     equal([os.path.basename(prompt["client"]["identifier"]) for prompt in prompts], ["openssl"], "who asks")
     public = bench.public_key("engine")
