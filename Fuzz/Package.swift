@@ -121,7 +121,8 @@ let package = Package(
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "AgePlugin", "Command", "CredentialProtocol", "P11RPC", "P11Token", "PinentryProtocol", "SSHAgentProtocol", "TouchstoneAge",
+                "AgePlugin", "Command", "CredentialProtocol", "P11RPC", "P11Token", "PinentryProtocol",
+                "SSHAgentProtocol", "TouchstoneAge",
                 "TouchstoneCertificates",
                 "TouchstoneCore",
                 "TouchstoneDevice",

@@ -46,11 +46,15 @@ public struct Token {
         case .finalize:
             self = Token()
             return []
-        case .getInfo: return [.version(2, 40), .text(Self.name, 32), .number(0), .text("Touchstone's keys", 32), .version(1, 0)]
+        case .getInfo:
+            return [.version(2, 40), .text(Self.name, 32), .number(0), .text("Touchstone's keys", 32), .version(1, 0)]
         case .getSlotList(let room): return [Self.list([Self.slot], room)]
         case .getSlotInfo(let slot):
             try Self.check(slot)
-            return [.text("Touchstone", 64), .text(Self.name, 32), .number(SlotFlags.tokenPresent), .version(1, 0), .version(1, 0)]
+            return [
+                .text("Touchstone", 64), .text(Self.name, 32), .number(SlotFlags.tokenPresent), .version(1, 0),
+                .version(1, 0),
+            ]
         case .getTokenInfo(let slot):
             try Self.check(slot)
             return try tokenInfo(device)

@@ -22,7 +22,8 @@ public struct TokenCertificate: Hashable, Sendable {
     ///
     /// - Parameter der: From anywhere.
     public init?(der: [UInt8]) {
-        guard der.count <= Self.longest, let root = try? DER.parse(der), let signed = Self.parts(root), signed.count == 3,
+        guard der.count <= Self.longest, let root = try? DER.parse(der), let signed = Self.parts(root),
+            signed.count == 3,
             var fields = Self.parts(signed[0])
         else { return nil }
         // A version stands before all else; without one it is 1.
@@ -36,7 +37,9 @@ public struct TokenCertificate: Hashable, Sendable {
         issuer = Array(fields[2].encodedBytes)
         subject = Array(fields[4].encodedBytes)
         let info = Array(fields[5].encodedBytes)
-        point = info.starts(with: TokenKey.publicKeyInfoStart) ? Array(info.dropFirst(TokenKey.publicKeyInfoStart.count)) : nil
+        point =
+            info.starts(with: TokenKey.publicKeyInfoStart)
+            ? Array(info.dropFirst(TokenKey.publicKeyInfoStart.count)) : nil
     }
 
     private static func parts(_ node: ASN1Node) -> [ASN1Node]? {

@@ -40,7 +40,8 @@ struct ClientDevice: TokenDevice {
             // What a digest is of nobody here can tell, and that is said (PK-17).
             var request = ApprovalRequest(
                 client: client, item: record.name, purpose: "sign", destination: "digest",
-                reason: "sign with the key “\(Sentence.short(record.name))” a digest, of which only that program knows what it is of",
+                reason:
+                    "sign with the key “\(Sentence.short(record.name))” a digest, of which only that program knows what it is of",
                 facts: [Fact(.item, "key \(record.name)")])
             request.reuse = record.reuse
             return try approvals.perform(request, while: isWaitedOn) { proof throws(DeviceError) in

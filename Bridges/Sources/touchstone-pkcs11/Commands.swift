@@ -15,7 +15,10 @@ struct Create: ParsableCommand {
     var name: String
     @Flag(exclusivity: .exclusive, help: "What using it takes (default: a finger or a face, or the passcode).")
     var asks: Asks = .userPresence
-    @Flag(help: "Have programs log in before each use, with any PIN. Some ask you for one then; ssh-agent refuses such a key.")
+    @Flag(
+        help:
+            "Have programs log in before each use, with any PIN. Some ask you for one then; ssh-agent refuses such a key."
+    )
     var explicitLogin = false
     @OptionGroup var socket: BridgeSocket
 
@@ -108,7 +111,9 @@ struct Add: ParsableCommand {
         try socket.ask(.add(name: name, certificate: own))
         let others = certificates.count - 1
         if others > 0 {
-            print("\(others) more in \(file) not kept: give them to the program that shows the certificate, as its chain.")
+            print(
+                "\(others) more in \(file) not kept: give them to the program that shows the certificate, as its chain."
+            )
         }
     }
 }
@@ -162,7 +167,8 @@ extension ManagementAnswer.Key {
 
     /// As RFC 7512 writes it.
     private var uri: String {
-        let unreserved = CharacterSet(charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+        let unreserved = CharacterSet(
+            charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
         return "pkcs11:token=Touchstone;object="
             + (name.addingPercentEncoding(withAllowedCharacters: unreserved) ?? "")
     }

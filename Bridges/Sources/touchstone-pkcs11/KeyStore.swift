@@ -139,7 +139,8 @@ final class KeyStore: Sendable {
     }
 
     /// - Throws: `BridgeFailure`: `.gone` where there is no such key.
-    func change(_ name: String, _ body: (inout KeyRecord) throws(BridgeFailure) -> Void) throws(BridgeFailure) -> Entry {
+    func change(_ name: String, _ body: (inout KeyRecord) throws(BridgeFailure) -> Void) throws(BridgeFailure) -> Entry
+    {
         try change { () throws(BridgeFailure) in
             var entry = try entry(named: name)
             try body(&entry.record)

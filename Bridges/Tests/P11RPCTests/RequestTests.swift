@@ -18,7 +18,9 @@ struct Bytes {
     func string(_ value: [UInt8]) -> Bytes { Bytes(all: word(UInt32(value.count)).all + value) }
     func list(_ value: [UInt8]) -> Bytes { byte(1).string(value) }
 
-    static let handshake = body(1, "ayyay").list(Array("PRIVATE-GNOME-KEYRING-PKCS11-PROTOCOL-V-1".utf8)).byte(0).list([0])
+    static let handshake = body(1, "ayyay").list(Array("PRIVATE-GNOME-KEYRING-PKCS11-PROTOCOL-V-1".utf8)).byte(0).list([
+        0
+    ])
 }
 
 private func read(_ bytes: Bytes) throws -> Request { try Request.read(bytes.all).request }
@@ -28,7 +30,9 @@ struct RequestTests {
     @Test("what every client begins with is read, and another handshake is not")
     func handshake() throws {
         #expect(try read(.handshake) == .initialize)
-        let other = Bytes.body(1, "ayyay").list(Array("PRIVATE-GNOME-KEYRING-PKCS11-PROTOCOL-V-2".utf8)).byte(0).list([0])
+        let other = Bytes.body(1, "ayyay").list(Array("PRIVATE-GNOME-KEYRING-PKCS11-PROTOCOL-V-2".utf8)).byte(0).list([
+            0
+        ])
         #expect(throws: ReturnValue.deviceError) { try read(other) }
     }
 
@@ -87,7 +91,8 @@ struct RequestTests {
         #expect(throws: Never.self) { try read(nested(8)) }
         #expect(throws: ReturnValue.deviceError) { try read(nested(9)) }
         func many(_ count: Int) -> Bytes {
-            (0..<count).reduce(Bytes.body(26, "uaA").number(1).word(UInt32(count))) { bytes, _ in bytes.word(1).byte(0) }
+            (0..<count).reduce(Bytes.body(26, "uaA").number(1).word(UInt32(count))) { bytes, _ in bytes.word(1).byte(0)
+            }
         }
         #expect(throws: Never.self) { try read(many(256)) }
         #expect(throws: ReturnValue.deviceError) { try read(many(257)) }

@@ -237,11 +237,13 @@ struct SignatureTests {
         #expect(client.ask(.sign(session: client.session, data: [1], room: 64)).code == .operationNotInitialized)
     }
 
-    @Test("what went wrong has its own return value", arguments: [
-        (TokenFailure.cancelled, ReturnValue(rawValue: 0x50)), (.denied, ReturnValue(rawValue: 0x6)),
-        (.locked, ReturnValue(rawValue: 0x101)), (.unavailable, ReturnValue(rawValue: 0x6)),
-        (.dead, ReturnValue(rawValue: 0x68)), (.away, ReturnValue(rawValue: 0x30)),
-    ])
+    @Test(
+        "what went wrong has its own return value",
+        arguments: [
+            (TokenFailure.cancelled, ReturnValue(rawValue: 0x50)), (.denied, ReturnValue(rawValue: 0x6)),
+            (.locked, ReturnValue(rawValue: 0x101)), (.unavailable, ReturnValue(rawValue: 0x6)),
+            (.dead, ReturnValue(rawValue: 0x68)), (.away, ReturnValue(rawValue: 0x30)),
+        ])
     func failures(_ failure: TokenFailure, _ code: ReturnValue) throws {
         var client = try OpenToken()
         let handle = client.privateKey
@@ -280,7 +282,8 @@ struct SignatureTests {
                 ]))
         #expect(answer.values?.count == 2)
         #expect(answer.values?.last == .number(client.privateKey))
-        #expect(client.find([Attribute(.label, .bytes(Array("new".utf8))), Attribute(.identifier, .bytes([1]))]).count == 2)
+        #expect(
+            client.find([Attribute(.label, .bytes(Array("new".utf8))), Attribute(.identifier, .bytes([1]))]).count == 2)
     }
 
     @Test("keys that the enclave cannot have are refused, and none is made")
@@ -299,7 +302,8 @@ struct SignatureTests {
         let readOnly = client.ask(.openSession(slot: 0, flags: 4)).number
         let p256 = [Attribute(.ecParameters, .bytes(curve))]
         #expect(code([], [token]) == .templateIncomplete)
-        #expect(code([Attribute(.ecParameters, .bytes([6, 5, 0x2B, 0x81, 4, 0, 0x22]))], [token]) == .curveNotSupported)
+        #expect(
+            code([Attribute(.ecParameters, .bytes([6, 5, 0x2B, 0x81, 4, 0, 0x22]))], [token]) == .curveNotSupported)
         #expect(code(p256, []) == .templateInconsistent)
         #expect(code(p256, [Attribute(.token, .flag(false))]) == .templateInconsistent)
         #expect(code(p256, [token, Attribute(.extractable, .flag(true))]) == .templateInconsistent)

@@ -45,7 +45,9 @@ private func connection(_ bytes: Data) {
         // Either the call and its values, or an error.
         let number = body.prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         if case .done = answer { hold(number == read?.call.rawValue, "an answer of another signature") }
-        if case .failed = answer { hold(number == 0 && body.suffix(8) != [0, 0, 0, 0, 0, 0, 0, 0], "an error that is none") }
+        if case .failed = answer {
+            hold(number == 0 && body.suffix(8) != [0, 0, 0, 0, 0, 0, 0, 0], "an error that is none")
+        }
     }
 }
 

@@ -7,7 +7,8 @@ import Glibc
 
 let all: [FuzzTarget] =
     messageTargets + fileTargets + certificateTargets + keychainTargets + enclaveTargets + processTargets
-    + hardwareTargets + credentialTargets + pinentryTargets + sshTargets + itemTargets + agePluginTargets + pkcs11Targets
+    + hardwareTargets + credentialTargets + pinentryTargets + sshTargets + itemTargets + agePluginTargets
+    + pkcs11Targets
 
 /// libFuzzer's own way in, for programs that have a `main`.
 @_silgen_name("LLVMFuzzerRunDriver")
