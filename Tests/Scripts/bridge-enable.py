@@ -162,6 +162,7 @@ def a_pkcs11_token_is_enabled_and_disabled():
     """BR-5, PK-3: p11-kit finds it by both ways, and everything is put back byte for byte."""
     (module,) = glob.glob("/usr/lib/*/pkcs11/p11-kit-client.so")
     with home() as place:
+        (place.path / ".config/pkcs11").mkdir(mode=0o700, parents=True)
         place.put(".config/pkcs11/modules/other.module", "module: /nowhere/other.so\n")
         # Somebody's own file of this name.
         file = place.put(".config/pkcs11/modules/touchstone.module", "# mine", 0o640)

@@ -540,7 +540,7 @@ def a_pin_leaves_no_trace(bench):
 
 
 def hostile_clients_get_nothing(bench):
-    # PK-4, BR-50, BR-51.
+    # PK-4, BR-51.
     bench.command("create", "attacked")
     header = struct.Struct(">III")
     for name, data in {
@@ -644,7 +644,7 @@ def two_connections_at_once_are_both_served(bench):
 
 
 def without_an_agent_a_signature_fails_at_once(bench):
-    # PK-16, BR-41: nobody could be asked, and a device that is off is said to be so.
+    # PK-16: nobody could be asked, and a device that is off is said to be so.
     with Device("other") as device:
         device.set_up("271828", FINGER)
         path = device.work / "p.sock"
@@ -666,7 +666,7 @@ def without_an_agent_a_signature_fails_at_once(bench):
 
 
 def a_key_of_fingers_dies_with_them(bench):
-    # PK-16, BR-43: dead, and still listed until its owner removes it.
+    # PK-16: dead, and still listed until its owner removes it.
     bench.command("create", "mortal", "--current-fingers")
     with Client(bench.socket) as client:
         key = client.private_key("mortal")

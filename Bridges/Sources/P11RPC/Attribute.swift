@@ -30,7 +30,7 @@ public struct Attribute: Hashable, Sendable {
         public init(rawValue: UInt32) { self.rawValue = rawValue }
     }
 
-    /// Deepest templates in templates (BR-50).
+    /// Deepest templates in templates (PK-4).
     static let deepest = 8
     /// The most attributes, or mechanisms, of one list.
     static let mostOfList = 256

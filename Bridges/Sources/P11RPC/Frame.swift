@@ -8,7 +8,7 @@ public struct Frame: Hashable, Sendable {
     /// A client sends the highest that it knows, as its first byte, and goes on with what is answered. Every release of p11-kit knows
     /// this one.
     public static let version: UInt8 = 0
-    /// The most bytes of a whole frame (BR-50).
+    /// The most bytes of a whole frame (PK-4).
     public static let longest = 1 << 20
     /// The most bytes of options, which clients put their module's name into.
     static let longestOptions = 4096

@@ -7,9 +7,6 @@ public import P11RPC
 public struct Token {
     /// The most sessions of one connection.
     public static let mostSessions = 64
-    /// The number of the one slot.
-    static let slot: UInt64 = 0
-    private static let name = "Touchstone"
     private static let signatureLength = 64
     private static let longestIdentifier = 64
     private static let longestLabel = 64
@@ -47,17 +44,14 @@ public struct Token {
             self = Token()
             return []
         case .getInfo:
-            return [.version(2, 40), .text(Self.name, 32), .number(0), .text("Touchstone's keys", 32), .version(1, 0)]
+            return Self.information
         case .getSlotList(let room): return [Self.list([Self.slot], room)]
         case .getSlotInfo(let slot):
             try Self.check(slot)
-            return [
-                .text("Touchstone", 64), .text(Self.name, 32), .number(SlotFlags.tokenPresent), .version(1, 0),
-                .version(1, 0),
-            ]
+            return Self.slotInformation
         case .getTokenInfo(let slot):
             try Self.check(slot)
-            return try tokenInfo(device)
+            return try Self.info(device, sessions.values.map(\.isReadWrite))
         case .getMechanismList(let slot, let room):
             try Self.check(slot)
             return [Self.list(Mechanism.all.map { UInt64($0.type) }, room)]
@@ -66,7 +60,7 @@ public struct Token {
             return try Self.info(of: mechanism)
         case .openSession(let slot, let flags):
             try Self.check(slot)
-            return [.number(try open(flags))]
+            return [.number(try openSession(flags))]
         case .closeSession(let session):
             guard sessions.removeValue(forKey: session) != nil else { throw .sessionHandleInvalid }
             if sessions.isEmpty { isLoggedIn = false }
@@ -125,62 +119,19 @@ public struct Token {
         }
     }
 
-    // MARK: Slot and token
+    // MARK: Sessions
 
-    private enum SlotFlags { static let tokenPresent: UInt64 = 1 }
     private enum SessionFlags {
         static let readWrite: UInt64 = 2
         static let serial: UInt64 = 4
     }
-    private enum TokenFlags {
-        static let userPINInitialized: UInt64 = 0x8
-        static let protectedAuthenticationPath: UInt64 = 0x100
-        static let tokenInitialized: UInt64 = 0x400
-    }
-    private enum MechanismFlags {
-        static let hardware: UInt64 = 0x1
-        static let sign: UInt64 = 0x800
-        static let generateKeyPair: UInt64 = 0x10000
-        /// Prime field, named curve, uncompressed.
-        static let curves: UInt64 = 0x0010_0000 | 0x0080_0000 | 0x0100_0000
-    }
-    /// CK_UNAVAILABLE_INFORMATION.
-    private static let unknown = UInt64.max
-
-    private static func check(_ slot: UInt64) throws(ReturnValue) {
-        guard slot == self.slot else { throw .slotIDInvalid }
-    }
-
-    /// The list, or how long it is where the client has less room.
-    private static func list(_ list: [UInt64], _ room: Int) -> AnswerValue {
-        room < list.count ? .countOfNumbers(list.count) : .numbers(list)
-    }
-
-    private func tokenInfo(_ device: some TokenDevice) throws(ReturnValue) -> [AnswerValue] {
-        let serial: String
-        do { serial = try device.serialNumber() } catch { throw error.returnValue }
-        let flags = TokenFlags.tokenInitialized | TokenFlags.protectedAuthenticationPath | TokenFlags.userPINInitialized
-        let readWrite = sessions.values.count(where: \.isReadWrite)
-        return [.text(Self.name, 32), .text(Self.name, 32), .text("Enclave", 16), .text(serial, 16), .number(flags)]
-            + [UInt64(Self.mostSessions), UInt64(sessions.count), UInt64(Self.mostSessions), UInt64(readWrite), 256, 0]
-            .map(AnswerValue.number) + Array(repeating: .number(Self.unknown), count: 4)
-            + [.version(1, 0), .version(1, 0), .text("", 16)]
-    }
-
-    private static func info(of mechanism: Mechanism) throws(ReturnValue) -> [AnswerValue] {
-        guard Mechanism.all.contains(mechanism) else { throw .mechanismInvalid }
-        let use = mechanism == .ecKeyPairGeneration ? MechanismFlags.generateKeyPair : MechanismFlags.sign
-        return [.number(256), .number(256), .number(use | MechanismFlags.curves | MechanismFlags.hardware)]
-    }
-
-    // MARK: Sessions
 
     private func session(_ handle: UInt64) throws(ReturnValue) -> Session {
         guard let session = sessions[handle] else { throw .sessionHandleInvalid }
         return session
     }
 
-    private mutating func open(_ flags: UInt64) throws(ReturnValue) -> UInt64 {
+    private mutating func openSession(_ flags: UInt64) throws(ReturnValue) -> UInt64 {
         guard flags & SessionFlags.serial != 0 else { throw .sessionParallelNotSupported }
         guard sessions.count < Self.mostSessions else { throw .sessionCount }
         lastSession += 1

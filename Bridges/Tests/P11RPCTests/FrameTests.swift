@@ -16,7 +16,7 @@ struct FrameTests {
         #expect(Frame(Array(bytes.dropLast())) == nil)
     }
 
-    @Test("no code, and more than 1 MiB, are no frame (BR-50)")
+    @Test("no code, and more than 1 MiB, are no frame (PK-4)")
     func refused() {
         #expect(Frame.length(Bytes().word(0).word(0).word(2).all) == 0)
         #expect(Frame.length(Bytes().word(1).word(0).word((1 << 20) - 12).all) == 1 << 20)

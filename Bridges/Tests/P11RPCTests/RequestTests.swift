@@ -81,7 +81,7 @@ struct RequestTests {
                 == .findInit(session: 1, [Attribute(.identifier, nil)]))
     }
 
-    @Test("templates deeper than eight, or with more than 256 attributes, are refused (BR-50)")
+    @Test("templates deeper than eight, or with more than 256 attributes, are refused (PK-4)")
     func limits() throws {
         func nested(_ depth: Int) -> Bytes {
             var bytes = Bytes.body(26, "uaA").number(1)

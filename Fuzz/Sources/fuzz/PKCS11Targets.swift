@@ -46,7 +46,7 @@ private func connection(_ bytes: Data) {
         let number = body.prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         if case .done = answer { hold(number == read?.call.rawValue, "an answer of another signature") }
         if case .failed = answer {
-            hold(number == 0 && body.suffix(8) != [0, 0, 0, 0, 0, 0, 0, 0], "an error that is none")
+            hold(number == 0 && body.suffix(8) != [0, 0, 0, 0, 0, 0, 0, 0], "an error without a code")
         }
     }
 }
