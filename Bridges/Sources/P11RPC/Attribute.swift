@@ -89,25 +89,41 @@ extension Attribute.Kind {
     public static let subject = Self(rawValue: 0x101)
     /// What the objects of one key have in common.
     public static let identifier = Self(rawValue: 0x102)
+    /// Of a private key: whether its value is kept secret.
     public static let sensitive = Self(rawValue: 0x103)
+    /// Whether it encrypts.
     public static let encrypt = Self(rawValue: 0x104)
+    /// Whether it decrypts.
     public static let decrypt = Self(rawValue: 0x105)
+    /// Whether it wraps other keys.
     public static let wrap = Self(rawValue: 0x106)
+    /// Whether it unwraps other keys.
     public static let unwrap = Self(rawValue: 0x107)
+    /// Whether it signs.
     public static let sign = Self(rawValue: 0x108)
+    /// Whether it makes signatures that hold what they sign.
     public static let signRecover = Self(rawValue: 0x109)
+    /// Whether it verifies.
     public static let verify = Self(rawValue: 0x10A)
+    /// Whether it verifies signatures that hold what they sign.
     public static let verifyRecover = Self(rawValue: 0x10B)
+    /// Whether secrets are derived from it.
     public static let derive = Self(rawValue: 0x10C)
     /// The key as certificates have it, DER.
     public static let publicKeyInfo = Self(rawValue: 0x129)
+    /// Of a private key: whether its value can be had.
     public static let extractable = Self(rawValue: 0x162)
+    /// Whether it was made in the token.
     public static let local = Self(rawValue: 0x163)
+    /// Of a private key: whether its value could never be had.
     public static let neverExtractable = Self(rawValue: 0x164)
+    /// Of a private key: whether its value was kept secret from the start.
     public static let alwaysSensitive = Self(rawValue: 0x165)
     /// How it was made.
     public static let keyGenerationMechanism = Self(rawValue: 0x166)
+    /// Whether a program can change it.
     public static let modifiable = Self(rawValue: 0x170)
+    /// Whether a program can copy it.
     public static let copyable = Self(rawValue: 0x171)
     /// The curve, DER.
     public static let ecParameters = Self(rawValue: 0x180)
@@ -115,6 +131,7 @@ extension Attribute.Kind {
     public static let ecPoint = Self(rawValue: 0x181)
     /// Whether each use takes a C_Login of its own (PK-12).
     public static let alwaysAuthenticate = Self(rawValue: 0x202)
+    /// Of a private key: whether only some keys may wrap it.
     public static let wrapWithTrusted = Self(rawValue: 0x210)
 
     /// How p11-kit writes the value of each attribute; of one that it does not know, as bytes.

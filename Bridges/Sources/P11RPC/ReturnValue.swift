@@ -12,8 +12,6 @@ public struct ReturnValue: RawRepresentable, Error, Hashable, Sendable {
     public static let slotIDInvalid = ReturnValue(rawValue: 0x3)
     /// The owner could not be asked, or did not show who they are.
     public static let functionFailed = ReturnValue(rawValue: 0x6)
-    /// What was sent makes no sense together.
-    public static let argumentsBad = ReturnValue(rawValue: 0x7)
     /// There was no event.
     public static let noEvent = ReturnValue(rawValue: 0x8)
     /// An attribute that never leaves the enclave.

@@ -32,7 +32,8 @@ extension Token {
             .text(name, 32), .text(name, 32), .text("Enclave", 16), .text(serial, 16), .number(flags),
         ]
         let counts = [
-            UInt64(mostSessions), UInt64(sessions.count), UInt64(mostSessions), UInt64(sessions.count { $0 }), longestPIN, 0,
+            UInt64(mostSessions), UInt64(sessions.count), UInt64(mostSessions), UInt64(sessions.count { $0 }),
+            longestPIN, 0,
         ]
         let memory = Array(repeating: AnswerValue.number(unknown), count: 4)
         let versions: [AnswerValue] = [.version(1, 0), .version(1, 0), .text("", 16)]

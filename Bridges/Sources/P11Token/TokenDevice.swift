@@ -26,6 +26,7 @@ public protocol TokenDevice {
     /// - Parameters:
     ///   - label: What it is called; nil for a name of the device's choice.
     ///   - identifier: What its objects have in common; nil for the SHA-1 of its point.
+    /// - Returns: The key, which ``keys()`` has from now on.
     /// - Throws: `TokenFailure`: `.taken`, `.full` and what any call throws. There is no new key then.
     func makeKey(label: String?, identifier: [UInt8]?) throws(TokenFailure) -> TokenKey
 }
