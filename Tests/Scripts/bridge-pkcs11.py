@@ -5,8 +5,8 @@ Written for p11-kit 0.24.1, OpenSC 0.23, GnuTLS 3.7, libp11's engine 0.4.12, NSS
 """
 
 import glob
+import hashlib
 import os
-import pathlib
 import re
 import shutil
 import signal
@@ -166,7 +166,6 @@ def keys_are_made_shown_and_removed(bench):
     check(listed.count("label:      work certificate") == 2 and "Private Key Object; EC" in listed, listed)
     identifier = re.search(r"ID: +([0-9a-f]{40})", said)[1]
     check(listed.count(identifier) == 2, f"{identifier} in {listed}")
-    import hashlib
     point = bytes.fromhex(re.search(r"EC_POINT: +0441([0-9a-f]{130})", listed)[1])
     equal(hashlib.sha1(point).hexdigest(), identifier, "the ID is the SHA-1 of the point")
     text = bench.run("openssl", "pkey", "-pubin", "-in", bench.public_key("work certificate"), "-text", "-noout").stdout
@@ -238,7 +237,6 @@ def digests_are_signed_with_the_finger(bench):
             _, prompts = bench.took(lambda data=data: refused(lambda: client.sign(key, data), 0x21, f"{len(data)} bytes"))
             equal(prompts, [], "prompts for what cannot be signed")
         # What p11-kit 0.24 does not let through, and later ones do.
-        import hashlib
         signature, prompts = bench.took(lambda: client.sign(key, b"the text itself", p11rpc.ECDSA_SHA256))
         equal(len(prompts), 1, "prompts of ECDSA with SHA-256")
         check(bench.verify("signer", hashlib.sha256(b"the text itself").digest(), signature), "the signature with SHA-256")
