@@ -26,6 +26,8 @@ let bus: Target.Dependency = .product(name: "CSystemd", package: "touchstone")
 let numbers: Target.Dependency = .product(name: "CGMP", package: "touchstone")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
+let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
+let wiping: Target.Dependency = .product(name: "CTouchstoneWiping", package: "touchstone")
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
 func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
@@ -45,6 +47,7 @@ let package = Package(
     dependencies: [
         .package(name: "touchstone", path: ".."),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     ],
     targets: [
@@ -95,6 +98,15 @@ let package = Package(
         tool(
             "touchstone-secret-service",
             ["BridgeBus", "BridgeCore", "BridgeProcesses", "SecretServiceModel", wiping, device, arguments]),
+
+        // PKCS#11, by p11-kit
+        library("P11RPC"),
+        tests("P11RPCTests", ["P11RPC"]),
+        library("P11Token", ["P11RPC", asn1, crypto]),
+        tests("P11TokenTests", ["P11RPC", "P11Token", crypto]),
+        tool(
+            "touchstone-pkcs11",
+            ["BridgeCore", "P11RPC", "P11Token", wiping, device, crypto, arguments]),
 
         // age
         library("AgePlugin", [crypto]),

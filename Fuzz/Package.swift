@@ -121,10 +121,13 @@ let package = Package(
         .target(
             name: "SSHAgentProtocol", dependencies: [crypto, cryptoExtras], path: "Bridges/SSHAgentProtocol",
             swiftSettings: watched),
+        .target(name: "P11RPC", path: "Bridges/P11RPC", swiftSettings: watched),
+        .target(
+            name: "P11Token", dependencies: ["P11RPC", asn1, crypto], path: "Bridges/P11Token", swiftSettings: watched),
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "AgePlugin", "CHelperLines", "Command", "CredentialProtocol", "PAMChallenge", "PinentryProtocol",
+                "AgePlugin", "CHelperLines", "Command", "CredentialProtocol", "P11RPC", "P11Token", "PAMChallenge", "PinentryProtocol",
                 "SSHAgentProtocol", "TouchstoneAge",
                 "TouchstoneCertificates",
                 "TouchstoneCore",

@@ -5,6 +5,7 @@ With a real systemd of the user's, in mounts, processes and control groups of it
 """
 
 import contextlib
+import glob
 import json
 import os
 import pathlib
@@ -123,7 +124,7 @@ def ssh_and_git_are_enabled_and_disabled():
         equal([os.path.basename(prompt["client"]["identifier"]) for prompt in person.prompts], ["git"], "who asks for a password")
         place.systemctl("is-active", "touchstone-credentials.service")
         equal(place.states(), {"ssh": "answers", "credentials": "answers", "git": "answers", "docker": "notEnabled",
-                               "secret-service": "notEnabled"}, "the bridges")
+                               "secret-service": "notEnabled", "pkcs11": "notEnabled"}, "the bridges")
         for name in ("ssh", "credentials", "git"):
             equal(place.row(name)["state"], "good", f"the doctor's row: {place.row(name)}")
             check("answers at" in place.row(name)["text"] and "act as it" in place.row(name)["text"], place.row(name))
@@ -155,6 +156,53 @@ def ssh_and_git_are_enabled_and_disabled():
         made = {str(place.path / part) for part in (".config", ".config/touchstone", ".config/touchstone/ssh", ".config/touchstone/ssh/laptop.pub")}
         equal({path: file for path, file in place.everything.items() if path not in made}, before, "the files after all")
         check("nothing was changed" in place.bridge("disable", "ssh", "--yes"), "disabled once more")
+
+
+def a_pkcs11_token_is_enabled_and_disabled():
+    """BR-5, PK-3: p11-kit finds it by both ways, and everything is put back byte for byte."""
+    (module,) = glob.glob("/usr/lib/*/pkcs11/p11-kit-client.so")
+    with home() as place:
+        (place.path / ".config/pkcs11").mkdir(mode=0o700, parents=True)
+        place.put(".config/pkcs11/modules/other.module", "module: /nowhere/other.so\n")
+        # Somebody's own file of this name.
+        file = place.put(".config/pkcs11/modules/touchstone.module", "# mine", 0o640)
+        before = place.everything
+        said = place.bridge("enable", "pkcs11", "--yes")
+        address = f"unix:path={place.sockets}/pkcs11.sock"
+        for words in ("~/.config/pkcs11/modules/touchstone.module", "writes ~/.config/environment.d/touchstone-pkcs11.conf",
+                      "touchstone-pkcs11 create", f"export P11_KIT_SERVER_ADDRESS={address}"):
+            check(words in said, f"{words!r} in {said}")
+        equal(file.read_text().splitlines()[-1], f"remote: {address}", "the module")
+        equal((place.path / ".config/environment.d/touchstone-pkcs11.conf").read_text(), f"P11_KIT_SERVER_ADDRESS={address}\n", "the variable")
+        place.systemctl("is-active", "touchstone-pkcs11.socket")
+        place.run("touchstone-pkcs11", "create", "work")
+        place.systemctl("is-active", "touchstone-pkcs11.service")
+        check("label:      work" in place.run("pkcs11-tool", "--module", module, "-O", P11_KIT_SERVER_ADDRESS=address), "by the variable")
+        # p11-kit reads no settings of root's own, so it takes this one for another user's.
+        found = place.run("unshare", "--user", "--map-user=1000", "p11-kit", "list-modules")
+        check("touchstone: " in found and "token: Touchstone" in found, found)
+        person = Person(place.device)
+        place.put("digest", "d" * 32)
+        place.run("pkcs11-tool", "--module", module, "--sign", "-m", "ECDSA", "--label", "work", "-i", place.path / "digest", "-o", place.path / "signature",
+                  P11_KIT_SERVER_ADDRESS=address)
+        equal([os.path.basename(prompt["client"]["identifier"]) for prompt in person.prompts], ["pkcs11-tool"], "who asks")
+        (place.path / "digest").unlink()
+        (place.path / "signature").unlink()
+        equal((place.states()["pkcs11"], place.row("pkcs11")["state"]), ("answers", "good"), "its state")
+        check("nothing was changed" in place.bridge("enable", "pkcs11", "--yes"), "enabled once more")
+        place.systemctl("stop", "touchstone-pkcs11.socket", "touchstone-pkcs11.service")
+        equal(place.states(status=1)["pkcs11"], "broken", "the state of one that was stopped")
+        place.mend(place.row("pkcs11"))
+        equal(place.states()["pkcs11"], "answers", "after it was mended")
+        place.bridge("disable", "pkcs11", "--yes")
+        place.systemctl("is-active", "touchstone-pkcs11.socket", status=3)
+        equal(place.everything, before, "the files after all")
+        # Another token in the session stays.
+        place.device.environment["P11_KIT_SERVER_ADDRESS"] = "unix:path=/other"
+        check("names another token, and stays" in place.bridge("enable", "pkcs11", "--yes"), "what is said of the other token")
+        check(not (place.path / ".config/environment.d").exists(), "the variable is set all the same")
+        place.bridge("disable", "pkcs11", "--yes")
+        equal(place.everything, before, "the files after that")
 
 
 def what_is_broken_is_said_and_mended():
@@ -193,7 +241,7 @@ def what_has_the_place_is_not_replaced_silently():
         for name in ("git", "docker"):
             place.bridge("enable", name, "--yes", "--replace")
         equal(place.states(), {"ssh": "notEnabled", "credentials": "answers", "git": "answers", "docker": "answers",
-                               "secret-service": "notEnabled"}, "the bridges")
+                               "secret-service": "notEnabled", "pkcs11": "notEnabled"}, "the bridges")
         equal(json.loads(docker.read_text()), {"auths": {}, "credsStore": "touchstone"}, "docker's settings")
         check("touchstone" in git.read_text() and "store" not in git.read_text(), git.read_text())
         # The program that both need stays until the last one goes.
@@ -424,7 +472,7 @@ def another_provider_is_not_replaced():
 main(
     a_disable_that_fails_leaves_the_service, another_provider_is_not_replaced,
     the_secret_service_is_enabled_and_disabled, a_keyring_that_stays_locked_changes_nothing,
-    ssh_and_git_are_enabled_and_disabled, what_is_broken_is_said_and_mended, what_has_the_place_is_not_replaced_silently,
+    ssh_and_git_are_enabled_and_disabled, a_pkcs11_token_is_enabled_and_disabled, what_is_broken_is_said_and_mended, what_has_the_place_is_not_replaced_silently,
     gits_helpers_of_the_machine_and_of_single_places_are_seen, nothing_is_done_without_a_device_or_a_yes,
     the_systems_service_is_not_taken_for_a_device_of_ones_own, an_erased_device_says_which_bridges_ask_it,
     without_systemd_it_says_what_to_start)

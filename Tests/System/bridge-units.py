@@ -14,8 +14,8 @@ from device import REPOSITORY, check, equal, main, wait_for
 
 BRIDGES = pathlib.Path(os.environ.get("TOUCHSTONE_BRIDGES", REPOSITORY / "Bridges/.build/debug")).resolve()
 PROGRAMS = (
-    "touchstone-credentials", "git-credential-touchstone", "docker-credential-touchstone", "touchstone-ssh-agent", "touchstone-ssh")
-RESIDENT = {"touchstone-credentials": "credentials.sock", "touchstone-ssh-agent": "ssh-agent.sock"}
+    "touchstone-credentials", "git-credential-touchstone", "docker-credential-touchstone", "touchstone-ssh-agent", "touchstone-ssh", "touchstone-pkcs11")
+RESIDENT = {"touchstone-credentials": "credentials.sock", "touchstone-ssh-agent": "ssh-agent.sock", "touchstone-pkcs11": "pkcs11.sock"}
 PASSCODE = "a-passcode-of-the-bridges"
 PLACE = "protocol=https\nhost=git.example\n"
 KEPT = PLACE + "username=octocat\npassword=correct horse\n"
@@ -79,7 +79,7 @@ for round in range(rounds):
 say(opened)
 """
 LIST = {
-    "touchstone-credentials": b'{"method":"org.varlink.service.GetInfo","parameters":{}}\0', "touchstone-ssh-agent": b"\0\0\0\x01\x0b"}
+    "touchstone-credentials": b'{"method":"org.varlink.service.GetInfo","parameters":{}}\0', "touchstone-ssh-agent": b"\0\0\0\x01\x0b", "touchstone-pkcs11": b"\0"}
 
 
 class Owner:
@@ -124,7 +124,7 @@ def git(container, action, text, **variables):
 
 def enabling_needs_root_once(container):
     """BR-5: the command that root runs; then the same as on a device of one's own."""
-    for bridge, program in (("git", "touchstone-credentials"), ("ssh", "touchstone-ssh-agent")):
+    for bridge, program in (("git", "touchstone-credentials"), ("ssh", "touchstone-ssh-agent"), ("pkcs11", "touchstone-pkcs11")):
         said = container.touchstone("bridge", "enable", bridge, "--yes", status=5).stderr
         wanted = f"systemctl enable --now {program}@{OWNER_ID}.socket"
         check(f"sudo {wanted}" in said, said)
@@ -134,7 +134,7 @@ def enabling_needs_root_once(container):
         container.run("test", "!", "-e", f"/home/{OWNER}/.config/systemd")
     check(f"{RUNTIME}/ssh-agent.sock" in container.run("cat", f"/home/{OWNER}/.ssh/config").stdout, "ssh's agent")
     said = container.touchstone("bridge", "status").stdout
-    equal(said.count("cannot act as it"), 3, f"the states of ssh, git and credentials: {said}")
+    equal(said.count("cannot act as it"), 4, f"the states of ssh, git, credentials and pkcs11: {said}")
 
 
 def they_are_known_by_their_units(container):
@@ -207,11 +207,11 @@ def nobody_looks_into_them_while_they_start(container):
 def removing_the_device_disables_them(container):
     """BR-5: their sockets go with the device."""
     units = [f"{program}@{OWNER_ID}.socket" for program in RESIDENT]
-    equal(container.run("systemctl", "is-enabled", *units).stdout, "enabled\n" * 2, "before")
-    equal(container.run("systemctl", "is-active", *units).stdout, "active\n" * 2, "before")
+    equal(container.run("systemctl", "is-enabled", *units).stdout, "enabled\n" * len(units), "before")
+    equal(container.run("systemctl", "is-active", *units).stdout, "active\n" * len(units), "before")
     container.run("touchstone", "system", "remove", "--yes", OWNER)
-    equal(container.run("systemctl", "is-enabled", *units, status=None).stdout, "disabled\n" * 2, "after")
-    equal(container.run("systemctl", "is-active", *units, status=None).stdout, "inactive\n" * 2, "after")
+    equal(container.run("systemctl", "is-enabled", *units, status=None).stdout, "disabled\n" * len(units), "after")
+    equal(container.run("systemctl", "is-active", *units, status=None).stdout, "inactive\n" * len(units), "after")
     for socket in RESIDENT.values():
         container.run("test", "!", "-e", f"{RUNTIME}/{socket}")
 

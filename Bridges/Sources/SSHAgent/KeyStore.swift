@@ -9,8 +9,7 @@ public import TouchstoneDevice
 /// They can be read while the device is locked, and hold
 /// nothing that would be of use without the enclave.
 public final class KeyStore: Sendable {
-    private let device: Device
-    private let connection = Mutex<DeviceConnection?>(nil)
+    private let records: OwnRecords
     private let kept = Mutex<Kept?>(nil)
 
     struct Kept {
@@ -24,9 +23,9 @@ public final class KeyStore: Sendable {
         var blob: [UInt8]
     }
 
-    private enum Service: String {
-        case key = "io.touchstone.ssh.key"
-        case hosts = "io.touchstone.ssh.hosts"
+    private enum Service {
+        static let key = "io.touchstone.ssh.key"
+        static let hosts = "io.touchstone.ssh.hosts"
     }
 
     private static let mostKeys = 256
@@ -34,7 +33,7 @@ public final class KeyStore: Sendable {
 
     /// Records of this device's keychain.
     public init(device: Device) {
-        self.device = device
+        records = OwnRecords(device: device)
     }
 
     // MARK: What is there
@@ -47,14 +46,11 @@ public final class KeyStore: Sendable {
     private func all() throws(BridgeFailure) -> Kept {
         if let found = kept.withLock({ $0 }) { return found }
         var entries: [Entry] = []
-        for data in try find(.key) {
-            // What cannot be read stays where it is.
-            guard let record = try? JSONDecoder().decode(KeyRecord.self, from: data),
-                let blob = P256Key.blob(point: Array(record.publicKey))
-            else { continue }
+        for record in try records.all(Service.key, KeyRecord.self) {
+            guard let blob = P256Key.blob(point: Array(record.publicKey)) else { continue }
             entries.append(Entry(record: record, blob: blob))
         }
-        let hosts = try find(.hosts).first.flatMap { try? JSONDecoder().decode([HostRecord].self, from: $0) } ?? []
+        let hosts = try records.all(Service.hosts, [HostRecord].self).first ?? []
         let found = Kept(keys: entries, hosts: hosts)
         kept.withLock { $0 = found }
         return found
@@ -67,26 +63,25 @@ public final class KeyStore: Sendable {
         guard !present.contains(where: { $0.record.name == name }), present.count < Self.mostKeys else {
             throw .invalid
         }
-        let made: Created = try call(
-            "Key.Create", Create(accessControl: .init(protection: "aku", flags: protection.flags)))
+        let made = try records.makeKey(protection)
         guard let blob = P256Key.blob(point: Array(made.publicKey)) else { throw .invalid }
         var record = KeyRecord(name: name, key: made.key, publicKey: made.publicKey, protection: protection)
         record.settings.host = host
         let entry = Entry(record: record, blob: blob)
-        try add(.key, name, record)
+        try records.add(Service.key, name, record)
         kept.withLock { $0?.keys.append(entry) }
         return entry
     }
 
     func remove(_ name: String) throws(BridgeFailure) {
-        let _: Nothing = try call("Keychain.Delete", Query(query: Self.query(.key, name)))
+        try records.remove(Service.key, name)
         kept.withLock { $0?.keys.removeAll { $0.record.name == name } }
     }
 
     func set(_ name: String, _ settings: KeySettings) throws(BridgeFailure) {
         guard var entry = try keys().first(where: { $0.record.name == name }) else { throw .gone }
         entry.record.settings = settings
-        try replace(.key, name, entry.record)
+        try records.replace(Service.key, name, entry.record)
         kept.withLock { kept in
             guard let index = kept?.keys.firstIndex(where: { $0.record.name == name }) else { return }
             kept?.keys[index] = entry
@@ -98,80 +93,11 @@ public final class KeyStore: Sendable {
         var hosts = try hosts()
         guard !hosts.contains(where: { $0.fingerprint == host.fingerprint && $0.name == host.name }) else { return }
         hosts = hosts.suffix(Self.mostHosts - 1) + [host]
-        do throws(BridgeFailure) { try replace(.hosts, "", hosts) } catch .gone { try add(.hosts, "", hosts) }
-        kept.withLock { $0?.hosts = hosts }
-    }
-
-    // MARK: Calls
-
-    private struct Value: Encodable {
-        var string: String?
-        var data: Data?
-        var boolean: Bool?
-    }
-    private struct AccessControl: Encodable { var protection: String; var flags: Int }
-    private struct Create: Encodable { var kind = "p256"; var accessControl: AccessControl }
-    private struct Created: Decodable { var key: Data; var publicKey: Data }
-    private struct Query: Encodable { var query: [String: Value] }
-    private struct Addition: Encodable { var attributes: [String: Value] }
-    private struct Change: Encodable { var query: [String: Value]; var attributes: [String: Value] }
-    private struct Item: Decodable { var data: Data? }
-    private struct Items: Decodable { var items: [Item] }
-
-    private static func query(_ service: Service, _ account: String?) -> [String: Value] {
-        var query = ["class": Value(string: "genp"), "svce": Value(string: service.rawValue)]
-        if let account { query["acct"] = Value(string: account) }
-        return query
-    }
-
-    private func find(_ service: Service) throws(BridgeFailure) -> [Data] {
-        var query = Self.query(service, nil)
-        query["m_Limit"] = Value(string: "m_LimitAll")
-        query["r_Data"] = Value(boolean: true)
         do throws(BridgeFailure) {
-            let found: Items = try call("Keychain.CopyMatching", Query(query: query))
-            return found.items.compactMap(\.data)
+            try records.replace(Service.hosts, "", hosts)
         } catch .gone {
-            return []
+            try records.add(Service.hosts, "", hosts)
         }
-    }
-
-    private func add(_ service: Service, _ account: String, _ value: some Encodable) throws(BridgeFailure) {
-        var attributes = Self.query(service, account)
-        attributes["v_Data"] = Value(data: try Self.encoded(value))
-        // Of this device only, and there while it is locked.
-        attributes["pdmn"] = Value(string: "dku")
-        let _: Ignored = try call("Keychain.Add", Addition(attributes: attributes))
-    }
-
-    private struct Ignored: Decodable {}
-
-    private func replace(_ service: Service, _ account: String, _ value: some Encodable) throws(BridgeFailure) {
-        let data = Value(data: try Self.encoded(value))
-        let _: Nothing = try call(
-            "Keychain.Update", Change(query: Self.query(service, account), attributes: ["v_Data": data]))
-    }
-
-    private static func encoded(_ value: some Encodable) throws(BridgeFailure) -> Data {
-        do { return try JSONEncoder().encode(value) } catch { throw .invalid }
-    }
-
-    /// One connection for all calls that ask nobody; after a device that ended, another one.
-    private func call<Reply: Decodable>(_ method: String, _ parameters: some Encodable) throws(BridgeFailure) -> Reply {
-        do throws(DeviceError) {
-            let connection = try connection.withLock { connection throws(DeviceError) -> DeviceConnection in
-                if let connection { return connection }
-                let made = try device.connect()
-                connection = made
-                return made
-            }
-            return try connection.call(method, parameters, Reply.self)
-        } catch {
-            switch error {
-            case .answered, .malformedRequest: break
-            default: connection.withLock { $0 = nil }
-            }
-            throw BridgeFailure(error)
-        }
+        kept.withLock { $0?.hosts = hosts }
     }
 }

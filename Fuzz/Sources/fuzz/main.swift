@@ -10,6 +10,7 @@ let all: [FuzzTarget] =
     + hardwareTargets + credentialTargets + pinentryTargets + sshTargets + itemTargets + agePluginTargets
     + trustTargets
     + pamTargets
+    + pkcs11Targets
 
 /// libFuzzer's own way in, for programs that have a `main`.
 @_silgen_name("LLVMFuzzerRunDriver")

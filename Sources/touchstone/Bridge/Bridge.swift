@@ -4,6 +4,7 @@ import ArgumentParser
 enum Bridge: String, CaseIterable, Codable, ExpressibleByArgument {
     case ssh, credentials, git, docker
     case secretService = "secret-service"
+    case pkcs11
 
     /// The program that has to run for it.
     var resident: Resident {
@@ -11,6 +12,7 @@ enum Bridge: String, CaseIterable, Codable, ExpressibleByArgument {
         case .ssh: .sshAgent
         case .credentials, .git, .docker: .credentials
         case .secretService: .secretService
+        case .pkcs11: .pkcs11
         }
     }
 
@@ -22,6 +24,7 @@ enum Bridge: String, CaseIterable, Codable, ExpressibleByArgument {
         case .git: "git's passwords in Touchstone"
         case .docker: "docker's passwords in Touchstone"
         case .secretService: "passwords of desktop programs in Touchstone"
+        case .pkcs11: "keys for TLS, certificates and ssh by PKCS#11"
         }
     }
 
@@ -33,6 +36,7 @@ enum Bridge: String, CaseIterable, Codable, ExpressibleByArgument {
         case .git: "git asks for each password once more, and Touchstone keeps it"
         case .docker: "'docker login' keeps its password in Touchstone"
         case .secretService: "each program asks you once for a password that it did not store itself"
+        case .pkcs11: "make a key with 'touchstone-pkcs11 create NAME'"
         }
     }
 }

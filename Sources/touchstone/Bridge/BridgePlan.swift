@@ -55,6 +55,7 @@ struct BridgePlan {
         case .git: try planGit(replaces)
         case .docker: try planDocker(replaces)
         case .secretService: try planSecretService(bringsIn)
+        case .pkcs11: try planPKCS11(resident.socket(for: paths))
         }
         isDone = try changes.steps.isEmpty && !startsUnit && ChangeRecord.read().enabled.contains(.bridge(bridge))
     }
@@ -229,6 +230,31 @@ struct BridgePlan {
             try changes.change(
                 BusSettings.autostartPath, for: .bridge(bridge), "gnome-keyring does not start for passwords"
             ) { _ in BusSettings.hidden }
+        }
+    }
+
+    private mutating func planPKCS11(_ socket: String) throws {
+        try changes.change(
+            PKCS11Settings.path, for: .bridge(bridge), "programs that use p11-kit's modules find the token"
+        ) { _ in PKCS11Settings.module(socket) }
+        let address = PKCS11Settings.address(socket)
+        let other = ProcessInfo.processInfo.environment["P11_KIT_SERVER_ADDRESS"] ?? ""
+        let here = "export P11_KIT_SERVER_ADDRESS=\(address)"
+        if !other.isEmpty, other != address {
+            remarks.append(
+                "P11_KIT_SERVER_ADDRESS names another token, and stays. For a program that loads p11-kit-client.so, type this "
+                    + "in its terminal: \(here)")
+        } else if UserManager.isRunning {
+            try changes.change(
+                PKCS11Settings.environmentPath, for: .bridge(bridge),
+                "programs that load p11-kit-client.so find it after your next login"
+            ) { _ in PKCS11Settings.environment(socket) }
+            if other.isEmpty { remarks.append("Until your next login, in each terminal: \(here)") }
+        } else if other.isEmpty {
+            remarks.append("Programs that load p11-kit-client.so find it after: \(here)")
+        }
+        if !PKCS11Settings.hasClient {
+            remarks.append("Programs need p11-kit-client.so, which is in the package p11-kit-modules")
         }
     }
 

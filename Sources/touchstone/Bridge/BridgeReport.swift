@@ -93,6 +93,9 @@ struct BridgeReport: Encodable {
             return (found == DockerSettings.name, found != nil)
         case .secretService:
             return ((try? ConfigurationFiles.read(BusSettings.path)) == BusSettings.activation, false)
+        case .pkcs11:
+            let module = PKCS11Settings.module(bridge.resident.socket(for: device))
+            return ((try? ConfigurationFiles.read(PKCS11Settings.path)) == module, false)
         }
     }
 
@@ -103,6 +106,7 @@ struct BridgeReport: Encodable {
         case .git: "git"
         case .docker: "docker"
         case .secretService: "the session's bus"
+        case .pkcs11: "p11-kit"
         }
     }
 
@@ -115,6 +119,7 @@ struct BridgeReport: Encodable {
             case .git: .gitBridge
             case .docker: .dockerBridge
             case .secretService: .secretServiceBridge
+            case .pkcs11: .pkcs11Bridge
             }
         return Finding(state == .broken ? .bad : .good, topic, text, fix: fix)
     }

@@ -8,12 +8,14 @@ enum Resident: String, CaseIterable {
     case sshAgent = "touchstone-ssh-agent"
     case credentials = "touchstone-credentials"
     case secretService = "touchstone-secret-service"
+    case pkcs11 = "touchstone-pkcs11"
 
     var program: Program {
         switch self {
         case .sshAgent: .sshAgent
         case .credentials: .credentials
         case .secretService: .secretService
+        case .pkcs11: .pkcs11
         }
     }
 
@@ -23,6 +25,7 @@ enum Resident: String, CaseIterable {
         case .sshAgent: "Touchstone's ssh agent"
         case .credentials: "Touchstone's passwords"
         case .secretService: "Touchstone's Secret Service"
+        case .pkcs11: "Touchstone's PKCS#11 token"
         }
     }
 
@@ -32,6 +35,7 @@ enum Resident: String, CaseIterable {
         case .sshAgent: "its ssh agent"
         case .credentials: "its passwords for git, docker and commands"
         case .secretService: "the Secret Service of desktop programs"
+        case .pkcs11: "its PKCS#11 token"
         }
     }
 
@@ -43,6 +47,7 @@ enum Resident: String, CaseIterable {
         case .sshAgent: "ssh-agent.sock"
         case .credentials: "credentials.sock"
         case .secretService: "secret-service.sock"
+        case .pkcs11: "pkcs11.sock"
         }
     }
 

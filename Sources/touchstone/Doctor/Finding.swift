@@ -18,6 +18,7 @@ struct Finding: Encodable, Hashable {
         case gitBridge = "git bridge"
         case dockerBridge = "docker bridge"
         case secretServiceBridge = "secret-service bridge"
+        case pkcs11Bridge = "pkcs11 bridge"
         case pam = "sudo and login"
     }
 

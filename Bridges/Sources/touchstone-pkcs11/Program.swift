@@ -1,0 +1,74 @@
+import ArgumentParser
+import BridgeCore
+import CTouchstoneWiping
+import Foundation
+import TouchstoneDevice
+
+/// A PKCS#11 token whose keys are the enclave's.
+@main
+struct Program: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "touchstone-pkcs11",
+        abstract: "A PKCS#11 token whose keys stay in Touchstone's enclave and ask for your finger.",
+        discussion: """
+            Programs load p11-kit-client.so of the package p11-kit-modules, and find the token by \
+            P11_KIT_SERVER_ADDRESS=unix:path=SOCKET. 'touchstone bridge enable pkcs11' sets that up.
+
+            EXAMPLE
+              touchstone-pkcs11 create work
+              touchstone-pkcs11 add work work.pem
+            """,
+        subcommands: [
+            Serve.self, Create.self, List.self, Show.self, Add.self, Set.self, Remove.self,
+        ],
+        defaultSubcommand: Serve.self)
+}
+
+struct Serve: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Run the token in the foreground, as systemd does.",
+        discussion: """
+            systemd passes the socket, or --socket names it. SIGTERM ends it.
+
+            EXAMPLE
+              touchstone-pkcs11 --socket "$XDG_RUNTIME_DIR/touchstone-pkcs11.sock"
+
+            ENVIRONMENT
+              TOUCHSTONE_DEVICE  the device to use (default: "system" where you have it, else "default")
+            """)
+
+    @Option(help: ArgumentHelp("The socket to make, for you only.", valueName: "path"))
+    var socket: String?
+
+    func run() throws {
+        // Clients send PINs, which mean nothing here: they leave no trace (PK-13).
+        _ = touchstone_wipes_memory()
+        let protection = BridgeProcess.harden()
+        let listener: ClientListener
+        do {
+            if let socket {
+                listener = try ClientListener(path: socket)
+            } else if let activated = try ClientListener.activated() {
+                listener = activated
+            } else {
+                throw ValidationError("say where with --socket PATH, or have systemd pass a socket")
+            }
+        } catch let error as ListenError {
+            throw ValidationError("\(socket ?? "the socket"): \(error)")
+        }
+        let device: Device
+        do { device = try Device.selected() } catch {
+            throw ValidationError("TOUCHSTONE_DEVICE is no name of a device")
+        }
+        let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        let bridge = Bridge(
+            device: device, managers: [own.path, "/usr/bin/\(own.lastPathComponent)"])
+        BridgeProcess.endsWithSignals { listener.remove() }
+        if protection == .ordinary {
+            BridgeProcess.log("an ordinary program: your other programs can read its memory, and act as it")
+        }
+        BridgeProcess.say("ready: \(socket ?? "systemd's socket"), device \(device.name)")
+        BridgeProcess.givesBackStart()
+        listener.run { bridge.serve($0) }
+    }
+}
