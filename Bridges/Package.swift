@@ -96,5 +96,11 @@ let package = Package(
         library("AgePlugin", [crypto]),
         tests("AgePluginTests", ["AgePlugin", crypto]),
         tool("age-plugin-touchstone", ["AgePlugin", "BridgeCore", device, arguments]),
+
+        // passkeys
+        library("CTAPHID"),
+        library("CTAP", [crypto, cryptoExtras]),
+        tests("CTAPTests", ["CTAP", "CTAPHID", crypto, cryptoExtras]),
+        tool("touchstone-fido", ["BridgeCore", "CTAP", "CTAPHID", device, arguments]),
     ]
 )
