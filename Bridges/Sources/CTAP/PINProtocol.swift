@@ -16,7 +16,7 @@ enum PINProtocol: Int, Hashable, Sendable {
     func keys(_ agreed: SharedSecret) -> Keys {
         switch self {
         case .one:
-            let key = agreed.withUnsafeBytes { SymmetricKey(data: SHA256.hash(data: unsafe Data($0))) }
+            let key = unsafe agreed.withUnsafeBytes { unsafe SymmetricKey(data: SHA256.hash(data: Data($0))) }
             return Keys(authentication: key, encryption: key)
         case .two:
             func key(_ purpose: String) -> SymmetricKey {

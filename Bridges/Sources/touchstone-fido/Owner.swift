@@ -86,7 +86,7 @@ final class Owner: CredentialDevice {
     func makeKey(
         _ wish: Wish, _ message: @escaping @Sendable (Data) throws(CTAPStatus) -> AuthenticatorMessage
     ) throws(CTAPStatus) -> NewKey {
-        try approve(wish) { proof throws(DeviceError) in
+        try approve(wish) { proof throws(DeviceError) -> Result<NewKey, CTAPStatus> in
             try Self.evaluate(proof, try self.flags(proof))
             let made = try proof.call(
                 "Key.Create", Creation(accessControl: AccessControl(flags: Flags.signing)), Created.self)
@@ -103,10 +103,11 @@ final class Owner: CredentialDevice {
         _ wish: Wish, _ credentials: [Credential], withSecrets: Bool,
         _ message: @escaping @Sendable (Credential, [UInt8]?) throws(CTAPStatus) -> AuthenticatorMessage
     ) throws(CTAPStatus) -> [(message: AuthenticatorMessage, signature: [UInt8])] {
+        typealias Results = [(message: AuthenticatorMessage, signature: [UInt8])]
         let store = store
-        return try approve(wish) { proof throws(DeviceError) in
+        return try approve(wish) { proof throws(DeviceError) -> Result<Results, CTAPStatus> in
             try Self.evaluate(proof, try self.flags(proof))
-            var results: [(message: AuthenticatorMessage, signature: [UInt8])] = []
+            var results: Results = []
             for credential in credentials {
                 let secret =
                     withSecrets ? try store.secret(of: credential, proof, proof.options?.askingNobody) : nil
@@ -115,7 +116,7 @@ final class Owner: CredentialDevice {
                 }
                 switch result {
                 case .success(let signed): results.append(signed)
-                case .failure(let status): return Result<_, CTAPStatus>.failure(status)
+                case .failure(let status): return .failure(status)
                 }
             }
             return .success(results)

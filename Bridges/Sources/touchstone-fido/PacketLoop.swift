@@ -29,7 +29,11 @@ final class PacketLoop: Sendable {
     init(owner: Owner) {
         self.owner = owner
         var ends: [Int32] = [-1, -1]
-        _ = unsafe pipe2(&ends, O_CLOEXEC | O_NONBLOCK)
+        _ = unsafe pipe(&ends)
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
         wake = (ends[0], ends[1])
     }
 

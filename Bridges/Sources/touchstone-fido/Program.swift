@@ -67,7 +67,7 @@ import TouchstoneDevice
         let packets = packets
         BridgeProcess.endsWithSignals {
             listener?.remove()
-            if let packets { unlink(packets) }
+            if let packets { unsafe unlink(packets) }
         }
         PasscodeWatch.start(device) { loop.appear($0) }
         // Not on standard output, which may be the kernel's device.
