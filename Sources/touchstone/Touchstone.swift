@@ -37,7 +37,7 @@ struct Touchstone: ParsableCommand {
             SimulatorCommand.self, SetupCommand.self, SystemCommand.self, SessionCommand.self, BridgeCommand.self,
             DoctorCommand.self,
             RunWithSecretsCommand.self, ReadSecretCommand.self, InjectSecretsCommand.self, SecretCommand.self,
-            CredentialProcessCommand.self,
+            CredentialProcessCommand.self, FIDOCommand.self,
         ])
 
     static func main() {

@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// What `touchstone bridge` can enable.
 enum Bridge: String, CaseIterable, Codable, ExpressibleByArgument {
-    case ssh, credentials, git, docker
+    case ssh, credentials, git, docker, fido
     case secretService = "secret-service"
 
     /// The program that has to run for it.
@@ -11,6 +11,7 @@ enum Bridge: String, CaseIterable, Codable, ExpressibleByArgument {
         case .ssh: .sshAgent
         case .credentials, .git, .docker: .credentials
         case .secretService: .secretService
+        case .fido: .fido
         }
     }
 
@@ -22,6 +23,7 @@ enum Bridge: String, CaseIterable, Codable, ExpressibleByArgument {
         case .git: "git's passwords in Touchstone"
         case .docker: "docker's passwords in Touchstone"
         case .secretService: "passwords of desktop programs in Touchstone"
+        case .fido: "passkeys for browsers, ssh-keygen and pam_u2f"
         }
     }
 
@@ -33,6 +35,7 @@ enum Bridge: String, CaseIterable, Codable, ExpressibleByArgument {
         case .git: "git asks for each password once more, and Touchstone keeps it"
         case .docker: "'docker login' keeps its password in Touchstone"
         case .secretService: "each program asks you once for a password that it did not store itself"
+        case .fido: "where a website asks for a security key or a passkey, choose a USB security key"
         }
     }
 }

@@ -15,7 +15,8 @@ struct BridgeCommand: ParsableCommand {
             before, and 'disable' puts back what was there.
 
             The bridges are ssh (keys that ask for your finger), git and docker (passwords), credentials (secrets of \
-            'touchstone run', which git and docker need too), and secret-service (passwords of desktop programs).
+            'touchstone run', which git and docker need too), secret-service (passwords of desktop programs), and fido \
+            (passkeys).
             """,
         subcommands: [
             BridgeEnableCommand.self, BridgeDisableCommand.self, BridgeStatusCommand.self, BridgeGrantsCommand.self,
@@ -57,7 +58,8 @@ struct BridgeEnableCommand: ParsableCommand {
 
             ssh: writes IdentityAgent into ~/.ssh/config, and SSH_AUTH_SOCK into ~/.config/environment.d if no other \
             agent has that place. git: sets credential.helper. docker: sets credsStore. secret-service: brings in the \
-            passwords of gnome-keyring, and stops if one cannot be read; then it takes the place of gnome-keyring.
+            passwords of gnome-keyring, and stops if one cannot be read; then it takes the place of gnome-keyring. fido: \
+            changes no file. It needs the system's device, and says what root has to run.
 
             Exit status: 0 it is enabled; 5 something else has the place; 8 you said no; 69 the device does not \
             answer; more in 'touchstone --help'.

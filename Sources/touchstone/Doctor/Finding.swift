@@ -18,6 +18,7 @@ struct Finding: Encodable, Hashable {
         case gitBridge = "git bridge"
         case dockerBridge = "docker bridge"
         case secretServiceBridge = "secret-service bridge"
+        case fidoBridge = "fido bridge"
     }
 
     enum State: String, Encodable {

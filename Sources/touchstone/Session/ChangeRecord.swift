@@ -16,6 +16,7 @@ struct ChangeOwner: RawRepresentable, Codable, Hashable {
         case .sshAgent: .bridge(.ssh)
         case .credentials: .bridge(.credentials)
         case .secretService: .bridge(.secretService)
+        case .fido: .bridge(.fido)
         }
     }
 

@@ -10,6 +10,7 @@ enum Program: String {
     case sshAgent = "touchstone-ssh-agent"
     case credentials = "touchstone-credentials"
     case secretService = "touchstone-secret-service"
+    case fido = "touchstone-fido"
     case gitHelper = "git-credential-touchstone"
     case dockerHelper = "docker-credential-touchstone"
     case run = "touchstone-run"
@@ -40,7 +41,7 @@ enum Program: String {
         case .daemon, .enclave: ""
         case .simulator: " ('make simulator' builds and starts it)"
         case .agent: " (it is in the package touchstone-desktop, and 'make desktop' builds it)"
-        case .run, .sshAgent, .credentials, .secretService, .gitHelper, .dockerHelper:
+        case .run, .sshAgent, .credentials, .secretService, .fido, .gitHelper, .dockerHelper:
             " (it is in the package touchstone-bridges, and 'make bridges' builds it)"
         }
     }
