@@ -57,7 +57,7 @@ final class Owner: CredentialDevice {
         var operation = 1
         var options: AskingOptions?
     }
-    private struct Creation: Encodable { var accessControl: AccessControl }
+    private struct Creation: Encodable { var kind = "p256"; var accessControl: AccessControl }
     private struct Created: Decodable { var key: Data; var publicKey: Data }
     private struct Signing: Encodable {
         var key: Data

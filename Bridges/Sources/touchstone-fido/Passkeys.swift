@@ -2,6 +2,24 @@ import BridgeCore
 import CTAP
 import Foundation
 
+/// What the service says to its owner's commands.
+struct PasskeysReply: Codable {
+    struct Passkey: Codable {
+        /// 64 hexadecimal digits.
+        var id: String
+        var site: String
+        var account: String?
+        var created: Date
+        var isDiscoverable: Bool
+    }
+    struct Parameters: Codable {
+        var passkeys: [Passkey]?
+        var reason: String?
+    }
+    var error: String?
+    var parameters = Parameters()
+}
+
 /// Serves `touchstone fido`: which passkeys there are, and that one is removed (FD-17). One JSON object a message, as Varlink has them.
 final class Passkeys: Sendable {
     private let owner: Owner
@@ -14,22 +32,6 @@ final class Passkeys: Sendable {
         struct Parameters: Decodable { var id: String? }
         var method: String
         var parameters: Parameters?
-    }
-
-    private struct Reply: Encodable {
-        struct Passkey: Encodable {
-            var id: String
-            var site: String
-            var account: String?
-            var created: Date
-            var isDiscoverable: Bool
-        }
-        struct Parameters: Encodable {
-            var passkeys: [Passkey]?
-            var reason: String?
-        }
-        var error: String?
-        var parameters = Parameters()
     }
 
     /// One connection of the command's, until it ends.
@@ -50,16 +52,16 @@ final class Passkeys: Sendable {
         }
     }
 
-    private func reply(to message: Data, _ client: Client, _ connection: ClientConnection) -> Reply {
+    private func reply(to message: Data, _ client: Client, _ connection: ClientConnection) -> PasskeysReply {
         guard let call = try? JSONDecoder().decode(Call.self, from: message) else {
-            return Reply(error: "org.varlink.service.InvalidParameter")
+            return PasskeysReply(error: "org.varlink.service.InvalidParameter")
         }
         do throws(BridgeFailure) {
             switch call.method {
-            case "org.varlink.service.GetInfo": return Reply()
+            case "org.varlink.service.GetInfo": return PasskeysReply()
             case "io.touchstone.Passkeys.List":
                 let found = try owner.list().sorted { $0.created < $1.created }
-                return Reply(
+                return PasskeysReply(
                     parameters: .init(
                         passkeys: found.map { credential in
                             .init(
@@ -72,11 +74,11 @@ final class Passkeys: Sendable {
                 else { throw .gone }
                 try owner.remove(credential.id, asking: client) { connection.isWaitedOn }
                 BridgeProcess.log("touchstone-fido: a passkey was removed")
-                return Reply()
-            default: return Reply(error: "org.varlink.service.MethodNotFound")
+                return PasskeysReply()
+            default: return PasskeysReply(error: "org.varlink.service.MethodNotFound")
             }
         } catch {
-            return Reply(error: "io.touchstone.Passkeys.Failed", parameters: .init(reason: "\(error)"))
+            return PasskeysReply(error: "io.touchstone.Passkeys.Failed", parameters: .init(reason: "\(error)"))
         }
     }
 
