@@ -110,6 +110,8 @@ let package = Package(
             ], swiftSettings: watched),
         // Of the package Bridges, by the link Bridges.
         .target(name: "CredentialProtocol", path: "Bridges/CredentialProtocol", swiftSettings: watched),
+        .target(name: "CTAPHID", path: "Bridges/CTAPHID", swiftSettings: watched),
+        .target(name: "CTAP", dependencies: [crypto, cryptoExtras], path: "Bridges/CTAP", swiftSettings: watched),
         .target(name: "AgePlugin", dependencies: [crypto], path: "Bridges/AgePlugin", swiftSettings: watched),
         .target(name: "PinentryProtocol", path: "Bridges/PinentryProtocol", swiftSettings: watched),
         .target(
@@ -118,7 +120,7 @@ let package = Package(
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "AgePlugin", "Command", "CredentialProtocol", "PinentryProtocol", "SSHAgentProtocol", "TouchstoneAge",
+                "AgePlugin", "CTAP", "CTAPHID", "Command", "CredentialProtocol", "PinentryProtocol", "SSHAgentProtocol", "TouchstoneAge",
                 "TouchstoneCertificates",
                 "TouchstoneCore",
                 "TouchstoneDevice",

@@ -7,7 +7,7 @@ import Glibc
 
 let all: [FuzzTarget] =
     messageTargets + fileTargets + certificateTargets + keychainTargets + enclaveTargets + processTargets
-    + hardwareTargets + credentialTargets + pinentryTargets + sshTargets + itemTargets + agePluginTargets
+    + hardwareTargets + credentialTargets + pinentryTargets + sshTargets + itemTargets + agePluginTargets + fidoTargets
 
 /// libFuzzer's own way in, for programs that have a `main`.
 @_silgen_name("LLVMFuzzerRunDriver")
