@@ -4,10 +4,10 @@
 import base64
 import hashlib
 import json
-import threading
+import subprocess
 import time
 
-from bridges import Person
+from bridges import BRIDGES, Person
 from device import Device, check, equal, main, wait_for
 
 from cryptography.exceptions import InvalidSignature
@@ -19,14 +19,10 @@ from fido2.ctap import CtapError
 from fido2.ctap2 import Ctap2
 from fido2.hid import CtapHidDevice
 from fido2.webauthn import AuthenticatorData
-from fido import CANCEL, CBOR, DESCRIPTOR, ERROR, HASH, PING, Channel, LibFIDO2, Service, SocketConnection, get_request, make_request, with_fido
+from fido import CANCEL, CBOR, DESCRIPTOR, ERROR, HASH, PING, Channel, LibFIDO2, Service, SocketConnection, Typist, get_request, make_request, with_fido
 from webauthn import verify_authentication_response, verify_registration_response
 
 PRESENT_AND_VERIFIED = 0x05
-
-
-def credential_id(answer):
-    return AuthenticatorData(answer[2]).credential_data.credential_id
 
 
 def verifies(answer, key):
@@ -51,7 +47,7 @@ def libfido2_makes_passkeys_and_signs_in(device, service, person):
     equal(error, 0, "make")
     equal(client.library.fido_cred_flags(found) & 0x3D, PRESENT_AND_VERIFIED, "flags: neither BE nor BS")
     prompt = person.prompts[0]
-    equal(prompt["client"]["name"], "Touchstone's passkeys", "who asks")
+    equal((prompt["app"]["name"], prompt.get("client")), ("Touchstone's passkeys", None), "who asks: the kernel does not say")
     equal(prompt["reason"], "create a passkey for “example.com” for a program on this computer (browsers do this)", "the words")
     equal({fact["kind"]: fact["text"] for fact in prompt["facts"]}, {"site": "“example.com”", "account": "“ada”"}, "the facts")
     error, other = client.make(site=b"other.example", user=b"second")
@@ -200,41 +196,218 @@ OPTIONS = (None, {"up": True}, {"uv": True}, {"uv": False}, {"up": True, "uv": T
 
 @with_fido
 def the_bit_says_that_the_owner_was_judged(device, service, person):
-    """FD-30, FD-33, FD-42: each of the options, with a finger, a passcode, wrong fingers, a cancel, a lock, and no agent."""
+    """FD-30, FD-34, FD-42: each of the options, with a finger."""
     channel = Channel(service)
     equal(channel.call(1, make_request(options={"rk": True}))[0], 0, "make")
     for options in OPTIONS:
         equal(answers_of(service, options), ((0, 0x45), (0, 0x05)), f"finger, {options}")
+    equal(person.asked(), 1 + 2 * len(OPTIONS), "each has a prompt of its own")
+    equal(channel.call(1, make_request("other.example", options={"up": False}))[0], 0x2C, "made without the owner")
+    equal(channel.call(2, get_request(options={"up": False, "uv": True}))[0], 0x2C, "verified without the owner")
+    equal(person.asked(), 0, "prompts")
+
+
+@with_fido
+def a_no_is_an_answer(device, service, person):
+    """FD-33, FD-42: cancelled, for each kind of request; right after it nobody is asked again, and another site is."""
+    channel = Channel(service)
+    equal(channel.call(1, make_request(options={"rk": True}))[0], 0, "make")
+    person.answer = "cancel"
+    equal(channel.call(2, get_request(options={"uv": True}))[0], 0x27, "a sign-in")
     person.asked()
+    equal(channel.call(2, get_request())[0], 0x27, "right after it")
+    equal(person.asked(), 0, "prompts right after a no")
+    equal(channel.call(1, make_request("other.example"))[0], 0x27, "a registration")
+    person.answer = "finger"
+    equal(channel.call(1, make_request("third.example", options={"rk": True}))[0], 0, "another site")
+    equal([each["site"] for each in json.loads(service.command("list", "--json"))], ["example.com", "third.example"], "what is kept")
 
-    def passcode(prompt):
-        device.client("Agent").ConfirmShown(prompt=prompt["identifier"])
-        device.client("Agent").ChooseFallback(prompt=prompt["identifier"])
-        device.run("agent", "--help")
-        return None
 
-    # Wrong fingers, three of them, and nobody enters the passcode: the third ends what the finger can do.
-    def wrong(prompt):
+@with_fido
+def wrong_fingers_verify_nobody(device, service, person):
+    """FD-33, FD-42: three misses, and nobody who enters the passcode."""
+    channel = Channel(service)
+    equal(channel.call(1, make_request(options={"rk": True}))[0], 0, "make")
+
+    def misses(prompt):
         device.client("Agent").ConfirmShown(prompt=prompt["identifier"])
         for _ in range(3):
-            device.client("Device").PresentFinger(finger="somebody else's")
-        device.client("Agent").Cancel(prompt=prompt["identifier"])
+            device.client("Device").PresentFinger(finger="somebody's")
 
-    for number, options in enumerate(OPTIONS):
-        site = f"wrong{number}.example"
+    person.answer = misses
+    channel.ask(2, get_request())
+    # The finger counts no more, and the prompt wants the passcode.
+    wait_for(lambda: len(person.prompts) > 1, "the prompt")
+    status = device.status
+    device.client("Agent").Cancel(prompt=person.prompts[-1]["identifier"])
+    status_code, answer = channel.answer()
+    check(status_code in (0x27, 0x3F) and not answer, f"{status_code:#x} {answer} {status}")
+
+
+def the_passcode_verifies_where_only_that_counts():
+    """FD-31, FD-42: --strict-uv; the finger does nothing, the passcode does, and a wrong one does not."""
+    with Device() as device:
+        device.set_up("271828", "thumb")
+        with Service(device, "--strict-uv") as service:
+            channel = Channel(service)
+            with Typist(device, "314159", "271828", "271828"):
+                status, made = channel.call(1, make_request(options={"rk": True}))
+                equal((status, AuthenticatorData(made[2]).flags), (0, 0x45), "make")
+                status, got = channel.call(2, get_request())
+                equal((status, AuthenticatorData(got[2]).flags), (0, 0x05), "get")
+                check(verifies(got, public_key(made)), "it does not verify")
+
+
+def nobody_who_can_be_asked():
+    """FD-11, FD-33, FD-42: no passcode: it is not there; no agent: 0x7F at once; nobody answers, or unlocks: 0x2F after 30 s."""
+    with Device() as device, Service(device, appears=False) as service:
+        equal(service.is_there(), b"", "without a passcode")
+        device.set_up("271828", "thumb")
+        wait_for(service.is_there, "it to appear")
+        channel, began = Channel(service), time.monotonic()
+        equal(channel.call(1, make_request())[0], 0x7F, "no agent")
+        check(time.monotonic() - began < 10, "without an agent it waits")
+        person, began = Person(device, "nothing"), time.monotonic()
+        equal(channel.call(1, make_request())[0], 0x2F, "nobody answers")
+        check(29 < time.monotonic() - began < 60, f"it waited {time.monotonic() - began} s")
+        check(len(channel.keepalives) > 100, f"{len(channel.keepalives)} keepalives in 30 s")
+        check(any(payload == b"\2" for _, payload in channel.keepalives), "nobody is told that a person is waited for")
         person.answer = "finger"
-        equal(channel.call(1, make_request(site, options={"rk": True}))[0], 0, "make")
-        person.answer = "cancel"
-        equal(channel.call(2, get_request(site, options=options))[0], 0x27, f"cancel, {options}")
-        # Right after a cancel nobody is asked again.
-        asked = len(person.prompts)
-        equal(channel.call(2, get_request(site, options=options))[0], 0x27, "right after it")
-        equal(len(person.prompts), asked, "prompts right after a cancel")
-        if number == 0:
-            person.answer = wrong
-            check(channel.call(1, make_request("miss.example", options=options))[0] in (0x27, 0x3F), "wrong fingers")
+        equal(channel.call(1, make_request(options={"rk": True}))[0], 0, "make")
+        person.answer = "nothing"
+        device.run("device", "lock")
+        equal(channel.call(2, get_request(options={"up": False}, allowed=[b"none"]))[0], 0x2E, "a silent look behind the lock")
+        equal(channel.call(2, get_request())[0], 0x2F, "nobody unlocks it")
+
+
+@with_fido
+def a_cancel_is_heard_in_each_state(device, service, person):
+    """FD-6, FD-7: before, while a prompt is up, and after it; by the channel itself, another one, and nobody who has it open."""
+    channel, other = Channel(service), Channel(service)
+    channel.send(CANCEL)
+    equal(channel.call(4)[0], 0, "a request after a cancel of nothing")
+    person.answer = "nothing"
+    for request in ((1, make_request()), (2, get_request(allowed=None))):
+        if request[0] == 2:
+            person.answer = "finger"
+            equal(channel.call(1, make_request(options={"rk": True}))[0], 0, "make")
+            person.answer = "nothing"
+        person.asked()
+        channel.ask(*request)
+        wait_for(lambda: person.prompts, "the prompt")
+        other.send(CANCEL)
+        other.send(CBOR, b"\4")
+        equal(other.message(), (ERROR, b"\6"), "another channel")
+        channel.send(CANCEL)
+        began = time.monotonic()
+        equal(channel.answer()[0], 0x2D, "the request")
+        check(time.monotonic() - began < 10, "a cancel takes long")
+        wait_for(lambda: not device.status["hasPrompt"], "the prompt to go")
+    # Nobody who has it open: the prompt goes as well.
+    person.asked()
+    channel.ask(1, make_request())
+    wait_for(lambda: person.prompts, "the prompt")
+    channel.close()
+    other.close()
+    wait_for(lambda: not device.status["hasPrompt"], "the prompt to go")
+    person.answer = "finger"
+    last = Channel(service)
+    equal(wait_for(lambda: (lambda answer: answer if answer[0] == CBOR else None)((last.send(CBOR, b"\4"), last.message())[1]),
+                   "it to be free")[1][0], 0, "the next client")
+
+
+@with_fido
+def what_is_hostile_is_refused(device, service, person):
+    """FD-6, FD-8, FD-9: lengths, orders and bytes that are none, a thousand of them, and then it works as before."""
+    channel = Channel(service)
+    for command, payload, code in ((0x03, b"\0", 1), (0x04, b"\1", 1), (CBOR, b"", 3), (0x7E, b"", 1)):
+        channel.send(command, payload)
+        equal(channel.message(), (ERROR, bytes([code])), f"command {command:#x}")
+    channel.send(PING, bytes(7609))
+    equal(channel.message(), (PING, bytes(7609)), "the longest message")
+    channel.send(PING, b"", length=7610)
+    equal(channel.message(), (ERROR, b"\3"), "a longer one")
+    channel.send(PING, b"1", length=100)
+    equal(channel.message(), (ERROR, b"\5"), "the rest does not come")
+    channel.connection.sendall(bytes(13))
+    channel.connection.sendall(b"\xff" * 64)
+    for number in range(1000):
+        payload = hashlib.sha512(str(number).encode()).digest()[:1 + number % 57]
+        channel.send(CBOR, bytes([1 + number % 2]) + payload[1:])
+        check(channel.answer()[0] in (0x11, 0x12, 0x14), "what is no CBOR")
+    for _ in range(300):
+        channel.send(0x06, b"12345678")
+        channel.message()
+    equal(person.asked(), 0, "prompts")
+    equal(channel.call(1, make_request(options={"rk": True}))[0], 0, "make")
+    # Somebody who does not read loses the device, and nobody else waits.
+    lazy = service.connect()
+    for _ in range(100):
+        channel.send(PING, bytes(7609))
+        channel.message()
+    lazy.close()
+    equal(channel.call(2, get_request())[0], 0, "sign in")
+
+
+@with_fido
+def a_device_is_chosen_and_nothing_kept(device, service, person):
+    """FD-16: as Firefox and Chromium do, as python-fido2 does, and by the command of CTAP 2.1."""
+    channel = Channel(service)
+    for site in ("make.me.blink", ".dummy"):
+        equal(channel.call(1, make_request(site))[0], 0, site)
+        equal(channel.call(1, make_request(site, _8=b"", _9=1))[0], 0x35, f"{site} without a PIN")
+    equal(channel.call(0x0B)[0], 0, "selection")
+    equal([(prompt["reason"], prompt.get("facts", [])) for prompt in person.prompts],
+          [("use the passkeys of this computer for a program on this computer (browsers do this)", [])] * 5, "the prompts")
+    equal(json.loads(service.command("list", "--json")), [], "what is kept")
+
+
+@with_fido
+def the_owner_lists_and_removes(device, service, person):
+    """FD-17: by site and by id, with the passcode; a reset does nothing."""
+    channel = Channel(service)
+    for site in ("one.example", "two.example"):
+        equal(channel.call(1, make_request(site, options={"rk": True}, _6={"hmac-secret": True}))[0], 0, site)
+    equal(channel.call(7)[0], 0x30, "reset")
+    said = service.command("list")
+    check("one.example  ada@example.com" in said and "two.example" in said, said)
+    check("no such passkey" in service.command("remove", "three.example", status=1), "one that is not there")
+    person.answer = "cancel"
+    check("you said no" in service.command("remove", "one.example", status=1), "a no")
+    equal(person.prompts[-1]["reason"].split(" for ever")[0], "delete the passkey for “one.example”", "the words")
+    equal(len(json.loads(service.command("list", "--json"))), 2, "both are there")
+    equal(channel.call(2, get_request("one.example"))[0], 0x27, "(the finger is not given)")
+
+
+def a_passkey_is_removed_with_the_passcode():
+    """FD-17: and its key signs no more."""
+    with Device() as device:
+        device.set_up("271828")
+        with Service(device) as service, Typist(device, *["271828"] * 4):
+            channel = Channel(service)
+            equal(channel.call(1, make_request("one.example", options={"rk": True}))[0], 0, "make")
+            found = json.loads(service.command("list", "--json"))
+            check("removed the passkey of one.example" in service.command("remove", found[0]["id"][:8]), "it was not removed")
+            equal(json.loads(service.command("list", "--json")), [], "what is left")
+            equal(channel.call(2, get_request("one.example"))[0], 0x2E, "sign in")
+
+
+def a_wrong_standard_input_is_refused():
+    """FD-3: it takes the kernel's device alone, and opens none."""
+    with Device() as device:
+        for name in ("/dev/null", "/dev/tty0"):
+            try:
+                file = open(name, "rb")
+            except OSError:
+                continue
+            with file:
+                done = subprocess.run([BRIDGES / "touchstone-fido"], env=device.environment, stdin=file, capture_output=True, text=True, timeout=60)
+            check(done.returncode != 0 and "standard input is not /dev/uhid" in done.stderr, f"{name}: {done}")
 
 
 main(
     libfido2_makes_passkeys_and_signs_in, a_silent_look_verifies_nothing, secrets_come_out_the_same_with_both_protocols,
-    py_webauthn_verifies_what_comes_out, several_accounts_are_one_prompt, the_bit_says_that_the_owner_was_judged)
+    py_webauthn_verifies_what_comes_out, several_accounts_are_one_prompt, the_bit_says_that_the_owner_was_judged, a_no_is_an_answer,
+    wrong_fingers_verify_nobody, the_passcode_verifies_where_only_that_counts, nobody_who_can_be_asked,
+    a_cancel_is_heard_in_each_state, what_is_hostile_is_refused, a_device_is_chosen_and_nothing_kept, the_owner_lists_and_removes,
+    a_passkey_is_removed_with_the_passcode, a_wrong_standard_input_is_refused)

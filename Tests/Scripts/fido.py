@@ -2,17 +2,17 @@
 
 import contextlib
 import ctypes
-import ctypes.util
 import os
 import pathlib
 import select
 import socket
 import struct
 import subprocess
+import sys
 import time
 
 from bridges import BRIDGES, Person
-from device import LONGEST_WAIT, Device, check, wait_for
+from device import LONGEST_WAIT, REPOSITORY, Device, check, wait_for
 
 from fido2 import cbor
 from fido2.hid.base import CtapHidConnection, HidDescriptor
@@ -48,7 +48,8 @@ class Service:
         """Whether a connection stays: without a passcode it is closed at once."""
         with contextlib.closing(self.connect()) as connection:
             # A channel that was not given out is refused.
-            connection.sendall(bytes([0, 0, 0, 0, 0x81]).ljust(64, b"\0"))
+            with contextlib.suppress(OSError):
+                connection.sendall(bytes([0, 0, 0, 0, 0x81]).ljust(64, b"\0"))
             return self.received(connection)
 
     @staticmethod
@@ -90,6 +91,25 @@ def with_fido(body):
 
     run.__name__ = body.__name__
     return run
+
+
+class Typist:
+    """The agent of docs/agents.md, which types these lines where a passcode is wanted."""
+
+    def __init__(self, device, *lines):
+        self.process = subprocess.Popen(
+            [sys.executable, REPOSITORY / "docs/agent.py", device.socket, device.state / "enclave/passcode.pub"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process.stdin.write("".join(f"{line}\n" for line in lines))
+        self.process.stdin.flush()
+        check(self.process.stdout.readline() == "ready\n", "the agent is not ready")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait(LONGEST_WAIT)
 
 
 BROADCAST = 0xFFFFFFFF

@@ -204,8 +204,11 @@ func flags(_ result: [CBOR: CBOR]) -> UInt8? {
         #expect(Array(data[37..<53]) == Authenticator.identifier)
         #expect(Array(data[53..<55]) == [0, 32])
         let point = try Array(bench.key.x963Representation)
-        #expect(
-            Array(data[87...]) == [0xA5, 1, 2, 3, 0x26, 0x20, 1, 0x21, 0x58, 32] + point[1..<33] + [0x22, 0x58, 32] + point[33...])
+        var key: [UInt8] = [0xA5, 1, 2, 3, 0x26, 0x20, 1, 0x21, 0x58, 32]
+        key += point[1..<33]
+        key += [0x22, 0x58, 32] as [UInt8]
+        key += point[33...]
+        #expect(Array(data[87...]) == key)
         #expect(statement[.text("alg")] == CBOR(-7))
         #expect(try bench.key.isValidSignature(.init(derRepresentation: signature), for: Data(data + clientDataHash)))
         #expect(bench.wishes() == [.create(site: "example.com", account: "ada", replaces: false)])
@@ -383,7 +386,8 @@ func flags(_ result: [CBOR: CBOR]) -> UInt8? {
         #expect(status == 0)
         guard case .bytes(let data)? = result[CBOR(2)] else { Issue.record("\(result)"); return }
         #expect(data[32] == 0xC5)
-        #expect(Array(data[164...]) == [0xA1, 0x6B] + Array("credProtect".utf8) + [UInt8(level)])
+        let expected: [UInt8] = [0xA1, 0x6B] + Array("credProtect".utf8) + [UInt8(level)]
+        #expect(Array(data[164...]) == expected)
         // The owner is always verified, so no level hides it.
         #expect(bench.answer(Requests.get()).status == 0)
     }
