@@ -9,6 +9,22 @@ import time
 
 from bridges import BRIDGES, Person
 from device import Device, check, equal, main, wait_for
+from fido import (
+    CANCEL,
+    CBOR,
+    DESCRIPTOR,
+    ERROR,
+    HASH,
+    PING,
+    Channel,
+    LibFIDO2,
+    Service,
+    SocketConnection,
+    Typist,
+    get_request,
+    make_request,
+    with_fido,
+)
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
@@ -19,7 +35,6 @@ from fido2.ctap import CtapError
 from fido2.ctap2 import Ctap2
 from fido2.hid import CtapHidDevice
 from fido2.webauthn import AuthenticatorData
-from fido import CANCEL, CBOR, DESCRIPTOR, ERROR, HASH, PING, Channel, LibFIDO2, Service, SocketConnection, Typist, get_request, make_request, with_fido
 from webauthn import verify_authentication_response, verify_registration_response
 
 PRESENT_AND_VERIFIED = 0x05
@@ -41,7 +56,7 @@ def public_key(made):
 
 @with_fido
 def libfido2_makes_passkeys_and_signs_in(device, service, person):
-    """FD-13, FD-14, FD-30, FD-35, FD-41."""
+    """FD-5, FD-13, FD-14, FD-30, FD-35, FD-41."""
     client = LibFIDO2(service)
     error, found = client.make(rk=client.TRUE, uv=client.TRUE)
     equal(error, 0, "make")
@@ -267,7 +282,10 @@ def nobody_who_can_be_asked():
         channel, began = Channel(service), time.monotonic()
         equal(channel.call(1, make_request())[0], 0x7F, "no agent")
         check(time.monotonic() - began < 10, "without an agent it waits")
-        person, began = Person(device, "nothing"), time.monotonic()
+        def shown(prompt):
+            device.client("Agent").ConfirmShown(prompt=prompt["identifier"])
+
+        person, began = Person(device, shown), time.monotonic()
         equal(channel.call(1, make_request())[0], 0x2F, "nobody answers")
         check(29 < time.monotonic() - began < 60, f"it waited {time.monotonic() - began} s")
         check(len(channel.keepalives) > 100, f"{len(channel.keepalives)} keepalives in 30 s")
@@ -318,7 +336,7 @@ def a_cancel_is_heard_in_each_state(device, service, person):
 
 @with_fido
 def what_is_hostile_is_refused(device, service, person):
-    """FD-6, FD-8, FD-9: lengths, orders and bytes that are none, a thousand of them, and then it works as before."""
+    """FD-6, FD-8, FD-9: wrong lengths, wrong orders, and a thousand requests that are no CBOR, and then it works as before."""
     channel = Channel(service)
     for command, payload, code in ((0x03, b"\0", 1), (0x04, b"\1", 1), (CBOR, b"", 3), (0x7E, b"", 1)):
         channel.send(command, payload)

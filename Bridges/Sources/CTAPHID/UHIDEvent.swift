@@ -75,7 +75,7 @@ public enum UHIDEvent: Hashable, Sendable {
 
     /// Makes the device.
     ///
-    /// Its bus is USB's, because libfido2 lists nothing else. Its numbers are those of nobody's product (FD-4).
+    /// Its bus is USB's, because libfido2 lists nothing else. Its numbers are those of nobody's product.
     public static func create(name: String) -> [UInt8] {
         let usb: UInt16 = 3
         return bytes(Kind.create) + padded(Array(name.utf8), 128) + padded(Array("touchstone-fido".utf8), 64)

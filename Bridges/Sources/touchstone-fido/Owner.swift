@@ -207,7 +207,7 @@ final class Owner: CredentialDevice {
             if let account { say(.account, account) }
         case .signIn(let site, let accounts):
             say(.site, site)
-            // As many as are read at a glance (BR-23).
+            // As many as are read at a glance.
             for account in accounts.prefix(5) { say(.account, account) }
         case .alreadyHere(let site): say(.site, site)
         case .choose: break
