@@ -120,7 +120,8 @@ let package = Package(
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "AgePlugin", "CTAP", "CTAPHID", "Command", "CredentialProtocol", "PinentryProtocol", "SSHAgentProtocol", "TouchstoneAge",
+                "AgePlugin", "CTAP", "CTAPHID", "Command", "CredentialProtocol", "PinentryProtocol", "SSHAgentProtocol",
+                "TouchstoneAge",
                 "TouchstoneCertificates",
                 "TouchstoneCore",
                 "TouchstoneDevice",

@@ -89,7 +89,10 @@ public struct Authenticator: Sendable {
         (1, .array([.text("FIDO_2_0")])),
         (2, .array([.text("credProtect"), .text("hmac-secret")])),
         (3, .bytes(identifier)),
-        (4, .names([("plat", .boolean(false)), ("rk", .boolean(true)), ("up", .boolean(true)), ("uv", .boolean(true))])),
+        (
+            4,
+            .names([("plat", .boolean(false)), ("rk", .boolean(true)), ("up", .boolean(true)), ("uv", .boolean(true))])
+        ),
         (5, CBOR(7609)),
         (6, .array([CBOR(PINProtocol.two.rawValue), CBOR(PINProtocol.one.rawValue)])),
         (7, CBOR(Fields.longestList)),

@@ -41,7 +41,8 @@ enum PINProtocol: Int, Hashable, Sendable {
 
     /// - Throws: `CTAPStatus.invalidLength`: not whole blocks.
     func decrypt(_ ciphertext: [UInt8], _ keys: Keys) throws(CTAPStatus) -> [UInt8] {
-        let vector = self == .one ? [UInt8](repeating: 0, count: Self.blockCount) : Array(ciphertext.prefix(Self.blockCount))
+        let vector =
+            self == .one ? [UInt8](repeating: 0, count: Self.blockCount) : Array(ciphertext.prefix(Self.blockCount))
         let rest = self == .one ? ciphertext[...] : ciphertext.dropFirst(Self.blockCount)
         do {
             let iv = try AES._CBC.IV(ivBytes: vector)
@@ -55,7 +56,8 @@ enum PINProtocol: Int, Hashable, Sendable {
     func encrypt(_ plaintext: [UInt8], _ keys: Keys) throws(CTAPStatus) -> [UInt8] {
         let vector =
             self == .one
-            ? [UInt8](repeating: 0, count: Self.blockCount) : (0..<Self.blockCount).map { _ in UInt8.random(in: 0...255) }
+            ? [UInt8](repeating: 0, count: Self.blockCount)
+            : (0..<Self.blockCount).map { _ in UInt8.random(in: 0...255) }
         do {
             let iv = try AES._CBC.IV(ivBytes: vector)
             let text = try AES._CBC.encrypt(Data(plaintext), using: keys.encryption, iv: iv, noPadding: true)

@@ -105,7 +105,9 @@ public enum UHIDEvent: Hashable, Sendable {
         bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    private static func bytes(_ number: UInt32) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) } }
+    private static func bytes(_ number: UInt32) -> [UInt8] {
+        (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+    }
 
     private static func short(_ number: UInt16) -> [UInt8] { [UInt8(number & 0xFF), UInt8(number >> 8)] }
 }

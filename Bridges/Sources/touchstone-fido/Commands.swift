@@ -15,7 +15,8 @@ struct ServiceSocket: ParsableArguments {
     func call(_ method: String, _ parameters: [String: String] = [:]) throws -> PasskeysReply.Parameters {
         let environment = ProcessInfo.processInfo.environment
         let path = socket ?? environment["TOUCHSTONE_FIDO"] ?? "/run/touchstone/\(getuid())/fido.sock"
-        let request = Array(try JSONEncoder().encode(Call(method: "io.touchstone.Passkeys.\(method)", parameters: parameters)))
+        let request = Array(
+            try JSONEncoder().encode(Call(method: "io.touchstone.Passkeys.\(method)", parameters: parameters)))
         let answer: [UInt8]
         do {
             answer = try ServiceConnection(path: path).exchange(request + [0], longest: 1 << 20) { bytes in
@@ -55,7 +56,9 @@ struct Problem: Error, CustomStringConvertible {
 struct List: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "List passkeys: what to call each of them, its site and its account.",
-        discussion: "With --json the output is an array of objects with id, site, account if it has one, created and isDiscoverable.")
+        discussion:
+            "With --json the output is an array of objects with id, site, account if it has one, created and isDiscoverable."
+    )
 
     @OptionGroup var service: ServiceSocket
     @Flag(help: "As JSON.") var json = false
@@ -89,15 +92,19 @@ struct Remove: ParsableCommand {
               touchstone-fido remove example.com
             """)
 
-    @Argument(help: "A site, if it has one passkey; else the beginning of an id, as 'list' shows it.") var passkey: String
+    @Argument(help: "A site, if it has one passkey; else the beginning of an id, as 'list' shows it.") var passkey:
+        String
     @OptionGroup var service: ServiceSocket
 
     func run() throws {
         let all = try service.call("List").passkeys ?? []
         let found = all.filter { $0.site == passkey || (passkey.count >= 4 && $0.id.hasPrefix(passkey)) }
-        guard let one = found.first else { throw Problem("there is no such passkey; 'touchstone fido list' shows them") }
+        guard let one = found.first else {
+            throw Problem("there is no such passkey; 'touchstone fido list' shows them")
+        }
         guard found.count == 1 else {
-            throw Problem("\(found.count) passkeys are called that; name one by its id, as 'touchstone fido list' shows it")
+            throw Problem(
+                "\(found.count) passkeys are called that; name one by its id, as 'touchstone fido list' shows it")
         }
         _ = try service.call("Remove", ["id": one.id])
         print("removed the passkey of \(Sentence.printable(one.site))")

@@ -90,7 +90,9 @@ final class Owner: CredentialDevice {
             try Self.evaluate(proof, try self.flags(proof))
             let made = try proof.call(
                 "Key.Create", Creation(accessControl: AccessControl(flags: Flags.signing)), Created.self)
-            return try Self.outcome { () throws(CTAPStatus) in try message(made.publicKey) } then: {
+            return try Self.outcome { () throws(CTAPStatus) in
+                try message(made.publicKey)
+            } then: {
                 message throws(DeviceError) in
                 NewKey(
                     key: made.key, publicKey: made.publicKey, message: message,
@@ -111,8 +113,11 @@ final class Owner: CredentialDevice {
             for credential in credentials {
                 let secret =
                     withSecrets ? try store.secret(of: credential, proof, proof.options?.askingNobody) : nil
-                let result = try Self.outcome { () throws(CTAPStatus) in try message(credential, secret) } then: {
-                    message throws(DeviceError) in (message, try Self.sign(message, credential.key, proof))
+                let result = try Self.outcome { () throws(CTAPStatus) in
+                    try message(credential, secret)
+                } then: {
+                    message throws(DeviceError) in
+                    (message, try Self.sign(message, credential.key, proof))
                 }
                 switch result {
                 case .success(let signed): results.append(signed)
@@ -221,7 +226,9 @@ final class Owner: CredentialDevice {
     // MARK: The owner's own commands
 
     /// Removes a passkey once its owner has given the passcode (FD-17).
-    func remove(_ id: Data, asking client: Client, while isWaitedOn: @escaping @Sendable () -> Bool) throws(BridgeFailure) {
+    func remove(_ id: Data, asking client: Client, while isWaitedOn: @escaping @Sendable () -> Bool)
+        throws(BridgeFailure)
+    {
         guard let credential = try store.all().first(where: { $0.id == id }) else { throw .gone }
         let site = Sentence.short(credential.site)
         var request = ApprovalRequest(

@@ -50,10 +50,12 @@ struct Serve: ParsableCommand {
         } else {
             guard let wire = KernelWire(STDIN_FILENO) else {
                 throw ValidationError(
-                    "standard input is not /dev/uhid; run 'touchstone bridge enable fido', which says how root hands it over")
+                    "standard input is not /dev/uhid; run 'touchstone bridge enable fido', which says how root hands it over"
+                )
             }
             guard protection == .systemService || !Self.isSimulated(device) else {
-                throw ValidationError("a simulated device proves nothing to websites; use a device that is not simulated")
+                throw ValidationError(
+                    "a simulated device proves nothing to websites; use a device that is not simulated")
             }
             start(device, loop, listener, owner) { loop.run(wire) }
         }

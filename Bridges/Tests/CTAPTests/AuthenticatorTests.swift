@@ -1,8 +1,9 @@
-@testable import CTAP
 import Crypto
 import Foundation
 import Synchronization
 import Testing
+
+@testable import CTAP
 
 /// Keeps credentials in memory, signs with keys of software, and answers as its owner is told to.
 final class ScriptedDevice: CredentialDevice {
@@ -73,7 +74,9 @@ final class ScriptedDevice: CredentialDevice {
         static let byteCount = 32
         var bytes: [UInt8]
         init(_ bytes: [UInt8]) { self.bytes = bytes }
-        func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R { try bytes.withUnsafeBytes(body) }
+        func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+            try bytes.withUnsafeBytes(body)
+        }
         func makeIterator() -> Array<UInt8>.Iterator { bytes.makeIterator() }
         static func == (one: Digest, other: Digest) -> Bool { one.bytes == other.bytes }
         func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
@@ -86,7 +89,8 @@ let clientDataHash = [UInt8](repeating: 7, count: 32)
 /// Requests, changed by what a test wants.
 enum Requests {
     static func make(
-        site: String = "example.com", user: [UInt8] = [1, 2], name: String? = "ada", algorithm: Int = -7, options: [String: Bool] = [:],
+        site: String = "example.com", user: [UInt8] = [1, 2], name: String? = "ada", algorithm: Int = -7,
+        options: [String: Bool] = [:],
         excluded: [[UInt8]]? = nil, extensions: [String: CBOR]? = nil, pin: [UInt8]? = nil, without: Int? = nil
     ) -> [UInt8] {
         var fields: [CBOR: CBOR] = [
@@ -147,7 +151,9 @@ struct Bench {
     }
 
     /// Makes a passkey, and gives its id.
-    mutating func made(_ site: String = "example.com", user: [UInt8] = [1, 2], name: String? = "ada", rk: Bool = true) -> [UInt8] {
+    mutating func made(_ site: String = "example.com", user: [UInt8] = [1, 2], name: String? = "ada", rk: Bool = true)
+        -> [UInt8]
+    {
         let (status, result) = answer(Requests.make(site: site, user: user, name: name, options: ["rk": rk]))
         #expect(status == 0)
         _ = wishes()
@@ -157,13 +163,16 @@ struct Bench {
 
     var key: P256.Signing.PublicKey {
         get throws {
-            try P256.Signing.PublicKey(x963Representation: #require(device.state.withLock { $0.credentials.last }?.publicKey))
+            try P256.Signing.PublicKey(
+                x963Representation: #require(device.state.withLock { $0.credentials.last }?.publicKey))
         }
     }
 
     /// Whether the assertion verifies, as a site checks it.
     func verifies(_ result: [CBOR: CBOR], by key: P256.Signing.PublicKey) throws -> Bool {
-        guard case .bytes(let data)? = result[CBOR(2)], case .bytes(let signature)? = result[CBOR(3)] else { return false }
+        guard case .bytes(let data)? = result[CBOR(2)], case .bytes(let signature)? = result[CBOR(3)] else {
+            return false
+        }
         return key.isValidSignature(
             try P256.Signing.ECDSASignature(derRepresentation: signature), for: Data(data + clientDataHash))
     }
@@ -182,7 +191,10 @@ func flags(_ result: [CBOR: CBOR]) -> UInt8? {
         #expect(result[CBOR(1)] == .array([.text("FIDO_2_0")]))
         #expect(
             result[CBOR(4)]
-                == .map([.text("plat"): .boolean(false), .text("rk"): .boolean(true), .text("up"): .boolean(true), .text("uv"): .boolean(true)]))
+                == .map([
+                    .text("plat"): .boolean(false), .text("rk"): .boolean(true), .text("up"): .boolean(true),
+                    .text("uv"): .boolean(true),
+                ]))
         #expect(result[CBOR(5)] == CBOR(7609))
         guard case .bytes(let identifier)? = result[CBOR(3)] else { Issue.record("no AAGUID"); return }
         #expect(identifier.count == 16)
@@ -244,15 +256,20 @@ func flags(_ result: [CBOR: CBOR]) -> UInt8? {
         arguments: [
             (Requests.make(without: 1), 0x14), (Requests.make(without: 2), 0x14), (Requests.make(without: 3), 0x14),
             (Requests.make(without: 4), 0x14), (Requests.make(algorithm: -257), 0x26), (Requests.make(site: ""), 0x03),
-            (Requests.make(site: String(repeating: "a", count: 254)), 0x03), (Requests.make(user: [UInt8](repeating: 0, count: 65)), 0x03),
+            (Requests.make(site: String(repeating: "a", count: 254)), 0x03),
+            (Requests.make(user: [UInt8](repeating: 0, count: 65)), 0x03),
             (Requests.make(excluded: [[UInt8]](repeating: [1], count: 17)), 0x15),
             (Requests.make(options: ["up": false]), 0x2C), (Requests.make(extensions: ["credProtect": CBOR(4)]), 0x2C),
             (Requests.make(extensions: ["credProtect": .text("3")]), 0x11), (Requests.make(pin: [1]), 0x33),
-            (Requests.get(without: 1), 0x14), (Requests.get(without: 2), 0x14), (Requests.get(options: ["rk": true]), 0x2B),
-            (Requests.get(options: ["up": false, "uv": true]), 0x2C), (Requests.get(pin: [1]), 0x33), (Requests.get(), 0x2E),
-            ([1], 0x12), ([1, 0xA0], 0x14), ([1, 0x80], 0x11), ([2, 0xFF], 0x12), ([], 0x03), ([7], 0x30), ([8], 0x30), ([8, 0], 0x03),
+            (Requests.get(without: 1), 0x14), (Requests.get(without: 2), 0x14),
+            (Requests.get(options: ["rk": true]), 0x2B),
+            (Requests.get(options: ["up": false, "uv": true]), 0x2C), (Requests.get(pin: [1]), 0x33),
+            (Requests.get(), 0x2E),
+            ([1], 0x12), ([1, 0xA0], 0x14), ([1, 0x80], 0x11), ([2, 0xFF], 0x12), ([], 0x03), ([7], 0x30), ([8], 0x30),
+            ([8, 0], 0x03),
             ([0x03], 0x01), ([0x09], 0x01), ([0x0A, 0xA0], 0x01), ([0x0D], 0x01), ([0x40], 0x01), ([0xFF], 0x01),
-            ([6, 0xA2, 1, 2, 2, 1], 0x3E), ([6, 0xA2, 1, 2, 2, 5], 0x3E), ([6, 0xA1, 2, 2], 0x14), ([6, 0xA2, 1, 3, 2, 2], 0x02),
+            ([6, 0xA2, 1, 2, 2, 1], 0x3E), ([6, 0xA2, 1, 2, 2, 5], 0x3E), ([6, 0xA1, 2, 2], 0x14),
+            ([6, 0xA2, 1, 3, 2, 2], 0x02),
         ] as [([UInt8], UInt8)])
     func refused(_ request: [UInt8], _ status: UInt8) {
         var bench = Bench()
@@ -262,8 +279,11 @@ func flags(_ result: [CBOR: CBOR]) -> UInt8? {
 
     @Test("FD-9: options and extensions that nobody knows are ignored") func unknown() {
         var bench = Bench()
-        let status = bench.answer(Requests.make(options: ["rk": true, "odd": true], extensions: ["odd": .boolean(true), "minPinLength": .boolean(true)]))
-            .status
+        let status = bench.answer(
+            Requests.make(
+                options: ["rk": true, "odd": true], extensions: ["odd": .boolean(true), "minPinLength": .boolean(true)])
+        )
+        .status
         #expect(status == 0)
     }
 
@@ -343,7 +363,9 @@ func flags(_ result: [CBOR: CBOR]) -> UInt8? {
         #expect(bench.answer(Requests.get(options: ["up": false])).status == 0x2E)
     }
 
-    @Test("FD-16: a device is chosen, and nothing kept", arguments: ["make.me.blink", ".dummy"]) func probe(_ site: String) {
+    @Test("FD-16: a device is chosen, and nothing kept", arguments: ["make.me.blink", ".dummy"]) func probe(
+        _ site: String
+    ) {
         var bench = Bench()
         #expect(bench.answer(Requests.make(site: site)).status == 0)
         #expect(bench.wishes() == [.choose])
@@ -357,7 +379,8 @@ func flags(_ result: [CBOR: CBOR]) -> UInt8? {
     /// FD-42's rows of options, and its columns of what the owner does.
     static let table: [(up: Bool?, uv: Bool?)] = [nil, true].flatMap { up in [nil, true, false].map { (up, $0) } }
     static let refusals: [CTAPStatus?] = [
-        nil, .operationDenied, .userVerificationInvalid, .userVerificationBlocked, .userActionTimeout, .keepAliveCancel, .other,
+        nil, .operationDenied, .userVerificationInvalid, .userVerificationBlocked, .userActionTimeout, .keepAliveCancel,
+        .other,
     ]
 
     @Test("FD-30, FD-33, FD-42: verified means judged for this request, whatever was asked", arguments: table, refusals)
@@ -382,7 +405,8 @@ func flags(_ result: [CBOR: CBOR]) -> UInt8? {
 
     @Test("FD-14: credProtect is answered as it was asked", arguments: 1...3) func protection(_ level: Int) {
         var bench = Bench()
-        let (status, result) = bench.answer(Requests.make(options: ["rk": true], extensions: ["credProtect": CBOR(level)]))
+        let (status, result) = bench.answer(
+            Requests.make(options: ["rk": true], extensions: ["credProtect": CBOR(level)]))
         #expect(status == 0)
         guard case .bytes(let data)? = result[CBOR(2)] else { Issue.record("\(result)"); return }
         #expect(data[32] == 0xC5)

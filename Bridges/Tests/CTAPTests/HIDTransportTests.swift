@@ -1,5 +1,6 @@
-@testable import CTAPHID
 import Testing
+
+@testable import CTAPHID
 
 private let broadcast: [UInt8] = [0xFF, 0xFF, 0xFF, 0xFF]
 private let nonce: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8]
@@ -67,10 +68,12 @@ private func error(_ code: UInt8, on channel: [UInt8] = one) -> [HIDTransport.Ou
         #expect(!transport.isBusy)
     }
 
-    @Test(arguments: [
-        // MSG of U2F, LOCK, SYNC, a vendor's, keepalive and error as requests.
-        (0x83, 1), (0x84, 1), (0xBC, 1), (0xC0, 1), (0xBB, 1), (0xBF, 1),
-    ] as [(UInt8, UInt8)]) func whatIsNotOfferedIsRefused(_ command: UInt8, _ code: UInt8) {
+    @Test(
+        arguments: [
+            // MSG of U2F, LOCK, SYNC, a vendor's, keepalive and error as requests.
+            (0x83, 1), (0x84, 1), (0xBC, 1), (0xC0, 1), (0xBB, 1), (0xBF, 1),
+        ] as [(UInt8, UInt8)]) func whatIsNotOfferedIsRefused(_ command: UInt8, _ code: UInt8)
+    {
         var transport = withChannel()
         #expect(transport.receive(padded(one + [command, 0, 1, 0]), now: 0) == error(code))
     }

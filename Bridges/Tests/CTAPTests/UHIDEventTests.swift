@@ -1,5 +1,6 @@
-@testable import CTAPHID
 import Testing
+
+@testable import CTAPHID
 
 private func event(_ kind: UInt8, _ rest: [UInt8] = []) -> [UInt8] { [kind, 0, 0, 0] + rest }
 
@@ -7,7 +8,8 @@ private func event(_ kind: UInt8, _ rest: [UInt8] = []) -> [UInt8] { [kind, 0, 0
 @Suite struct UHIDEventTests {
     private func output(_ report: [UInt8], size: Int? = nil) -> [UInt8] {
         let size = size ?? report.count
-        return event(6, report + [UInt8](repeating: 0, count: 4096 - report.count) + [UInt8(size & 0xFF), UInt8(size >> 8), 1])
+        return event(
+            6, report + [UInt8](repeating: 0, count: 4096 - report.count) + [UInt8(size & 0xFF), UInt8(size >> 8), 1])
     }
 
     @Test func anOutputIsItsReport() {
@@ -46,6 +48,7 @@ private func event(_ kind: UInt8, _ rest: [UInt8] = []) -> [UInt8] { [kind, 0, 0
         let count = UHIDEvent.descriptor.count
         #expect(Array(bytes[260..<272]) == [UInt8(count), 0, 3, 0, 0xD0, 0xF1, 0, 0, 0x53, 0x70, 0, 0])
         #expect(Array(bytes[280..<280 + count]) == UHIDEvent.descriptor)
-        #expect(UHIDEvent.input([UInt8](repeating: 9, count: 64)) == event(12, [64, 0] + [UInt8](repeating: 9, count: 64)))
+        #expect(
+            UHIDEvent.input([UInt8](repeating: 9, count: 64)) == event(12, [64, 0] + [UInt8](repeating: 9, count: 64)))
     }
 }

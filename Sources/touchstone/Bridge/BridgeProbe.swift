@@ -24,7 +24,8 @@ enum BridgeProbe {
     private static func question(_ resident: Resident) -> Data {
         switch resident {
         case .sshAgent: Data([0, 0, 0, 1, 11])
-        case .credentials, .secretService, .fido: Data(#"{"method":"org.varlink.service.GetInfo","parameters":{}}"#.utf8)
+        case .credentials, .secretService, .fido:
+            Data(#"{"method":"org.varlink.service.GetInfo","parameters":{}}"#.utf8)
         }
     }
 
