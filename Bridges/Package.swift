@@ -27,7 +27,6 @@ let numbers: Target.Dependency = .product(name: "CGMP", package: "touchstone")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
-let wiping: Target.Dependency = .product(name: "CTouchstoneWiping", package: "touchstone")
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
 func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
@@ -117,5 +116,11 @@ let package = Package(
         library("PAMChallenge", [crypto]),
         tests("PAMChallengeTests", ["PAMChallenge", crypto]),
         tool("touchstone-pam-helper", ["BridgeCore", "PAMChallenge", system, device]),
+
+        // passkeys
+        library("CTAPHID"),
+        library("CTAP", [crypto, cryptoExtras]),
+        tests("CTAPTests", ["CTAP", "CTAPHID", crypto, cryptoExtras]),
+        tool("touchstone-fido", ["BridgeCore", "CTAP", "CTAPHID", device, arguments]),
     ]
 )

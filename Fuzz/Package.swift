@@ -112,6 +112,8 @@ let package = Package(
             ], swiftSettings: watched),
         // Of the package Bridges, by the link Bridges.
         .target(name: "CredentialProtocol", path: "Bridges/CredentialProtocol", swiftSettings: watched),
+        .target(name: "CTAPHID", path: "Bridges/CTAPHID", swiftSettings: watched),
+        .target(name: "CTAP", dependencies: [crypto, cryptoExtras], path: "Bridges/CTAP", swiftSettings: watched),
         .target(name: "AgePlugin", dependencies: [crypto], path: "Bridges/AgePlugin", swiftSettings: watched),
         .target(name: "PinentryProtocol", path: "Bridges/PinentryProtocol", swiftSettings: watched),
         .target(name: "PAMChallenge", dependencies: [crypto], path: "Bridges/PAMChallenge", swiftSettings: watched),
@@ -127,7 +129,7 @@ let package = Package(
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "AgePlugin", "CHelperLines", "Command", "CredentialProtocol", "P11RPC", "P11Token", "PAMChallenge", "PinentryProtocol",
+                "AgePlugin", "CHelperLines", "CTAP", "CTAPHID", "Command", "CredentialProtocol", "P11RPC", "P11Token", "PAMChallenge", "PinentryProtocol",
                 "SSHAgentProtocol", "TouchstoneAge",
                 "TouchstoneCertificates",
                 "TouchstoneCore",

@@ -38,7 +38,7 @@ struct Touchstone: ParsableCommand {
             PAMCommand.self,
             DoctorCommand.self,
             RunWithSecretsCommand.self, ReadSecretCommand.self, InjectSecretsCommand.self, SecretCommand.self,
-            CredentialProcessCommand.self,
+            CredentialProcessCommand.self, FIDOCommand.self,
         ])
 
     static func main() {

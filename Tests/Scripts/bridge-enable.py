@@ -124,7 +124,7 @@ def ssh_and_git_are_enabled_and_disabled():
         equal([os.path.basename(prompt["client"]["identifier"]) for prompt in person.prompts], ["git"], "who asks for a password")
         place.systemctl("is-active", "touchstone-credentials.service")
         equal(place.states(), {"ssh": "answers", "credentials": "answers", "git": "answers", "docker": "notEnabled",
-                               "secret-service": "notEnabled", "pkcs11": "notEnabled"}, "the bridges")
+                               "secret-service": "notEnabled", "pkcs11": "notEnabled", "fido": "notEnabled"}, "the bridges")
         for name in ("ssh", "credentials", "git"):
             equal(place.row(name)["state"], "good", f"the doctor's row: {place.row(name)}")
             check("answers at" in place.row(name)["text"] and "act as it" in place.row(name)["text"], place.row(name))
@@ -241,7 +241,7 @@ def what_has_the_place_is_not_replaced_silently():
         for name in ("git", "docker"):
             place.bridge("enable", name, "--yes", "--replace")
         equal(place.states(), {"ssh": "notEnabled", "credentials": "answers", "git": "answers", "docker": "answers",
-                               "secret-service": "notEnabled", "pkcs11": "notEnabled"}, "the bridges")
+                               "secret-service": "notEnabled", "pkcs11": "notEnabled", "fido": "notEnabled"}, "the bridges")
         equal(json.loads(docker.read_text()), {"auths": {}, "credsStore": "touchstone"}, "docker's settings")
         check("touchstone" in git.read_text() and "store" not in git.read_text(), git.read_text())
         # The program that both need stays until the last one goes.

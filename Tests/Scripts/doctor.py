@@ -36,7 +36,7 @@ def topics_are_stable_and_documented():
         help = device.run("doctor", "--help").stdout
         words = " ".join(help.split())
         for topic in (
-            "device, files, daemons, root of trust, passcode, biometry, sensor, agent, log, keychain, owner's programs, core dumps, swap, locked memory, other programs, start, window, ssh bridge, credentials bridge, git bridge, docker bridge, secret-service bridge, pkcs11 bridge",
+            "device, files, daemons, root of trust, passcode, biometry, sensor, agent, log, keychain, owner's programs, core dumps, swap, locked memory, other programs, start, window, ssh bridge, credentials bridge, git bridge, docker bridge, secret-service bridge, pkcs11 bridge, fido bridge",
             "device (its name), state (absent, off, waiting or booted; a waiting device boots when it is first used), isReady", "0 ready, also with warnings; 1 it answers", "69 there is no such device"):
             check(topic in words, f"{topic!r} in the help:\n{help}")
         found = report(device)
@@ -51,7 +51,7 @@ def topics_are_stable_and_documented():
             sorted({each["topic"] for each in found["findings"]}), sorted([
                 "device", "files", "daemons", "root of trust", "passcode", "biometry", "sensor", "agent", "log", "keychain", "core dumps", "swap",
                 "locked memory", "other programs", "start", "window", "ssh bridge", "credentials bridge", "git bridge", "docker bridge",
-                "secret-service bridge", "pkcs11 bridge", "sudo and login"]), "every topic")
+                "secret-service bridge", "pkcs11 bridge", "fido bridge", "sudo and login"]), "every topic")
         text = device.run("doctor").stdout
         for each in found["findings"]:
             mark = {"good": "[ok]", "warning": "[!!]", "bad": "[no]"}[each["state"]]

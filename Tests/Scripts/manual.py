@@ -18,7 +18,7 @@ from device import LONGEST_WAIT, PROGRAMS, REPOSITORY, check, equal
 TOUCHSTONE = PROGRAMS / "touchstone"
 BRIDGES = pathlib.Path(os.environ.get("TOUCHSTONE_BRIDGES_BIN", REPOSITORY / "Bridges/.build/debug"))
 OF_BRIDGES = (
-    "age-plugin-touchstone", "touchstone-credentials", "touchstone-pkcs11", "touchstone-run", "touchstone-secret-service", "touchstone-ssh", "touchstone-ssh-agent")
+    "age-plugin-touchstone", "touchstone-credentials", "touchstone-fido", "touchstone-pkcs11", "touchstone-run", "touchstone-secret-service", "touchstone-ssh", "touchstone-ssh-agent")
 DESKTOP = pathlib.Path(os.environ.get("TOUCHSTONE_DESKTOP_BIN", REPOSITORY / "Desktop/.build/debug"))
 SIGNIN = pathlib.Path(os.environ.get("SIGNIN_BIN", REPOSITORY / "SignIn/.build/debug"))
 

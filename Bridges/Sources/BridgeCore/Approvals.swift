@@ -30,6 +30,8 @@ public struct ApprovalRequest: Sendable {
     public var longest: Double = 110
     /// Longest wait until the owner unlocks a locked device, in seconds; 0: the owner is not asked to.
     public var unlock: Double = 60
+    /// What the sentence ends with if nobody knows who asks.
+    public var stranger = " for a program that could not be identified"
 
     /// A request that is asked for each time.
     public init(client: Client, item: String, purpose: String, destination: String?, reason: String, facts: [Fact] = [])
@@ -324,7 +326,7 @@ public final class Approvals: Sendable {
         var options = AskingOptions(reason: request.reason, validFor: 0, facts: request.facts)
         // Without reuse the connection, and its context, end with the operation. A slow one is not cut off by it.
         options.validFor = request.reuse > 0 ? min(request.reuse, 300) : 30
-        let unknown = " for a program that could not be identified"
+        let unknown = request.stranger
         do throws(DeviceError) {
             let connection = try device.connect()
             var client = request.client.process

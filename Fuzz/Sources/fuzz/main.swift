@@ -11,6 +11,7 @@ let all: [FuzzTarget] =
     + trustTargets
     + pamTargets
     + pkcs11Targets
+    + fidoTargets
 
 /// libFuzzer's own way in, for programs that have a `main`.
 @_silgen_name("LLVMFuzzerRunDriver")

@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// What `touchstone bridge` can enable.
 enum Bridge: String, CaseIterable, Codable, ExpressibleByArgument {
-    case ssh, credentials, git, docker
+    case ssh, credentials, git, docker, fido
     case secretService = "secret-service"
     case pkcs11
 
@@ -13,6 +13,7 @@ enum Bridge: String, CaseIterable, Codable, ExpressibleByArgument {
         case .credentials, .git, .docker: .credentials
         case .secretService: .secretService
         case .pkcs11: .pkcs11
+        case .fido: .fido
         }
     }
 
@@ -25,6 +26,7 @@ enum Bridge: String, CaseIterable, Codable, ExpressibleByArgument {
         case .docker: "docker's passwords in Touchstone"
         case .secretService: "passwords of desktop programs in Touchstone"
         case .pkcs11: "keys for TLS, certificates and ssh by PKCS#11"
+        case .fido: "passkeys for browsers, ssh-keygen and pam_u2f"
         }
     }
 
@@ -37,6 +39,7 @@ enum Bridge: String, CaseIterable, Codable, ExpressibleByArgument {
         case .docker: "'docker login' keeps its password in Touchstone"
         case .secretService: "each program asks you once for a password that it did not store itself"
         case .pkcs11: "make a key with 'touchstone-pkcs11 create NAME'"
+        case .fido: "where a website asks for a security key or a passkey, choose a USB security key"
         }
     }
 }

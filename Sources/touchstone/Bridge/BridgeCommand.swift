@@ -15,8 +15,8 @@ struct BridgeCommand: ParsableCommand {
             before, and 'disable' puts back what was there.
 
             The bridges are ssh (keys that ask for your finger), git and docker (passwords), credentials (secrets of \
-            'touchstone run', which git and docker need too), secret-service (passwords of desktop programs), and pkcs11 \
-            (keys for TLS, certificates and ssh by PKCS#11).
+            'touchstone run', which git and docker need too), secret-service (passwords of desktop programs), pkcs11 \
+            (keys for TLS, certificates and ssh by PKCS#11), and fido (passkeys).
             """,
         subcommands: [
             BridgeEnableCommand.self, BridgeDisableCommand.self, BridgeStatusCommand.self, BridgeGrantsCommand.self,
@@ -60,7 +60,8 @@ struct BridgeEnableCommand: ParsableCommand {
             agent has that place. git: sets credential.helper. docker: sets credsStore. secret-service: brings in the \
             passwords of gnome-keyring, and stops if one cannot be read; then it takes the place of gnome-keyring. \
             pkcs11: writes touchstone.module into ~/.config/pkcs11/modules, and P11_KIT_SERVER_ADDRESS into \
-            ~/.config/environment.d if it is not set.
+            ~/.config/environment.d if it is not set. fido: changes no file. It needs the system's device, and says what root has \
+            to run.
 
             Exit status: 0 it is enabled; 5 something else has the place; 8 you said no; 69 the device does not \
             answer; more in 'touchstone --help'.

@@ -32,6 +32,12 @@ struct BridgePlan {
         let isSimulated = try DeviceClient(paths).status.isSimulated
         let resident = bridge.resident
         let executable = try resident.executable()
+        guard !resident.isRootsAlone || (paths.isSystem && resident.hasSystemUnits(executable: executable)) else {
+            throw Failure(
+                .refused,
+                "passkeys need the system's device and the installed package, because root opens /dev/uhid for them; "
+                    + "'sudo touchstone setup' makes the device")
+        }
         if paths.isSystem, resident.hasSystemUnits(executable: executable) {
             // A unit of the user's would not be known from any other program of theirs.
             guard resident.isSystemService else {
@@ -56,6 +62,7 @@ struct BridgePlan {
         case .docker: try planDocker(replaces)
         case .secretService: try planSecretService(bringsIn)
         case .pkcs11: try planPKCS11(resident.socket(for: paths))
+        case .fido: break
         }
         isDone = try changes.steps.isEmpty && !startsUnit && ChangeRecord.read().enabled.contains(.bridge(bridge))
     }
@@ -66,11 +73,19 @@ struct BridgePlan {
 
     /// What happens, line by line.
     var lines: [String] {
+        if bridge == .fido { return Self.passkeys }
         if changes.steps.isEmpty, !startsUnit { return ["changes no file, because everything is in place"] }
         return (imports ? ["brings in the passwords of gnome-keyring, if it has some, and ends it"] : [])
             + changes.lines + kept
             + (startsUnit ? ["runs systemctl --user enable --now \(bridge.resident.firstUnit)"] : [])
     }
+
+    /// What passkeys mean for their owner.
+    private static let passkeys = [
+        "programs on this computer see a security key; each use of it asks you for your finger or passcode",
+        "which program asks is not known, so read the website's name in each prompt",
+        "passkeys never leave this computer, and are lost with it; register a second security key at each website",
+    ]
 
     /// What starts the resident program as one of the user's own, and says what it is.
     private mutating func planProgram(

@@ -41,6 +41,9 @@ struct BridgeReport: Encodable {
         if (try? resident.executable()) == nil {
             text =
                 "enabled, but \(resident.rawValue) is not installed; the package touchstone-bridges has it, and 'make bridges' builds it"
+        } else if !isNamed, resident.isRootsAlone {
+            text = "enabled, but \(resident.rawValue) does not run"
+            fix = resident.rootCommand("enable")
         } else if !isNamed, bridge != .credentials {
             text = "enabled, but \(Self.asker(bridge)) does not ask it any more"
             fix = again + (others ? " --replace" : "")
@@ -91,6 +94,8 @@ struct BridgeReport: Encodable {
         case .docker:
             let found = (try? ConfigurationFiles.read(DockerSettings.path)).flatMap { DockerSettings.store(in: $0) }
             return (found == DockerSettings.name, found != nil)
+        case .fido:
+            return (bridge.resident.isSystemService, false)
         case .secretService:
             return ((try? ConfigurationFiles.read(BusSettings.path)) == BusSettings.activation, false)
         case .pkcs11:
@@ -107,6 +112,7 @@ struct BridgeReport: Encodable {
         case .docker: "docker"
         case .secretService: "the session's bus"
         case .pkcs11: "p11-kit"
+        case .fido: "root"
         }
     }
 
@@ -120,6 +126,7 @@ struct BridgeReport: Encodable {
             case .docker: .dockerBridge
             case .secretService: .secretServiceBridge
             case .pkcs11: .pkcs11Bridge
+            case .fido: .fidoBridge
             }
         return Finding(state == .broken ? .bad : .good, topic, text, fix: fix)
     }

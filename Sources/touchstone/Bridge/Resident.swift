@@ -9,6 +9,7 @@ enum Resident: String, CaseIterable {
     case credentials = "touchstone-credentials"
     case secretService = "touchstone-secret-service"
     case pkcs11 = "touchstone-pkcs11"
+    case fido = "touchstone-fido"
 
     var program: Program {
         switch self {
@@ -16,6 +17,7 @@ enum Resident: String, CaseIterable {
         case .credentials: .credentials
         case .secretService: .secretService
         case .pkcs11: .pkcs11
+        case .fido: .fido
         }
     }
 
@@ -26,6 +28,7 @@ enum Resident: String, CaseIterable {
         case .credentials: "Touchstone's passwords"
         case .secretService: "Touchstone's Secret Service"
         case .pkcs11: "Touchstone's PKCS#11 token"
+        case .fido: "Touchstone's passkeys"
         }
     }
 
@@ -36,6 +39,7 @@ enum Resident: String, CaseIterable {
         case .credentials: "its passwords for git, docker and commands"
         case .secretService: "the Secret Service of desktop programs"
         case .pkcs11: "its PKCS#11 token"
+        case .fido: "its passkeys"
         }
     }
 
@@ -48,6 +52,7 @@ enum Resident: String, CaseIterable {
         case .credentials: "credentials.sock"
         case .secretService: "secret-service.sock"
         case .pkcs11: "pkcs11.sock"
+        case .fido: "fido.sock"
         }
     }
 
@@ -73,7 +78,14 @@ enum Resident: String, CaseIterable {
     var isSystemService: Bool { unsafe access(systemSocket, F_OK) == 0 }
 
     /// What root runs to enable it for this user, or to disable it.
-    func rootCommand(_ verb: String) -> String { "sudo systemctl \(verb) --now \(rawValue)@\(getuid()).socket" }
+    ///
+    /// Passkeys have to be there before anybody asks, so the service itself is enabled, and brings its socket.
+    func rootCommand(_ verb: String) -> String {
+        "sudo systemctl \(verb) --now \(rawValue)@\(getuid()).\(isRootsAlone ? "service" : "socket")"
+    }
+
+    /// Whether only root can start it, because it is handed what no program of the user's may open (FD-3).
+    var isRootsAlone: Bool { self == .fido }
 
     /// Whether a package brought the system's units of this very program.
     func hasSystemUnits(executable: String) -> Bool {
@@ -98,6 +110,7 @@ enum Resident: String, CaseIterable {
     ///
     /// system/apps has the same ones for `/usr/bin`, which the packages install.
     func manifests(executable: String, command: String) -> [(name: String, text: String)] {
+        guard !isRootsAlone else { return [] }
         let own = "[Application]\nIdentity=\(executable)\nName=\(name)\nActsForClients=true\n"
         guard self == .credentials else { return [("\(rawValue).conf", own)] }
         let group = "Family=touchstone\napplication-groups=\(ItemStore.sharedGroup)\n"
@@ -109,7 +122,7 @@ enum Resident: String, CaseIterable {
 
     /// Its user units by their names.
     func units(executable: String) -> [UserUnit] {
-        isOnBus ? [busUnit(executable)] : socketUnits(executable)
+        isRootsAlone ? [] : isOnBus ? [busUnit(executable)] : socketUnits(executable)
     }
 
     private static let confinement = """

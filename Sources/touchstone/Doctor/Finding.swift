@@ -19,6 +19,7 @@ struct Finding: Encodable, Hashable {
         case dockerBridge = "docker bridge"
         case secretServiceBridge = "secret-service bridge"
         case pkcs11Bridge = "pkcs11 bridge"
+        case fidoBridge = "fido bridge"
         case pam = "sudo and login"
     }
 

@@ -96,6 +96,27 @@ struct SecretCommand: RunCommand {
     var arguments: [String] = []
 }
 
+/// `touchstone fido`: the program that serves passkeys lists and removes them.
+struct FIDOCommand: RunCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fido", abstract: "List and remove passkeys.",
+        discussion: """
+            'touchstone bridge enable fido' makes this computer a security key. The command is a part of the program \
+            touchstone-fido. 'touchstone fido COMMAND --help' shows its options.
+
+            Examples:
+              touchstone fido list
+              touchstone fido remove example.com
+            """)
+
+    @Argument(parsing: .captureForPassthrough, help: "list or remove, and what it takes.")
+    var arguments: [String] = []
+
+    func run() throws {
+        try Program.become(try Program.fido.locate(), arguments.isEmpty ? ["list"] : arguments)
+    }
+}
+
 /// `touchstone bridge grants`.
 struct BridgeGrantsCommand: RunCommand {
     static let configuration = CommandConfiguration(

@@ -17,6 +17,7 @@ struct ChangeOwner: RawRepresentable, Codable, Hashable {
         case .credentials: .bridge(.credentials)
         case .secretService: .bridge(.secretService)
         case .pkcs11: .bridge(.pkcs11)
+        case .fido: .bridge(.fido)
         }
     }
 

@@ -11,6 +11,7 @@ enum Program: String {
     case credentials = "touchstone-credentials"
     case secretService = "touchstone-secret-service"
     case pkcs11 = "touchstone-pkcs11"
+    case fido = "touchstone-fido"
     case gitHelper = "git-credential-touchstone"
     case dockerHelper = "docker-credential-touchstone"
     case run = "touchstone-run"
@@ -41,7 +42,7 @@ enum Program: String {
         case .daemon, .enclave: ""
         case .simulator: " ('make simulator' builds and starts it)"
         case .agent: " (it is in the package touchstone-desktop, and 'make desktop' builds it)"
-        case .run, .sshAgent, .credentials, .secretService, .pkcs11, .gitHelper, .dockerHelper:
+        case .run, .sshAgent, .credentials, .secretService, .pkcs11, .fido, .gitHelper, .dockerHelper:
             " (it is in the package touchstone-bridges, and 'make bridges' builds it)"
         }
     }

@@ -1,0 +1,242 @@
+internal import Crypto
+public import Foundation
+
+/// A CTAP 2.0 authenticator: commands in, answers out (FD-10…17, FD-30…34).
+///
+/// It says "user present" and "user verified" for what the device signed once its owner was judged, and for nothing else. One command at a
+/// time is carried out.
+public struct Authenticator: Sendable {
+    /// Names the kind of this authenticator, and no single one: every copy has the same.
+    static let identifier: [UInt8] = [
+        0x74, 0x6F, 0x75, 0x63, 0x68, 0x73, 0x4E, 0x6F, 0xA6, 0x1D, 0x0F, 0x1D, 0x02, 0x00, 0x00, 0x01,
+    ]
+
+    private enum Limits {
+        static let credentials = 1000
+        /// Accounts of one site that one ceremony offers: the newest.
+        static let accounts = 16
+        /// Seconds in which the next account is asked for.
+        static let next = 30.0
+    }
+
+    enum Flag {
+        static let present: UInt8 = 0x01
+        static let verified: UInt8 = 0x04
+        static let hasCredential: UInt8 = 0x40
+        static let hasExtensions: UInt8 = 0x80
+        /// What a signature stands for that the enclave gave after it judged its owner (FD-30).
+        static let judged = present | verified
+    }
+
+    /// Sites by which clients have a device chosen, and nothing made (FD-16).
+    private static let probes: Set<String> = ["make.me.blink", ".dummy"]
+
+    private let device: any CredentialDevice
+    private let agreement = P256.KeyAgreement.PrivateKey()
+    private var pending: (channel: UInt32, until: Double, answers: [CBOR])?
+
+    /// - Parameter device: Where credentials are kept.
+    public init(device: any CredentialDevice) { self.device = device }
+
+    /// Carries out one command.
+    ///
+    /// - Parameters:
+    ///   - request: The command, and its parameters.
+    ///   - channel: Of whom it came.
+    ///   - now: Seconds of a clock that only goes forward.
+    ///   - date: What stands in a credential that is made.
+    /// - Returns: A status, and behind 0 what the command answers.
+    public mutating func answer(_ request: [UInt8], channel: UInt32, now: Double, date: Date) -> [UInt8] {
+        do throws(CTAPStatus) {
+            let result = try carryOut(CTAPRequest(request), channel, now, date)
+            return [0] + (result?.encoded ?? [])
+        } catch {
+            return [error.rawValue]
+        }
+    }
+
+    private mutating func carryOut(
+        _ request: CTAPRequest, _ channel: UInt32, _ now: Double, _ date: Date
+    ) throws(CTAPStatus) -> CBOR? {
+        if request != .getNextAssertion { pending = nil }
+        switch request {
+        case .makeCredential(let request): return try make(request, date)
+        case .getAssertion(let request):
+            var answers = try assert(request)
+            let first = answers.removeFirst()
+            if !answers.isEmpty { pending = (channel, now + Limits.next, answers.reversed()) }
+            return first
+        case .getNextAssertion:
+            guard let pending, pending.channel == channel, pending.until > now, let next = pending.answers.last else {
+                throw .notAllowed
+            }
+            self.pending?.answers.removeLast()
+            self.pending?.until = now + Limits.next
+            return next
+        case .getInfo: return Self.info
+        case .getKeyAgreement:
+            let point = Array(agreement.publicKey.x963Representation)
+            return .entries([(1, COSEKey.key(point, algorithm: COSEKey.agreement))])
+        // Passkeys are removed by their owner's own command (FD-17).
+        case .reset: throw .notAllowed
+        case .selection:
+            try device.ask(.choose)
+            return nil
+        }
+    }
+
+    static let info: CBOR = .entries([
+        (1, .array([.text("FIDO_2_0")])),
+        (2, .array([.text("credProtect"), .text("hmac-secret")])),
+        (3, .bytes(identifier)),
+        (
+            4,
+            .names([("plat", .boolean(false)), ("rk", .boolean(true)), ("up", .boolean(true)), ("uv", .boolean(true))])
+        ),
+        (5, CBOR(7609)),
+        (6, .array([CBOR(PINProtocol.two.rawValue), CBOR(PINProtocol.one.rawValue)])),
+        (7, CBOR(Fields.longestList)),
+        (8, CBOR(64)),
+        // A site that remembers "internal" has browsers look for another kind of authenticator.
+        (9, .array([.text("usb")])),
+        (10, .array([.names([("alg", CBOR(Fields.es256)), ("type", .text(Fields.publicKey))])])),
+    ])
+
+    // MARK: Making
+
+    private func make(_ request: MakeCredential, _ date: Date) throws(CTAPStatus) -> CBOR {
+        guard !request.isSelection else {
+            try device.ask(.choose)
+            throw .pinNotSet
+        }
+        let all = try device.credentials()
+        let here = all.filter { Self.isSame($0.site, request.site) }
+        guard !here.contains(where: { request.excluded.contains(Array($0.id)) }) else {
+            try device.ask(.alreadyHere(site: request.site))
+            throw .credentialExcluded
+        }
+        let isProbe = Self.probes.contains(request.site)
+        // Of one account of a site there is one discoverable credential (FD-13).
+        let old = here.first { request.isDiscoverable && $0.isDiscoverable && Array($0.userID) == request.userID }
+        guard isProbe || old != nil || all.count < Limits.credentials else { throw .keyStoreFull }
+
+        let id = Data((0..<32).map { _ in UInt8.random(in: 0...255) })
+        let extensions: CBOR? =
+            request.protection == nil && !request.wantsSecret
+            ? nil
+            : .names([
+                ("credProtect", request.protection.map { CBOR($0) }),
+                ("hmac-secret", request.wantsSecret ? .boolean(true) : nil),
+            ])
+        let account = [request.userName, request.displayName].compactMap { $0 }.first { !$0.isEmpty }
+        let wish: Wish =
+            isProbe ? .choose : .create(site: request.site, account: account, replaces: old != nil)
+        let made = try device.makeKey(wish) { publicKey throws(CTAPStatus) in
+            guard publicKey.count == 65 else { throw .other }
+            let attested =
+                Self.identifier + [0, UInt8(id.count)] + id
+                + COSEKey.key(Array(publicKey), algorithm: Fields.es256).encoded
+            return Self.message(
+                request.site, request.clientDataHash, Flag.judged | Flag.hasCredential, attested, extensions)
+        }
+        if !isProbe {
+            let secret = request.wantsSecret ? (0..<32).map { _ in UInt8.random(in: 0...255) } : nil
+            try device.keep(
+                Credential(
+                    id: id, site: request.site, userID: Data(request.userID), userName: request.userName,
+                    displayName: request.displayName, key: made.key, publicKey: made.publicKey, created: date,
+                    isDiscoverable: request.isDiscoverable, protection: request.protection ?? 1,
+                    hasSecret: secret != nil), secret: secret)
+            if let old { try device.remove(old) }
+        }
+        return .entries([
+            (1, .text("packed")), (2, .bytes(made.message.authenticatorData)),
+            // By the credential's own key: no certificate, and nothing that tells one computer from another.
+            (3, .names([("alg", CBOR(Fields.es256)), ("sig", .bytes(DERSignature.encoded(made.signature)))])),
+        ])
+    }
+
+    // MARK: Signing in
+
+    /// One answer for each account, the newest first; never none.
+    private func assert(_ request: GetAssertion) throws(CTAPStatus) -> [CBOR] {
+        guard !request.isSelection else {
+            try device.ask(.choose)
+            throw .pinNotSet
+        }
+        let here = try device.credentials().filter { Self.isSame($0.site, request.site) }
+        var found: [Credential]
+        if request.allowed.isEmpty {
+            // Without the owner nobody finds out where they have accounts.
+            guard !request.isSilent else { throw .noCredentials }
+            found = here.filter(\.isDiscoverable).sorted { $0.created > $1.created }
+        } else {
+            found = request.allowed.lazy.compactMap { id in here.first { Array($0.id) == id } }.prefix(1).map { $0 }
+        }
+        found = Array(found.prefix(Limits.accounts))
+        guard let first = found.first else { throw .noCredentials }
+        guard !request.isSilent else { return [try silent(first, request)] }
+
+        let opened = try request.secret?.open(agreement)
+        let accounts = found.map { $0.account ?? "an account without a name" }
+        let signed = try device.sign(
+            .signIn(site: request.site, accounts: accounts), found, withSecrets: opened != nil
+        ) { _, secret throws(CTAPStatus) in
+            var extensions: CBOR?
+            if let opened, let secret { extensions = .names([("hmac-secret", try opened.answer(secret))]) }
+            return Self.message(request.site, request.clientDataHash, Flag.judged, [], extensions)
+        }
+        guard signed.count == found.count else { throw .other }
+        return zip(found, signed).enumerated().map { index, pair in
+            let (credential, result) = pair
+            return Self.assertion(
+                credential, result.message, DERSignature.encoded(result.signature), count: found.count,
+                isFirst: index == 0)
+        }
+    }
+
+    /// Says that a credential is here, and no more: nothing is verified by it (FD-32).
+    private func silent(_ credential: Credential, _ request: GetAssertion) throws(CTAPStatus) -> CBOR {
+        let message = Self.message(request.site, request.clientDataHash, 0, [], nil)
+        // A key that nobody else has seen, and nobody will.
+        guard let signature = try? P256.Signing.PrivateKey().signature(for: Data(message.digest)) else { throw .other }
+        return .entries([
+            (1, Self.descriptor(credential)), (2, .bytes(message.authenticatorData)),
+            (3, .data(signature.derRepresentation)),
+        ])
+    }
+
+    private static func assertion(
+        _ credential: Credential, _ message: AuthenticatorMessage, _ signature: [UInt8], count: Int, isFirst: Bool
+    ) -> CBOR {
+        let isOneOfMany = count > 1
+        let user: CBOR = .names([
+            ("id", .data(credential.userID)),
+            // Names only where somebody has to choose.
+            ("name", isOneOfMany ? credential.userName.map(CBOR.text) : nil),
+            ("displayName", isOneOfMany ? credential.displayName.map(CBOR.text) : nil),
+        ])
+        return .entries([
+            (1, descriptor(credential)), (2, .bytes(message.authenticatorData)), (3, .bytes(signature)),
+            (4, credential.isDiscoverable ? user : nil), (5, isOneOfMany && isFirst ? CBOR(count) : nil),
+        ])
+    }
+
+    private static func descriptor(_ credential: Credential) -> CBOR {
+        .names([("id", .data(credential.id)), ("type", .text(Fields.publicKey))])
+    }
+
+    /// Byte by byte: texts may be the same for people and not for a site.
+    private static func isSame(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
+
+    /// The authenticator data: the site's hash, flags, a counter that is always 0, and what is told of a new credential.
+    private static func message(
+        _ site: String, _ clientDataHash: [UInt8], _ flags: UInt8, _ credential: [UInt8], _ extensions: CBOR?
+    ) -> AuthenticatorMessage {
+        let data =
+            Array(SHA256.hash(data: Data(site.utf8))) + [flags | (extensions == nil ? 0 : Flag.hasExtensions)]
+            + [0, 0, 0, 0] + credential + (extensions?.encoded ?? [])
+        return AuthenticatorMessage(
+            authenticatorData: data, digest: Array(SHA256.hash(data: Data(data + clientDataHash))))
+    }
+}

@@ -1,0 +1,26 @@
+/// Why a command has no result, as CTAP numbers it.
+public enum CTAPStatus: UInt8, Error, Hashable, Sendable {
+    case invalidCommand = 0x01
+    case invalidParameter = 0x02
+    case invalidLength = 0x03
+    case unexpectedType = 0x11
+    case invalidCBOR = 0x12
+    case missingParameter = 0x14
+    case limitExceeded = 0x15
+    case credentialExcluded = 0x19
+    case unsupportedAlgorithm = 0x26
+    case operationDenied = 0x27
+    case keyStoreFull = 0x28
+    case unsupportedOption = 0x2B
+    case invalidOption = 0x2C
+    case keepAliveCancel = 0x2D
+    case noCredentials = 0x2E
+    case userActionTimeout = 0x2F
+    case notAllowed = 0x30
+    case pinAuthInvalid = 0x33
+    case pinNotSet = 0x35
+    case userVerificationBlocked = 0x3C
+    case invalidSubcommand = 0x3E
+    case userVerificationInvalid = 0x3F
+    case other = 0x7F
+}
