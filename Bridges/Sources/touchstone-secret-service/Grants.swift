@@ -60,6 +60,12 @@ struct Grants {
         for grantee in lapsing.keys { lapsing[grantee]?[item] = nil }
     }
 
+    /// Forgets that a program was granted an item (BR-33).
+    mutating func revoke(_ item: String, _ row: String) {
+        kept[item]?.remove(row)
+        read[item]?[row] = nil
+    }
+
     /// Forgets what was granted for a time (SS-40).
     mutating func drop(_ grantee: Grantee) { lapsing[grantee] = nil }
 

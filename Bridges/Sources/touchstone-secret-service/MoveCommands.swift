@@ -6,7 +6,7 @@ import SecretServiceModel
 import TouchstoneDevice
 
 /// Runs what is asynchronous to its end, for a command.
-private func finish<Value: Sendable>(
+func finish<Value: Sendable>(
     _ body: @escaping @Sendable () async throws(BridgeFailure) -> Value
 ) throws -> Value {
     let first = First<Result<Value, BridgeFailure>>()

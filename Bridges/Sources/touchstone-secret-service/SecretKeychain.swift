@@ -55,6 +55,15 @@ final class SecretKeychain: Sendable {
         var modified: UInt64
     }
 
+    /// A grant, without its copy of a key.
+    struct KeptGrant: Sendable {
+        /// The name of the item.
+        var item: String
+        var program: GrantedProgram
+        /// Seconds since 1970.
+        var since: UInt64
+    }
+
     /// All that is kept, without secrets.
     struct Contents: Sendable {
         struct Collection: Sendable {
@@ -81,7 +90,9 @@ final class SecretKeychain: Sendable {
     // MARK: Reading
 
     /// Reads all rows but secrets, and removes what a crash left (SS-20).
-    func contents() async throws(BridgeFailure) -> Contents {
+    ///
+    /// - Parameter removes: Whether it does; only who has taken the ``DeviceLock`` may.
+    func contents(removesUnfinished removes: Bool = true) async throws(BridgeFailure) -> Contents {
         let named = self.device
         return try await perform { device throws(DeviceError) in
             var contents = Contents()
@@ -115,7 +126,7 @@ final class SecretKeychain: Sendable {
                 guard parts.count == 2 else { continue }
                 if items.contains(parts[0]) {
                     contents.grants[parts[0], default: []].insert(parts[1])
-                } else {
+                } else if removes {
                     try Self.delete(device, Service.key, parts[0])
                     try Self.delete(device, Service.grant, account)
                 }
@@ -148,6 +159,20 @@ final class SecretKeychain: Sendable {
     /// Apple's dates begin in 2001, those of D-Bus in 1970.
     private static func seconds(_ date: KeychainValue?) -> UInt64 {
         UInt64(max(0, (date?.date ?? 0) + 978_307_200))
+    }
+
+    /// All grants that are kept, in no order.
+    func grants() async throws(BridgeFailure) -> [KeptGrant] {
+        let named = self.device
+        return try await perform { _ throws(DeviceError) in
+            try Self.rows(named, Service.grant).compactMap { row in
+                let parts = row["acct"]?.string?.split(separator: "/", maxSplits: 1).map(String.init) ?? []
+                guard parts.count == 2 else { return nil }
+                let program = GrantedProgram(
+                    row: parts[1], path: row["labl"]?.string ?? "", digest: row["icmt"]?.string)
+                return KeptGrant(item: parts[0], program: program, since: Self.seconds(row["cdat"]))
+            }
+        }
     }
 
     /// The sealed secret of an item.
@@ -195,11 +220,12 @@ final class SecretKeychain: Sendable {
     ///
     /// Without a program there is a row in the place of its grant until the item is whole.
     func add(
-        _ item: Item, sealed: Data, key: SymmetricKeyBytes, grantedTo program: String?
+        _ item: Item, sealed: Data, key: SymmetricKeyBytes, grantedTo program: GrantedProgram?
     ) async throws(BridgeFailure) {
         try await perform { device throws(DeviceError) in
-            let grant = "\(item.name)/\(program ?? "unfinished")"
-            try Self.add(device, Service.grant, grant, program == nil ? Data() : key.bytes)
+            let grant = "\(item.name)/\(program?.row ?? "unfinished")"
+            try Self.add(
+                device, Service.grant, grant, program == nil ? Data() : key.bytes, program.map(Self.who) ?? [:])
             try Self.add(
                 device, Service.key, item.name, key.bytes,
                 [
@@ -230,9 +256,25 @@ final class SecretKeychain: Sendable {
     }
 
     /// Writes the copy of an item's key for a program (SS-20).
-    func grant(_ key: SymmetricKeyBytes, of item: String, to program: String) async throws(BridgeFailure) {
+    func grant(
+        _ key: SymmetricKeyBytes, of item: String, to program: GrantedProgram
+    ) async throws(BridgeFailure) {
         try await perform { device throws(DeviceError) in
-            try Self.add(device, Service.grant, "\(item)/\(program)", key.bytes)
+            try Self.add(device, Service.grant, "\(item)/\(program.row)", key.bytes, Self.who(program))
+        }
+    }
+
+    /// What the row of a grant says of its program, for the owner's list of them (BR-31).
+    private static func who(_ program: GrantedProgram) -> Dictionary {
+        var attributes: Dictionary = ["labl": .text(program.path)]
+        attributes["icmt"] = program.digest.map(KeychainValue.text)
+        return attributes
+    }
+
+    /// Removes the copy of an item's key that a program had; one that is gone already is no error.
+    func revoke(_ item: String, _ row: String) async throws(BridgeFailure) {
+        try await perform { device throws(DeviceError) in
+            try Self.delete(device, Service.grant, "\(item)/\(row)")
         }
     }
 

@@ -38,6 +38,8 @@ extension SecretService {
     static let none = BusValue.path("/")
 
     func result(of call: BusCall, _ client: BusClient) async throws(Refusal) -> Answer {
+        if let answer = try await portal(call, client) { return answer }
+        if let answer = try await grants(call, client) { return answer }
         guard let path = SecretPath(call.path) else { throw .noSuchObject }
         let arguments = call.arguments
         let object = try await object(path, client)

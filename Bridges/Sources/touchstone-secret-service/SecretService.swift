@@ -69,6 +69,13 @@ actor SecretService {
     var asking: [Asking: Question<[String: SymmetricKeyBytes]>] = [:]
     var unlocking: [Grantee: Question<Void>] = [:]
 
+    /// The connection of the portals' frontend (PO-3).
+    var portalFrontend: String?
+    /// What the portal waits for, by the path of its request.
+    var portalRequests: [String: PortalRequest] = [:]
+    /// How often the device was unlocked.
+    private(set) var unlocks = 0
+
     private var changes: [UInt64: CheckedContinuation<Void, Never>] = [:]
     private var lastChange: UInt64 = 0
     private var isWriting = false
@@ -95,6 +102,7 @@ actor SecretService {
         switch event {
         case .bus(.joined(let name, let peer)): sightings[name] = Sighting(peer)
         case .bus(.left(let name)): left(name)
+        case .bus(.named(_, let owner)): portalFrontend = owner
         case .bus(.call(let call, let peer)):
             let sighting = sighting(call.sender, peer)
             Self.$deadline.withValue(.now + Times.call) {
@@ -169,6 +177,7 @@ actor SecretService {
                 fill(contents)
                 isLoaded = true
                 isOpen = true
+                unlocks += 1
                 announceLock()
                 return wakeAll()
             } catch {
@@ -222,7 +231,7 @@ actor SecretService {
 
     private func wake(_ number: UInt64) { changes.removeValue(forKey: number)?.resume() }
 
-    private func wakeAll() {
+    func wakeAll() {
         let waiting = changes.values
         changes = [:]
         for continuation in waiting { continuation.resume() }
