@@ -36,7 +36,7 @@ extension SecretService {
     /// Whether a program knows that an item is there (SS-33).
     func isVisible(_ item: String, _ client: BusClient) -> Bool {
         if sessionItems[item] != nil { return isGranted(item, client) }
-        return isGranted(item, client) || found[client.name]?.contains(item) == true
+        return isGranted(item, client) || found[client.name]?.contains(item) == true || lists(item, client)
     }
 
     /// Whether an item is locked for a program (SS-31).

@@ -240,10 +240,11 @@ extension SecretService {
         guard let attributes = value.textDictionary else { throw .invalidArguments }
         guard ItemDescription.allows(attributes) else { throw .limitsExceeded }
         try await loaded()
+        offerManaging(client)
         let names = index.search(attributes, in: collection)
         // A program that names an account may find it; nobody lists what accounts there are.
         let isNamed = attributes.keys.contains { $0 != "xdg:schema" }
-        let seen = names.filter { isGranted($0, client) || (isNamed && sessionItems[$0] == nil) }
+        let seen = names.filter { isGranted($0, client) || (isNamed && sessionItems[$0] == nil) || lists($0, client) }
         found[client.name, default: []].formUnion(seen.filter { !isGranted($0, client) })
         return seen
     }

@@ -64,6 +64,8 @@ actor SecretService {
     var prompts: [String: Prompt] = [:]
     /// Items that a connection's own searches have found (SS-33).
     var found: [String: Set<String>] = [:]
+    /// Whether the owner lets a program list all items, by the connections of those that asked (SS-36).
+    var managers: [String: Bool] = [:]
     /// What waits for the owner, by connection: it ends when the connection does.
     var waits: [String: [ObjectIdentifier: Waiting]] = [:]
     var asking: [Asking: Question<[String: SymmetricKeyBytes]>] = [:]
@@ -137,6 +139,7 @@ actor SecretService {
         clients[name] = nil
         sightings[name] = nil
         found[name] = nil
+        managers[name] = nil
         sessions = sessions.filter { $0.value.owner != name }
         prompts = prompts.filter { $0.value.owner != name }
         for waiting in (waits.removeValue(forKey: name) ?? [:]).values { waiting.stop() }
