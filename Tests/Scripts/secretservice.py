@@ -175,6 +175,14 @@ class Bus:
               f"{arguments}: exit {done.returncode}, expected {status}\n{done.stdout}\n{self.said}{self.log}")
         return done.stdout.decode()
 
+    def copy(self, program, name):
+        """A copy of a program by another name, which is another program; others than root may write it, so that its content counts, too."""
+        path = self.work / name
+        if not path.exists():
+            shutil.copy(os.path.realpath(f"/usr/bin/{program}"), path)
+            path.chmod(0o775)
+        return path
+
     def app(self, name):
         """A program of its own, by this name, with libsecret in it."""
         return App(self, name)
@@ -182,13 +190,8 @@ class Bus:
 
 class App:
     def __init__(self, bus, name):
-        path = bus.work / name
-        if not path.exists():
-            shutil.copy(os.path.realpath("/usr/bin/python3"), path)
-            # Others than root may write it, also where root runs the tests: then its content counts, too.
-            path.chmod(0o775)
-        self.path = path
-        self.process = subprocess.Popen([path, "-c", APP], env=bus.environment, stdin=subprocess.PIPE,
+        self.path = bus.copy("python3", name)
+        self.process = subprocess.Popen([self.path, "-c", APP], env=bus.environment, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
         bus.apps.append(self.process)
         self.answers = queue.Queue()
