@@ -153,6 +153,29 @@ class Bus:
                  "gnome-keyring to be on the bus")
         return process
 
+    def notifications(self):
+        """A notification daemon: gives the titles that came."""
+        program = """
+import sys
+from gi.repository import Gio, GLib
+node = Gio.DBusNodeInfo.new_for_xml('<node><interface name="org.freedesktop.Notifications"><method name="Notify">'
+    + ''.join(f'<arg type="{kind}" direction="in"/>' for kind in ('s', 'u', 's', 's', 's', 'as', 'a{sv}', 'i'))
+    + '<arg type="u" direction="out"/></method></interface></node>')
+def called(connection, sender, path, interface, method, parameters, invocation):
+    print(parameters.unpack()[3], flush=True)
+    invocation.return_value(GLib.Variant('(u)', (1,)))
+Gio.bus_own_name(Gio.BusType.SESSION, 'org.freedesktop.Notifications', 0,
+    lambda bus, name: bus.register_object('/org/freedesktop/Notifications', node.interfaces[0], called, None, None),
+    lambda *_: print('ready', flush=True), None)
+GLib.MainLoop().run()
+"""
+        process = subprocess.Popen(["/usr/bin/python3", "-c", program], env=self.environment, stdout=subprocess.PIPE, text=True)
+        self.apps.append(process)
+        equal(process.stdout.readline(), "ready\n", "the notification daemon")
+        came = []
+        threading.Thread(target=lambda: came.extend(line.strip() for line in process.stdout), daemon=True).start()
+        return lambda: list(came)
+
     def move(self, verb, status=0):
         """`import` or `export`: what it says."""
         said = self.run(PROGRAM, verb, "--bus", self.address, status=status)
