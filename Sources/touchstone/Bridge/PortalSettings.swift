@@ -33,10 +33,12 @@ struct PortalSettings {
                 if parts.count == 2 { values[parts[0]] = parts[1] }
             }
             let interfaces = (values["Interfaces"] ?? "").split(separator: ";").map(String.init)
-            guard interfaces.contains(Self.interface), let busName = values["DBusName"] else { return nil }
+            // A file without UseIn is ignored.
+            guard interfaces.contains(Self.interface), let busName = values["DBusName"], let desktops = values["UseIn"]
+            else { return nil }
             return Backend(
                 name: String(name.dropLast(".portal".count)), busName: busName,
-                desktops: Self.list(values["UseIn"] ?? "", ";"))
+                desktops: Self.list(desktops, ";"))
         }
     }
 
@@ -60,8 +62,10 @@ struct PortalSettings {
         guard !leadsHere else { return nil }
         let other = chosen.map { "'\(PlainText.line($0.name))' has that place" } ?? "no file says so"
         let lines =
-            ["[portal]", "DBusName=\(Self.busName)", "Interfaces=\(Self.interface)"]
-            + (desktops.isEmpty ? [] : ["UseIn=\(desktops.map(PlainText.line).joined(separator: ";"))"])
+            [
+                "[portal]", "DBusName=\(Self.busName)", "Interfaces=\(Self.interface)",
+                "UseIn=\(desktops.map { PlainText.line($0) }.joined(separator: ";"))",
+            ]
         let words = lines.map { "'\($0.replacingOccurrences(of: "'", with: ""))'" }.joined(separator: " ")
         return
             "Flatpak apps do not ask Touchstone for the key of their passwords, because \(other). They do after this and "
