@@ -140,7 +140,8 @@ class Chromium:
             stderr=subprocess.DEVNULL)
         before = self.site.shown
         try:
-            wait_for(lambda: self.site.shown > before, "Chromium to show the page")
+            wait_for(lambda: self.site.shown > before or process.poll() is not None, "Chromium to show the page")
+            check(self.site.shown > before, "Chromium ended before it showed the page")
             os.write(command, b'{"id": 1, "method": "Browser.close"}\0')
             process.wait(LONGEST_WAIT)
         finally:

@@ -1,11 +1,8 @@
 #!/usr/bin/env python3
 """Programs of GNOME and their libraries at the Secret Service: secretstorage's own suite, evolution-data-server, Seahorse."""
 
-import json
 import os
-import pathlib
 import shutil
-import signal
 import subprocess
 import tarfile
 
@@ -88,7 +85,7 @@ def walk(node, depth=0):
         children = [node.get_child_at_index(index) for index in range(min(node.get_child_count(), 200))]
     except Exception: return
     for child in children: yield from walk(child, depth + 1)
-wanted, end = sys.argv[1:], time.monotonic() + 60
+wanted, end = sys.argv[2:], time.monotonic() + float(sys.argv[1])
 while time.monotonic() < end:
     found = [(name, node) for name, node in walk(Atspi.get_desktop(0)) if name]
     if all(any(word in name for name, _ in found) for word in wanted):
@@ -119,12 +116,22 @@ def seahorse_lists_after_one_prompt(device, bus, person):
     bus.apps.append(subprocess.Popen(["/usr/libexec/at-spi-bus-launcher", "--launch-immediately", "--a11y=1"], env=environment,
                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
     bus.environment = environment
-    seahorse = subprocess.Popen(["/usr/bin/seahorse"], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    bus.apps.append(seahorse)
-    bus.run("/usr/bin/python3", "-c", WINDOW, "Login")
-    bus.run("/usr/bin/python3", "-c", WINDOW, "Mail of Anna", "Mail of Bert")
-    equal([(os.path.basename(prompt["client"]["identifier"]), prompt["reason"]) for prompt in person.prompts],
-          [("seahorse", "manage all your stored passwords")], "the prompt")
+
+    def seahorse(answer, status):
+        person.answer = answer
+        program = subprocess.Popen(["/usr/bin/seahorse"], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        bus.apps.append(program)
+        bus.run("/usr/bin/python3", "-c", WINDOW, LONGEST_WAIT, "Login")
+        wait_for(lambda: person.prompts, "the prompt")
+        bus.run("/usr/bin/python3", "-c", WINDOW, 3 if status else LONGEST_WAIT, "Mail of Anna", "Mail of Bert", status=status)
+        program.kill()
+        program.wait(LONGEST_WAIT)
+        equal([(os.path.basename(prompt["client"]["identifier"]), prompt["reason"]) for prompt in person.prompts],
+              [("seahorse", "manage all your stored passwords")], "the prompts")
+        person.asked()
+
+    seahorse("finger", 0)
+    seahorse("cancel", 1)
 
 
 main(

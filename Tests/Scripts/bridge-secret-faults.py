@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The Secret Service when something ends: killed at any moment, without room on the disk, without its device, and asked for 1,000 prompts.
 
-SECRET_KILLS=100 is a long run.
+SECRET_KILLS=100 is a long run. SECRET_LONG=1 adds a test of a minute.
 """
 
 import os
@@ -118,6 +118,13 @@ def a_device_that_is_away_is_not_an_empty_one(device, bus, person):
 
 
 @with_bus
+def the_first_call_after_a_minute_is_carried_out(device, bus, person):
+    """BR-42: the service has nothing to do after its start, and touchstoned closes connections on which nothing is asked."""
+    time.sleep(65)
+    equal(bus.app("mailer").ask("store('anna', 'correct horse')"), True, "stored")
+
+
+@with_bus
 def a_thousand_prompts_are_few(device, bus, person):
     """BR-26, BR-29, SS-42, SS-65: of a program that never stops asking, on many connections."""
     mailer, greedy = bus.app("mailer"), bus.app("greedy")
@@ -182,4 +189,5 @@ def a_full_disk_loses_nothing():
 main(
     the_service_is_killed_at_any_moment, the_daemon_is_killed_at_any_moment, a_device_that_is_away_is_not_an_empty_one,
     a_thousand_prompts_are_few, a_full_disk_loses_nothing,
+    *([the_first_call_after_a_minute_is_carried_out] if os.environ.get("SECRET_LONG") else []),
 )

@@ -82,8 +82,11 @@ final class SecretKeychain: Sendable {
 
     let device: Device
     private let queue = DispatchQueue(label: "keychain")
-    /// Only touched on the queue.
-    private let connection = Mutex<DeviceConnection?>(nil)
+    /// The connection, and when it was last used.
+    private let connection = Mutex<(DeviceConnection, ContinuousClock.Instant)?>(nil)
+    /// touchstoned closes a connection on which nothing was asked for a minute, as after the first reading, which has connections of its
+    /// own. The first call after that would fail.
+    private static let longestSilence = Duration.seconds(20)
 
     init(device: Device) { self.device = device }
 
@@ -360,7 +363,9 @@ final class SecretKeychain: Sendable {
                 do throws(DeviceError) {
                     let device = try self.connected()
                     do throws(DeviceError) {
-                        continuation.resume(returning: .success(try body(device)))
+                        let value = try body(device)
+                        self.connection.withLock { $0?.1 = .now }
+                        continuation.resume(returning: .success(value))
                     } catch {
                         if case .answered = error {} else { self.connection.withLock { $0 = nil } }
                         throw error
@@ -374,9 +379,9 @@ final class SecretKeychain: Sendable {
     }
 
     private func connected() throws(DeviceError) -> DeviceConnection {
-        if let kept = connection.withLock({ $0 }) { return kept }
+        if let (kept, used) = connection.withLock({ $0 }), used + Self.longestSilence > .now { return kept }
         let made = try device.connect()
-        connection.withLock { $0 = made }
+        connection.withLock { $0 = (made, .now) }
         return made
     }
 

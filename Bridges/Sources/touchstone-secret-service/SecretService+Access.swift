@@ -222,17 +222,18 @@ extension SecretService {
 
     private func grant(_ keys: [String: SymmetricKeyBytes], _ client: BusClient) async {
         for (name, key) in keys where index.collection(of: name) != nil {
+            var isKept = true
             if let program = client.grantee.program {
                 do throws(BridgeFailure) {
                     try await keychain.grant(key, of: name, to: program)
                 } catch {
-                    // It was read all the same; the owner is asked again the next time.
+                    // It is good for a time; then the owner is asked again.
                     BridgeProcess.log("touchstone-secret-service: a grant was not kept: \(error)")
-                    continue
+                    isKept = false
                 }
             }
             guard isOpen else { continue }
-            grants.put(key, of: name, for: client.grantee)
+            grants.put(key, of: name, for: client.grantee, isKept: isKept)
             announce(changeOf: name, to: client)
         }
     }
