@@ -110,7 +110,8 @@ struct GrantsCommand: ParsableCommand {
 
         @OptionGroup var place: Place
         @Argument(help: "The path of the program, as the list shows it.") var program: String
-        @Argument(help: "One password, as the list shows it; without it all that the program reads.") var secret: String?
+        @Argument(help: "One password, as the list shows it; without it all that the program reads.") var secret:
+            String?
 
         func run() throws {
             let grants = try GrantsCommand.all(SecretKeychain(device: try Place.device())).filter { grant in
@@ -118,7 +119,8 @@ struct GrantsCommand: ParsableCommand {
             }
             guard !grants.isEmpty else {
                 BridgeProcess.log(
-                    "that program reads no such password without asking; 'touchstone bridge grants list' shows all of them")
+                    "that program reads no such password without asking; 'touchstone bridge grants list' shows all of them"
+                )
                 throw ExitCode.failure
             }
             let pairs = grants.map { BusValue.structure([.string($0.kept.item), .string($0.kept.program.row)]) }
@@ -129,7 +131,8 @@ struct GrantsCommand: ParsableCommand {
                     [.array("(ss)", pairs)])
             } catch {
                 throw ValidationError(
-                    "touchstone-secret-service did not do it (\(error)); 'touchstone bridge status' says whether it runs")
+                    "touchstone-secret-service did not do it (\(error)); 'touchstone bridge status' says whether it runs"
+                )
             }
         }
     }

@@ -152,7 +152,8 @@ extension SecretService {
     private func notify(of client: BusClient) {
         let name = client.systemProgram.map { ($0 as NSString).lastPathComponent } ?? ""
         bus.call(
-            "org.freedesktop.Notifications", "/org/freedesktop/Notifications", "org.freedesktop.Notifications", "Notify",
+            "org.freedesktop.Notifications", "/org/freedesktop/Notifications", "org.freedesktop.Notifications",
+            "Notify",
             [
                 .string("Touchstone"), .uint32(0), .string("dialog-password"), .string("\(name) waits for its key"),
                 .string(
