@@ -90,7 +90,7 @@ def the_service_is_killed_at_any_moment(device, bus, until):
 @with_bus
 @killed
 def the_daemon_is_killed_at_any_moment(device, bus, until):
-    """BR-42, SS-24: nothing is lost, and no search answers "nothing" while the device is away."""
+    """SS-24: nothing is lost, and no search answers "nothing" while the device is away."""
     until.set()
     for pid in device.daemons.values():
         with contextlib.suppress(OSError):
@@ -101,7 +101,7 @@ def the_daemon_is_killed_at_any_moment(device, bus, until):
 
 @with_bus
 def a_device_that_is_away_is_not_an_empty_one(device, bus, person):
-    """SS-24, BR-42: while nobody answers, and after the service was started anew meanwhile."""
+    """SS-24: while nobody answers, and after the service was started anew meanwhile."""
     mailer = bus.app("mailer")
     mailer.ask("store('anna', 'correct horse')")
     device.shutdown()
@@ -119,7 +119,7 @@ def a_device_that_is_away_is_not_an_empty_one(device, bus, person):
 
 @with_bus
 def the_first_call_after_a_minute_is_carried_out(device, bus, person):
-    """BR-42: the service has nothing to do after its start, and touchstoned closes connections on which nothing is asked."""
+    """SS-24: the service has nothing to do after its start, and touchstoned closes connections on which nothing is asked."""
     time.sleep(65)
     equal(bus.app("mailer").ask("store('anna', 'correct horse')"), True, "stored")
 

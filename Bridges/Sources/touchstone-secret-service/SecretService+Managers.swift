@@ -7,7 +7,7 @@ import TouchstoneDevice
 ///
 /// Once they agreed, such a program lists them until it ends. To read or delete one it has to ask as before.
 extension SecretService {
-    /// Only a file that nobody but root can change counts.
+    /// A file that others than root can change does not count.
     private static let managerPrograms: Set = ["/usr/bin/seahorse", "/usr/bin/kwalletmanager5"]
 
     /// Whether a program lists what others stored.
