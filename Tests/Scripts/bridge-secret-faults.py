@@ -61,7 +61,7 @@ def killed(kill):
     def run(device, bus, person):
         chance = random.Random(f"{kill.__name__} 20")
         mailer = Mailer(bus, chance)
-        for turn in range(KILLS):
+        for _ in range(KILLS):
             until = threading.Event()
             working = threading.Thread(target=mailer.work, args=(until,))
             working.start()

@@ -15,7 +15,9 @@ public final class BusDescriptor: Hashable, Sendable {
 
     deinit { close(number) }
 
+    /// Whether both are the same one.
     public static func == (one: BusDescriptor, other: BusDescriptor) -> Bool { one === other }
 
+    /// By which one it is.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

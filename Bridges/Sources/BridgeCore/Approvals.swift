@@ -456,6 +456,7 @@ public final class Approvals: Sendable {
     /// Whether a cancel of a moment ago refuses a request without a prompt (BR-29).
     ///
     /// - Parameter request: Who would ask for what.
+    /// - Returns: Whether it would be refused now.
     public func isPaused(_ request: ApprovalRequest) -> Bool {
         state.withLock { $0.pause(of: Asker(request)) != nil }
     }

@@ -8,7 +8,9 @@ enum Browsers {
         "chrome_libsecret_os_crypt_password_v2"
     ]
 
-    /// The last parts of their programs' paths. A file that others than root can change does not count.
+    /// The last parts of their programs' paths.
+    ///
+    /// A file that others than root can change does not count.
     private static let programs: Set = [
         "chromium",  // Debian: /usr/lib/chromium
         "chrome",  // Google: /opt/google/chrome

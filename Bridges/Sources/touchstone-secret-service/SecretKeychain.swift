@@ -84,8 +84,9 @@ final class SecretKeychain: Sendable {
     private let queue = DispatchQueue(label: "keychain")
     /// The connection, and when it was last used.
     private let connection = Mutex<(DeviceConnection, ContinuousClock.Instant)?>(nil)
-    /// touchstoned closes a connection on which nothing was asked for a minute, as after the first reading, which has connections of its
-    /// own. The first call after that would fail.
+    /// touchstoned closes a connection on which nothing was asked for a minute, as after the first reading.
+    ///
+    /// The first call after that would fail.
     private static let longestSilence = Duration.seconds(20)
 
     init(device: Device) { self.device = device }
@@ -95,6 +96,8 @@ final class SecretKeychain: Sendable {
     /// Reads all rows but secrets, and removes what a crash left (SS-20).
     ///
     /// - Parameter removes: Whether it does; only who has taken the ``DeviceLock`` may.
+    /// - Returns: What the rows say.
+    /// - Throws: `BridgeFailure`.
     func contents(removesUnfinished removes: Bool = true) async throws(BridgeFailure) -> Contents {
         let named = self.device
         return try await perform { device throws(DeviceError) in

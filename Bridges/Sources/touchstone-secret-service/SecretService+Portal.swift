@@ -167,7 +167,9 @@ extension SecretService {
         return secret
     }
 
-    /// The item of a program, if the portal made it, or it came in from gnome-keyring. What other programs stored does not count.
+    /// The item of a program, if the portal made it, or it came in from gnome-keyring.
+    ///
+    /// What other programs stored does not count.
     private func portalItem(of app: String) -> String? {
         index.search([Portal.attribute: app], in: Self.login).first { items[$0].map(isPortals) ?? false }
     }
