@@ -15,7 +15,7 @@ import subprocess
 
 import usersystemd
 from bridges import BRIDGES, Person
-from device import LONGEST_WAIT, Device, check, equal, main, wait_for
+from device import LONGEST_WAIT, REPOSITORY, Device, check, equal, main, wait_for
 
 usersystemd.enter(__file__)
 
@@ -382,7 +382,8 @@ def the_secret_service_is_enabled_and_disabled():
         before = {path: what for path, what in place.everything.items() if "/keyrings" not in path}
         said = place.bridge("enable", "secret-service", "--yes")
         for words in ("brings in the passwords of gnome-keyring", "brought in 2 of 2 items of /usr/bin/gnome-keyring-daemon",
-                      "writes ~/.local/share/dbus-1/services/org.freedesktop.secrets.service", "bridge disable secret-service"):
+                      "writes ~/.local/share/dbus-1/services/org.freedesktop.secrets.service", "bridge disable secret-service",
+                      "answers Flatpak apps, too"):
             check(words in said, f"{words!r} in {said}")
         equal(person.asked(), 0, "prompts for bringing them in")
         equal(passwords(place, "anna", "bert"), ["correct horse", "staple"], "what came in")
@@ -407,6 +408,51 @@ def the_secret_service_is_enabled_and_disabled():
         equal(passwords(place, "anna", "bert", "carl"), ["correct horse", "staple", "new"], "what gnome-keyring has")
         equal({path: what for path, what in place.everything.items() if "/keyrings" not in path}, before, "the files")
         equal(place.states()["secret-service"], "notEnabled", "its state")
+
+
+def nothing_changes_where_it_is_not_enabled():
+    """BR-5, PO-7, DEC-350: with the program built, its unit installed, a device that runs and an agent."""
+    with desktop() as place:
+        person = Person(place.device)
+        units = place.device.work / "run/systemd/user"
+        units.mkdir(parents=True, exist_ok=True)
+        shutil.copy(REPOSITORY / "system/systemd-user/touchstone-secret-service.service", units)
+        place.systemctl("daemon-reload")
+        keyring(place)
+        # gnome-keyring makes its directories.
+        place.run("secret-tool", "store", "--label=Mail", "user", "anna", input="correct horse")
+        before = {path: what for path, what in place.everything.items() if "/keyrings" not in path}
+        place.run("secret-tool", "store", "--label=Mail", "user", "bert", input="staple")
+        equal(passwords(place, "anna", "bert"), ["correct horse", "staple"], "what a program gets")
+        check("gnome-keyring" in place.run("busctl", "--user", "status", "org.freedesktop.secrets"), "who keeps it")
+        names = place.run("busctl", "--user", "list", "--activatable")
+        check("touchstone" not in names, f"what the bus starts: {names}")
+        equal(place.states()["secret-service"], "notEnabled", "its state")
+        place.systemctl("is-active", "touchstone-secret-service.service", status=3)
+        equal({path: what for path, what in place.everything.items() if "/keyrings" not in path}, before, "the files")
+        equal(person.asked(), 0, "prompts")
+    # Nothing that a package installs takes a program's way to its passwords.
+    installed = (REPOSITORY / "script/stage").read_text() + (REPOSITORY / "debian/rules").read_text()
+    for directory in ("dbus-1/services", "xdg-desktop-portal"):
+        check(directory not in installed, f"the packages install into {directory}")
+
+
+def the_portal_needs_root_where_no_file_leads_to_it():
+    """PO-7, DEC-350."""
+    with desktop() as place:
+        portals = place.device.work / "portals"
+        portals.mkdir()
+        place.device.environment |= {"XDG_DESKTOP_PORTAL_DIR": str(portals), "XDG_CURRENT_DESKTOP": "Sway:wlroots"}
+        said = place.bridge("enable", "secret-service", "--yes")
+        command = said.split("your next login: ")[1].splitlines()[0].replace("sudo ", "")
+        subprocess.run(command, shell=True, check=True, timeout=LONGEST_WAIT)
+        equal((portals / "touchstone.portal").read_text().splitlines(),
+              ["[portal]", "DBusName=org.freedesktop.secrets", "Interfaces=org.freedesktop.impl.portal.Secret", "UseIn=sway;wlroots"], "the file")
+        check("Flatpak" not in place.bridge("enable", "secret-service", "--yes"), "what is said with the file")
+        (portals / "other.portal").write_text(
+            "[portal]\nDBusName=org.kde.secretportal\nInterfaces=org.freedesktop.impl.portal.Secret\nUseIn=sway\n")
+        said = place.bridge("enable", "secret-service", "--yes")
+        check("'other' has that place" in said and "Secret=touchstone" in said, said)
 
 
 def a_keyring_that_stays_locked_changes_nothing():
@@ -470,6 +516,7 @@ def another_provider_is_not_replaced():
 
 
 main(
+    nothing_changes_where_it_is_not_enabled, the_portal_needs_root_where_no_file_leads_to_it,
     a_disable_that_fails_leaves_the_service, another_provider_is_not_replaced,
     the_secret_service_is_enabled_and_disabled, a_keyring_that_stays_locked_changes_nothing,
     ssh_and_git_are_enabled_and_disabled, a_pkcs11_token_is_enabled_and_disabled, what_is_broken_is_said_and_mended, what_has_the_place_is_not_replaced_silently,

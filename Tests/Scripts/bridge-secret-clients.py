@@ -140,7 +140,8 @@ class Chromium:
             stderr=subprocess.DEVNULL)
         before = self.site.shown
         try:
-            wait_for(lambda: self.site.shown > before, "Chromium to show the page")
+            wait_for(lambda: self.site.shown > before or process.poll() is not None, "Chromium to show the page")
+            check(self.site.shown > before, "Chromium ended before it showed the page")
             os.write(command, b'{"id": 1, "method": "Browser.close"}\0')
             process.wait(LONGEST_WAIT)
         finally:
@@ -188,6 +189,79 @@ def chromium_waits_for_a_device_that_is_locked(device, bus, person):
     equal(browser.kind, [b"v11"], "how it is encrypted")
 
 
+def from_gnome_keyring(bus):
+    """A browser whose key gnome-keyring had, and that is Touchstone's now: nobody was granted it."""
+    bus.stop()
+    keyring = bus.keyring()
+    browser = Chromium(bus, Site())
+    browser.visit()
+    equal(browser.kind, [b"v11"], "how gnome-keyring has the cookie encrypted")
+    said = bus.move("import")
+    check("brought in" in said and not said.startswith("brought in 0"), said)
+    bus.start("--replace")
+    keyring.wait(LONGEST_WAIT)
+    return browser
+
+
+@with_bus
+def chromium_keeps_its_cookie_over_a_change_of_the_provider(device, bus, person):
+    """SS-52, SS-55: from gnome-keyring, with one prompt that names it, and back."""
+    browser = from_gnome_keyring(bus)
+    equal(browser.visit(), "visit=first", "the cookie after the change")
+    check(all(os.path.basename(prompt["client"]["identifier"]) == "chromium" for prompt in person.prompts), f"{person.prompts}")
+    check(person.asked() >= 1, "nobody was asked")
+    # An upgrade of the browser and of the service: the same paths.
+    bus.restart()
+    equal(browser.visit(), "visit=first", "the cookie after a new start of the service")
+    equal(person.asked(), 0, "prompts of a browser that was granted its key")
+    bus.stop()
+    bus.keyring()
+    check("gave" in bus.move("export"), bus.said)
+    equal(browser.visit(), "visit=first", "the cookie with gnome-keyring again")
+    equal(browser.kind, [b"v11"], "how it is encrypted")
+
+
+@with_bus
+def a_browser_is_not_told_that_its_key_was_refused(device, bus, person):
+    """SS-38: its cookie stays, the owner is asked again after the next unlock, and hears why the browser shows nothing."""
+    browser = from_gnome_keyring(bus)
+    bell = bus.notifications()
+    person.answer = "cancel"
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        visit = pool.submit(browser.visit)
+        wait_for(lambda: person.prompts, "the prompt")
+        time.sleep(3)
+        check(not visit.done(), "the browser went on without its key")
+        equal(len(person.prompts), 1, "prompts after a cancel")
+        equal(bell(), ["chromium waits for its key"], "what the owner is told")
+        person.answer = "finger"
+        device.run("device", "lock")
+        device.run("device", "unlock", input="271828\n")
+        equal(visit.result(LONGEST_WAIT), "visit=first", "the cookie")
+    equal(browser.kind, [b"v11"], "how it is encrypted")
+
+
+@with_bus
+def a_browser_waits_for_an_agent(device, bus, person):
+    """SS-39, SS-55: a browser that starts before anything shows prompts; ended meanwhile, it loses nothing either."""
+    browser = from_gnome_keyring(bus)
+    person.leave()
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        visit = pool.submit(browser.visit)
+        time.sleep(5)
+        check(not visit.done(), "the browser went on without its key")
+        # The browser is ended: nothing was written.
+        browser.process.kill()
+        check(visit.exception(LONGEST_WAIT), "a page of a browser that was ended")
+        visit = pool.submit(browser.visit)
+        time.sleep(3)
+        check(not visit.done(), "the browser went on without its key")
+        person = type(person)(device)
+        equal(visit.result(LONGEST_WAIT), "visit=first", "the cookie")
+    equal(browser.kind, [b"v11"], "how it is encrypted")
+    check(person.asked() >= 1, "nobody was asked")
+
+
 @with_bus
 def whoever_takes_the_browsers_key_meets_the_prompt(device, bus, person):
     """SS-31, SS-54: as importers of cookies do it, by the schema and by the attribute."""
@@ -226,7 +300,8 @@ def what_programs_say_when_the_owner_cancels(device, bus, person):
 
 
 main(
-    what_programs_say_when_the_owner_cancels,
+    what_programs_say_when_the_owner_cancels, chromium_keeps_its_cookie_over_a_change_of_the_provider,
+    a_browser_is_not_told_that_its_key_was_refused, a_browser_waits_for_an_agent,
     chromium_waits_for_a_device_that_is_locked, chromium_keeps_its_cookie, whoever_takes_the_browsers_key_meets_the_prompt,
     libsecret_in_c, the_order_of_calls_in_go,
 )

@@ -525,6 +525,45 @@ def an_upgraded_program_keeps_its_passwords(device, bus, person):
 
 
 @with_bus
+def grants_are_listed_and_taken_back(device, bus, person):
+    """BR-30, BR-31, BR-33: the owner is asked before they read the list; taking away needs nobody."""
+    mailer, other = bus.app("mailer"), bus.app("other")
+    mailer.ask("store('anna', 'correct horse', label='Mail of Anna'), store('bert', 'staple', label='Mail of Bert')")
+    other.ask("lookup('anna'), lookup('bert')")
+    equal(person.asked(), 2, "prompts of the other program")
+
+    def grants(verb, *words, **settings):
+        return bus.run(PROGRAM, "grants", verb, *(["--bus", bus.address] if verb == "revoke" else []), *words, **settings)
+
+    def listed():
+        return {(grant["program"], grant["secret"], grant["isOwn"]) for grant in json.loads(grants("list", "--json"))}
+
+    own = {(str(mailer.path), label, True) for label in ("Mail of Anna", "Mail of Bert")}
+    given = {(str(other.path), label, False) for label in ("Mail of Anna", "Mail of Bert")}
+    equal(listed(), own | given, "the grants")
+    equal([prompt["reason"] for prompt in person.prompts], ["list which passwords programs read without asking you"], "the prompt")
+    check(f"{other.path} reads “Mail of Anna”, which you approved, since 20" in grants("list"), "the list")
+    check("while its file is the same" in grants("list"), "the list")
+    person.asked()
+    person.answer = "cancel"
+    check("Mail of" not in grants("list", status=64) and "did not agree" in bus.said, bus.said)
+    equal(person.asked(), 1, "prompts for a list that was refused")
+    grants("revoke", other.path, "Mail of Anna")
+    grants("revoke", other.path, "Mail of Anna", status=1)
+    equal(person.asked(), 0, "prompts for taking away")
+    equal([other.ask(f"lookup({user!r})") for user in ("anna", "bert")], [None, "staple"], "what the other program still reads")
+    equal(person.asked(), 1, "prompts of the other program")
+    grants("revoke", other.path)
+    bus.restart()
+    mailer, other = bus.app("mailer"), bus.app("other")
+    equal(other.ask("lookup('bert')"), None, "what the other program reads after a new start")
+    equal(person.asked(), 1, "prompts of the other program")
+    equal(mailer.ask("lookup('anna')"), "correct horse", "what the first one stored itself")
+    person.answer = "finger"
+    equal(listed(), own, "the grants that are left")
+
+
+@with_bus
 def docker_keeps_its_passwords(device, bus, person):
     """SS-8: Debian's docker-credential-secretservice, 0.6.4."""
     def docker(verb, input="", status=0):
@@ -572,7 +611,7 @@ main(
     nobody_else_changes_it, what_is_stored_over_is_a_new_item,
     a_search_waits_until_it_can_look,
     what_is_malformed_is_refused,
-    docker_keeps_its_passwords, what_gnome_keyring_keeps_comes_in_and_goes_back, items_that_share_attributes_go_there_and_back,
+    grants_are_listed_and_taken_back, docker_keeps_its_passwords, what_gnome_keyring_keeps_comes_in_and_goes_back, items_that_share_attributes_go_there_and_back,
     an_upgraded_program_keeps_its_passwords, an_import_is_of_everything_or_nothing,
     one_program_holds_up_no_other, large_calls_that_wait_are_few, another_set_is_no_way_around_a_cancel,
     a_collection_goes_with_what_was_approved, aliases_last, one_of_them_works_on_a_device, more_than_one_answer_is_read,

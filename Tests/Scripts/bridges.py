@@ -23,7 +23,8 @@ class Person:
 
     def look(self):
         try:
-            for event in self.device.client("Agent").Subscribe(version=1, _more=True):
+            self.agent = self.device.client("Agent")
+            for event in self.agent.Subscribe(version=1, _more=True):
                 if event["event"] == "ready":
                     self.ready.set()
                 elif event["event"] == "show":
@@ -37,6 +38,10 @@ class Person:
                         self.device.client("Device").PresentFinger(finger="thumb")
         except Exception as error:  # the device was shut down
             self.error = error
+
+    def leave(self):
+        """Nothing shows prompts any more."""
+        self.agent.close()
 
     def asked(self):
         """How many prompts came since the last time."""

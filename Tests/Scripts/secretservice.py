@@ -153,6 +153,29 @@ class Bus:
                  "gnome-keyring to be on the bus")
         return process
 
+    def notifications(self):
+        """A notification daemon: gives the titles that came."""
+        program = """
+import sys
+from gi.repository import Gio, GLib
+node = Gio.DBusNodeInfo.new_for_xml('<node><interface name="org.freedesktop.Notifications"><method name="Notify">'
+    + ''.join(f'<arg type="{kind}" direction="in"/>' for kind in ('s', 'u', 's', 's', 's', 'as', 'a{sv}', 'i'))
+    + '<arg type="u" direction="out"/></method></interface></node>')
+def called(connection, sender, path, interface, method, parameters, invocation):
+    print(parameters.unpack()[3], flush=True)
+    invocation.return_value(GLib.Variant('(u)', (1,)))
+Gio.bus_own_name(Gio.BusType.SESSION, 'org.freedesktop.Notifications', 0,
+    lambda bus, name: bus.register_object('/org/freedesktop/Notifications', node.interfaces[0], called, None, None),
+    lambda *_: print('ready', flush=True), None)
+GLib.MainLoop().run()
+"""
+        process = subprocess.Popen(["/usr/bin/python3", "-c", program], env=self.environment, stdout=subprocess.PIPE, text=True)
+        self.apps.append(process)
+        equal(process.stdout.readline(), "ready\n", "the notification daemon")
+        came = []
+        threading.Thread(target=lambda: came.extend(line.strip() for line in process.stdout), daemon=True).start()
+        return lambda: list(came)
+
     def move(self, verb, status=0):
         """`import` or `export`: what it says."""
         said = self.run(PROGRAM, verb, "--bus", self.address, status=status)
@@ -175,6 +198,14 @@ class Bus:
               f"{arguments}: exit {done.returncode}, expected {status}\n{done.stdout}\n{self.said}{self.log}")
         return done.stdout.decode()
 
+    def copy(self, program, name):
+        """A copy of a program by another name, which is another program; others than root may write it, so that its content counts, too."""
+        path = self.work / name
+        if not path.exists():
+            shutil.copy(os.path.realpath(f"/usr/bin/{program}"), path)
+            path.chmod(0o775)
+        return path
+
     def app(self, name):
         """A program of its own, by this name, with libsecret in it."""
         return App(self, name)
@@ -182,13 +213,8 @@ class Bus:
 
 class App:
     def __init__(self, bus, name):
-        path = bus.work / name
-        if not path.exists():
-            shutil.copy(os.path.realpath("/usr/bin/python3"), path)
-            # Others than root may write it, also where root runs the tests: then its content counts, too.
-            path.chmod(0o775)
-        self.path = path
-        self.process = subprocess.Popen([path, "-c", APP], env=bus.environment, stdin=subprocess.PIPE,
+        self.path = bus.copy("python3", name)
+        self.process = subprocess.Popen([self.path, "-c", APP], env=bus.environment, stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
         bus.apps.append(self.process)
         self.answers = queue.Queue()

@@ -49,6 +49,7 @@ internal import Glibc
     private var load = Load()
     private var loads: [Sharer: Load] = [:]
     private var number: UInt64 = 0
+    private var followed: Set<String> = []
 
     /// What this service sends.
     public let outbox = BusOutbox()
@@ -81,6 +82,16 @@ internal import Glibc
     public func take(name: String) throws(BusFailure) {
         let result = unsafe sd_bus_request_name(bus, name, 0)
         guard result >= 0 else { throw result == -EEXIST ? .nameTaken : .disconnected }
+    }
+
+    /// Tells who has a name now, and in ``run(_:)`` of each change.
+    ///
+    /// - Parameters:
+    ///   - name: A well-known name.
+    ///   - receive: Gets the event.
+    public func follow(name: String, _ receive: (BusEvent) -> Void) {
+        followed.insert(name)
+        receive(.named(name, owner(of: name)))
     }
 
     /// Receives until the bus ends the connection.
@@ -121,8 +132,11 @@ internal import Glibc
 
     private func take(_ message: BusMessage, _ receive: (BusEvent) -> Void) {
         if message.isSignal(Self.driver, "NameOwnerChanged"), message.sender == Self.driver {
-            guard let values = message.values(), values.count == 3, let name = values[0].text, name.hasPrefix(":")
-            else { return }
+            guard let values = message.values(), values.count == 3, let name = values[0].text else { return }
+            if followed.contains(name) {
+                return receive(.named(name, values[2].text.flatMap { $0.isEmpty ? nil : $0 }))
+            }
+            guard name.hasPrefix(":") else { return }
             return receive(values[2].text == name ? .joined(name, peer(of: name)) : .left(name))
         }
         guard message.isCall else { return }
@@ -200,6 +214,13 @@ internal import Glibc
                 else { continue }
                 if let receiver { unsafe _ = sd_bus_message_set_destination(signal.message, receiver) }
                 unsafe _ = sd_bus_send(bus, signal.message, nil)
+            case .call(let service, let path, let interface, let member, let values):
+                var made: OpaquePointer?
+                guard unsafe sd_bus_message_new_method_call(bus, &made, service, path, interface, member) >= 0,
+                    let call = unsafe made.map({ unsafe BusMessage($0) }), call.append(values)
+                else { continue }
+                unsafe _ = sd_bus_message_set_expect_reply(call.message, 0)
+                unsafe _ = sd_bus_send(bus, call.message, nil)
             }
         }
     }

@@ -15,6 +15,7 @@ internal import Glibc
         static let depth = 8
         static let values = 64 << 10
         static let bytes = 2 << 20
+        static let descriptors = 1
         static let name = 255
     }
 
@@ -22,6 +23,7 @@ internal import Glibc
     private struct Budget {
         var values = Limits.values
         var bytes = Limits.bytes
+        var descriptors = Limits.descriptors
 
         /// Of an answer that was asked for.
         static let ofReply = Budget(values: 1 << 20, bytes: 64 << 20)
@@ -85,8 +87,10 @@ internal import Glibc
         case UInt8(ascii: "s"): return text(type.code, &budget).map(BusValue.string)
         case UInt8(ascii: "o"): return text(type.code, &budget).map(BusValue.path)
         case UInt8(ascii: "b"): return basic(type.code, Int32(0)).map { .boolean($0 != 0) }
+        case UInt8(ascii: "i"): return basic(type.code, Int32(0)).map(BusValue.int32)
         case UInt8(ascii: "u"): return basic(type.code, UInt32(0)).map(BusValue.uint32)
         case UInt8(ascii: "t"): return basic(type.code, UInt64(0)).map(BusValue.uint64)
+        case UInt8(ascii: "h"): return descriptor(type.code, &budget).map(BusValue.descriptor)
         case UInt8(ascii: "a") where type.contents == "y": return bytes(&budget).map(BusValue.bytes)
         case UInt8(ascii: "a"):
             return inside(type, depth, &budget).map { .array(type.contents, $0) }
@@ -116,6 +120,12 @@ internal import Glibc
             unsafe sd_bus_message_read_basic(message, CChar(bitPattern: code), UnsafeMutableRawPointer($0))
         }
         return result > 0 ? number : nil
+    }
+
+    private func descriptor(_ code: UInt8, _ budget: inout Budget) -> BusDescriptor? {
+        guard budget.descriptors > 0, let number = basic(code, Int32(-1)) else { return nil }
+        budget.descriptors -= 1
+        return BusDescriptor(copying: number)
     }
 
     private func text(_ code: UInt8, _ budget: inout Budget) -> String? {
@@ -150,12 +160,14 @@ internal import Glibc
         case .string(let text): return append(text, "s")
         case .path(let text): return append(text, "o")
         case .boolean(let flag): return append(number: Int32(flag ? 1 : 0), "b")
+        case .int32(let number): return append(number: number, "i")
         case .uint32(let number): return append(number: number, "u")
         case .uint64(let number): return append(number: number, "t")
         case .bytes(let bytes):
             return unsafe bytes.withUnsafeBytes {
                 unsafe sd_bus_message_append_array(message, CChar(UInt8(ascii: "y")), $0.baseAddress, $0.count) >= 0
             }
+        case .descriptor(let descriptor): return append(number: descriptor.number, "h")
         case .array(let element, let values): return contain("a", element, values)
         case .entry(let key, let value): return contain("e", key.signature + value.signature, [key, value])
         case .structure(let values): return contain("r", values.map(\.signature).joined(), values)

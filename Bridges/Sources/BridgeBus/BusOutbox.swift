@@ -7,6 +7,7 @@ public final class BusOutbox: Sendable {
         case reply(UInt64, [BusValue], isSecret: Bool)
         case refusal(UInt64, name: String, text: String)
         case signal(path: String, interface: String, member: String, [BusValue], to: String?)
+        case call(String, path: String, interface: String, member: String, [BusValue])
     }
 
     private let letters = Mutex<[Letter]>([])
@@ -64,6 +65,20 @@ public final class BusOutbox: Sendable {
         put(.signal(path: path, interface: interface, member: member, values, to: receiver))
     }
 
+    /// Calls a method of another program, whose answer nobody waits for.
+    ///
+    /// - Parameters:
+    ///   - service: The name of who is called; the bus starts it if it can.
+    ///   - path: The object.
+    ///   - interface: Whose method it is.
+    ///   - member: The method.
+    ///   - arguments: What it takes.
+    public func call(
+        _ service: String, _ path: String, _ interface: String, _ member: String, _ arguments: [BusValue]
+    ) {
+        put(.call(service, path: path, interface: interface, member: member, arguments))
+    }
+
     private func put(_ letter: Letter) {
         letters.withLock { $0.append(letter) }
         // Where the pipe is full, it is readable already.
@@ -115,6 +130,8 @@ public enum BusEvent: Sendable {
     case joined(String, BusPeer?)
     /// A connection left the bus.
     case left(String)
+    /// A well-known name that is followed has this owner now; nil where nobody has it.
+    case named(String, String?)
 }
 
 /// Why there is no bus.

@@ -6,12 +6,16 @@ public indirect enum BusValue: Hashable, Sendable {
     case path(String)
     /// `b`.
     case boolean(Bool)
+    /// `i`.
+    case int32(Int32)
     /// `u`.
     case uint32(UInt32)
     /// `t`.
     case uint64(UInt64)
     /// `ay`.
     case bytes([UInt8])
+    /// `h`.
+    case descriptor(BusDescriptor)
     /// `a` and the type of its elements.
     case array(String, [BusValue])
     /// One of an array's `{…}`.
@@ -27,9 +31,11 @@ public indirect enum BusValue: Hashable, Sendable {
         case .string: "s"
         case .path: "o"
         case .boolean: "b"
+        case .int32: "i"
         case .uint32: "u"
         case .uint64: "t"
         case .bytes: "ay"
+        case .descriptor: "h"
         case .array(let element, _): "a\(element)"
         case .entry(let key, let value): "{\(key.signature)\(value.signature)}"
         case .structure(let values): "(\(values.map(\.signature).joined()))"
@@ -66,6 +72,12 @@ public indirect enum BusValue: Hashable, Sendable {
     public var data: [UInt8]? {
         guard case .bytes(let bytes) = self else { return nil }
         return bytes
+    }
+
+    /// Its descriptor; nil of another type than `h`.
+    public var file: BusDescriptor? {
+        guard case .descriptor(let descriptor) = self else { return nil }
+        return descriptor
     }
 
     /// Its elements; nil of another type than an array, but `ay`.

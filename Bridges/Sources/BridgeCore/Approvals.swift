@@ -455,6 +455,14 @@ public final class Approvals: Sendable {
 
     // MARK: Floods
 
+    /// Whether a cancel of a moment ago refuses a request without a prompt (BR-29).
+    ///
+    /// - Parameter request: Who would ask for what.
+    /// - Returns: Whether it would be refused now.
+    public func isPaused(_ request: ApprovalRequest) -> Bool {
+        state.withLock { $0.pause(of: Asker(request)) != nil }
+    }
+
     /// - Throws: `BridgeFailure.cancelled` for a while after the owner cancelled the same (BR-29).
     private func refuse(_ asker: Asker, _ state: inout State) throws(BridgeFailure) {
         if let pause = state.pause(of: asker) {

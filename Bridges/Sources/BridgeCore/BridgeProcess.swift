@@ -29,6 +29,15 @@ public enum BridgeProcess {
         return touchstone_become_undumpable() ? .systemService : .ordinary
     }
 
+    /// Lets the process have as many descriptors as root allows it, because messages that wait can carry some.
+    public static func raiseDescriptorLimit() {
+        var limit = rlimit()
+        let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        guard unsafe getrlimit(kind, &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        _ = unsafe setrlimit(kind, &limit)
+    }
+
     /// Has SIGTERM and SIGINT end the program with status 0.
     ///
     /// To be called before any thread is started.

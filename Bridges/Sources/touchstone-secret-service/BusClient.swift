@@ -3,20 +3,40 @@ import BridgeCore
 import Foundation
 import Glibc
 
+/// A program as the row of a grant names it (BR-31).
+struct GrantedProgram: Hashable, Sendable {
+    /// The name of its grants' rows: one text for the other two.
+    var row: String
+    /// Where its file is.
+    var path: String
+    /// SHA-256 of its file, where others than root can change that.
+    var digest: String?
+
+    /// The frontend of the portals, for the secrets of sandboxed programs alone (PO-3).
+    static let portal = GrantedProgram(row: "portal", path: "the Secret portal")
+
+    static func == (one: GrantedProgram, other: GrantedProgram) -> Bool { one.row == other.row }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(row) }
+}
+
 /// For whom a grant is (BR-13, SS-35).
 enum Grantee: Hashable, Sendable {
-    /// One program, by its fingerprint.
-    case program(String)
+    /// One program.
+    case program(GrantedProgram)
     /// A program that does what its caller wants, in one session: such grants lapse.
     case session(ClientSession)
     /// One connection of a program that nobody knows.
     case connection(String)
 
-    /// The name of its grant's row; nil where its grants are not kept.
-    var row: String? {
-        guard case .program(let fingerprint) = self else { return nil }
-        return fingerprint
+    /// The program; nil where its grants are not kept.
+    var program: GrantedProgram? {
+        guard case .program(let program) = self else { return nil }
+        return program
     }
+
+    /// The name of its grant's row; nil where its grants are not kept.
+    var row: String? { program?.row }
 }
 
 /// A process on the bus, and what it executed when it came: read from `/proc` alone, at once.
@@ -36,9 +56,11 @@ struct Sighting: Hashable, Sendable {
 struct BusClient: Sendable {
     let name: String
     let client: Client
-    let grantee: Grantee
+    private(set) var grantee: Grantee
     /// Whether it is in a sandbox, whose programs have the portal instead (BR-7).
     let isSandboxed: Bool
+    /// Where its file is, if only root can change that or put another in its place.
+    let systemProgram: String?
     /// What it executed when it came.
     private let file: ExecutedFile?
 
@@ -51,6 +73,7 @@ struct BusClient: Sendable {
         file = sighting.file
         // Also of a process whose program cannot be seen.
         isSandboxed = program.isSandboxed
+        systemProgram = program.granted.flatMap { $0.digest == nil ? $0.path : nil }
         guard let process = sighting.process, let path = sighting.path else {
             client = .unknown
             grantee = .connection(name)
@@ -60,7 +83,7 @@ struct BusClient: Sendable {
         if Multiplexers.contain(path) {
             grantee = process.clientSession.map(Grantee.session) ?? .connection(name)
         } else {
-            grantee = program.fingerprint.map(Grantee.program) ?? .connection(name)
+            grantee = program.granted.map(Grantee.program) ?? .connection(name)
         }
     }
 
@@ -70,10 +93,18 @@ struct BusClient: Sendable {
         client = .unknown
         grantee = .connection(other.name)
         isSandboxed = other.isSandboxed
+        systemProgram = nil
     }
 
     /// The same connection as a stranger: what the bus said before and now differs.
     var asStranger: BusClient { BusClient(stranger: self) }
+
+    /// The same connection, where it asks as the portal.
+    var asPortal: BusClient {
+        var client = self
+        client.grantee = .program(.portal)
+        return client
+    }
 
     /// Whether the process is there, and executes what it did; its path may be another one, or gone, since an upgrade.
     var isThere: Bool {

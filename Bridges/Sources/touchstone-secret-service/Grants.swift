@@ -23,7 +23,7 @@ struct Grants {
 
     /// Whether a program may read an item.
     func has(_ item: String, _ grantee: Grantee) -> Bool {
-        if let row = grantee.row { return kept[item]?.contains(row) == true }
+        if let row = grantee.row, kept[item]?.contains(row) == true { return true }
         return lapsingKey(of: item, for: grantee) != nil
     }
 
@@ -35,13 +35,13 @@ struct Grants {
 
     /// The copy of a key, if it is in memory.
     func key(of item: String, for grantee: Grantee) -> SymmetricKeyBytes? {
-        if let row = grantee.row { return read[item]?[row] }
+        if let row = grantee.row, let key = read[item]?[row] { return key }
         return lapsingKey(of: item, for: grantee)
     }
 
     /// Notes a copy: of one that is kept, or until it lapses.
-    mutating func put(_ key: SymmetricKeyBytes, of item: String, for grantee: Grantee) {
-        if let row = grantee.row {
+    mutating func put(_ key: SymmetricKeyBytes, of item: String, for grantee: Grantee, isKept: Bool = true) {
+        if isKept, let row = grantee.row {
             kept[item, default: []].insert(row)
             read[item, default: [:]][row] = key
         } else {
@@ -58,6 +58,12 @@ struct Grants {
         kept[item] = nil
         read[item] = nil
         for grantee in lapsing.keys { lapsing[grantee]?[item] = nil }
+    }
+
+    /// Forgets that a program was granted an item (BR-33).
+    mutating func revoke(_ item: String, _ row: String) {
+        kept[item]?.remove(row)
+        read[item]?[row] = nil
     }
 
     /// Forgets what was granted for a time (SS-40).

@@ -50,6 +50,14 @@ enum Introspection {
 
     private static let secret = "(oayays)"
 
+    /// The description of the portal's object (PO-1).
+    static let portal =
+        "\(start)  <interface name=\"\(SecretService.Portal.interface)\">\n"
+        + method(
+            "RetrieveSecret", [("handle", "o"), ("app_id", "s"), ("fd", "h"), ("options", "a{sv}")],
+            gives: [("response", "u"), ("results", "a{sv}")])
+        + property("version", "u") + "  </interface>\n</node>\n"
+
     /// The description of an object.
     static func text(of object: SecretService.Object) -> String {
         "\(start)  <interface name=\"\(object.interface)\">\n\(members(object).joined())  </interface>\n</node>\n"

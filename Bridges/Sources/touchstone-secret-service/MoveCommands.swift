@@ -6,7 +6,7 @@ import SecretServiceModel
 import TouchstoneDevice
 
 /// Runs what is asynchronous to its end, for a command.
-private func finish<Value: Sendable>(
+func finish<Value: Sendable>(
     _ body: @escaping @Sendable () async throws(BridgeFailure) -> Value
 ) throws -> Value {
     let first = First<Result<Value, BridgeFailure>>()
@@ -73,6 +73,11 @@ struct ImportCommand: ParsableCommand {
         let collections = contents.collections
         let count = try finish { () async throws(BridgeFailure) in try await keep(collections, keychain, maker) }
         let name = Sentence.printable(maker ?? "the other program")
+        if contents.unnamed > 0 {
+            BridgeProcess.log(
+                "\(contents.unnamed) secrets of Flatpak apps stay there, because no app that is or was installed here has them"
+            )
+        }
         BridgeProcess.say("brought in \(count) of \(collections.reduce(0) { $0 + $1.items.count }) items of \(name)")
     }
 

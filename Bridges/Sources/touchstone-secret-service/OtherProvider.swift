@@ -29,6 +29,8 @@ final class OtherProvider {
         var collections: [Collection] = []
         /// What could not be read, for the owner.
         var unread: [String] = []
+        /// How many secrets of sandboxed programs stay there, because nobody knows of which.
+        var unnamed = 0
     }
 
     private static let name = "org.freedesktop.secrets"
@@ -104,8 +106,12 @@ final class OtherProvider {
                 contents.unread.append("everything in “\(Sentence.printable(label))”, which is locked")
                 continue
             }
+            var hidden: Set<String> = []
             for item in known["Items"]?.elements?.compactMap(\.object) ?? [] {
-                let found = try properties(item, "Item")
+                guard let found = try properties(ifThere: item) else {
+                    hidden.insert(item)
+                    continue
+                }
                 if let read = try self.item(item, found) {
                     collection.items.append(read)
                 } else {
@@ -113,9 +119,71 @@ final class OtherProvider {
                     contents.unread.append("“\(name)” in “\(Sentence.printable(label))”")
                 }
             }
+            let secrets = try portalSecrets(among: hidden)
+            collection.items += secrets
+            if NameOwner.givesWay(program) {
+                contents.unnamed += hidden.count - secrets.count
+            } else if hidden.count > secrets.count {
+                contents.unread.append("items in “\(Sentence.printable(label))” that have no object on the bus")
+            }
             contents.collections.append(collection)
         }
         return contents
+    }
+
+    /// - Returns: Nil where it has no such object.
+    private func properties(ifThere item: String) throws(BusFailure) -> [String: BusValue]? {
+        do throws(BusFailure) {
+            return try properties(item, "Item")
+        } catch .refused {
+            return nil
+        } catch {
+            throw error
+        }
+    }
+
+    // MARK: The portal's
+
+    /// The secrets of sandboxed programs.
+    ///
+    /// gnome-keyring 42.1 lists what its portal stored, finds it by the program's name, and gives it. But it has no object on the bus, so
+    /// that the name cannot be read. So the names of the programs that were ever installed are tried.
+    private func portalSecrets(among hidden: Set<String>) throws(BusFailure) -> [Item] {
+        guard !hidden.isEmpty else { return [] }
+        var items: [Item] = []
+        for app in Self.sandboxedPrograms {
+            guard let path = try portalPaths(of: app).first(where: hidden.contains),
+                let (secret, contentType) = try secret(at: path)
+            else { continue }
+            items.append(
+                Item(
+                    label: "Secret of \(app)", attributes: [SecretService.Portal.attribute: app],
+                    contentType: contentType, secret: secret, created: 0, modified: 0))
+        }
+        return items
+    }
+
+    private func portalPaths(of app: String) throws(BusFailure) -> [String] {
+        let found = try call(
+            SecretPath.service.text, "Service", "SearchItems", [.texts([SecretService.Portal.attribute: app])])
+        return found.first?.elements?.compactMap(\.object) ?? []
+    }
+
+    private func secret(at path: String) throws(BusFailure) -> (Data, String)? {
+        let found = try call(SecretPath.service.text, "Service", "GetSecrets", [.paths([path]), .path(session)])
+        guard case .entry(_, .structure(let parts))? = found.first?.elements?.first, parts.count == 4,
+            let bytes = parts[2].data, let contentType = parts[3].text, bytes.count <= ItemDescription.Limits.secret
+        else { return nil }
+        return (Data(bytes), contentType)
+    }
+
+    /// The names of all Flatpak programs that are or were installed here; their data stays.
+    private static var sandboxedPrograms: [String] {
+        let environment = ProcessInfo.processInfo.environment
+        let home = environment["HOME"] ?? NSHomeDirectory()
+        let data = environment["XDG_DATA_HOME"] ?? "\(home)/.local/share"
+        let places = ["\(home)/.var/app", "\(data)/flatpak/app", "/var/lib/flatpak/app"]
+        return Set(places.flatMap { (try? FileManager.default.contentsOfDirectory(atPath: $0)) ?? [] }).sorted()
     }
 
     private func alias(_ name: String) throws(BusFailure) -> String? {
@@ -200,7 +268,13 @@ final class OtherProvider {
         // It finds all that have at least these attributes.
         let found = try call(collection, "Collection", "SearchItems", [.texts(identity.attributes)])
         for path in found.first?.elements?.compactMap(\.object) ?? [] {
-            let known = try properties(path, "Item")
+            guard let known = try properties(ifThere: path) else {
+                // What its portal stored: the same secret is the same item.
+                if let (secret, _) = try secret(at: path), secret == item.secret {
+                    return (path, item.label, item.modified)
+                }
+                continue
+            }
             guard let label = known["Label"]?.text, let attributes = known["Attributes"]?.textDictionary,
                 ItemIdentity(label: label, attributes) == identity
             else { continue }

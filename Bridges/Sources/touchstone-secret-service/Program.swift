@@ -19,7 +19,9 @@ import TouchstoneDevice
               touchstone-secret-service --bus "unix:path=$XDG_RUNTIME_DIR/bus"
             """,
         version: BridgeVersion.current,
-        subcommands: [ServeCommand.self, ImportCommand.self, ExportCommand.self, OwnerCommand.self],
+        subcommands: [
+            ServeCommand.self, ImportCommand.self, ExportCommand.self, OwnerCommand.self, GrantsCommand.self,
+        ],
         defaultSubcommand: ServeCommand.self)
 
     static let name = "org.freedesktop.secrets"
@@ -38,10 +40,7 @@ struct Place: ParsableArguments {
     func enter() throws -> (device: Device, connection: BusConnection, protection: BridgeProcess.Protection) {
         _ = touchstone_wipes_memory()
         let protection = BridgeProcess.harden()
-        guard let device = try? Device.selected() else {
-            throw ValidationError(
-                "TOUCHSTONE_DEVICE cannot name a device; unset it, or set it to a name such as default.")
-        }
+        let device = try Self.device()
         BridgeProcess.endsWithSignals {}
         let connection = try connect()
         do throws(DeviceLock.Failure) {
@@ -55,6 +54,17 @@ struct Place: ParsableArguments {
             }
         }
         return (device, connection, protection)
+    }
+
+    /// The device that is meant.
+    ///
+    /// - Throws: `ValidationError`.
+    static func device() throws -> Device {
+        guard let device = try? Device.selected() else {
+            throw ValidationError(
+                "TOUCHSTONE_DEVICE cannot name a device; unset it, or set it to a name such as default.")
+        }
+        return device
     }
 
     /// Connects to the bus.
@@ -121,7 +131,9 @@ struct ServeCommand: ParsableCommand {
         let (events, continuation) = AsyncStream.makeStream(of: SecretService.Event.self)
         let service = SecretService(device: device, bus: connection.outbox)
         connection.readServicesAgain()
+        BridgeProcess.raiseDescriptorLimit()
         try take(connection)
+        connection.follow(name: SecretService.Portal.frontend) { continuation.yield(.bus($0)) }
         Task { for await event in events { await service.take(event) } }
         DeviceWatch.start(device) { continuation.yield(.device($0)) }
         if protection == .ordinary {

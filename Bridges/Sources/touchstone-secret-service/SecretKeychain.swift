@@ -55,6 +55,15 @@ final class SecretKeychain: Sendable {
         var modified: UInt64
     }
 
+    /// A grant, without its copy of a key.
+    struct KeptGrant: Sendable {
+        /// The name of the item.
+        var item: String
+        var program: GrantedProgram
+        /// Seconds since 1970.
+        var since: UInt64
+    }
+
     /// All that is kept, without secrets.
     struct Contents: Sendable {
         struct Collection: Sendable {
@@ -73,15 +82,23 @@ final class SecretKeychain: Sendable {
 
     let device: Device
     private let queue = DispatchQueue(label: "keychain")
-    /// Only touched on the queue.
-    private let connection = Mutex<DeviceConnection?>(nil)
+    /// The connection, and when it was last used.
+    private let connection = Mutex<(DeviceConnection, ContinuousClock.Instant)?>(nil)
+    /// touchstoned closes a connection on which nothing was asked for a minute, as after the first reading.
+    ///
+    /// The first call after that would fail.
+    private static let longestSilence = Duration.seconds(20)
 
     init(device: Device) { self.device = device }
 
     // MARK: Reading
 
     /// Reads all rows but secrets, and removes what a crash left (SS-20).
-    func contents() async throws(BridgeFailure) -> Contents {
+    ///
+    /// - Parameter removes: Whether it does; only who has taken the ``DeviceLock`` may.
+    /// - Returns: What the rows say.
+    /// - Throws: `BridgeFailure`.
+    func contents(removesUnfinished removes: Bool = true) async throws(BridgeFailure) -> Contents {
         let named = self.device
         return try await perform { device throws(DeviceError) in
             var contents = Contents()
@@ -115,7 +132,7 @@ final class SecretKeychain: Sendable {
                 guard parts.count == 2 else { continue }
                 if items.contains(parts[0]) {
                     contents.grants[parts[0], default: []].insert(parts[1])
-                } else {
+                } else if removes {
                     try Self.delete(device, Service.key, parts[0])
                     try Self.delete(device, Service.grant, account)
                 }
@@ -148,6 +165,20 @@ final class SecretKeychain: Sendable {
     /// Apple's dates begin in 2001, those of D-Bus in 1970.
     private static func seconds(_ date: KeychainValue?) -> UInt64 {
         UInt64(max(0, (date?.date ?? 0) + 978_307_200))
+    }
+
+    /// All grants that are kept, in no order.
+    func grants() async throws(BridgeFailure) -> [KeptGrant] {
+        let named = self.device
+        return try await perform { _ throws(DeviceError) in
+            try Self.rows(named, Service.grant).compactMap { row in
+                let parts = row["acct"]?.string?.split(separator: "/", maxSplits: 1).map(String.init) ?? []
+                guard parts.count == 2 else { return nil }
+                let program = GrantedProgram(
+                    row: parts[1], path: row["labl"]?.string ?? "", digest: row["icmt"]?.string)
+                return KeptGrant(item: parts[0], program: program, since: Self.seconds(row["cdat"]))
+            }
+        }
     }
 
     /// The sealed secret of an item.
@@ -195,11 +226,12 @@ final class SecretKeychain: Sendable {
     ///
     /// Without a program there is a row in the place of its grant until the item is whole.
     func add(
-        _ item: Item, sealed: Data, key: SymmetricKeyBytes, grantedTo program: String?
+        _ item: Item, sealed: Data, key: SymmetricKeyBytes, grantedTo program: GrantedProgram?
     ) async throws(BridgeFailure) {
         try await perform { device throws(DeviceError) in
-            let grant = "\(item.name)/\(program ?? "unfinished")"
-            try Self.add(device, Service.grant, grant, program == nil ? Data() : key.bytes)
+            let grant = "\(item.name)/\(program?.row ?? "unfinished")"
+            try Self.add(
+                device, Service.grant, grant, program == nil ? Data() : key.bytes, program.map(Self.who) ?? [:])
             try Self.add(
                 device, Service.key, item.name, key.bytes,
                 [
@@ -230,9 +262,25 @@ final class SecretKeychain: Sendable {
     }
 
     /// Writes the copy of an item's key for a program (SS-20).
-    func grant(_ key: SymmetricKeyBytes, of item: String, to program: String) async throws(BridgeFailure) {
+    func grant(
+        _ key: SymmetricKeyBytes, of item: String, to program: GrantedProgram
+    ) async throws(BridgeFailure) {
         try await perform { device throws(DeviceError) in
-            try Self.add(device, Service.grant, "\(item)/\(program)", key.bytes)
+            try Self.add(device, Service.grant, "\(item)/\(program.row)", key.bytes, Self.who(program))
+        }
+    }
+
+    /// What the row of a grant says of its program, for the owner's list of them (BR-31).
+    private static func who(_ program: GrantedProgram) -> Dictionary {
+        var attributes: Dictionary = ["labl": .text(program.path)]
+        attributes["icmt"] = program.digest.map(KeychainValue.text)
+        return attributes
+    }
+
+    /// Removes the copy of an item's key that a program had; one that is gone already is no error.
+    func revoke(_ item: String, _ row: String) async throws(BridgeFailure) {
+        try await perform { device throws(DeviceError) in
+            try Self.delete(device, Service.grant, "\(item)/\(row)")
         }
     }
 
@@ -318,7 +366,9 @@ final class SecretKeychain: Sendable {
                 do throws(DeviceError) {
                     let device = try self.connected()
                     do throws(DeviceError) {
-                        continuation.resume(returning: .success(try body(device)))
+                        let value = try body(device)
+                        self.connection.withLock { $0?.1 = .now }
+                        continuation.resume(returning: .success(value))
                     } catch {
                         if case .answered = error {} else { self.connection.withLock { $0 = nil } }
                         throw error
@@ -332,9 +382,9 @@ final class SecretKeychain: Sendable {
     }
 
     private func connected() throws(DeviceError) -> DeviceConnection {
-        if let kept = connection.withLock({ $0 }) { return kept }
+        if let (kept, used) = connection.withLock({ $0 }), used + Self.longestSilence > .now { return kept }
         let made = try device.connect()
-        connection.withLock { $0 = made }
+        connection.withLock { $0 = (made, .now) }
         return made
     }
 

@@ -13,6 +13,8 @@ extension SecretService {
         static let prompt = 120.0
         /// A prompt object waits for the owner as long as its program does (SS-39).
         static let always = 7.0 * 24 * 3600
+        /// Seconds after which the owner is asked again, where nobody could be asked.
+        static let again = 5.0
         /// Programs that have the owner asked to unlock the device, at a time: each takes threads.
         static let questions = 32
     }
@@ -34,7 +36,7 @@ extension SecretService {
     /// Whether a program knows that an item is there (SS-33).
     func isVisible(_ item: String, _ client: BusClient) -> Bool {
         if sessionItems[item] != nil { return isGranted(item, client) }
-        return isGranted(item, client) || found[client.name]?.contains(item) == true
+        return isGranted(item, client) || found[client.name]?.contains(item) == true || lists(item, client)
     }
 
     /// Whether an item is locked for a program (SS-31).
@@ -69,6 +71,17 @@ extension SecretService {
         }
         while !isOpen, .now < Self.deadline, clients[client.name] != nil { await change(within: Self.secondsLeft) }
         guard isOpen else { throw .isLocked }
+    }
+
+    /// Has the owner asked to unlock the device, for something that waits as long as its program does (SS-39).
+    ///
+    /// - Returns: Nil once it is open, else why not.
+    func opened(for client: BusClient, _ waiting: Waiting) async -> BridgeFailure? {
+        guard !isOpen else { return nil }
+        if state.isLocked, let failure = await unlock(for: client, waiting, longest: Times.always) { return failure }
+        // It is unlocked: what is kept is being read.
+        while !isOpen, !state.isLocked, waiting.isOn { await change(within: Times.again) }
+        return isOpen ? nil : .locked
     }
 
     /// Waits while what an unlocked device keeps is being read; a locked one is not waited for.
@@ -209,23 +222,24 @@ extension SecretService {
 
     private func grant(_ keys: [String: SymmetricKeyBytes], _ client: BusClient) async {
         for (name, key) in keys where index.collection(of: name) != nil {
-            if let row = client.grantee.row {
+            var isKept = true
+            if let program = client.grantee.program {
                 do throws(BridgeFailure) {
-                    try await keychain.grant(key, of: name, to: row)
+                    try await keychain.grant(key, of: name, to: program)
                 } catch {
-                    // It was read all the same; the owner is asked again the next time.
+                    // It is good for a time; then the owner is asked again.
                     BridgeProcess.log("touchstone-secret-service: a grant was not kept: \(error)")
-                    continue
+                    isKept = false
                 }
             }
             guard isOpen else { continue }
-            grants.put(key, of: name, for: client.grantee)
+            grants.put(key, of: name, for: client.grantee, isKept: isKept)
             announce(changeOf: name, to: client)
         }
     }
 
     /// What the owner reads: who asks says the device, whose it is and what it is called say the facts (SS-37).
-    private func request(
+    func request(
         _ names: [String], _ client: BusClient, _ purpose: Purpose, _ longest: Double
     ) -> ApprovalRequest {
         let shown = names.prefix(5).compactMap { items[$0] }

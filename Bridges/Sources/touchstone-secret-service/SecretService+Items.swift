@@ -174,11 +174,11 @@ extension SecretService {
         }
     }
 
-    private func add(_ item: SecretKeychain.Item, _ secret: Data, _ client: BusClient) async throws(Refusal) {
+    func add(_ item: SecretKeychain.Item, _ secret: Data, _ client: BusClient) async throws(Refusal) {
         let key = SymmetricKeyBytes()
         guard let sealed = SealedSecret.seal(secret, key, item: item.name) else { throw .failed }
         do throws(BridgeFailure) {
-            try await keychain.add(item, sealed: sealed, key: key, grantedTo: client.grantee.row)
+            try await keychain.add(item, sealed: sealed, key: key, grantedTo: client.grantee.program)
         } catch { throw Refusal(error) }
         index.put(item.name, in: item.description.collection, item.description.attributes)
         if isOpen {

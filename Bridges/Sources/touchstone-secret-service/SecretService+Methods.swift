@@ -38,6 +38,8 @@ extension SecretService {
     static let none = BusValue.path("/")
 
     func result(of call: BusCall, _ client: BusClient) async throws(Refusal) -> Answer {
+        if let answer = try await portal(call, client) { return answer }
+        if let answer = try await grants(call, client) { return answer }
         guard let path = SecretPath(call.path) else { throw .noSuchObject }
         let arguments = call.arguments
         let object = try await object(path, client)
@@ -238,10 +240,11 @@ extension SecretService {
         guard let attributes = value.textDictionary else { throw .invalidArguments }
         guard ItemDescription.allows(attributes) else { throw .limitsExceeded }
         try await loaded()
+        offerManaging(client)
         let names = index.search(attributes, in: collection)
         // A program that names an account may find it; nobody lists what accounts there are.
         let isNamed = attributes.keys.contains { $0 != "xdg:schema" }
-        let seen = names.filter { isGranted($0, client) || (isNamed && sessionItems[$0] == nil) }
+        let seen = names.filter { isGranted($0, client) || (isNamed && sessionItems[$0] == nil) || lists($0, client) }
         found[client.name, default: []].formUnion(seen.filter { !isGranted($0, client) })
         return seen
     }

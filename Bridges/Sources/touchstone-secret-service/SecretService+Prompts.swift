@@ -1,5 +1,6 @@
 import BridgeBus
 import BridgeCore
+import Foundation
 import SecretServiceModel
 
 /// Prompts: objects by which a program has the owner asked (SS-42).
@@ -21,8 +22,6 @@ extension SecretService {
         static let prompts = 16
         /// Clients that listen only after the answer to Prompt wait for ever if it comes sooner (SS-42).
         static let pause = 0.1
-        /// Seconds after which the owner is asked again, where nobody could be asked.
-        static let again = 5.0
     }
 
     func makePrompt(_ wish: Prompt.Wish, _ client: BusClient) throws(Refusal) -> String {
@@ -95,10 +94,10 @@ extension SecretService {
 
     private func show(_ name: String, _ wish: Prompt.Wish, _ client: BusClient, _ waiting: Waiting) async {
         let earliest = ContinuousClock.now + .seconds(Limits.pause)
+        var isPaused = isPaused(wish, client)
         var failure = await ask(wish, client, waiting)
-        // Nobody could be asked: that is no answer, and the program waits (SS-39).
-        while let why = failure, waiting.isOn, [.unavailable, .locked, .displaced].contains(why) {
-            await change(within: Limits.again)
+        while let why = failure, waiting.isOn, await isAskedAgain(after: why, isPaused, wish, client, waiting) {
+            isPaused = self.isPaused(wish, client)
             failure = await ask(wish, client, waiting)
         }
         try? await Task.sleep(until: earliest, clock: .continuous)
@@ -106,16 +105,66 @@ extension SecretService {
         complete(name, wish, client, isDone: failure == nil)
     }
 
+    /// Waits until the owner can be asked again.
+    ///
+    /// - Returns: False where the failure is the answer.
+    private func isAskedAgain(
+        after failure: BridgeFailure, _ wasPaused: Bool, _ wish: Prompt.Wish, _ client: BusClient, _ waiting: Waiting
+    ) async -> Bool {
+        switch failure {
+        case .unavailable, .locked, .displaced:
+            // Nobody could be asked: that is no answer, and the program waits (SS-39).
+            await change(within: Times.again)
+            return true
+        case .cancelled, .denied:
+            guard case .unlock(let paths) = wish, withholdsRefusal(of: paths, client) else { return false }
+            if wasPaused {
+                await change(within: Times.again)
+                return true
+            }
+            notify(of: client)
+            let before = unlocks
+            while waiting.isOn, unlocks == before { await change(within: 60) }
+            return true
+        case .busy, .clientGone, .gone, .invalid: return false
+        }
+    }
+
+    /// Whether a browser asks for its own key: told that the owner refused, it would throw its cookies away (SS-38).
+    private func withholdsRefusal(of paths: [String], _ client: BusClient) -> Bool {
+        guard client.systemProgram.map(Browsers.contain) ?? false else { return false }
+        return paths.allSatisfy { text in
+            switch SecretPath(text) {
+            case .item(_, let item), .aliasItem(_, let item):
+                items[item]?.description.attributes["xdg:schema"].map(Browsers.keySchemas.contains) ?? false
+            default: true
+            }
+        }
+    }
+
+    /// Whether a cancel of a moment ago refuses this without a prompt (BR-29).
+    private func isPaused(_ wish: Prompt.Wish, _ client: BusClient) -> Bool {
+        guard case .unlock(let paths) = wish else { return false }
+        let names = items(of: paths, client)
+        return !names.isEmpty && approvals.isPaused(request(names, client, .read, 0))
+    }
+
+    private func notify(of client: BusClient) {
+        let name = client.systemProgram.map { ($0 as NSString).lastPathComponent } ?? ""
+        bus.call(
+            "org.freedesktop.Notifications", "/org/freedesktop/Notifications", "org.freedesktop.Notifications",
+            "Notify",
+            [
+                .string("Touchstone"), .uint32(0), .string("dialog-password"), .string("\(name) waits for its key"),
+                .string(
+                    "Without it, \(name) would delete its cookies. Lock and unlock the device to be asked again, or close \(name)."
+                ), .array("s", []), .variants([]), .int32(-1),
+            ])
+    }
+
     /// - Returns: nil once it is done, else why not.
     private func ask(_ wish: Prompt.Wish, _ client: BusClient, _ waiting: Waiting) async -> BridgeFailure? {
-        if !isOpen {
-            if state.isLocked, let failure = await unlock(for: client, waiting, longest: Times.always) {
-                return failure
-            }
-            // It is unlocked: what is kept is being read.
-            while !isOpen, !state.isLocked, waiting.isOn { await change(within: Limits.again) }
-            guard isOpen else { return .locked }
-        }
+        if let failure = await opened(for: client, waiting) { return failure }
         do throws(BridgeFailure) {
             switch wish {
             case .unlock(let paths):

@@ -45,9 +45,9 @@ extension SecretService {
         case .collection(let name):
             guard let collection = collections[name] else { return [] }
             // What others stored is nobody's list (SS-33).
-            let own = index.search([:], in: name).filter { isGranted($0, client) }
+            offerManaging(client)
             return [
-                ("Items", .paths(own.map(path))), ("Label", .string(collection.label)),
+                ("Items", items(of: name, client)), ("Label", .string(collection.label)),
                 ("Locked", .boolean(name != Self.session && !isOpen)), ("Created", .uint64(collection.created)),
                 ("Modified", .uint64(collection.modified)),
             ]
@@ -66,6 +66,11 @@ extension SecretService {
             ]
         case .session, .prompt: return []
         }
+    }
+
+    private func items(of collection: String, _ client: BusClient) -> BusValue {
+        let known = index.search([:], in: collection).filter { isGranted($0, client) || lists($0, client) }
+        return .paths(known.map(path))
     }
 
     private func set(
@@ -117,6 +122,18 @@ extension SecretService {
                 ], to: nil)
         }
         announce("CollectionChanged", collection)
+    }
+
+    /// Tells one program which items of a collection it may know.
+    func announceItems(of collection: String, to client: BusClient) {
+        for path in paths(of: collection) {
+            bus.signal(
+                "PropertiesChanged", of: Self.propertiesInterface, at: path,
+                [
+                    .string(Object.collection("").interface), .variants([("Items", items(of: collection, client))]),
+                    .array("s", []),
+                ], to: client.name)
+        }
     }
 
     /// Tells everybody which collections there are.

@@ -64,10 +64,19 @@ actor SecretService {
     var prompts: [String: Prompt] = [:]
     /// Items that a connection's own searches have found (SS-33).
     var found: [String: Set<String>] = [:]
+    /// Whether the owner lets a program list all items, by the connections of those that asked (SS-36).
+    var managers: [String: Bool] = [:]
     /// What waits for the owner, by connection: it ends when the connection does.
     var waits: [String: [ObjectIdentifier: Waiting]] = [:]
     var asking: [Asking: Question<[String: SymmetricKeyBytes]>] = [:]
     var unlocking: [Grantee: Question<Void>] = [:]
+
+    /// The connection of the portals' frontend (PO-3).
+    var portalFrontend: String?
+    /// What the portal waits for, by the path of its request.
+    var portalRequests: [String: PortalRequest] = [:]
+    /// How often the device was unlocked.
+    private(set) var unlocks = 0
 
     private var changes: [UInt64: CheckedContinuation<Void, Never>] = [:]
     private var lastChange: UInt64 = 0
@@ -95,6 +104,7 @@ actor SecretService {
         switch event {
         case .bus(.joined(let name, let peer)): sightings[name] = Sighting(peer)
         case .bus(.left(let name)): left(name)
+        case .bus(.named(_, let owner)): portalFrontend = owner
         case .bus(.call(let call, let peer)):
             let sighting = sighting(call.sender, peer)
             Self.$deadline.withValue(.now + Times.call) {
@@ -129,6 +139,7 @@ actor SecretService {
         clients[name] = nil
         sightings[name] = nil
         found[name] = nil
+        managers[name] = nil
         sessions = sessions.filter { $0.value.owner != name }
         prompts = prompts.filter { $0.value.owner != name }
         for waiting in (waits.removeValue(forKey: name) ?? [:]).values { waiting.stop() }
@@ -169,6 +180,7 @@ actor SecretService {
                 fill(contents)
                 isLoaded = true
                 isOpen = true
+                unlocks += 1
                 announceLock()
                 return wakeAll()
             } catch {
@@ -222,7 +234,7 @@ actor SecretService {
 
     private func wake(_ number: UInt64) { changes.removeValue(forKey: number)?.resume() }
 
-    private func wakeAll() {
+    func wakeAll() {
         let waiting = changes.values
         changes = [:]
         for continuation in waiting { continuation.resume() }

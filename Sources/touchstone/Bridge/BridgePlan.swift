@@ -241,6 +241,12 @@ struct BridgePlan {
             _ in
             BusSettings.activation
         }
+        let portal = PortalSettings()
+        if let remark = portal.remark {
+            remarks.append(remark)
+        } else {
+            kept.append("answers Flatpak apps, too, which ask for the key of their passwords")
+        }
         if FileManager.default.fileExists(atPath: BusSettings.keyringAutostart) {
             try changes.change(
                 BusSettings.autostartPath, for: .bridge(bridge), "gnome-keyring does not start for passwords"

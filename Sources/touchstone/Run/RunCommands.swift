@@ -1,5 +1,8 @@
 import ArgumentParser
+import Foundation
+import Glibc
 import TouchstoneCore
+import TouchstoneSystem
 
 /// A command that `touchstone-run` does: this process becomes that program, as git does it with its commands.
 ///
@@ -117,12 +120,15 @@ struct FIDOCommand: RunCommand {
     }
 }
 
-/// `touchstone bridge grants`.
-struct BridgeGrantsCommand: RunCommand {
+/// `touchstone bridge grants`: two programs keep passwords, and each answers for its own.
+struct BridgeGrantsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "grants", abstract: "List and revoke what programs may read without asking you.",
         discussion: """
-            'touchstone-security add-generic-password -T PROGRAM' grants a program a password. \(more)
+            A program reads what it stored itself, and what you approved at a prompt. 'touchstone-security \
+            add-generic-password -T PROGRAM' grants a program a password, too. If desktop programs keep passwords here, \
+            you are asked before the list is shown, because it says which accounts you have. With --json the output is \
+            an array of objects with secret, program, since, and digest where the program's file counts.
 
             Examples:
               touchstone bridge grants list
@@ -131,4 +137,47 @@ struct BridgeGrantsCommand: RunCommand {
 
     @Argument(parsing: .captureForPassthrough, help: "list or revoke, and what it takes.")
     var arguments: [String] = []
+
+    func run() throws {
+        let words = ["grants"] + arguments
+        let device = DevicePaths.selected()
+        let run = try Program.run.locate()
+        guard BridgeProbe.answers(.secretService, for: device) else { try Program.become(run, words) }
+        let service = try Program.secretService.locate()
+        guard FileManager.default.fileExists(atPath: Resident.credentials.socket(for: device)),
+            ["list", "revoke"].contains(arguments.first)
+        else { try Program.become(service, words) }
+        let isList = arguments.first == "list"
+        if isList, arguments.contains("--json") {
+            return try StandardOutput.write(Self.list(run, words, service) + "\n")
+        }
+        // Whoever has no such password says so, which is no news if the other one has it.
+        let ending = try Child.start(run, words, inheriting: Self.streams(errors: isList), flags: 0).wait()
+        guard ending == .exited(0), !isList else { try Program.become(service, words) }
+        let other = try Child.start(service, words, inheriting: Self.streams(errors: false), flags: 0).wait()
+        guard other == .exited(0) || other == .exited(1) else {
+            throw Failure(.no, "the Secret Service did not answer; 'touchstone bridge status' says what is wrong")
+        }
+    }
+
+    private static func streams(errors: Bool) -> [(number: Int32, from: Child.Inheritance)] {
+        [
+            (STDIN_FILENO, .file("/dev/null", flags: O_RDONLY)), (STDOUT_FILENO, .descriptor(STDOUT_FILENO)),
+            (STDERR_FILENO, errors ? .descriptor(STDERR_FILENO) : .file("/dev/null", flags: O_WRONLY)),
+        ]
+    }
+
+    /// One array of both.
+    private static func list(_ run: String, _ words: [String], _ service: String) throws -> String {
+        var all: [Any] = []
+        for program in [run, service] {
+            let (ending, output) = try Child.output(program, words)
+            guard ending == .exited(0), let some = try? JSONSerialization.jsonObject(with: output) as? [Any] else {
+                throw Failure(.no, "not all grants could be listed; 'touchstone bridge status' says what is wrong")
+            }
+            all += some
+        }
+        let text = try JSONSerialization.data(withJSONObject: all, options: [.sortedKeys, .withoutEscapingSlashes])
+        return String(decoding: text, as: UTF8.self)
+    }
 }
