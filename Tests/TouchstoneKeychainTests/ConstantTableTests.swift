@@ -84,7 +84,10 @@ import TouchstoneTesting
     private static func value(of key: String) throws -> Any {
         switch key {
         case "class": kSecClassCertificate
-        case "m_Policy", "u_OpPrompt": "text"
+        case "m_Policy": SecPolicyCreateBasicX509()
+        // True finds nothing, because nobody trusts the certificate.
+        case "m_TrustedOnly": false
+        case "u_OpPrompt": "text"
         case "m_HostOrSubdomainOfHost", "m_EmailAddressIfPresent": "example.org"
         case "m_SubjectContains", "m_SubjectStartsWith": "Strange"
         case "m_SubjectEndsWith": "ranger"
