@@ -129,7 +129,8 @@ let package = Package(
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "AgePlugin", "CHelperLines", "CTAP", "CTAPHID", "Command", "CredentialProtocol", "P11RPC", "P11Token", "PAMChallenge", "PinentryProtocol",
+                "AgePlugin", "CHelperLines", "CTAP", "CTAPHID", "Command", "CredentialProtocol", "P11RPC", "P11Token",
+                "PAMChallenge", "PinentryProtocol",
                 "SSHAgentProtocol", "TouchstoneAge",
                 "TouchstoneCertificates",
                 "TouchstoneCore",

@@ -70,7 +70,9 @@ struct PublicFile {
         let description: String
     }
 
-    /// Writes it: whole, or, on a disk that is full, in the place of as many bytes. It does not wait for the disk (DEC-360).
+    /// Writes it: whole, or, on a disk that is full, in the place of as many bytes.
+    ///
+    /// It does not wait for the disk (DEC-360).
     func write(_ bytes: Data) throws {
         let directory = file.deletingLastPathComponent()
         var facts = stat()

@@ -7,7 +7,10 @@ enum COSEKey {
 
     /// A key for COSE.
     ///
-    /// - Parameter point: Uncompressed, 65 bytes.
+    /// - Parameters:
+    ///   - point: Uncompressed, 65 bytes.
+    ///   - algorithm: COSE's number of what the key is for.
+    /// - Returns: The map of COSE.
     static func key(_ point: [UInt8], algorithm: Int) -> CBOR {
         .entries([
             (1, CBOR(ellipticCurve)), (3, CBOR(algorithm)), (-1, CBOR(p256)), (-2, .data(point[1..<33])),

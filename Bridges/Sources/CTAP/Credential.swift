@@ -66,7 +66,9 @@ public struct NewKey: Sendable {
     }
 }
 
-/// Where credentials are kept, and the owner who is asked. Every call may wait for a person.
+/// Where credentials are kept, and the owner who is asked.
+///
+/// Every call may wait for a person.
 public protocol CredentialDevice: Sendable {
     /// All credentials, in no order. Nobody is asked.
     func credentials() throws(CTAPStatus) -> [Credential]

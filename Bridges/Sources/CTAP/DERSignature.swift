@@ -1,6 +1,7 @@
 /// Signatures as X.509 has them: a sequence of two numbers.
 enum DERSignature {
     /// - Parameter raw: r and s, 32 bytes each.
+    /// - Returns: The same signature in DER.
     static func encoded(_ raw: [UInt8]) -> [UInt8] {
         func number(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
             var digits = Array(bytes.drop { $0 == 0 })

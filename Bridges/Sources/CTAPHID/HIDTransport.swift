@@ -50,7 +50,9 @@ public struct HIDTransport: Sendable {
 
     // MARK: In
 
-    /// Takes one packet. What is not 64 bytes is ignored.
+    /// Takes one packet.
+    ///
+    /// What is not 64 bytes is ignored.
     public mutating func receive(_ packet: [UInt8], now: Double) -> [Output] {
         guard packet.count == HIDMessage.packetCount else { return [] }
         let channel = packet[0..<4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
@@ -151,6 +153,7 @@ public struct HIDTransport: Sendable {
     /// - Parameters:
     ///   - now: The time.
     ///   - isAsking: Whether a person is waited for.
+    /// - Returns: What to send now.
     public mutating func tick(now: Double, isAsking: Bool) -> [Output] {
         var outputs: [Output] = []
         if let part, part.deadline <= now {
@@ -167,7 +170,9 @@ public struct HIDTransport: Sendable {
         return outputs
     }
 
-    /// Forgets what has begun, because nobody has the device open any more. Channels stay given out.
+    /// Forgets what has begun, because nobody has the device open any more.
+    ///
+    /// Channels stay given out.
     public mutating func close() -> [Output] {
         part = nil
         guard running?.isForgotten == false else { return [] }

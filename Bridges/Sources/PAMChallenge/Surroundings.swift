@@ -54,6 +54,7 @@ public struct Surroundings: Equatable, Sendable {
     /// - Parameters:
     ///   - host: What PAM has; empty if it has nothing.
     ///   - own: The name of this machine.
+    /// - Returns: False for nothing, for the loopback, and for this machine's own name.
     public static func isRemote(_ host: String, own: String) -> Bool {
         !(["", "localhost", "127.0.0.1", "::1"].contains(host) || (!own.isEmpty && host == own))
     }

@@ -41,7 +41,9 @@ struct CredentialStore {
         }
     }
 
-    /// All of them. What cannot be read stays where it is.
+    /// All of them.
+    ///
+    /// What cannot be read stays where it is.
     func all() throws(BridgeFailure) -> [Credential] {
         var query = Self.row(.credential, nil)
         query["m_Limit"] = .text("m_LimitAll")

@@ -11,7 +11,9 @@ enum PasscodeWatch {
     /// Seconds until a device that is away is looked for again.
     private static let pauses = [0.1, 0.3, 1, 3]
 
-    /// Starts a thread that watches. While the device is away, what it said last holds.
+    /// Starts a thread that watches.
+    ///
+    /// While the device is away, what it said last holds.
     static func start(_ device: Device, _ tell: @escaping @Sendable (Bool) -> Void) {
         Thread.detachNewThread {
             var failures = 0

@@ -20,7 +20,9 @@ struct PasskeysReply: Codable {
     var parameters = Parameters()
 }
 
-/// Serves `touchstone fido`: which passkeys there are, and that one is removed (FD-17). One JSON object a message, as Varlink has them.
+/// Serves `touchstone fido`, which lists and removes passkeys (FD-17).
+///
+/// One JSON object a message, as Varlink has them.
 final class Passkeys: Sendable {
     private let owner: Owner
 

@@ -35,7 +35,9 @@ final class HostChannel: Sendable {
         _exit(0)
     }
 
-    /// The password that the module has (PM-25): 2 bytes of length, then so many. nil if it is longer than a passcode can be.
+    /// The password that the module has (PM-25): 2 bytes of length, then so many.
+    ///
+    /// It is nil if it is longer than a passcode can be.
     func secret() -> PasscodeBuffer? {
         guard let high = byte(), let low = byte() else { return nil }
         let buffer = PasscodeBuffer()

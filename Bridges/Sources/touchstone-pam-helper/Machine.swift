@@ -5,7 +5,9 @@ import PAMChallenge
 
 /// What the helper reads of the machine.
 enum Machine {
-    /// PM-4: from the file alone. No module of a name service runs here.
+    /// PM-4: from the file alone.
+    ///
+    /// No module of a name service runs here.
     static func userID(of name: String) -> UInt32? {
         contents(of: "/etc/passwd", atMost: UserEntries.largestFile).flatMap { UserEntries.userID(of: name, in: $0) }
     }

@@ -13,7 +13,9 @@ struct SamePasscode {
         consent = EnrolmentFile(of: userID).sameSecret
     }
 
-    /// One try. After one that fails, nothing is tried until root says again that they are the same: a wrong passcode counts (PC-01).
+    /// One try.
+    ///
+    /// After one that fails, nothing is tried until root says again that they are the same: a wrong passcode counts (PC-01).
     func tryOnce(_ host: HostChannel) {
         // Only root's hosts, such as login, can take the consent away before the try.
         guard let password = host.secret(), geteuid() == 0, unsafe access(consent, F_OK) == 0,

@@ -26,7 +26,8 @@ enum BridgeProbe {
         case .sshAgent: Data([0, 0, 0, 1, 11])
         // The version that this client would speak; its answer is one zero, which ends it as a message.
         case .pkcs11: Data([0])
-        case .credentials, .secretService, .fido: Data(#"{"method":"org.varlink.service.GetInfo","parameters":{}}"#.utf8)
+        case .credentials, .secretService, .fido:
+            Data(#"{"method":"org.varlink.service.GetInfo","parameters":{}}"#.utf8)
         }
     }
 

@@ -53,7 +53,9 @@ final class ServerTrustEvaluator: ServerTrustPolicy {
             let data = Set(shown.map { SecCertificateCopyData($0) as Data })
             guard !data.isDisjoint(with: pinned) else { throw PasswordError(errSecNotTrusted) }
         case .publicKeyHashes(let hashes):
-            guard Self.publicKeyHashes(trust).contains(where: hashes.contains) else { throw PasswordError(errSecNotTrusted) }
+            guard Self.publicKeyHashes(trust).contains(where: hashes.contains) else {
+                throw PasswordError(errSecNotTrusted)
+            }
         }
     }
 
@@ -93,7 +95,9 @@ final class ServerTrustEvaluator: ServerTrustPolicy {
     func evaluate(_ trust: SecTrust, _ completion: @escaping @Sendable (Bool, Error?) -> Void) {
         let queue = DispatchQueue(label: "trust")
         queue.async {
-            let status = SecTrustEvaluateAsyncWithError(trust, queue) { _, isTrusted, error in completion(isTrusted, error) }
+            let status = SecTrustEvaluateAsyncWithError(trust, queue) { _, isTrusted, error in
+                completion(isTrusted, error)
+            }
             if status != errSecSuccess { completion(false, PasswordError(status)) }
         }
     }
