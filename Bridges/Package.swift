@@ -105,7 +105,7 @@ let package = Package(
         tests("P11TokenTests", ["P11RPC", "P11Token", crypto]),
         tool(
             "touchstone-pkcs11",
-            ["BridgeCore", "P11RPC", "P11Token", wiping, device, crypto, arguments]),
+            ["BridgeCore", "BridgeProcesses", "P11RPC", "P11Token", wiping, device, crypto, arguments]),
 
         // age
         library("AgePlugin", [crypto]),
@@ -121,6 +121,6 @@ let package = Package(
         library("CTAPHID"),
         library("CTAP", [crypto, cryptoExtras]),
         tests("CTAPTests", ["CTAP", "CTAPHID", crypto, cryptoExtras]),
-        tool("touchstone-fido", ["BridgeCore", "CTAP", "CTAPHID", device, arguments]),
+        tool("touchstone-fido", ["BridgeCore", "BridgeProcesses", "CTAP", "CTAPHID", device, arguments]),
     ]
 )

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BridgeProcesses
 
 /// Passkeys: the service, and its owner's commands.
 @main struct Program: ParsableCommand {
@@ -13,5 +14,6 @@ import ArgumentParser
               touchstone-fido list
               touchstone-fido remove example.com
             """,
+        version: BridgeVersion.current,
         subcommands: [Serve.self, List.self, Remove.self], defaultSubcommand: Serve.self)
 }

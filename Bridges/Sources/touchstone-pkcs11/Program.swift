@@ -1,5 +1,6 @@
 import ArgumentParser
 import BridgeCore
+import BridgeProcesses
 import CTouchstoneWiping
 import Foundation
 import TouchstoneDevice
@@ -18,6 +19,7 @@ struct Program: ParsableCommand {
               touchstone-pkcs11 create work
               touchstone-pkcs11 add work work.pem
             """,
+        version: BridgeVersion.current,
         subcommands: [
             Serve.self, Create.self, List.self, Show.self, Add.self, Set.self, Remove.self,
         ],

@@ -100,12 +100,23 @@ private func readTrust(_ bytes: Data) {
 
 let trustTargets: [FuzzTarget] = [
     FuzzTarget(name: "trust", maximumBytes: 8192, run: readTrust) {
-        let chains = TrustSeeds.chains.filter { $0.certificates.count < 6 }.enumerated().map { index, chain in
-            Data([UInt8(index % 6 * 4)]) + .parts(chain.certificates)
+        var seeds: [Data] = []
+        for chain in TrustSeeds.chains where chain.certificates.count < 6 {
+            var seed = Data([UInt8(seeds.count % 6 * 4)])
+            seed.append(Data.parts(chain.certificates))
+            seeds.append(seed)
         }
-        let responses = TrustSeeds.responses.responses.map { Data([1]) + $0.der }
+        for response in TrustSeeds.responses.responses {
+            var seed = Data([1])
+            seed.append(response.der)
+            seeds.append(seed)
+        }
         let cookie = Data(#"{"certificates":[{"digest":"AAAA","failures":["validity"]}],"version":1}"#.utf8)
         let pem = "-----BEGIN CERTIFICATE-----\r\nAAAA\r\n-----END CERTIFICATE-----\r\n"
-        return chains + responses + [Data([2]) + cookie, Data([3]) + Data(pem.utf8)]
+        var kept = Data([2])
+        kept.append(cookie)
+        var text = Data([3])
+        text.append(Data(pem.utf8))
+        return seeds + [kept, text]
     }
 ]
