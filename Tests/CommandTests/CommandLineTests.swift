@@ -108,7 +108,8 @@ struct CommandLineTests {
             for child in children { look(at: child, path: path + [child._commandName]) }
             // About no device, about all of them, about another user's, and of another program.
             let others = [["device", "list"], ["bridge", "disable"], ["bridge", "status"], ["bridge", "grants"]]
-            guard children.isEmpty, !others.contains(path), !["system", "pam"].contains(path.first), !(command is any RunCommand.Type)
+            guard children.isEmpty, !others.contains(path), !["system", "pam"].contains(path.first),
+                !(command is any RunCommand.Type)
             else { return }
             names.append(path.joined(separator: " "))
             #expect(Touchstone.helpMessage(for: command, columns: 200).contains("--device <name>"), "\(path)")
