@@ -565,7 +565,7 @@ def hostile_clients_get_nothing(bench):
     for version in (1, 2, 255):
         with Client(bench.socket, version=version) as client:
             equal(client.version, 0, f"the version for one who speaks {version}")
-    # Without C_Initialize nothing is said, and another handshake is none.
+    # Without C_Initialize there is no answer. Another handshake is not C_Initialize.
     with Client(bench.socket, begins=False) as client:
         client.socket.sendall(b"\0")
         client.read(1)

@@ -471,7 +471,7 @@ def a_daemon_that_lies_lets_nobody_in(container):
             if words == ():
                 password_works(container)
     check("cannot be trusted; nobody was let in" in container.journal(), "the alert in the journal")
-    # The twin: the real one. Another place than root's is none.
+    # The twin: the real one. A folder that is not root's does not count.
     container.touchstone("device", "unlock", input=f"{PASSCODE}\n", status=None)
     with Owner(container, "A"):
         container.run("pamtester", "alone", OWNER, "authenticate")

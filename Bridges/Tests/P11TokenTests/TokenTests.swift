@@ -155,7 +155,7 @@ struct ObjectTests {
         #expect(values[4] == .bytes(client.device.all[0].identifier))
     }
 
-    @Test("what is no certificate is none", arguments: [0, 1, 40, 100])
+    @Test("what is not a certificate is refused", arguments: [0, 1, 40, 100])
     func noCertificate(_ count: Int) throws {
         let der = Array(try #require(Data(base64Encoded: Samples.certificate)))
         #expect(TokenCertificate(der: Array(der.prefix(count))) == nil)

@@ -34,7 +34,7 @@ private func connection(_ bytes: Data) {
     let device = AgreeingDevice()
     while let length = Frame.length(rest), length > 0, length <= rest.count {
         let bytes = Array(rest.prefix(length))
-        guard let frame = Frame(bytes) else { broken("a frame of its own length is none") }
+        guard let frame = Frame(bytes) else { broken("a frame was not read at its own length") }
         hold(Frame(Array(bytes.dropLast())) == nil, "a cut frame is one")
         rest.removeFirst(length)
         let read = unlessRefused([ReturnValue.self], { try Request.read(frame.body) })
