@@ -42,33 +42,37 @@ def mappings(process):
     return [mapping for mapping in found if mapping[2] not in ("[vvar]", "[vsyscall]")]
 
 
-def scan(process, values):
-    """Which pieces are in its memory, and where; it is stopped meanwhile."""
+def copied(process):
+    """(start, name, contents) of each mapping; the process is stopped meanwhile, and only while its memory is copied, because who
+    supervises it ends it if it does not answer."""
+    pieces = []
     os.kill(process, signal.SIGSTOP)
     try:
-        found, read = {}, 0
         with open(f"/proc/{process}/mem", "rb", buffering=0) as memory:
             for start, end, name in mappings(process):
-                rest = b""
-                while start < end:
-                    memory.seek(start)
-                    try:
-                        chunk = memory.read(min(end - start, 16 << 20))
-                    except OSError:
-                        # No memory of its own, such as a device's.
-                        break
-                    if not chunk:
-                        break
-                    read, start, whole = read + len(chunk), start + len(chunk), rest + chunk
-                    for value in values:
-                        for what, piece in value.pieces.items():
-                            if (at := whole.find(piece)) >= 0:
-                                found.setdefault(f"{what}, in {name}", start - len(whole) + at)
-                    rest = chunk[-4 * PIECE:]
-        check(read > 1 << 20, f"{read} bytes of memory were read: too few for a daemon's")
-        return found
+                memory.seek(start)
+                content = bytearray()
+                # What is no memory of its own, such as a device's, cannot be read.
+                with contextlib.suppress(OSError):
+                    while chunk := memory.read(min(end - start - len(content), 16 << 20)):
+                        content += chunk
+                pieces.append((start, name, content))
     finally:
         os.kill(process, signal.SIGCONT)
+    return pieces
+
+
+def scan(process, values):
+    """Which pieces are in its memory, and where."""
+    found, read = {}, 0
+    for start, name, content in copied(process):
+        read += len(content)
+        for value in values:
+            for what, piece in value.pieces.items():
+                if (at := content.find(piece)) >= 0:
+                    found.setdefault(f"{what}, in {name}", start + at)
+    check(read > 1 << 20, f"{read} bytes of memory were read: too few for a daemon's")
+    return found
 
 
 def search(device, values, *processes, leaving=()):
