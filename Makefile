@@ -28,7 +28,7 @@ pages: ## Build what has a page: the simulator and Chores, the sample app
 demo: ## Hear a story on a throw-away simulated device; on a terminal you are the finger (DEMO=auto: nobody is asked; DEMO=steps: every outcome; SIGN_IN=yes: with a server)
 	@script/install-packages demo
 	@SIGN_IN='$(SIGN_IN)' script/build-demo
-	@DEMO='$(DEMO)' Examples/demo
+	@TOUCHSTONE_BIN='$(CURDIR)/Bridges/.build/debug' DEMO='$(DEMO)' Examples/demo
 
 simulator: build pages ## Show a simulated device in a browser, with Chores beside it (DEVICE=name: one of yours; BIOMETRY=faceid)
 	@BIOMETRY='$(BIOMETRY)' script/simulator $(DEVICE)
@@ -42,7 +42,6 @@ screenshots: build pages ## Take the pictures of docs/images again
 test: ## Run every test (ONLY="name ...": those with such a word in their name)
 	@script/install-packages test
 	@script/python-environment
-	@for program in $(PROGRAMS); do swift build --product $$program; done
 	@swift build --package-path Examples
 	@swift build --package-path Simulator --build-tests
 	@swift build --package-path Bridges --build-tests
