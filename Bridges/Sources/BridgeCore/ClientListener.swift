@@ -179,6 +179,7 @@ public final class ClientListener: Sendable {
             let left = open[peer, default: 1] - 1
             open[peer] = left == 0 ? nil : left
         }
+        BridgeProcess.rests()
     }
 
     /// Removes the socket's file, if this program made it.

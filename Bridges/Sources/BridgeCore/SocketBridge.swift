@@ -52,7 +52,7 @@ public struct SocketBridge: Sendable {
             BridgeProcess.log("an ordinary program: your other programs can read its memory, and act as it")
         }
         BridgeProcess.say("ready: \(place), device \(device.name)")
-        BridgeProcess.givesBackStart()
+        BridgeProcess.rests()
         listener.run(serve)
     }
 }
