@@ -42,6 +42,7 @@ screenshots: build pages ## Take the pictures of docs/images again
 test: ## Run every test (ONLY="name ...": those with such a word in their name)
 	@script/install-packages test
 	@script/python-environment
+	-@script/git-tests
 	@swift build --package-path Examples
 	@swift build --package-path Simulator --build-tests
 	@swift build --package-path Bridges --build-tests

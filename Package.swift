@@ -239,7 +239,9 @@ let package = Package(
                 "CTouchstoneWiping",
                 arguments, crypto,
             ]),
-        tool("touchstone-peers", ["TouchstoneTransport", "TouchstoneSystem", "TouchstonePeers", "CTouchstoneSystem"]),
+        tool(
+            "touchstone-peers",
+            ["TouchstoneCore", "TouchstoneTransport", "TouchstoneSystem", "TouchstonePeers", "CTouchstoneSystem"]),
         .executableTarget(name: "touchstone-pam-verify", linkerSettings: [.linkedLibrary("pam")]),
         tool(
             "touchstone",

@@ -56,12 +56,16 @@ let package = Package(
         // who asks, and how the owner is asked; no wire format
         library("BridgeCore", ["BridgeProcesses", system, device, crypto]),
         tests("BridgeCoreTests", ["BridgeCore"]),
+        // what the commands beside them have in common
+        library("BridgeCommands", ["BridgeCore", arguments]),
         // ssh
         library("SSHAgentProtocol", [crypto, cryptoExtras]),
         library("SSHAgent", ["BridgeCore", "SSHAgentProtocol", device, crypto]),
         tests("SSHAgentTests", ["BridgeCore", "SSHAgent", "SSHAgentProtocol", device, crypto, cryptoExtras]),
-        tool("touchstone-ssh-agent", ["BridgeCore", "BridgeProcesses", "SSHAgent", device, arguments]),
-        tool("touchstone-ssh", ["BridgeCore", "BridgeProcesses", "SSHAgent", "SSHAgentProtocol", arguments]),
+        tool("touchstone-ssh-agent", ["BridgeCore", "BridgeProcesses", "SSHAgent", arguments]),
+        tool(
+            "touchstone-ssh",
+            ["BridgeCommands", "BridgeCore", "BridgeProcesses", "SSHAgent", "SSHAgentProtocol", arguments]),
 
         // git and docker
         library("CredentialProtocol"),
@@ -105,7 +109,10 @@ let package = Package(
         tests("P11TokenTests", ["P11RPC", "P11Token", crypto]),
         tool(
             "touchstone-pkcs11",
-            ["BridgeCore", "BridgeProcesses", "P11RPC", "P11Token", wiping, device, crypto, arguments]),
+            [
+                "BridgeCommands", "BridgeCore", "BridgeProcesses", "P11RPC", "P11Token", wiping, device, crypto,
+                arguments,
+            ]),
 
         // age
         library("AgePlugin", [crypto]),

@@ -200,12 +200,10 @@ start_system() {
 }
 
 stop_system() {
-    systemctl stop 'touchstoned@*.socket' 'touchstone-enclave@*.socket' 'touchstone-ssh-agent@*.socket' 'touchstone-credentials@*.socket' \
-        'touchstone-pkcs11@*.socket' 'touchstone-fido@*.socket' touchstone-peers.socket 'touchstoned@*.service' 'touchstone-enclave@*.service' 'touchstone-ssh-agent@*.service' \
-        'touchstone-credentials@*.service' 'touchstone-pkcs11@*.service' 'touchstone-fido@*.service' touchstone-peers.service || true
-    rm -f /etc/systemd/system/*.wants/touchstoned@*.socket /etc/systemd/system/*.wants/touchstone-enclave@*.socket \
-        /etc/systemd/system/*.wants/touchstone-ssh-agent@*.socket /etc/systemd/system/*.wants/touchstone-credentials@*.socket \
-        /etc/systemd/system/*.wants/touchstone-pkcs11@*.socket /etc/systemd/system/*.wants/touchstone-fido@* \
+    # The device's and those of the bridges.
+    systemctl stop 'touchstoned@*.socket' 'touchstone-*@*.socket' touchstone-peers.socket 'touchstoned@*.service' 'touchstone-*@*.service' \
+        touchstone-peers.service || true
+    rm -f /etc/systemd/system/*.wants/touchstoned@* /etc/systemd/system/*.wants/touchstone-*@* \
         /etc/systemd/system/*.wants/touchstone-peers.socket
 }
 

@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 enum { protocol = 3, most_retries = 16 };
+// That of TouchstoneVersion.
+static const char version[] = "0.1.0";
 
 static void say(const char *line) {
     size_t length = strlen(line);
@@ -44,6 +46,7 @@ static int converse(int count, const struct pam_message **messages, struct pam_r
 }
 
 int main(int count, char **arguments) {
+    if (count == 2 && strcmp(arguments[1], "--version") == 0) return puts(version) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
     if (count < 3 || count > 4) return EXIT_FAILURE;
     struct rlimit none = {0, 0};
     // What a module executes is as open to others of this user as any program: it has no result to give.

@@ -1,6 +1,7 @@
 import CTouchstoneSystem
 import Foundation
 import Glibc
+import TouchstoneCore
 import TouchstonePeers
 import TouchstoneSystem
 import TouchstoneTransport
@@ -29,6 +30,10 @@ enum PeersProgram {
         touchstone_raise_file_limit()
         if CommandLine.arguments.contains(where: { $0 == "--help" || $0 == "-h" }) {
             print(usage)
+            exit(EX_OK)
+        }
+        if CommandLine.arguments.contains("--version") {
+            print(TouchstoneVersion.current)
             exit(EX_OK)
         }
         guard CommandLine.arguments.count == 1, let listener = ServiceManager.takeSockets().first else {

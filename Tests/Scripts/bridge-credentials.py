@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from bridges import BRIDGES, Person, Resident, with_device
-from device import LONGEST_WAIT, Device, check, equal, main
+from device import LONGEST_WAIT, Device, check, equal, main, wait_for
 
 ASKED = "protocol=https\nhost=git.example\n"
 KEPT = ASKED + "username=octocat\npassword=correct horse\n"
@@ -306,9 +306,27 @@ def secrets_stay_out_of_files(device, resident, person):
             check(b"Xylophon-7731" not in file.read(), name)
 
 
+@with_device
+def what_a_request_needed_is_given_back(device, resident, person):
+    """A moment after the last client left, code that was in use is not resident any more (DEC-401)."""
+
+    def resident_pages():
+        with open(f"/proc/{resident.process.pid}/statm") as file:
+            return int(file.read().split()[1])
+
+    git(resident, "credential", "approve", input=KEPT)
+    # Until the start is over, and given back.
+    time.sleep(3)
+    for _ in range(3):
+        git(resident, "credential", "fill", input=ASKED)
+        in_use = resident_pages()
+    wait_for(lambda: resident_pages() < in_use * 3 // 4, f"fewer than {in_use} pages")
+    check("correct horse" in git(resident, "credential", "fill", input=ASKED), "it does not answer any more")
+
+
 main(
     git_keeps_a_password_and_the_owner_is_asked_for_it, an_orphan_is_not_shown_as_the_service_manager, nothing_is_given_out_without_the_finger,
     a_locked_device_and_no_agent_give_nothing, a_password_is_erased_by_who_knows_it, storing_over_a_password_asks,
     what_is_malformed_is_refused, docker_speaks_to_its_helper,
     a_program_that_speaks_for_itself_is_shown_as_itself, what_was_half_deleted_can_be_stored_and_erased, a_device_that_knows_no_bridge_shows_the_client_as_a_claim,
-    secrets_stay_out_of_files)
+    secrets_stay_out_of_files, what_a_request_needed_is_given_back)

@@ -8,7 +8,7 @@ import subprocess
 import threading
 
 from bridges import BRIDGES, with_device
-from device import LONGEST_WAIT, check, equal, main
+from device import LONGEST_WAIT, REPOSITORY, check, equal, main
 
 ASKPASS = """#!/bin/sh
 case $1 in Username*) echo typed-user ;; *) echo typed-password ;; esac
@@ -114,6 +114,19 @@ def a_user_or_a_password_may_be_empty(git, person):
     equal(git.fill(protocol="https", host="blank.example"), ("u", ""), "an empty password")
     git.reject(protocol="https", host="token.example", username="")
     equal(git.fill(protocol="https", host="token.example"), TYPED, "an empty user who is forgotten")
+
+
+@with_device
+def gits_own_tests_of_helpers_pass(device, resident, person):
+    """GC-17: t0303 of the installed git's source, unchanged. Its test of a timeout is for helpers that have such an option."""
+    tests = REPOSITORY / ".build-git-tests/t"
+    check((tests / "t0303-credential-external.sh").exists(), "git's own tests are not there: run script/git-tests")
+    resident.environment |= {
+        "GIT_TEST_INSTALLED": "/usr/bin", "GIT_TEST_CREDENTIAL_HELPER": "touchstone", "TEST_OUTPUT_DIRECTORY": str(device.work / "git")}
+    said = resident.run("sh", "t0303-credential-external.sh", "--verbose", cwd=tests)
+    equal(sum(line.startswith("ok ") for line in said.splitlines()), 12, f"tests that passed, of\n{said}")
+    check("# passed all 12 test(s)\n" in said, said)
+    check(any(prompt["reason"] == "read the password of store-user at example.com" for prompt in person.prompts), "nobody was asked")
 
 
 class Server(http.server.ThreadingHTTPServer):
@@ -228,4 +241,4 @@ def eight_submodules_are_cloned_at_once_with_one_prompt(device, resident, person
 
 main(
     what_was_kept_comes_back_and_nothing_else_does, a_new_password_takes_the_place_of_the_old_one, what_is_forgotten_is_forgotten_alone,
-    a_user_or_a_password_may_be_empty, git_clones_and_fetches_over_http, eight_submodules_are_cloned_at_once_with_one_prompt)
+    a_user_or_a_password_may_be_empty, gits_own_tests_of_helpers_pass, git_clones_and_fetches_over_http, eight_submodules_are_cloned_at_once_with_one_prompt)

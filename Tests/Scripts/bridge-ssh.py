@@ -660,6 +660,19 @@ def a_second_agent_does_not_take_the_socket(bench):
     equal(oct(os.stat(bench.socket).st_mode & 0o777), "0o600", "the socket's mode")
 
 
+def residents_say_what_is_missing_at_their_start(bench):
+    """Each begins in the same way; the twins that start are in each bridge's own tests."""
+    path = bench.device.work / "unused.sock"
+    for name in ("touchstone-ssh-agent", "touchstone-pkcs11"):
+        said = bench.run(BRIDGES / name, status=64).stderr
+        check("--socket PATH" in said, f"{name}: {said}")
+    for name in ("touchstone-ssh-agent", "touchstone-pkcs11", "touchstone-credentials"):
+        said = bench.run("env", "TOUCHSTONE_DEVICE=../other", BRIDGES / name, "--socket", path, status=64).stderr
+        check("TOUCHSTONE_DEVICE" in said and not path.exists(), f"{name}: {said}")
+        said = bench.run(BRIDGES / name, "--socket", f"{path}/{'x' * 100}", status=64).stderr
+        check("at most 107 bytes" in said, f"{name}: {said}")
+
+
 def the_agent_ends_with_sigterm(bench):
     bench.close()
 
@@ -670,7 +683,7 @@ with Device() as device:
     tests = [
         keys_are_made_listed_and_removed, the_agent_is_locked_with_a_word, messages_are_signed_with_the_finger,
         commits_are_signed, hostile_clients_get_nothing, nobody_speaks_in_anothers_name,
-        a_locked_device_is_unlocked_first, a_second_agent_does_not_take_the_socket, logins_take_the_finger,
+        a_locked_device_is_unlocked_first, a_second_agent_does_not_take_the_socket, residents_say_what_is_missing_at_their_start, logins_take_the_finger,
         a_refused_key_is_followed_by_the_next, a_certificate_signs_in, a_pinned_key_is_for_one_host, other_hosts_use_a_key_only_if_its_owner_wants, files_are_copied_with_the_finger,
         submodules_are_cloned_together, a_shared_connection_asks_once,
     ]

@@ -63,6 +63,40 @@ def passwords_of_git_docker_and_commands_leave_no_trace(device, resident, person
     search(device, [git, docker, run, script], resident.process.pid)
 
 
+# An ordinary pinentry in which somebody types what is on its descriptor 9.
+TYPED = """#!/bin/sh
+read -r passphrase <&9
+echo OK
+while read -r line; do
+    [ "$line" = GETPIN ] && echo "D $passphrase"
+    echo OK
+done
+"""
+
+
+@with_device
+def a_passphrase_of_gpg_leaves_no_trace(device, resident, person):
+    """BR-52, PE-1: typed in an ordinary pinentry and kept, then released by a finger; then the device is locked."""
+    value, ordinary = secret("gpg"), device.work / "ordinary"
+    ordinary.write_text(TYPED)
+    ordinary.chmod(0o700)
+    lines = ("OPTION allow-external-password-cache", f"SETKEYINFO n/{'AB' * 20}", "SETDESC Ann", "GETPIN", "BYE")
+    for typed, prompts in (("", 0), ("nothing", 1)):
+        reading, writing = os.pipe()
+        os.write(writing, f"{typed or text(value)}\n".encode())
+        os.close(writing)
+        os.dup2(reading, 9, inheritable=True)
+        os.close(reading)
+        said = resident.run(
+            BRIDGES / "pinentry-touchstone", "--fallback", ordinary, input="".join(f"{line}\n" for line in lines), pass_fds=(9,))
+        os.close(9)
+        check(f"D {text(value)}\n" in said, "the passphrase")
+        equal(person.asked(), prompts, "prompts")
+    device.run("device", "lock")
+    time.sleep(1)
+    search(device, [value], resident.process.pid)
+
+
 def passwords_of_desktop_programs_leave_no_trace():
     """BR-52: stored and looked up with secret-tool; then the device is locked."""
     with Device() as device:
@@ -78,4 +112,4 @@ def passwords_of_desktop_programs_leave_no_trace():
 
 
 main(
-    the_search_finds_what_is_there, passwords_of_git_docker_and_commands_leave_no_trace, passwords_of_desktop_programs_leave_no_trace)
+    the_search_finds_what_is_there, passwords_of_git_docker_and_commands_leave_no_trace, a_passphrase_of_gpg_leaves_no_trace, passwords_of_desktop_programs_leave_no_trace)

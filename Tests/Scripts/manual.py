@@ -20,6 +20,7 @@ BRIDGES = pathlib.Path(os.environ.get("TOUCHSTONE_BRIDGES_BIN", REPOSITORY / "Br
 OF_BRIDGES = (
     "age-plugin-touchstone", "touchstone-credentials", "touchstone-fido", "touchstone-pkcs11", "touchstone-run", "touchstone-secret-service", "touchstone-ssh", "touchstone-ssh-agent")
 DESKTOP = pathlib.Path(os.environ.get("TOUCHSTONE_DESKTOP_BIN", REPOSITORY / "Desktop/.build/debug"))
+SIMULATOR = pathlib.Path(os.environ.get("TOUCHSTONE_SIMULATOR", REPOSITORY / "Simulator/.build/debug/touchstone-simulator"))
 SIGNIN = pathlib.Path(os.environ.get("SIGNIN_BIN", REPOSITORY / "SignIn/.build/debug"))
 
 
@@ -73,10 +74,13 @@ def everyProgramSaysItsVersion():
     """One version, also in the packages that cannot import it from the root's."""
     expected = re.search(r'current = "(.*)"', (REPOSITORY / "Sources/TouchstoneCore/TouchstoneVersion.swift").read_text()).group(1)
     helpers = ("git-credential-touchstone", "touchstone-security")
+    own = ("touchstone", "touchstoned", "touchstone-enclave", "touchstone-peers", "touchstone-pam-verify")
     for program in (
-            *(PROGRAMS / name for name in ("touchstone", "touchstoned", "touchstone-enclave")), DESKTOP / "touchstone-agent",
-            SIGNIN / "touchstone-login", SIGNIN / "touchstone-signin", *(BRIDGES / name for name in (*OF_BRIDGES, *helpers))):
+            *(PROGRAMS / name for name in own), DESKTOP / "touchstone-agent",
+            SIGNIN / "touchstone-login", SIGNIN / "touchstone-signin", SIMULATOR, *(BRIDGES / name for name in (*OF_BRIDGES, *helpers))):
         equal(output(program, "--version").stdout, f"{expected}\n", f"{program.name} --version")
+    said = output(BRIDGES / "pinentry-touchstone", "--version").stdout
+    equal(said, f"pinentry-touchstone (Touchstone) {expected}\n", "pinentry-touchstone --version")
     said = output(BRIDGES / "docker-credential-touchstone", "version").stdout
     equal(said, f"docker-credential-touchstone (Touchstone) {expected}\n", "docker-credential-touchstone version")
     check(f"## {expected}" in (REPOSITORY / "CHANGELOG.md").read_text(), "the changelog knows no such version")

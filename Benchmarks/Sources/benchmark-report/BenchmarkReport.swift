@@ -89,7 +89,7 @@ struct Results {
             residentKibibytes = Int(line.dropFirst("memory\t".count))
         } else if line.hasPrefix("bridge memory\t") {
             let fields = line.split(separator: "\t")
-            guard fields.count == 3, let size = Double(fields[2]) else { return }
+            guard fields.count >= 3, let size = Double(fields[2]) else { return }
             bridgeKibibytes[String(fields[1]), default: []].append(size)
         } else if line.hasPrefix("agent memory\t") {
             agentKibibytes += Double(line.dropFirst("agent memory\t".count)).map { [$0] } ?? []

@@ -35,7 +35,7 @@ struct Budget {
         + placements.map { matchToReply("match to reply", $0, .atMost(5)) }
         + [matchToReply("match among 50", "free", .atMost(8)), matchToReply("match among 50", "pinned", nil)]
         + [boot, memory] + placements.flatMap(bridgeTimes)
-        + ["touchstone-ssh-agent", "touchstone-credentials"].map(bridgeMemory) + [bridgeConnections]
+        + residents.map(bridgeMemory) + [bridgeConnections]
         + placements.map { window("touchstone", $0, .atMost(100)) }
         + placements.map { window("pinentry-gtk-2", $0, nil) } + [agentMemory]
 
@@ -122,6 +122,11 @@ struct Budget {
             },
         ]
     }
+
+    private static let residents = [
+        "touchstone-ssh-agent", "touchstone-credentials", "touchstone-pkcs11", "touchstone-secret-service",
+        "touchstone-fido",
+    ]
 
     private static func bridgeMemory(_ program: String) -> Budget {
         Budget(title: "resident memory of \(program)", limit: .atMost(15), unit: "MiB") {

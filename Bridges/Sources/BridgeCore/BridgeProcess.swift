@@ -50,13 +50,6 @@ public enum BridgeProcess {
         }
     }
 
-    /// Gives back the code that only the start needed, a moment later, so that the start is over.
-    ///
-    /// What is used again comes back from its file, mostly from the kernel's cache.
-    public static func givesBackStart() {
-        DispatchQueue.global().asyncAfter(deadline: .now() + 1) { touchstone_return_start_code() }
-    }
-
     /// Says one line on standard output, at once.
     public static func say(_ line: String) {
         write(line, FileHandle.standardOutput)

@@ -42,6 +42,16 @@ public enum MessageLength: Hashable, Sendable {
     case bytes(Int)
     /// No message begins like this.
     case malformed
+
+    /// - Parameter bytes: As wire formats say it: nil where the beginning does not say it yet, and 0 where no message begins like this.
+    public init(_ bytes: Int?) {
+        self =
+            switch bytes {
+            case nil: .unknown
+            case 0: .malformed
+            case let count?: .bytes(count)
+            }
+    }
 }
 
 /// A connection of a client's: messages, and who sent them.

@@ -13,6 +13,8 @@ public enum ListenError: Error, Hashable, Sendable {
     case tooLong
     /// systemd passed something else than one listening Unix socket.
     case notASocket
+    /// Neither a person nor systemd said where.
+    case nowhere
     /// The system refused it: the `errno`.
     case failed(Int32)
 }
@@ -25,6 +27,7 @@ extension ListenError: CustomStringConvertible {
         case .occupied: "a file there is not a socket of yours; remove it, or choose another path"
         case .tooLong: "the path of a socket has at most 107 bytes"
         case .notASocket: "systemd passed no listening Unix socket"
+        case .nowhere: "say where with --socket PATH, or have systemd pass a socket"
         case .failed(let code): unsafe String(cString: strerror(code))
         }
     }
@@ -72,6 +75,13 @@ public final class ClientListener: Sendable {
             Glibc.close(descriptor)
             throw error
         }
+    }
+
+    /// Makes the directory of a socket, for this user only, if it is not there. Without it nobody can listen, and that says why.
+    static func makeDirectory(of path: String) {
+        try? FileManager.default.createDirectory(
+            atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
     }
 
     /// Takes the socket that systemd listens on for this program; nil if it passed none.
@@ -169,6 +179,7 @@ public final class ClientListener: Sendable {
             let left = open[peer, default: 1] - 1
             open[peer] = left == 0 ? nil : left
         }
+        BridgeProcess.rests()
     }
 
     /// Removes the socket's file, if this program made it.

@@ -1,4 +1,4 @@
-internal import Foundation
+public import Foundation
 public import TouchstoneDevice
 
 /// What a bridge says beside the reason, and checked or recorded itself (ND-5).
@@ -61,6 +61,28 @@ public struct Proof: Sendable {
         _ method: String, _ parameters: some Encodable, _ reply: Reply.Type = Reply.self
     ) throws(DeviceError) -> Reply {
         try connection.call(method, parameters, reply)
+    }
+
+    private struct SignRequest: Encodable {
+        var key: Data
+        var data: Data
+        var context: String
+        var options: AskingOptions?
+        var keyLabel: String
+    }
+    private struct SignReply: Decodable { var signature: Data }
+
+    /// Has the enclave sign with a key of P-256.
+    ///
+    /// - Parameters:
+    ///   - digest: 32 bytes.
+    ///   - key: What the enclave calls it.
+    ///   - label: What the owner calls it, for the prompt.
+    /// - Returns: r and s, 32 bytes each.
+    /// - Throws: `DeviceError`.
+    public func sign(_ digest: Data, with key: Data, label: String) throws(DeviceError) -> Data {
+        let request = SignRequest(key: key, data: digest, context: context, options: options, keyLabel: label)
+        return try call("Key.Sign", request, SignReply.self).signature
     }
 }
 

@@ -57,7 +57,9 @@ public final class Agent: Sendable {
         var refused = 0
         defer { if refused > 1 { log("refused \(refused - 1) more requests of the same connection") } }
         do throws(ConnectionEnd) {
-            while let frame = try connection.receive(longest: AgentRequest.longest + 4, Self.length) {
+            while let frame = try connection.receive(
+                longest: AgentRequest.longest + 4, { MessageLength(AgentRequest.frameLength($0)) })
+            {
                 let client = try connection.look()
                 let answer = answer(AgentRequest(frame: frame), of: client, &bindings, &refused) {
                     connection.isWaitedOn
@@ -68,14 +70,6 @@ public final class Agent: Sendable {
             }
         } catch {
             // The connection is over, and with it all that was for it.
-        }
-    }
-
-    private static func length(_ bytes: [UInt8]) -> MessageLength {
-        switch AgentRequest.frameLength(bytes) {
-        case nil: .unknown
-        case 0: .malformed
-        case let count?: .bytes(count)
         }
     }
 
@@ -171,15 +165,6 @@ public final class Agent: Sendable {
 
     // MARK: Signing
 
-    private struct SignRequest: Encodable {
-        var key: Data
-        var data: Data
-        var context: String
-        var options: AskingOptions?
-        var keyLabel: String
-    }
-    private struct SignReply: Decodable { var signature: Data }
-
     private func sign(
         _ data: [UInt8], _ key: [UInt8], _ client: Client, _ bindings: SessionBindings,
         _ isWaitedOn: @escaping @Sendable () -> Bool
@@ -196,13 +181,7 @@ public final class Agent: Sendable {
             SignaturePurpose(data: data, key: entry.blob), record, client, bindings)
         let digest = Data(SHA256.hash(data: data))
         let (raw, wasAsked) = try approvals.perform(request, while: isWaitedOn) { proof throws(DeviceError) in
-            let reply = try proof.call(
-                "Key.Sign",
-                SignRequest(
-                    key: record.key, data: digest, context: proof.context, options: proof.options, keyLabel: record.name
-                ),
-                SignReply.self)
-            return (reply.signature, proof.options != nil)
+            (try proof.sign(digest, with: record.key, label: record.name), proof.options != nil)
         }
         guard let signature = P256Key.signature(raw: Array(raw)) else { throw .invalid }
         // What is reused was read in no prompt.

@@ -1,3 +1,4 @@
+import BridgeProcesses
 import CredentialsClient
 import Foundation
 import Glibc
@@ -8,6 +9,11 @@ import Glibc
         HelperProcess.leaveNoCore()
         signal(SIGPIPE, SIG_IGN)
         var arguments = Array(CommandLine.arguments.dropFirst())
+        if arguments.contains("--version") {
+            // As every pinentry says it.
+            HelperProcess.write(Array("pinentry-touchstone (Touchstone) \(BridgeVersion.current)\n".utf8))
+            exit(0)
+        }
         if arguments.contains("--help") || arguments.contains("-h") { usage() }
         var fallback: String?
         if let index = arguments.firstIndex(of: "--fallback") {

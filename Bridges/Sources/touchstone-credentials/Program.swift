@@ -3,9 +3,6 @@ import BridgeCore
 import BridgeProcesses
 import CTouchstoneWiping
 import CredentialsClient
-import Foundation
-import Glibc
-import TouchstoneDevice
 
 /// The half that stays: what helpers serve is kept here, and the owner is asked from here (GC-1, GC-2).
 @main struct Program: ParsableCommand {
@@ -32,37 +29,13 @@ import TouchstoneDevice
 
     func run() throws {
         _ = touchstone_wipes_memory()
-        let protection = BridgeProcess.harden()
-        guard let device = try? Device.selected() else {
-            throw ValidationError(
-                "TOUCHSTONE_DEVICE cannot name a device; unset it, or set it to a name such as default.")
+        let service: SocketBridge
+        do { service = try SocketBridge(path: socket, usual: CredentialsClient.path) } catch {
+            throw ValidationError(error.description)
         }
-        let listener: ClientListener
-        let path = socket ?? CredentialsClient.path
-        do {
-            if let activated = try ClientListener.activated() {
-                listener = activated
-            } else {
-                if socket == nil {
-                    try FileManager.default.createDirectory(
-                        atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true,
-                        attributes: [.posixPermissions: 0o700])
-                }
-                listener = try ClientListener(path: path)
-            }
-        } catch {
-            throw ValidationError("cannot listen at \(path): \(error)")
-        }
-        BridgeProcess.endsWithSignals { listener.remove() }
         let credentials = Credentials(
-            keychain: CredentialKeychain(device: device), reuse: reuse,
-            requiresHelper: protection == .systemService)
-        if protection == .ordinary {
-            BridgeProcess.log(
-                "touchstone-credentials: an ordinary program; your other programs can read its memory and act as it")
-        }
-        BridgeProcess.say("ready at \(path)")
-        BridgeProcess.givesBackStart()
-        listener.run { credentials.serve($0) }
+            keychain: CredentialKeychain(device: service.device), reuse: reuse,
+            requiresHelper: service.protection == .systemService)
+        service.run { credentials.serve($0) }
     }
 }

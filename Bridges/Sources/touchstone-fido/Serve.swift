@@ -73,7 +73,7 @@ struct Serve: ParsableCommand {
         PasscodeWatch.start(device) { loop.appear($0) }
         // Not on standard output, which may be the kernel's device.
         BridgeProcess.log("ready: device \(device.name)")
-        BridgeProcess.givesBackStart()
+        BridgeProcess.rests()
         guard let listener else { run() }
         Thread.detachNewThread { run() }
         let passkeys = Passkeys(owner: owner)

@@ -32,7 +32,9 @@ final class Bridge: Sendable {
             guard try connection.receive(longest: 1, { $0.isEmpty ? .unknown : .bytes(1) }) != nil else { return }
             try connection.send([Frame.version])
             var token = Token()
-            while let bytes = try connection.receive(longest: Frame.longest, Self.length) {
+            while let bytes = try connection.receive(
+                longest: Frame.longest, { MessageLength(Frame.length($0)) })
+            {
                 guard let frame = Frame(bytes) else { throw .malformed }
                 let client = try connection.look()
                 let (call, answer) = answer(frame, client, &token, connection, &refused)
@@ -42,14 +44,6 @@ final class Bridge: Sendable {
             }
         } catch {
             // The connection is over, and with it all that was for it.
-        }
-    }
-
-    private static func length(_ bytes: [UInt8]) -> MessageLength {
-        switch Frame.length(bytes) {
-        case nil: .unknown
-        case 0: .malformed
-        case let count?: .bytes(count)
         }
     }
 

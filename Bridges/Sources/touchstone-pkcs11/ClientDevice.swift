@@ -21,15 +21,6 @@ struct ClientDevice: TokenDevice {
         do { return try store.entries().map(\.key) } catch { throw .away }
     }
 
-    private struct SignRequest: Encodable {
-        var key: Data
-        var data: Data
-        var context: String
-        var options: AskingOptions?
-        var keyLabel: String
-    }
-    private struct SignReply: Decodable { var signature: Data }
-
     func sign(_ digest: [UInt8], with key: TokenKey) throws(TokenFailure) -> [UInt8] {
         do throws(BridgeFailure) {
             guard let record = try store.entries().first(where: { $0.key.number == key.number })?.record else {
@@ -45,10 +36,7 @@ struct ClientDevice: TokenDevice {
                 facts: [Fact(.item, "key \(record.name)")])
             request.reuse = record.reuse
             return try approvals.perform(request, while: isWaitedOn) { proof throws(DeviceError) in
-                let parameters = SignRequest(
-                    key: record.key, data: Data(digest), context: proof.context, options: proof.options,
-                    keyLabel: record.name)
-                return Array(try proof.call("Key.Sign", parameters, SignReply.self).signature)
+                Array(try proof.sign(Data(digest), with: record.key, label: record.name))
             }
         } catch {
             refused(error)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BridgeCommands
 import BridgeCore
 import Foundation
 import P11Token
@@ -22,20 +23,6 @@ struct Create: ParsableCommand {
     var explicitLogin = false
     @OptionGroup var socket: BridgeSocket
 
-    enum Asks: EnumerableFlag {
-        case userPresence, biometryOnly, currentFingers, passcode, noPrompt
-
-        var protection: KeyProtection {
-            switch self {
-            case .userPresence: .userPresence
-            case .biometryOnly: .biometry
-            case .currentFingers: .currentFingers
-            case .passcode: .passcode
-            case .noPrompt: .nothing
-            }
-        }
-    }
-
     func validate() throws {
         guard KeyName.isValid(name) else {
             throw ValidationError(
@@ -48,7 +35,7 @@ struct Create: ParsableCommand {
             .create(name: name, protection: asks.protection, wantsExplicitLogin: explicitLogin))
         guard let key = keys.first else { throw Problem("the bridge made no key") }
         print(key.description)
-        if asks == .noPrompt { print("Any program of yours can use this key, without asking you.") }
+        asks.warn()
     }
 }
 
@@ -66,7 +53,7 @@ struct List: ParsableCommand {
 struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows a key: how programs name it, its public half, and its certificate.")
-    @Argument(help: "What you call it.", completion: .keys)
+    @Argument(help: "What you call it.", completion: .keys(of: BridgeSocket.self))
     var name: String
     @OptionGroup var socket: BridgeSocket
 
@@ -90,7 +77,7 @@ struct Add: ParsableCommand {
               touchstone-pkcs11 add work work.pem
             """)
 
-    @Argument(help: "What you call the key.", completion: .keys)
+    @Argument(help: "What you call the key.", completion: .keys(of: BridgeSocket.self))
     var name: String
     @Argument(help: ArgumentHelp("The file.", valueName: "certificate.pem"), completion: .file())
     var file: String
@@ -126,7 +113,7 @@ struct Set: ParsableCommand {
               touchstone-pkcs11 set work --reuse 60
             """)
 
-    @Argument(help: "What you call it.", completion: .keys)
+    @Argument(help: "What you call it.", completion: .keys(of: BridgeSocket.self))
     var name: String
     @Option(
         help: ArgumentHelp(
@@ -143,7 +130,7 @@ struct Set: ParsableCommand {
 
 struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Removes a key and its certificate for ever.")
-    @Argument(help: "What you call it.", completion: .keys)
+    @Argument(help: "What you call it.", completion: .keys(of: BridgeSocket.self))
     var name: String
     @OptionGroup var socket: BridgeSocket
 

@@ -3,7 +3,6 @@ import BridgeCore
 import BridgeProcesses
 import CTouchstoneWiping
 import Foundation
-import TouchstoneDevice
 
 /// A PKCS#11 token whose keys are the enclave's.
 @main
@@ -45,32 +44,11 @@ struct Serve: ParsableCommand {
     func run() throws {
         // Clients send PINs, which mean nothing here: they leave no trace (PK-13).
         _ = touchstone_wipes_memory()
-        let protection = BridgeProcess.harden()
-        let listener: ClientListener
-        do {
-            if let socket {
-                listener = try ClientListener(path: socket)
-            } else if let activated = try ClientListener.activated() {
-                listener = activated
-            } else {
-                throw ValidationError("say where with --socket PATH, or have systemd pass a socket")
-            }
-        } catch let error as ListenError {
-            throw ValidationError("\(socket ?? "the socket"): \(error)")
-        }
-        let device: Device
-        do { device = try Device.selected() } catch {
-            throw ValidationError("TOUCHSTONE_DEVICE is no name of a device")
-        }
+        let service: SocketBridge
+        do { service = try SocketBridge(path: socket) } catch { throw ValidationError(error.description) }
         let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         let bridge = Bridge(
-            device: device, managers: [own.path, "/usr/bin/\(own.lastPathComponent)"])
-        BridgeProcess.endsWithSignals { listener.remove() }
-        if protection == .ordinary {
-            BridgeProcess.log("an ordinary program: your other programs can read its memory, and act as it")
-        }
-        BridgeProcess.say("ready: \(socket ?? "systemd's socket"), device \(device.name)")
-        BridgeProcess.givesBackStart()
-        listener.run { bridge.serve($0) }
+            device: service.device, managers: [own.path, "/usr/bin/\(own.lastPathComponent)"])
+        service.run { bridge.serve($0) }
     }
 }

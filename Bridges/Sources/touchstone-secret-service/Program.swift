@@ -134,14 +134,19 @@ struct ServeCommand: ParsableCommand {
         BridgeProcess.raiseDescriptorLimit()
         try take(connection)
         connection.follow(name: SecretService.Portal.frontend) { continuation.yield(.bus($0)) }
-        Task { for await event in events { await service.take(event) } }
+        Task {
+            for await event in events {
+                await service.take(event)
+                BridgeProcess.rests()
+            }
+        }
         DeviceWatch.start(device) { continuation.yield(.device($0)) }
         if protection == .ordinary {
             BridgeProcess.log(
                 "touchstone-secret-service: an ordinary program; your other programs can read its memory and act as it")
         }
         BridgeProcess.say("ready as \(Program.name)")
-        BridgeProcess.givesBackStart()
+        BridgeProcess.rests()
         BusConnection.tellReady()
         connection.run { continuation.yield(.bus($0)) }
         throw ExitCode.failure

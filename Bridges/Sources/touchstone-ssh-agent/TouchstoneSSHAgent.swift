@@ -3,7 +3,6 @@ import BridgeCore
 import BridgeProcesses
 import Foundation
 import SSHAgent
-import TouchstoneDevice
 
 /// An ssh agent whose keys are the enclave's.
 @main
@@ -27,36 +26,15 @@ struct TouchstoneSSHAgent: ParsableCommand {
     var socket: String?
 
     func run() throws {
-        let protection = BridgeProcess.harden()
-        let listener: ClientListener
-        do {
-            if let socket {
-                listener = try ClientListener(path: socket)
-            } else if let activated = try ClientListener.activated() {
-                listener = activated
-            } else {
-                throw ValidationError("say where with --socket PATH, or have systemd pass a socket")
-            }
-        } catch let error as ListenError {
-            throw ValidationError("\(socket ?? "the socket"): \(error)")
-        }
-        let device: Device
-        do { device = try Device.selected() } catch {
-            throw ValidationError("TOUCHSTONE_DEVICE is no name of a device")
-        }
+        let service: SocketBridge
+        do { service = try SocketBridge(path: socket) } catch { throw ValidationError(error.description) }
         let directory = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
             .path
         let agent = Agent(
-            device: device,
+            device: service.device,
             manager: [directory, "/usr/bin"].map { "\($0)/touchstone-ssh" }.first {
                 FileManager.default.isExecutableFile(atPath: $0)
             })
-        BridgeProcess.endsWithSignals { listener.remove() }
-        if protection == .ordinary {
-            BridgeProcess.log("an ordinary program: your other programs can read its memory, and act as it")
-        }
-        BridgeProcess.say("ready: \(socket ?? "systemd's socket"), device \(device.name)")
-        BridgeProcess.givesBackStart()
-        listener.run { agent.serve($0) }
+        service.run { agent.serve($0) }
     }
 }

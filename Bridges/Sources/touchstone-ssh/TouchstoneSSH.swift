@@ -1,4 +1,5 @@
 public import ArgumentParser
+import BridgeCommands
 import BridgeCore
 import BridgeProcesses
 import Foundation
@@ -22,20 +23,9 @@ struct TouchstoneSSH: ParsableCommand {
         subcommands: [Create.self, List.self, Remove.self, Set.self])
 }
 
-extension CompletionKind {
-    /// The names of the keys that the agent has; nothing if none answers.
-    static var keys: CompletionKind {
-        .custom { words, _, _ in
-            let socket = words.firstIndex(of: "--socket").flatMap {
-                words.indices.contains($0 + 1) ? words[$0 + 1] : nil
-            }
-            let agent = try? AgentSocket.parse(socket.map { ["--socket", $0] } ?? [])
-            return ((try? agent?.ask(.list)) ?? []).map(\.name)
-        }
-    }
-}
+struct AgentSocket: KeysOfBridge {
+    static let program = "touchstone-ssh-agent"
 
-struct AgentSocket: ParsableArguments {
     @Option(help: ArgumentHelp("The agent's socket.", valueName: "path"))
     var socket: String?
 
@@ -48,22 +38,8 @@ struct AgentSocket: ParsableArguments {
         guard let path = socket ?? environment["TOUCHSTONE_SSH_SOCKET"] ?? found ?? environment["SSH_AUTH_SOCK"] else {
             throw Problem("no agent is found; run 'touchstone bridge enable ssh', or name its socket with --socket")
         }
-        let contents = Array(try JSONEncoder().encode(request))
-        let frame: [UInt8]
-        do {
-            let connection = try ServiceConnection(path: path)
-            frame = try connection.exchange(
-                AgentExtension.request(ManagementRequest.name, contents), longest: AgentRequest.longest + 4
-            ) { bytes in
-                switch AgentRequest.frameLength(bytes) {
-                case nil: .unknown
-                case 0: .malformed
-                case let count?: .bytes(count)
-                }
-            }
-        } catch {
-            throw Problem("nothing answers on \(path); start it with: touchstone-ssh-agent --socket \(path)")
-        }
+        let message = AgentExtension.request(ManagementRequest.name, Array(try JSONEncoder().encode(request)))
+        let frame = try exchange(message, at: path, longest: AgentRequest.longest + 4, AgentRequest.frameLength)
         guard let answer = AgentExtension.contents(frame) else {
             throw Problem(
                 "another agent listens on \(path), or this touchstone-ssh is not "
@@ -72,33 +48,17 @@ struct AgentSocket: ParsableArguments {
         switch try JSONDecoder().decode(ManagementAnswer.self, from: Data(answer)) {
         case .keys(let keys): return keys
         case .failed("invalid"):
-            throw Problem(
-                "there is a key of this name already, or there are too many; see: "
-                    + "touchstone-ssh list")
-        case .failed("gone"): throw Problem("there is no key of this name")
-        case .failed("unavailable"):
-            throw Problem(
-                "the device does not answer; touchstone doctor says why")
-        case .failed("denied"):
-            throw Problem(
-                "the device refuses it; touchstone doctor says whether a passcode and "
-                    + "a finger are missing")
-        case .failed("locked"): throw Problem("the device is locked; unlock it with: touchstone device unlock")
-        case .failed(let word): throw Problem("the device refuses it: \(word)")
+            throw Problem("there is a key of this name already, or there are too many; see: touchstone-ssh list")
+        case .failed(let word): throw Problem(sentence(word))
         }
     }
+
+    func names() throws -> [String] { try ask(.list).map(\.name) }
 
     func key(_ name: String) throws -> ManagementAnswer.Key {
-        guard let key = try ask(.list).first(where: { $0.name == name }) else {
-            throw Problem("there is no key of this name")
-        }
+        guard let key = try ask(.list).first(where: { $0.name == name }) else { throw Problem(sentence("gone")) }
         return key
     }
-}
-
-struct Problem: Error, CustomStringConvertible {
-    let description: String
-    init(_ description: String) { self.description = description }
 }
 
 /// Where public halves are kept, for `IdentityFile` and `user.signingkey`.
@@ -139,20 +99,6 @@ struct Create: ParsableCommand {
     var asks: Asks = .userPresence
     @OptionGroup var socket: AgentSocket
 
-    enum Asks: EnumerableFlag {
-        case userPresence, biometryOnly, currentFingers, passcode, noPrompt
-
-        var protection: KeyProtection {
-            switch self {
-            case .userPresence: .userPresence
-            case .biometryOnly: .biometry
-            case .currentFingers: .currentFingers
-            case .passcode: .passcode
-            case .noPrompt: .nothing
-            }
-        }
-    }
-
     func validate() throws { try PublicFile.check(name) }
 
     func run() throws {
@@ -164,7 +110,7 @@ struct Create: ParsableCommand {
         try Data("\(line)\n".utf8).write(to: file, options: .atomic)
         print(line)
         print("public half: \(file.path)")
-        if asks == .noPrompt { print("Any program of yours can use this key, without asking you.") }
+        asks.warn()
     }
 }
 
@@ -192,7 +138,7 @@ struct List: ParsableCommand {
 
 struct Remove: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Removes a key for ever.")
-    @Argument(help: "What you call it.", completion: .keys)
+    @Argument(help: "What you call it.", completion: .keys(of: AgentSocket.self))
     var name: String
     @OptionGroup var socket: AgentSocket
 
@@ -213,7 +159,7 @@ struct Set: ParsableCommand {
               touchstone-ssh set laptop --forwarding ask --signature-reuse 300
             """)
 
-    @Argument(help: "What you call it.", completion: .keys)
+    @Argument(help: "What you call it.", completion: .keys(of: AgentSocket.self))
     var name: String
     @Option(
         help: ArgumentHelp(

@@ -17,7 +17,9 @@ enum SimulatorProgram {
             guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none) == 0 else {
                 throw POSIXError(.EPERM)
             }
-            let options = try Options(CommandLine.arguments.dropFirst())
+            let arguments = CommandLine.arguments.dropFirst()
+            guard !arguments.contains("--version") else { return say(version) }
+            let options = try Options(arguments)
             let app = try ProcessInfo.processInfo.environment[ShownApp.variable].map { try ShownApp($0) }
             try await serve(try Device(named: options.device), port: options.port, app: app)
         } catch let failure as Failure {
@@ -59,6 +61,9 @@ enum SimulatorProgram {
         // Nothing has to be cleaned up: signals end the process, and the kernel closes its connections.
         try await server.run()
     }
+
+    /// That of the other programs.
+    private static let version = "0.1.0"
 
     private static func say(_ line: String) {
         try? FileHandle.standardOutput.write(contentsOf: Data("\(line)\n".utf8))

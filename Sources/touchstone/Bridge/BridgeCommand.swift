@@ -14,9 +14,7 @@ struct BridgeCommand: ParsableCommand {
             Nothing takes the place of another agent or helper before you enable it here. What is changed is said \
             before, and 'disable' puts back what was there.
 
-            The bridges are ssh (keys that ask for your finger), git and docker (passwords), credentials (secrets of \
-            'touchstone run', which git and docker need too), secret-service (passwords of desktop programs), pkcs11 \
-            (keys for TLS, certificates and ssh by PKCS#11), and fido (passkeys).
+            The bridges are \(Bridge.list).
             """,
         subcommands: [
             BridgeEnableCommand.self, BridgeDisableCommand.self, BridgeStatusCommand.self, BridgeGrantsCommand.self,

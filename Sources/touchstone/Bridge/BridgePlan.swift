@@ -222,9 +222,9 @@ struct BridgePlan {
                 return changed
             }
         }
-        if Program.onPath(Program.dockerHelper.rawValue) == nil {
+        if Program.onPath(Program.dockerHelper.name) == nil {
             let directory = (helper as NSString).deletingLastPathComponent
-            remarks.append("docker finds \(Program.dockerHelper.rawValue) after: export PATH=\(directory):$PATH")
+            remarks.append("docker finds \(Program.dockerHelper.name) after: export PATH=\(directory):$PATH")
         }
     }
 

@@ -17,18 +17,7 @@ enum BridgeProbe {
     /// One that is on the bus is active for systemd while it has its name there.
     static func answers(_ resident: Resident, for device: DevicePaths) -> Bool {
         guard !resident.isOnBus else { return UserManager.isRunning && UserManager.isActive(resident.serviceUnit) }
-        return answer(of: resident, to: question(resident), for: device) != nil
-    }
-
-    /// The list of ssh keys, whose answer begins with a length, so that its first byte ends it as a message here; or a call of Varlink.
-    private static func question(_ resident: Resident) -> Data {
-        switch resident {
-        case .sshAgent: Data([0, 0, 0, 1, 11])
-        // The version that this client would speak; its answer is one zero, which ends it as a message.
-        case .pkcs11: Data([0])
-        case .credentials, .secretService, .fido:
-            Data(#"{"method":"org.varlink.service.GetInfo","parameters":{}}"#.utf8)
-        }
+        return answer(of: resident, to: resident.probe, for: device) != nil
     }
 
     private struct Grants: Decodable {

@@ -45,7 +45,7 @@ struct BridgeReport: Encodable {
             text = "enabled, but \(resident.rawValue) does not run"
             fix = resident.rootCommand("enable")
         } else if !isNamed, bridge != .credentials {
-            text = "enabled, but \(Self.asker(bridge)) does not ask it any more"
+            text = "enabled, but \(bridge.asker) does not ask it any more"
             fix = again + (others ? " --replace" : "")
         } else if resident.isOnBus {
             guard BridgeProbe.answers(resident, for: device) else {
@@ -104,30 +104,6 @@ struct BridgeReport: Encodable {
         }
     }
 
-    private static func asker(_ bridge: Bridge) -> String {
-        switch bridge {
-        case .ssh: "ssh"
-        case .credentials: "touchstone run"
-        case .git: "git"
-        case .docker: "docker"
-        case .secretService: "the session's bus"
-        case .pkcs11: "p11-kit"
-        case .fido: "root"
-        }
-    }
-
     /// For the doctor.
-    var finding: Finding {
-        let topic: Finding.Topic =
-            switch name {
-            case .ssh: .sshBridge
-            case .credentials: .credentialsBridge
-            case .git: .gitBridge
-            case .docker: .dockerBridge
-            case .secretService: .secretServiceBridge
-            case .pkcs11: .pkcs11Bridge
-            case .fido: .fidoBridge
-            }
-        return Finding(state == .broken ? .bad : .good, topic, text, fix: fix)
-    }
+    var finding: Finding { Finding(state == .broken ? .bad : .good, name.topic, text, fix: fix) }
 }

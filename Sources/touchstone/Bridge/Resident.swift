@@ -11,50 +11,53 @@ enum Resident: String, CaseIterable {
     case pkcs11 = "touchstone-pkcs11"
     case fido = "touchstone-fido"
 
-    var program: Program {
+    /// All that differs from program to program.
+    private struct Row {
+        /// What prompts call it.
+        var name: String
+        /// For the units' descriptions.
+        var purpose: String
+        /// Under which its changes are recorded.
+        var bridge: Bridge
+        /// What it is asked to see whether it answers.
+        var probe = Data(#"{"method":"org.varlink.service.GetInfo","parameters":{}}"#.utf8)
+    }
+
+    private var row: Row {
         switch self {
-        case .sshAgent: .sshAgent
-        case .credentials: .credentials
-        case .secretService: .secretService
-        case .pkcs11: .pkcs11
-        case .fido: .fido
+        // The list of ssh keys, whose answer begins with a length, so that its first byte ends it as a message of Varlink's.
+        case .sshAgent:
+            Row(
+                name: "Touchstone's ssh agent", purpose: "its ssh agent", bridge: .ssh, probe: Data([0, 0, 0, 1, 11]))
+        case .credentials:
+            Row(
+                name: "Touchstone's passwords", purpose: "its passwords for git, docker and commands",
+                bridge: .credentials)
+        case .secretService:
+            Row(
+                name: "Touchstone's Secret Service", purpose: "the Secret Service of desktop programs",
+                bridge: .secretService)
+        // The version that this client would speak; the answer is one zero, which ends it as a message.
+        case .pkcs11:
+            Row(
+                name: "Touchstone's PKCS#11 token", purpose: "its PKCS#11 token", bridge: .pkcs11, probe: Data([0]))
+        case .fido: Row(name: "Touchstone's passkeys", purpose: "its passkeys", bridge: .fido)
         }
     }
 
-    /// What prompts call it.
-    private var name: String {
-        switch self {
-        case .sshAgent: "Touchstone's ssh agent"
-        case .credentials: "Touchstone's passwords"
-        case .secretService: "Touchstone's Secret Service"
-        case .pkcs11: "Touchstone's PKCS#11 token"
-        case .fido: "Touchstone's passkeys"
-        }
-    }
+    private var name: String { row.name }
+    private var purpose: String { row.purpose }
+    /// Under which its changes are recorded, whichever bridge was enabled first.
+    var bridge: Bridge { row.bridge }
+    /// What shows no prompt, and has an answer.
+    var probe: Data { row.probe }
 
-    /// For the units' descriptions.
-    private var purpose: String {
-        switch self {
-        case .sshAgent: "its ssh agent"
-        case .credentials: "its passwords for git, docker and commands"
-        case .secretService: "the Secret Service of desktop programs"
-        case .pkcs11: "its PKCS#11 token"
-        case .fido: "its passkeys"
-        }
-    }
+    var program: Program { .ofBridges(rawValue) }
 
     /// Whether clients find it on the session's bus, where it is from the session's start on (SS-45); else at a socket, which starts it.
     var isOnBus: Bool { self == .secretService }
 
-    private var socketName: String {
-        switch self {
-        case .sshAgent: "ssh-agent.sock"
-        case .credentials: "credentials.sock"
-        case .secretService: "secret-service.sock"
-        case .pkcs11: "pkcs11.sock"
-        case .fido: "fido.sock"
-        }
-    }
+    private var socketName: String { rawValue.dropFirst("touchstone-".count) + ".sock" }
 
     /// Where clients find it: the socket of the system's service if it is theirs, else the one of this user's own.
     func socket(for device: DevicePaths) -> String { isSystemService(for: device) ? systemSocket : ownSocket }

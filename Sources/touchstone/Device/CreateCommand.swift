@@ -70,7 +70,7 @@ struct CreateCommand: ParsableCommand {
             guard ending == .exited(0) else {
                 throw Failure(
                     ending == .exited(ExitStatus.configuration.rawValue) ? .configuration : .internalError,
-                    "\(paths.name) was not created: \(Program.enclave.rawValue) \(ending)")
+                    "\(paths.name) was not created: \(Program.enclave.name) \(ending)")
             }
             if !rootOfTrust.isEmpty {
                 StandardError.say(

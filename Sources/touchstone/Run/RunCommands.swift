@@ -116,7 +116,7 @@ struct FIDOCommand: RunCommand {
     var arguments: [String] = []
 
     func run() throws {
-        try Program.become(try Program.fido.locate(), arguments.isEmpty ? ["list"] : arguments)
+        try Program.become(try Resident.fido.program.locate(), arguments.isEmpty ? ["list"] : arguments)
     }
 }
 
@@ -143,7 +143,7 @@ struct BridgeGrantsCommand: ParsableCommand {
         let device = DevicePaths.selected()
         let run = try Program.run.locate()
         guard BridgeProbe.answers(.secretService, for: device) else { try Program.become(run, words) }
-        let service = try Program.secretService.locate()
+        let service = try Resident.secretService.program.locate()
         guard FileManager.default.fileExists(atPath: Resident.credentials.socket(for: device)),
             ["list", "revoke"].contains(arguments.first)
         else { try Program.become(service, words) }

@@ -11,15 +11,7 @@ struct ChangeOwner: RawRepresentable, Codable, Hashable {
     static func bridge(_ bridge: Bridge) -> ChangeOwner { ChangeOwner(rawValue: bridge.rawValue) }
 
     /// What a bridge's resident program needs, whichever bridge was the first.
-    static func resident(_ resident: Resident) -> ChangeOwner {
-        switch resident {
-        case .sshAgent: .bridge(.ssh)
-        case .credentials: .bridge(.credentials)
-        case .secretService: .bridge(.secretService)
-        case .pkcs11: .bridge(.pkcs11)
-        case .fido: .bridge(.fido)
-        }
-    }
+    static func resident(_ resident: Resident) -> ChangeOwner { .bridge(resident.bridge) }
 
     /// That the user's systemd boots this device.
     static func device(_ name: String) -> ChangeOwner { ChangeOwner(rawValue: "device \(name)") }

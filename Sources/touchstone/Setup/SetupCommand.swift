@@ -75,10 +75,10 @@ struct SetupCommand: ParsableCommand {
             say("  touchstone agent                shows its prompts, in this terminal or in a pinentry")
         }
         say("  touchstone item add example me  keeps a password, and asks you before it is shown")
-        if (try? Program.sshAgent.locate()) != nil {
+        if (try? Resident.sshAgent.program.locate()) != nil {
             say("  touchstone bridge enable ssh    has ssh and git use keys that ask for you")
         }
-        if hasWindow || (try? Program.sshAgent.locate()) == nil {
+        if hasWindow || (try? Resident.sshAgent.program.locate()) == nil {
             say("  touchstone doctor               shows what works, and what it cannot promise")
         }
     }

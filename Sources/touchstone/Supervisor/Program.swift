@@ -3,19 +3,24 @@ import Glibc
 import TouchstoneCore
 
 /// One of the programs that this one starts.
-enum Program: String {
-    case daemon = "touchstoned"
-    case enclave = "touchstone-enclave"
-    case simulator = "touchstone-simulator"
-    case sshAgent = "touchstone-ssh-agent"
-    case credentials = "touchstone-credentials"
-    case secretService = "touchstone-secret-service"
-    case pkcs11 = "touchstone-pkcs11"
-    case fido = "touchstone-fido"
-    case gitHelper = "git-credential-touchstone"
-    case dockerHelper = "docker-credential-touchstone"
-    case run = "touchstone-run"
-    case agent = "touchstone-agent"
+struct Program: Hashable {
+    let name: String
+    /// Where it comes from, if it is of another package.
+    private var advice = ""
+
+    static let daemon = Program(name: "touchstoned")
+    static let enclave = Program(name: "touchstone-enclave")
+    static let simulator = Program(name: "touchstone-simulator", advice: " ('make simulator' builds and starts it)")
+    static let agent = Program(
+        name: "touchstone-agent", advice: " (it is in the package touchstone-desktop, and 'make desktop' builds it)")
+    static let gitHelper = ofBridges("git-credential-touchstone")
+    static let dockerHelper = ofBridges("docker-credential-touchstone")
+    static let run = ofBridges("touchstone-run")
+
+    /// One of the package touchstone-bridges.
+    static func ofBridges(_ name: String) -> Program {
+        Program(name: name, advice: " (it is in the package touchstone-bridges, and 'make bridges' builds it)")
+    }
 
     /// Looks beside this program, in `../libexec/touchstone`, then along `PATH`; for the simulator first at `TOUCHSTONE_SIMULATOR`.
     func locate() throws -> String {
@@ -27,24 +32,13 @@ enum Program: String {
             return named
         }
         let own = try Self.ownDirectory()
-        if let found = Self.find(rawValue, in: [own, own + "/../libexec/touchstone"]) ?? Self.onPath(rawValue) {
+        if let found = Self.find(name, in: [own, own + "/../libexec/touchstone"]) ?? Self.onPath(name) {
             return found
         }
         throw Failure(
             .internalError,
-            "\(rawValue) is not installed\(advice): put it beside touchstone (\(own)), into ../libexec/touchstone or into PATH"
+            "\(name) is not installed\(advice): put it beside touchstone (\(own)), into ../libexec/touchstone or into PATH"
         )
-    }
-
-    /// Where a program of another package comes from.
-    private var advice: String {
-        switch self {
-        case .daemon, .enclave: ""
-        case .simulator: " ('make simulator' builds and starts it)"
-        case .agent: " (it is in the package touchstone-desktop, and 'make desktop' builds it)"
-        case .run, .sshAgent, .credentials, .secretService, .pkcs11, .fido, .gitHelper, .dockerHelper:
-            " (it is in the package touchstone-bridges, and 'make bridges' builds it)"
-        }
     }
 
     /// Executes a program in this process's place: the signals and the exit status are its own.

@@ -59,12 +59,12 @@ struct Supervisor {
                 guard let delay = policy.delay(afterLiving: lifetime, wasRequested: wasReboot) else {
                     throw Failure(
                         .unavailable,
-                        "\(program.rawValue) \(ending), \(RestartPolicy.maximumQuickDeaths) times in a row soon after its "
+                        "\(program.name) \(ending), \(RestartPolicy.maximumQuickDeaths) times in a row soon after its "
                             + "start: giving up")
                 }
                 StandardError.say(
                     wasReboot
-                        ? "\(paths.name) reboots" : "\(program.rawValue) \(ending): \(paths.name) reboots")
+                        ? "\(paths.name) reboots" : "\(program.name) \(ending): \(paths.name) reboots")
                 if delay > .zero, SignalWait(Self.stopSignals).next(within: delay) != nil { return }
             }
         }

@@ -83,7 +83,7 @@ struct SystemDevice {
             let ending = try runEnclave(
                 ["create", "--state", "\(directory)/enclave"] + options)
             guard ending == .exited(0) else {
-                throw Failure(.configuration, "no device was made: \(Program.enclave.rawValue) \(ending)")
+                throw Failure(.configuration, "no device was made: \(Program.enclave.name) \(ending)")
             }
         } catch {
             try? FileManager.default.removeItem(atPath: directory)
