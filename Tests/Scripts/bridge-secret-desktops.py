@@ -135,7 +135,5 @@ def seahorse_lists_after_one_prompt(device, bus, person):
 
 
 main(
-    the_suite_of_secretstorage, evolution_data_server_keeps_the_password_of_a_source,
-    # SECRET_LONG=1: a window that is read through AT-SPI, which takes minutes on a busy machine.
-    *([seahorse_lists_after_one_prompt] if os.environ.get("SECRET_LONG") else []),
+    the_suite_of_secretstorage, evolution_data_server_keeps_the_password_of_a_source, seahorse_lists_after_one_prompt,
 )
