@@ -72,7 +72,7 @@ def libsecret_in_c(device, bus, person):
 
 @with_bus
 def the_order_of_calls_in_go(device, bus, person):
-    """SS-8: zalando/go-keyring compares the path that Unlock answers with its own, and takes no other for success."""
+    """SS-8, SS-42: zalando/go-keyring compares the path that Unlock answers with its own, and takes no other for success."""
     app = bus.app("go-program")
     collections = app.ask("property(ROOT, 'Collections')")
     login = "/org/freedesktop/secrets/collection/login"
@@ -94,6 +94,16 @@ def the_order_of_calls_in_go(device, bus, person):
     equal(app.ask(f"secret({login!r}, 'SearchItems', '(a{{ss}})', ({attributes!r},))[0]"), [], "items after Delete")
     app.ask(f"secret({session!r}, 'Close')")
     equal(person.asked(), 0, "prompts of who made it")
+    # It takes whatever comes first from a prompt's path for Completed.
+    person.answer = "nothing"
+    device.run("device", "lock")
+    unlocked, prompt = app.ask(f"secret(ROOT, 'Unlock', '(ao)', ([{login!r}],))")
+    equal(unlocked, [], "what is unlocked of a locked device")
+    app.ask(f"listen({prompt!r}) and None")
+    app.ask(f"secret({prompt!r}, 'Prompt', '(s)', ('',))")
+    device.run("device", "unlock", input="271828\n")
+    wait_for(lambda: app.ask("heard()"), "a signal")
+    equal(app.ask("heard()"), [["Completed", [False, [login]]]], "what comes from the prompt's path")
 
 
 @with_bus
@@ -293,7 +303,15 @@ def what_programs_say_when_the_owner_cancels(device, bus, person):
     script = "import keyring; print(keyring.get_password('mail', 'anna'))"
     equal(bus.run("/usr/bin/python3", "-c", script, status=1, start_new_session=True), "", "python-keyring")
     check("keyring.errors.KeyringLocked" in bus.said, bus.said)
-    equal(person.asked(), 3, "prompts")
+    # Its unlock() returns True for dismissed.
+    bare = """import secretstorage
+collection = secretstorage.get_default_collection(secretstorage.dbus_init())
+item = next(collection.search_items({"service": "mail"}))
+print(item.unlock())
+item.get_secret()"""
+    equal(bus.run("/usr/bin/python3", "-c", bare, status=1, start_new_session=True), "True\n", "secretstorage")
+    check("secretstorage.exceptions.LockedException" in bus.said, bus.said)
+    equal(person.asked(), 4, "prompts")
     person.answer = "finger"
     equal(bus.run("/usr/bin/python3", "-c", script, start_new_session=True), "correct horse\n", "after the finger")
 

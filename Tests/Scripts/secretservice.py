@@ -74,6 +74,12 @@ def send(path, member, signature, arguments, connection=BUS):
 def answers(count):
     while len(ANSWERS) < count: GLib.MainContext.default().iteration(True)
     return [ANSWERS.pop(0) for _ in range(count)]
+HEARD = []
+def listen(path):
+    BUS.signal_subscribe(NAME, None, None, path, None, Gio.DBusSignalFlags.NONE, lambda *signal: HEARD.append([signal[4], signal[5].unpack()]))
+def heard():
+    while GLib.MainContext.default().iteration(False): pass
+    return HEARD
 def connect():
     flags = Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION
     return Gio.DBusConnection.new_for_address_sync(Gio.dbus_address_get_for_bus_sync(Gio.BusType.SESSION, None), flags, None, None)
@@ -143,7 +149,7 @@ class Bus:
 
     @property
     def log(self):
-        return pathlib.Path(self.errors.name).read_text()
+        return pathlib.Path(self.errors.name).read_text() if self.service else ""
 
     def stop(self, kill=False):
         (self.service.kill if kill else self.service.terminate)()
