@@ -2,15 +2,14 @@
 """Programs of desktops and the Secret Service: Chromium, libsecret in C, and Go's order of calls."""
 
 import concurrent.futures
-import http.server
 import json
 import os
 import pathlib
-import sqlite3
+import shutil
 import subprocess
-import threading
 import time
 
+from chromium import Chromium, Site
 from device import LONGEST_WAIT, check, equal, main, wait_for
 from secretservice import with_bus
 
@@ -73,7 +72,7 @@ def libsecret_in_c(device, bus, person):
 
 @with_bus
 def the_order_of_calls_in_go(device, bus, person):
-    """SS-8: zalando/go-keyring compares the path that Unlock answers with its own, and takes no other for success."""
+    """SS-8, SS-42: zalando/go-keyring compares the path that Unlock answers with its own, and takes no other for success."""
     app = bus.app("go-program")
     collections = app.ask("property(ROOT, 'Collections')")
     login = "/org/freedesktop/secrets/collection/login"
@@ -95,67 +94,16 @@ def the_order_of_calls_in_go(device, bus, person):
     equal(app.ask(f"secret({login!r}, 'SearchItems', '(a{{ss}})', ({attributes!r},))[0]"), [], "items after Delete")
     app.ask(f"secret({session!r}, 'Close')")
     equal(person.asked(), 0, "prompts of who made it")
-
-
-class Site(http.server.ThreadingHTTPServer):
-    """Gives each browser a cookie that lasts, and remembers what it was sent."""
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), self.Page)
-        self.cookies, self.shown = [], 0
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    class Page(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            if self.path == "/":
-                self.server.cookies.append(self.headers.get("Cookie"))
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            if self.path == "/" and not self.headers.get("Cookie"):
-                self.send_header("Set-Cookie", "visit=first; Max-Age=86400")
-            self.end_headers()
-            self.wfile.write(b"<img src=/shown>")
-            # The browser has the page, and its cookie with it.
-            self.server.shown += self.path == "/shown"
-
-        def log_message(self, *_):
-            pass
-
-
-class Chromium:
-    """Debian's Chromium with a profile of its own, on the private bus."""
-
-    def __init__(self, bus, site):
-        self.bus, self.site, self.profile, self.process = bus, site, bus.work / "profile", None
-
-    def visit(self):
-        """Looks at the page, and says which cookie it sent."""
-        (commands, command), (answer, answers) = os.pipe(), os.pipe()
-        # Asked to close, it writes its cookies. A signal would lose them.
-        self.process = process = subprocess.Popen(
-            ["bash", "-c", f'exec "$@" 3<&{commands} 4>&{answers}', "bash", "chromium", "--headless=new", "--no-sandbox", "--disable-gpu",
-             "--no-first-run", "--password-store=gnome-libsecret", f"--user-data-dir={self.profile}", "--remote-debugging-pipe",
-             f"http://127.0.0.1:{self.site.server_port}/"],
-            env=self.bus.environment | {"HOME": str(self.bus.work)}, pass_fds=(commands, answers), stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL)
-        before = self.site.shown
-        try:
-            wait_for(lambda: self.site.shown > before or process.poll() is not None, "Chromium to show the page")
-            check(self.site.shown > before, "Chromium ended before it showed the page")
-            os.write(command, b'{"id": 1, "method": "Browser.close"}\0')
-            process.wait(LONGEST_WAIT)
-        finally:
-            process.kill()
-            process.wait(LONGEST_WAIT)
-            for descriptor in (commands, command, answer, answers):
-                os.close(descriptor)
-        return self.site.cookies[-1]
-
-    @property
-    def kind(self):
-        """How the cookie is encrypted: v11 with a key from the Secret Service, v10 with a fixed one."""
-        with sqlite3.connect(f"file:{pathlib.Path(self.profile) / 'Default/Cookies'}?mode=ro", uri=True) as database:
-            return [row[0][:3] for row in database.execute("SELECT encrypted_value FROM cookies")]
+    # It takes whatever comes first from a prompt's path for Completed.
+    person.answer = "nothing"
+    device.run("device", "lock")
+    unlocked, prompt = app.ask(f"secret(ROOT, 'Unlock', '(ao)', ([{login!r}],))")
+    equal(unlocked, [], "what is unlocked of a locked device")
+    app.ask(f"listen({prompt!r}) and None")
+    app.ask(f"secret({prompt!r}, 'Prompt', '(s)', ('',))")
+    device.run("device", "unlock", input="271828\n")
+    wait_for(lambda: app.ask("heard()"), "a signal")
+    equal(app.ask("heard()"), [["Completed", [False, [login]]]], "what comes from the prompt's path")
 
 
 @with_bus
@@ -219,6 +167,67 @@ def chromium_keeps_its_cookie_over_a_change_of_the_provider(device, bus, person)
     check("gave" in bus.move("export"), bus.said)
     equal(browser.visit(), "visit=first", "the cookie with gnome-keyring again")
     equal(browser.kind, [b"v11"], "how it is encrypted")
+
+
+@with_bus
+def chromium_keeps_passwords_that_it_saves_itself(device, bus, person):
+    """SS-30, SS-55: in its own file, under the key that it has from here; over a new start, a lock, and a change of the provider."""
+    browser = Chromium(bus, Site())
+    browser.save("anna", "correct horse")
+    equal(browser.saved, [("anna", b"v11")], "what its file has")
+    login = {"user": "anna", "password": "correct horse"}
+    equal(browser.sign_in(), login, "what it fills in after a new start of the browser")
+    bus.restart(kill=True)
+    device.run("device", "lock")
+    device.run("device", "unlock", input="271828\n")
+    equal(browser.sign_in(), login, "what it fills in after a new start of the service, and a lock")
+    equal(person.asked(), 0, "prompts of the program that stored the key")
+    bus.stop()
+    keyring = bus.keyring()
+    check("gave" in bus.move("export"), bus.said)
+    equal(browser.sign_in(), login, "what it fills in with gnome-keyring")
+    bus.move("import")
+    bus.start("--replace")
+    keyring.wait(LONGEST_WAIT)
+    equal(browser.sign_in(), login, "what it fills in with Touchstone again")
+    equal(browser.saved, [("anna", b"v11")], "what its file has")
+
+
+def upgrade(path):
+    """Another file by the same name, as dpkg does it: whoever runs the old one goes on."""
+    new = path.with_suffix(".dpkg-new")
+    shutil.copy(path, new)
+    with open(new, "ab") as file:
+        file.write(b"newer")
+    new.rename(path)
+
+
+@with_bus
+def chromium_keeps_its_cookie_over_upgrades(device, bus, person):
+    """SS-55, BR-31: of the service, while it runs and after a new start, of the browser's program, and of its profile."""
+    bus.use(bus.work / "touchstone-secret-service")
+    folder = bus.work / "chromium"
+    folder.mkdir()
+    for file in pathlib.Path("/usr/lib/chromium").iterdir():
+        (folder / file.name).symlink_to(file)
+    program = folder / "chromium"
+    program.unlink()
+    shutil.copy("/usr/lib/chromium/chromium", program)
+    browser = Chromium(bus, Site(), program)
+    browser.visit()
+    browser.save("anna", "correct horse")
+    upgrade(bus.program)
+    equal(browser.visit(), "visit=first", "the cookie while the old service runs on")
+    bus.restart()
+    equal(browser.visit(), "visit=first", "the cookie with the new service")
+    equal(person.asked(), 0, "prompts for an upgrade of the service")
+    upgrade(program)
+    # A profile of an older browser: it is brought up to date at the start.
+    (browser.profile / "Last Version").write_text("150.0.0.0")
+    equal(browser.visit(), "visit=first", "the cookie with the new browser")
+    equal((browser.profile / "Last Version").read_text().split(".")[0], "156", "the version of the profile")
+    equal(browser.sign_in(), {"user": "anna", "password": "correct horse"}, "the password with the new browser")
+    equal((browser.kind, browser.saved), ([b"v11"], [("anna", b"v11")]), "how they are encrypted")
 
 
 @with_bus
@@ -294,7 +303,15 @@ def what_programs_say_when_the_owner_cancels(device, bus, person):
     script = "import keyring; print(keyring.get_password('mail', 'anna'))"
     equal(bus.run("/usr/bin/python3", "-c", script, status=1, start_new_session=True), "", "python-keyring")
     check("keyring.errors.KeyringLocked" in bus.said, bus.said)
-    equal(person.asked(), 3, "prompts")
+    # Its unlock() returns True for dismissed.
+    bare = """import secretstorage
+collection = secretstorage.get_default_collection(secretstorage.dbus_init())
+item = next(collection.search_items({"service": "mail"}))
+print(item.unlock())
+item.get_secret()"""
+    equal(bus.run("/usr/bin/python3", "-c", bare, status=1, start_new_session=True), "True\n", "secretstorage")
+    check("secretstorage.exceptions.LockedException" in bus.said, bus.said)
+    equal(person.asked(), 4, "prompts")
     person.answer = "finger"
     equal(bus.run("/usr/bin/python3", "-c", script, start_new_session=True), "correct horse\n", "after the finger")
 
@@ -302,6 +319,7 @@ def what_programs_say_when_the_owner_cancels(device, bus, person):
 main(
     what_programs_say_when_the_owner_cancels, chromium_keeps_its_cookie_over_a_change_of_the_provider,
     a_browser_is_not_told_that_its_key_was_refused, a_browser_waits_for_an_agent,
-    chromium_waits_for_a_device_that_is_locked, chromium_keeps_its_cookie, whoever_takes_the_browsers_key_meets_the_prompt,
+    chromium_waits_for_a_device_that_is_locked, chromium_keeps_its_cookie, chromium_keeps_passwords_that_it_saves_itself,
+    chromium_keeps_its_cookie_over_upgrades, whoever_takes_the_browsers_key_meets_the_prompt,
     libsecret_in_c, the_order_of_calls_in_go,
 )

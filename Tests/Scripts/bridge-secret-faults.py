@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The Secret Service when something ends: killed at any moment, without room on the disk, without its device, and asked for 1,000 prompts.
 
-SECRET_KILLS=100 is a long run. SECRET_LONG=1 adds a test of a minute, and kills of the daemons.
+SECRET_KILLS=100 is a long run.
 """
 
 import os
@@ -187,7 +187,6 @@ def a_full_disk_loses_nothing():
 
 
 main(
-    the_service_is_killed_at_any_moment, a_device_that_is_away_is_not_an_empty_one,
-    a_thousand_prompts_are_few, a_full_disk_loses_nothing,
-    *([the_daemon_is_killed_at_any_moment, the_first_call_after_a_minute_is_carried_out] if os.environ.get("SECRET_LONG") else []),
+    the_service_is_killed_at_any_moment, the_daemon_is_killed_at_any_moment, a_device_that_is_away_is_not_an_empty_one,
+    a_thousand_prompts_are_few, a_full_disk_loses_nothing, the_first_call_after_a_minute_is_carried_out,
 )

@@ -290,6 +290,21 @@ def one_program_holds_up_no_other(device, bus, person):
 
 
 @with_bus
+def a_program_with_many_accounts_is_refused_none(device, bus, person):
+    """BR-29, SS-44: it asks for ten passwords at once, as after an import; each is a question of its own, and five of them wait at a time."""
+    mailer, other = bus.app("mailer"), bus.app("other")
+    mailer.ask("[store(f'user{number}', f'secret {number}') for number in range(10)]")
+    paths = [other.ask(f"search({{'user': 'user{number}'}})")[0][0] for number in range(10)]
+    other.ask("globals().update(S=open_session())")
+    other.ask(f"[send(path, 'GetSecret', '(o)', (S,)) for path in {paths[:5]!r}] and None")
+    other.ask(f"[send(prompt, 'Prompt', '(s)', ('',)) for prompt in [secret(ROOT, 'Unlock', '(ao)', ([path],))[1] for path in {paths[5:]!r}]] and None")
+    answers = other.ask("answers(10)")
+    check(not any(isinstance(answer, str) for answer in answers), f"{answers}")
+    wait_for(lambda: all(other.ask(f"property({path!r}, 'Locked')") is False for path in paths), "all of them to be open")
+    equal(person.asked(), 10, "prompts")
+
+
+@with_bus
 def large_calls_that_wait_are_few(device, bus, person):
     """SS-65: 8 MiB of one process wait."""
     bus.app("mailer").ask("store('anna', 'correct horse')")
@@ -613,7 +628,7 @@ main(
     what_is_malformed_is_refused,
     grants_are_listed_and_taken_back, docker_keeps_its_passwords, what_gnome_keyring_keeps_comes_in_and_goes_back, items_that_share_attributes_go_there_and_back,
     an_upgraded_program_keeps_its_passwords, an_import_is_of_everything_or_nothing,
-    one_program_holds_up_no_other, large_calls_that_wait_are_few, another_set_is_no_way_around_a_cancel,
+    one_program_holds_up_no_other, large_calls_that_wait_are_few, a_program_with_many_accounts_is_refused_none, another_set_is_no_way_around_a_cancel,
     a_collection_goes_with_what_was_approved, aliases_last, one_of_them_works_on_a_device, more_than_one_answer_is_read,
     the_collections_that_programs_expect,
 )

@@ -48,6 +48,20 @@ def a_killed_touchstoned_is_noticed_and_replaced():
     a_killed_daemon_is_noticed_and_replaced("touchstoned")
 
 
+def a_device_that_answered_is_never_given_up():
+    """Killed as soon as it answers, more often than the failed starts after which a device is given up."""
+    with Device() as device:
+        device.set_up()
+        for _ in range(6):
+            before = device.daemons
+            for pid in before.values():
+                os.kill(pid, signal.SIGKILL)
+            wait_for(
+                lambda: len(device.daemons) == 2 and not set(device.daemons.values()) & set(before.values()) and device.status,
+                "the device to answer again")
+            device.processes += device.daemons.values()
+
+
 def daemons_that_hang_are_replaced():
     with Device(boot=False) as device:
         device.run("device", "boot", device.name, "--detach", "--silence", "1.2")
@@ -218,7 +232,7 @@ def bytes_of(number):
 
 
 main(
-    a_killed_enclave_is_noticed_and_replaced, a_killed_touchstoned_is_noticed_and_replaced,
+    a_killed_enclave_is_noticed_and_replaced, a_killed_touchstoned_is_noticed_and_replaced, a_device_that_answered_is_never_given_up,
     daemons_that_hang_are_replaced, a_stopped_supervisor_finds_nobody_hung,
     an_unprotected_read_goes_on_beside_a_prompt, a_vanished_app_takes_its_prompt_down,
     a_vanished_agent_ends_the_evaluation, a_terminated_supervisor_stops_both_and_exits_with_0,

@@ -74,6 +74,12 @@ def send(path, member, signature, arguments, connection=BUS):
 def answers(count):
     while len(ANSWERS) < count: GLib.MainContext.default().iteration(True)
     return [ANSWERS.pop(0) for _ in range(count)]
+HEARD = []
+def listen(path):
+    BUS.signal_subscribe(NAME, None, None, path, None, Gio.DBusSignalFlags.NONE, lambda *signal: HEARD.append([signal[4], signal[5].unpack()]))
+def heard():
+    while GLib.MainContext.default().iteration(False): pass
+    return HEARD
 def connect():
     flags = Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION
     return Gio.DBusConnection.new_for_address_sync(Gio.dbus_address_get_for_bus_sync(Gio.BusType.SESSION, None), flags, None, None)
@@ -101,35 +107,49 @@ for line in sys.stdin:
 
 
 class Bus:
-    """A private bus, the Secret Service on it, and programs."""
+    """A private bus, the Secret Service on it unless `serves` is false, and programs."""
 
-    def __init__(self, device, is_bridge=True):
+    def __init__(self, device, is_bridge=True, name="bus", serves=True):
         self.device, self.work, self.apps = device, device.work, []
-        path = self.work / "bus"
-        configuration = self.work / "bus.conf"
+        path = self.work / name
+        configuration = self.work / f"{name}.conf"
         configuration.write_text(BUS.format(path=path))
         self.daemon = subprocess.Popen(["dbus-daemon", f"--config-file={configuration}", "--nofork", "--print-address=1"],
                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.address = self.daemon.stdout.readline().strip()
         check(self.address, "dbus-daemon does not start")
         self.environment = device.environment | {"DBUS_SESSION_BUS_ADDRESS": self.address, "LC_ALL": "C.UTF-8"}
+        self.program, self.service = PROGRAM, None
         if is_bridge:
-            manifests = device.state / "apps.d"
-            manifests.mkdir(mode=0o700, exist_ok=True)
-            (manifests / "secret-service.conf").write_text(
-                f"[Application]\nIdentity={PROGRAM}\nName=Touchstone's Secret Service\nActsForClients=true\n")
+            self.introduce()
+        if serves:
+            self.start()
+
+    def introduce(self):
+        """Tells the device that the program is a bridge."""
+        manifests = self.device.state / "apps.d"
+        manifests.mkdir(mode=0o700, exist_ok=True)
+        (manifests / "secret-service.conf").write_text(
+            f"[Application]\nIdentity={self.program}\nName=Touchstone's Secret Service\nActsForClients=true\n")
+
+    def use(self, program):
+        """Goes on with a copy by this path, which a test may change."""
+        self.stop()
+        shutil.copy(self.program, program)
+        self.program = program
+        self.introduce()
         self.start()
 
     def start(self, *options):
         self.errors = open(self.work / "secret-service.log", "a+")
-        self.service = subprocess.Popen([PROGRAM, "--bus", self.address, *options], env=self.device.environment,
+        self.service = subprocess.Popen([self.program, "--bus", self.address, *options], env=self.device.environment,
                                         stdout=subprocess.PIPE, stderr=self.errors, text=True)
         line = self.service.stdout.readline()
         check(line.startswith("ready"), f"touchstone-secret-service: {line!r} {self.log}")
 
     @property
     def log(self):
-        return pathlib.Path(self.errors.name).read_text()
+        return pathlib.Path(self.errors.name).read_text() if self.service else ""
 
     def stop(self, kill=False):
         (self.service.kill if kill else self.service.terminate)()
@@ -178,14 +198,14 @@ GLib.MainLoop().run()
 
     def move(self, verb, status=0):
         """`import` or `export`: what it says."""
-        said = self.run(PROGRAM, verb, "--bus", self.address, status=status)
+        said = self.run(self.program, verb, "--bus", self.address, status=status)
         return said + self.said
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        for process in (*self.apps, self.service, self.daemon):
+        for process in (*self.apps, *([self.service] if self.service else []), self.daemon):
             process.kill()
             process.wait(LONGEST_WAIT)
 

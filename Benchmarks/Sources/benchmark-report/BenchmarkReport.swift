@@ -79,6 +79,8 @@ struct Results {
     private(set) var agentKibibytes: [Double] = []
     /// How many each of them held at once.
     private(set) var bridgeConnections: [Double] = []
+    /// How many calls over D-Bus an operation of libsecret takes, by the service that it asks.
+    private(set) var busCalls: [String: [String: Double]] = [:]
     /// The machine's load averages when the rounds began.
     private(set) var loads: [String] = []
 
@@ -95,6 +97,10 @@ struct Results {
             agentKibibytes += Double(line.dropFirst("agent memory\t".count)).map { [$0] } ?? []
         } else if line.hasPrefix("bridge connections\t") {
             bridgeConnections += Double(line.dropFirst("bridge connections\t".count)).map { [$0] } ?? []
+        } else if line.hasPrefix("dbus calls\t") {
+            let fields = line.split(separator: "\t")
+            guard fields.count == 4, let count = Double(fields[3]) else { return }
+            busCalls[String(fields[1]), default: [:]][String(fields[2])] = count
         } else if line.hasPrefix("load\t") {
             loads.append(String(line.dropFirst("load\t".count)))
         }

@@ -35,7 +35,7 @@ struct Budget {
         + placements.map { matchToReply("match to reply", $0, .atMost(5)) }
         + [matchToReply("match among 50", "free", .atMost(8)), matchToReply("match among 50", "pinned", nil)]
         + [boot, memory] + placements.flatMap(bridgeTimes)
-        + residents.map(bridgeMemory) + [bridgeConnections]
+        + residents.map(bridgeMemory) + [bridgeConnections] + placements.flatMap(secretService)
         + placements.map { window("touchstone", $0, .atMost(100)) }
         + placements.map { window("pinentry-gtk-2", $0, nil) } + [agentMemory]
 
@@ -132,6 +132,40 @@ struct Budget {
         Budget(title: "resident memory of \(program)", limit: .atMost(15), unit: "MiB") {
             ($0.bridgeKibibytes[program] ?? []).map { $0 / 1_024 }
         }
+    }
+
+    /// What a desktop's program waits for, which asks by libsecret (SS-21, SS-63).
+    private static func secretService(_ placement: String) -> [Budget] {
+        let (ours, peer) = ("secret-service", "gnome-keyring")
+        func ratio(_ operation: String, _ items: Int, _ limit: Limit?) -> Budget {
+            Budget(
+                title: "gnome-keyring \(operation) / the Secret Service's, \(items.formatted()) items, \(placement)",
+                limit: limit, unit: "×"
+            ) { results in
+                zip(results[peer, operation, items, placement], results[ours, operation, items, placement]).map {
+                    $0.p50Microseconds / $1.p50Microseconds
+                }
+            }
+        }
+        return [
+            ratio("lookup", 100, nil), ratio("lookup", 1_000, .atLeast(2)), ratio("lookup", 10_000, nil),
+            ratio("store", 100, nil), ratio("store", 1_000, .atLeast(20)),
+            Budget(
+                title: "a lookup inside the Secret Service, 10,000 items, p50, \(placement)", limit: .atMost(1), unit: "ms"
+            ) { results in
+                let calls = ["search", "get"].map { results[ours, $0, 10_000, placement].map(\.p50Microseconds) }
+                let empty = results[ours, "ping", 10_000, placement].map(\.p50Microseconds)
+                return empty.indices.map { (calls[0][$0] + calls[1][$0] - 2 * empty[$0]) / 1_000 }
+            },
+            Budget(
+                title: "calls of D-Bus alone / a lookup by libsecret, 1,000 items, \(placement)", limit: nil, unit: "×"
+            ) { results in
+                let count = results.busCalls["secret-service", default: [:]]["lookup"] ?? 0
+                return zip(results[ours, "ping", 1_000, placement], results[ours, "lookup", 1_000, placement]).map {
+                    count * $0.p50Microseconds / $1.p50Microseconds
+                }
+            },
+        ]
     }
 
     /// What an owner waits for before there is something to read.

@@ -50,15 +50,21 @@ internal import Glibc
     private var loads: [Sharer: Load] = [:]
     private var number: UInt64 = 0
     private var followed: Set<String> = []
+    /// Who is behind a connection: the bus learns it when it comes, and names are never used again.
+    private var peers: [String: BusPeer] = [:]
 
     /// What this service sends.
-    public let outbox = BusOutbox()
+    public let outbox: BusOutbox
+    /// Runs an actor on the thread of ``run(_:)``.
+    public let executor: BusExecutor
 
     /// Connects to a bus.
     ///
     /// - Parameter address: As D-Bus writes it, such as `unix:path=/run/user/1000/bus`.
     /// - Throws: `BusFailure.disconnected`.
     public init(address: String) throws(BusFailure) {
+        outbox = BusOutbox()
+        executor = BusExecutor(outbox)
         var made: OpaquePointer?
         guard unsafe sd_bus_new(&made) >= 0, let bus = unsafe made else { throw .disconnected }
         unsafe self.bus = bus
@@ -84,25 +90,23 @@ internal import Glibc
         guard result >= 0 else { throw result == -EEXIST ? .nameTaken : .disconnected }
     }
 
-    /// Tells who has a name now, and in ``run(_:)`` of each change.
+    /// Has ``run(_:)`` tell who has a name, and each change.
     ///
-    /// - Parameters:
-    ///   - name: A well-known name.
-    ///   - receive: Gets the event.
-    public func follow(name: String, _ receive: (BusEvent) -> Void) {
-        followed.insert(name)
-        receive(.named(name, owner(of: name)))
-    }
+    /// - Parameter name: A well-known name.
+    public func follow(name: String) { followed.insert(name) }
 
     /// Receives until the bus ends the connection.
     ///
     /// - Parameter receive: Gets each event, on this thread.
     public func run(_ receive: (BusEvent) -> Void) {
+        outbox.begin()
+        for name in followed { receive(.named(name, owner(of: name))) }
         while true {
             var received: OpaquePointer?
             let result = unsafe sd_bus_process(bus, &received)
             guard result >= 0 else { return }
             if let received = unsafe received { take(unsafe BusMessage(received), receive) }
+            executor.run()
             send()
             if result == 0, !wait() { return }
         }
@@ -125,7 +129,9 @@ internal import Glibc
             pollfd(fd: socket, events: Int16(truncatingIfNeeded: events), revents: 0),
             pollfd(fd: outbox.wakeup, events: Int16(POLLIN), revents: 0),
         ]
-        return unsafe poll(&entries, 2, milliseconds) >= 0 || errno == EINTR
+        let count = unsafe poll(&entries, 2, milliseconds)
+        if count > 0, entries[1].revents != 0 { outbox.drain() }
+        return count >= 0 || errno == EINTR
     }
 
     // MARK: Receiving
@@ -137,7 +143,8 @@ internal import Glibc
                 return receive(.named(name, values[2].text.flatMap { $0.isEmpty ? nil : $0 }))
             }
             guard name.hasPrefix(":") else { return }
-            return receive(values[2].text == name ? .joined(name, peer(of: name)) : .left(name))
+            peers[name] = values[2].text == name ? peer(of: name) : nil
+            return receive(values[2].text == name ? .joined(name, peers[name]) : .left(name))
         }
         guard message.isCall else { return }
         let sender = message.sender
@@ -147,7 +154,9 @@ internal import Glibc
         guard let (arguments, bytes) = message.read() else {
             return refuse(message, "\(Self.driver).Error.InvalidArgs", "The arguments are malformed, or too large.")
         }
-        let peer = peer(of: sender)
+        // Asked for with each call, it would take as long as the call.
+        if peers[sender] == nil { peers[sender] = peer(of: sender) }
+        let peer = peers[sender]
         let sharer = peer.map { Sharer.process($0.processID) } ?? .connection(sender)
         let load = Load(calls: 1, bytes: bytes)
         let ofOne = loads[sharer, default: Load()] + load

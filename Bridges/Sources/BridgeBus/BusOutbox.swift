@@ -14,6 +14,8 @@ public final class BusOutbox: Sendable {
     /// Readable when there is something to send.
     let wakeup: Int32
     private let waker: Int32
+    /// The bus's own, once it runs.
+    private let thread = Atomic<pthread_t>(0)
 
     init() {
         var ends: [Int32] = [-1, -1]
@@ -80,16 +82,35 @@ public final class BusOutbox: Sendable {
     }
 
     private func put(_ letter: Letter) {
-        letters.withLock { $0.append(letter) }
+        let isFirst = letters.withLock { letters in
+            letters.append(letter)
+            return letters.count == 1
+        }
+        // The bus's own thread sends before it waits.
+        if isFirst, !isHere { wake() }
+    }
+
+    /// Has the bus's own thread look at what there is to do.
+    func wake() {
         // Where the pipe is full, it is readable already.
         var one: UInt8 = 1
         _ = unsafe write(waker, &one, 1)
     }
 
-    func take() -> [Letter] {
+    /// From now on this thread is the bus's own.
+    func begin() { thread.store(pthread_self(), ordering: .relaxed) }
+
+    /// Whether this is the bus's own thread.
+    var isHere: Bool { thread.load(ordering: .relaxed) == pthread_self() }
+
+    /// Takes note of what ``wake()`` wrote.
+    func drain() {
         var dropped = [UInt8](repeating: 0, count: 4096)
         _ = unsafe read(wakeup, &dropped, dropped.count)
-        return letters.withLock { letters in
+    }
+
+    func take() -> [Letter] {
+        letters.withLock { letters in
             defer { letters = [] }
             return letters
         }

@@ -128,19 +128,19 @@ struct ServeCommand: ParsableCommand {
 
     func run() throws {
         let (device, connection, protection) = try place.enter()
-        let (events, continuation) = AsyncStream.makeStream(of: SecretService.Event.self)
-        let service = SecretService(device: device, bus: connection.outbox)
+        let (states, continuation) = AsyncStream.makeStream(of: DeviceState.self)
+        let service = SecretService(device: device, bus: connection.outbox, on: connection.executor)
         connection.readServicesAgain()
         BridgeProcess.raiseDescriptorLimit()
         try take(connection)
-        connection.follow(name: SecretService.Portal.frontend) { continuation.yield(.bus($0)) }
+        connection.follow(name: SecretService.Portal.frontend)
         Task {
-            for await event in events {
-                await service.take(event)
+            for await state in states {
+                await service.device(is: state)
                 BridgeProcess.rests()
             }
         }
-        DeviceWatch.start(device) { continuation.yield(.device($0)) }
+        DeviceWatch.start(device) { continuation.yield($0) }
         if protection == .ordinary {
             BridgeProcess.log(
                 "touchstone-secret-service: an ordinary program; your other programs can read its memory and act as it")
@@ -148,7 +148,10 @@ struct ServeCommand: ParsableCommand {
         BridgeProcess.say("ready as \(Program.name)")
         BridgeProcess.rests()
         BusConnection.tellReady()
-        connection.run { continuation.yield(.bus($0)) }
+        connection.run { event in
+            service.assumeIsolated { $0.take(event) }
+            BridgeProcess.rests()
+        }
         throw ExitCode.failure
     }
 

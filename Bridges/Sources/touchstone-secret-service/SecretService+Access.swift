@@ -17,6 +17,8 @@ extension SecretService {
         static let again = 5.0
         /// Programs that have the owner asked to unlock the device, at a time: each takes threads.
         static let questions = 32
+        /// Questions of one program at a time, as many as the owner's device takes of it (BR-29); more wait here, without a thread.
+        static let ofOneProgram = 5
     }
 
     /// When the call that is being answered has its answer; each call sets its own.
@@ -166,14 +168,20 @@ extension SecretService {
             let question: Question<[String: SymmetricKeyBytes]>
             if let running = asking[asked], running.join(waiting) {
                 question = running
-            } else {
+            } else if asking.keys.count(where: { $0.grantee == client.grantee }) < Times.ofOneProgram {
                 question = ask(asked, client, waiting, longest)
+            } else {
+                // A program that starts with many accounts asks for all of them at once: one after the other, and none is refused.
+                await change(within: Times.again)
+                continue
             }
             do throws(BridgeFailure) {
                 return keys.merging(try await question.result.get()) { $1 }
             } catch .clientGone {
                 // Who asked first left: those that still wait ask again.
                 continue
+            } catch .busy {
+                await change(within: Times.again)
             } catch {
                 throw error
             }
@@ -208,6 +216,8 @@ extension SecretService {
     ) async {
         if asked.purpose == .read, case .success(let found) = result { await grant(found, client) }
         if asking[asked] === question { asking[asked] = nil }
+        // Another question of the program may have its turn now.
+        wakeAll()
     }
 
     /// The copy that a program has; nil where it has none.

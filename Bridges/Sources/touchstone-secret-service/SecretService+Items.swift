@@ -113,7 +113,7 @@ extension SecretService {
                 guard let key = keys[name] else { continue }
                 let sealed: Data
                 do throws(BridgeFailure) {
-                    sealed = try await keychain.sealedSecret(of: name)
+                    sealed = try await sealedSecret(of: name)
                 } catch {
                     // Deleted in between, and others are asked for.
                     if error == .gone, isOpen { continue }
@@ -128,6 +128,24 @@ extension SecretService {
             ])
         }
         return found
+    }
+
+    private func sealedSecret(of name: String) async throws(BridgeFailure) -> Data {
+        if let sealed = recent[name] { return sealed }
+        let before = isWriting ? nil : writes
+        let sealed = try await keychain.sealedSecret(of: name)
+        // What was changed while it was read may be older than what is kept.
+        if isOpen, before == writes, items[name] != nil { recent.put(sealed, of: name) }
+        return sealed
+    }
+
+    /// Keeps a changed item, and notes its new secret.
+    private func keep(_ item: SecretKeychain.Item, sealed: Data?) async throws(Refusal) {
+        if sealed != nil { recent.remove(item.name) }
+        do throws(BridgeFailure) { try await keychain.change(item, sealed: sealed) } catch { throw Refusal(error) }
+        guard isOpen else { return }
+        items[item.name] = item
+        if let sealed { recent.put(sealed, of: item.name) }
     }
 
     // MARK: Storing
@@ -183,6 +201,7 @@ extension SecretService {
         index.put(item.name, in: item.description.collection, item.description.attributes)
         if isOpen {
             items[item.name] = item
+            recent.put(sealed, of: item.name)
             grants.put(key, of: item.name, for: client.grantee)
         }
         announce("ItemCreated", item.name, in: item.description.collection)
@@ -230,8 +249,7 @@ extension SecretService {
         item.modified = Self.now
         item.description.modified = nil
         guard let sealed = SealedSecret.seal(given.secret, key, item: name) else { throw .failed }
-        do throws(BridgeFailure) { try await keychain.change(item, sealed: sealed) } catch { throw Refusal(error) }
-        if isOpen { items[name] = item }
+        try await keep(item, sealed: sealed)
         announce("ItemChanged", name, in: item.description.collection)
     }
 
@@ -268,10 +286,7 @@ extension SecretService {
             item.description.modified = nil
             let sealed = secret().map { SealedSecret.seal($0, key, item: name) }
             if case .some(.none) = sealed { throw .failed }
-            do throws(BridgeFailure) {
-                try await keychain.change(item, sealed: sealed ?? nil)
-            } catch { throw Refusal(error) }
-            if isOpen { items[name] = item }
+            try await keep(item, sealed: sealed ?? nil)
             index.put(name, in: item.description.collection, item.description.attributes)
             announce("ItemChanged", name, in: item.description.collection)
         }
@@ -288,6 +303,7 @@ extension SecretService {
         announce("ItemDeleted", name, in: collection)
         index.remove(name)
         items[name] = nil
+        recent.remove(name)
         grants.remove(name)
     }
 }

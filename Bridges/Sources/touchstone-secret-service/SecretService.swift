@@ -6,12 +6,6 @@ import TouchstoneDevice
 
 /// The Secret Service on the bus (SS-1…5): who asks, what is there, and whether it is open.
 actor SecretService {
-    /// What the service hears.
-    enum Event: Sendable {
-        case bus(BusEvent)
-        case device(DeviceState)
-    }
-
     struct Collection: Sendable {
         var label: String
         var created: UInt64
@@ -35,6 +29,7 @@ actor SecretService {
     static let fixedAliases = ["default": login, "login": login, "session": session]
 
     let bus: BusOutbox
+    private let executor: BusExecutor
     let keychain: SecretKeychain
     let approvals: Approvals
 
@@ -53,6 +48,8 @@ actor SecretService {
     /// In clear, only while the device is unlocked; those of the session stay.
     var items: [String: SecretKeychain.Item] = [:]
     var sessionItems: [String: SessionItem] = [:]
+    /// Only while the device is unlocked.
+    var recent = RecentSecrets()
 
     var grants = Grants()
     /// Those that have called, by the names of their connections.
@@ -80,12 +77,18 @@ actor SecretService {
 
     private var changes: [UInt64: CheckedContinuation<Void, Never>] = [:]
     private var lastChange: UInt64 = 0
-    private var isWriting = false
+    private(set) var isWriting = false
+    /// How often something began to be written.
+    private(set) var writes = 0
     private var writers: [CheckedContinuation<Void, Never>] = []
     private var loadNumber = 0
 
-    init(device: Device, bus: BusOutbox) {
+    /// It runs on the thread of the bus, which a call then never leaves, if nothing has to be waited for.
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+
+    init(device: Device, bus: BusOutbox, on executor: BusExecutor) {
         self.bus = bus
+        self.executor = executor
         keychain = SecretKeychain(device: device)
         approvals = Approvals(device: device)
         let now = Self.now
@@ -100,17 +103,16 @@ actor SecretService {
 
     // MARK: What happens
 
-    func take(_ event: Event) {
+    func take(_ event: BusEvent) {
         switch event {
-        case .bus(.joined(let name, let peer)): sightings[name] = Sighting(peer)
-        case .bus(.left(let name)): left(name)
-        case .bus(.named(_, let owner)): portalFrontend = owner
-        case .bus(.call(let call, let peer)):
+        case .joined(let name, let peer): sightings[name] = Sighting(peer)
+        case .left(let name): left(name)
+        case .named(_, let owner): portalFrontend = owner
+        case .call(let call, let peer):
             let sighting = sighting(call.sender, peer)
             Self.$deadline.withValue(.now + Times.call) {
                 Task { await answer(call, client(call.sender, sighting)) }
             }
-        case .device(let state): device(is: state)
         }
     }
 
@@ -148,7 +150,7 @@ actor SecretService {
         wakeAll()
     }
 
-    private func device(is new: DeviceState) {
+    func device(is new: DeviceState) {
         let isNews = new != state || !isStateKnown
         isStateKnown = true
         guard isNews else { return }
@@ -160,6 +162,7 @@ actor SecretService {
             if isOpen {
                 isOpen = false
                 items = items.filter { sessionItems[$0.key] != nil }
+                recent = RecentSecrets()
                 grants.lock()
                 announceLock()
             }
@@ -244,6 +247,7 @@ actor SecretService {
     func inTurn<Value: Sendable>(_ body: () async throws(Refusal) -> Value) async throws(Refusal) -> Value {
         while isWriting { await withCheckedContinuation { writers.append($0) } }
         isWriting = true
+        writes += 1
         defer {
             isWriting = false
             if !writers.isEmpty { writers.removeFirst().resume() }

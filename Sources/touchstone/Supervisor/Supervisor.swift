@@ -56,11 +56,12 @@ struct Supervisor {
                     throw Failure(.configuration, "\(paths.name) refused to start; the reason is above")
                 }
                 let wasReboot = probe.isReady && Self.rebootEndings.contains(ending)
-                guard let delay = policy.delay(afterLiving: lifetime, wasRequested: wasReboot) else {
+                guard let delay = policy.delay(afterLiving: lifetime, wasReady: probe.isReady, wasRequested: wasReboot)
+                else {
                     throw Failure(
                         .unavailable,
-                        "\(program.name) \(ending), \(RestartPolicy.maximumQuickDeaths) times in a row soon after its "
-                            + "start: giving up")
+                        "\(program.name) \(ending), \(RestartPolicy.maximumFailedStarts) times in a row before it "
+                            + "answered: giving up")
                 }
                 StandardError.say(
                     wasReboot

@@ -1,0 +1,34 @@
+public import Foundation
+
+/// Sealed secrets that were stored or read of late, so that a program that asks again does not wait for the device (SS-21).
+///
+/// They are as the keychain keeps them: without the keys of their items nobody can open them.
+public struct RecentSecrets: Sendable {
+    /// The most bytes of all of them together.
+    public static let most = 4 << 20
+
+    private var secrets: [String: Data] = [:]
+    private var bytes = 0
+
+    /// Without any.
+    public init() {}
+
+    /// The sealed secret of an item; nil if it is not among them.
+    public subscript(item: String) -> Data? { secrets[item] }
+
+    /// Notes a sealed secret; where there is no room, the others are forgotten.
+    ///
+    /// - Parameters:
+    ///   - sealed: As the keychain keeps it. One of more than ``most`` bytes is not noted.
+    ///   - item: The name of its item.
+    public mutating func put(_ sealed: Data, of item: String) {
+        remove(item)
+        guard sealed.count <= Self.most else { return }
+        if bytes + sealed.count > Self.most { self = RecentSecrets() }
+        secrets[item] = sealed
+        bytes += sealed.count
+    }
+
+    /// Forgets that of an item.
+    public mutating func remove(_ item: String) { bytes -= secrets.removeValue(forKey: item)?.count ?? 0 }
+}
