@@ -56,7 +56,8 @@ class Terminal:
         self.process, self.terminal = pty.fork()
         if self.process == 0:
             os.execvp(words[0], words)
-        threading.Thread(target=self.look, daemon=True).start()
+        self.reader = threading.Thread(target=self.look, daemon=True)
+        self.reader.start()
 
     def look(self):
         with contextlib.suppress(OSError):
@@ -70,6 +71,9 @@ class Terminal:
             wait_for(lambda: re.search(pattern, self.shown) or self.is_over, pattern, seconds)
         except AssertionError as error:
             raise AssertionError(f"{error}, and there is: {self.shown!r}") from error
+        if not self.process:
+            # What it wrote last is still on its way.
+            self.reader.join(LONGEST)
         check(re.search(pattern, self.shown), f"{pattern} was awaited, and the program ended with: {self.shown!r}")
         return time.monotonic() - started
 
@@ -602,11 +606,11 @@ def pkexec(container):
 def pkexec_takes_a_finger(container):
     """PM-6: the real pkexec and polkit 122, whose helper is setuid."""
     with Owner(container, "A") as owner, pkexec(container) as terminal:
-        terminal.until(r"m0\r\n")
+        terminal.until(r"[m\n]0\r\n")
         check("confirm that it is you (for the service" in owner.shown and "polkit" in owner.shown, owner.shown)
     with Owner(container, "cancel"), pkexec(container) as terminal:
         terminal.password(PASSWORD)
-        terminal.until(r"m0\r\n")
+        terminal.until(r"[m\n]0\r\n")
     with Owner(container, "cancel"), pkexec(container) as terminal:
         terminal.password("wrong")
         terminal.until("Not authorized|FAILED")
@@ -718,9 +722,11 @@ def a_locker_of_wayland_opens_with_it_too(container):
     """PM-22, PM-40: swaylock on sway without a screen."""
     place = "/tmp/wayland"
     container.run("install", "-d", "-m", "700", "-o", OWNER, place)
+    # Its keyboard is a new one each time, of which swaylock has to hear first.
+    wtype = ("wtype", "-s", "700")
     screen = Screen(
-        container, [f"XDG_RUNTIME_DIR={place}", "WAYLAND_DISPLAY=wayland-1"], ["swaylock", "-c", "000000"], ["wtype", "-d", "20"],
-        ["wtype", "-k"])
+        container, [f"XDG_RUNTIME_DIR={place}", "WAYLAND_DISPLAY=wayland-1"], ["swaylock", "-c", "000000"], [*wtype, "-d", "20"],
+        [*wtype, "-k"])
     environment = (f"XDG_RUNTIME_DIR={place}", "WLR_BACKENDS=headless", "WLR_LIBINPUT_NO_DEVICES=1", "WLR_RENDERER=pixman")
     with started(container, "env", *environment, "sway", "--config", "/dev/null"):
         wait_for(lambda: container.run("test", "-S", f"{place}/wayland-1", status=None).returncode == 0, "the compositor")
