@@ -240,11 +240,11 @@ struct conversation {
     bool is_silent;
 };
 
-// PM-7: one message at a time, in the caller's thread. Nothing is asked for.
+// PM-7: one message at a time, in the caller's thread. Nothing is asked for. sudo always says PAM_SILENT: an error is shown all the same.
 static void take_line(void *context, enum helper_line line, const char *text) {
     struct conversation *conversation = context;
     if (line == line_log) pam_syslog(conversation->handle, LOG_NOTICE, "%s", text);
-    else if (!conversation->is_silent) pam_prompt(conversation->handle, line == line_error ? PAM_ERROR_MSG : PAM_TEXT_INFO, NULL, "%s", text);
+    else if (line == line_error || !conversation->is_silent) pam_prompt(conversation->handle, line == line_error ? PAM_ERROR_MSG : PAM_TEXT_INFO, NULL, "%s", text);
 }
 
 // Reads until the helper's result and its end. Returns the result, or -1.

@@ -85,9 +85,10 @@ nonisolated(unsafe) let libCrypto: LibCrypto? = unsafe copenssl_load()
     func isFor(host: String) -> Bool {
         // A dot at the end means that the name is complete. It is not in certificates.
         let host = host.hasSuffix(".") ? String(host.dropLast()) : host
-        guard !host.isEmpty, host.utf8.count <= TrustLimits.maximumNameBytes, !host.utf8.contains(0) else {
-            return false
-        }
+        // libcrypto takes a dot at the beginning for every host below.
+        guard !host.isEmpty, !host.hasPrefix("."), host.utf8.count <= TrustLimits.maximumNameBytes,
+            !host.utf8.contains(0)
+        else { return false }
         // -2 is for what is not an address, and an address is no name of a host (RFC 9525).
         let isAddressed = unsafe crypto.pointee.X509_check_ip_asc(pointer, host, 0)
         guard isAddressed == -2 else { return isAddressed == 1 }

@@ -54,7 +54,7 @@ extension TrustEvaluation {
         var best: BuiltChain?
         for _ in 0..<TrustLimits.maximumAttempts {
             let built = try unsafe BuiltChain(
-                from: leaf, helpers, trusted, seconds: Int(date.timeIntervalSince1970.rounded(.down)), crypto)
+                from: leaf, helpers, trusted, seconds: seconds, crypto)
             if built.isAccepted { return built }
             if best == nil || best?.anchor == nil && built.anchor != nil { best = built }
             guard let last = built.certificates.last, last.der != leaf.der else { break }

@@ -27,8 +27,7 @@ extension TrustEvaluation {
         for index in chain.indices.dropLast() {
             var status = OCSPResponse.Status.unknown
             for response in responses where status == .unknown {
-                status = response.status(
-                    of: chain[index], issuer: chain[index + 1], seconds: Int(date.timeIntervalSince1970))
+                status = response.status(of: chain[index], issuer: chain[index + 1], seconds: seconds)
             }
             switch status {
             case .good(let end): result.end = min(result.end, end)

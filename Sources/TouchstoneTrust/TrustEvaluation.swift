@@ -18,6 +18,14 @@ package struct TrustEvaluation: Sendable {
         self.policies = policies
         self.date = date
     }
+
+    /// The date in whole seconds since 1970, within the years that a certificate can name.
+    var seconds: Int {
+        let time = date.timeIntervalSince1970
+        guard !time.isNaN else { return TrustLimits.firstSecond }
+        return Int(
+            min(max(time.rounded(.down), Double(TrustLimits.firstSecond)), Double(TrustLimits.lastSecond)))
+    }
 }
 
 /// What came of an evaluation.

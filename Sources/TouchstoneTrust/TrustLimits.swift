@@ -21,6 +21,9 @@ package enum TrustLimits {
     package static let maximumResponseBytes = 64 << 10
     /// Bytes of a host or mail address that is looked for.
     package static let maximumNameBytes = 255
+    /// The years 1 to 9999, in seconds since 1970.
+    static let firstSecond = -62_135_596_800
+    static let lastSecond = 253_402_300_799
     /// Bytes of a file with anchors, and certificates in it.
     package static let maximumAnchorFileBytes = 16 << 20
     package static let maximumAnchorFileCertificates = 4096

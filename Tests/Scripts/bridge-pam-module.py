@@ -38,6 +38,7 @@ def the_helpers_result_counts():
         for number, result in ((AUTH_ERR, AUTH_ERR), (UNAVAIL, UNAVAIL), (UNKNOWN, UNKNOWN), (SYSTEM_ERR, SYSTEM_ERR)):
             stack.tell(rf"printf 'hello\nerror No\nresult {number}\n' >&3")
             expect(stack, result, lines=["error No"])
+            expect(stack, result, "silent", lines=["error No"])
         # Nothing else is passed on: not PAM_IGNORE (25), which a stack may take for a yes (PM-11), nor what asks for more.
         for number in (1, 3, 5, 6, 8, 11, 12, 13, 25, 31, 99):
             stack.tell(rf"printf 'hello\nresult {number}\n' >&3")
@@ -133,7 +134,7 @@ def nothing_can_be_started():
 
 
 def options_are_exact():
-    """PM-32: what is not known is refused, and the helper is not even started."""
+    """PM-32, PM-23: what is not known is refused, and the helper is not even started."""
     with Stack() as stack:
         ran = stack.work / "ran"
         stack.tell(f": > {ran}\n{YES}")

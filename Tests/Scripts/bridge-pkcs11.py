@@ -283,6 +283,9 @@ def a_locked_device_is_unlocked_first(bench):
 
 
 def pkcs11_tools_own_tests_pass(bench):
+    # PK-2: what p11-kit's client passes on of our mechanisms.
+    names = re.findall(r"^  ([\w-]+),", bench.tool("--list-mechanisms").stdout, re.M)
+    equal(sorted(names), ["ECDSA", "ECDSA-KEY-PAIR-GEN"], "mechanisms")
     # PK-30: with the refusals that are right.
     bench.command("create", "tests")
     said = bench.tool("--test", "--login", "--pin", PIN).stdout

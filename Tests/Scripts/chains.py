@@ -144,16 +144,32 @@ def names(m, root, middle):
     m.case("a host in other capitals, with a dot at its end", [m.server(middle), middle], [root], name="WWW.Example.ORG.",
            openssl=False, gnutls=False)
     m.case("another host", [m.server(middle), middle], [root], (0, "hostName"), name="example.org")
+    m.case("a host with a dot at its beginning", [m.server(middle), middle], [root], (0, "hostName"), name=".example.org",
+           openssl=True)
+    m.case("a host with two dots at its end", [m.server(middle), middle], [root], (0, "hostName"), name=f"{HOST}..")
+    coded = m.server(middle, "xn--bcher-kva.example.org")
+    m.case("a host in Punycode", [coded, middle], [root], name="xn--bcher-kva.example.org")
+    m.case("the same host in Unicode", [coded, middle], [root], (0, "hostName"), name="b\u00fccher.example.org",
+           gnutls=True)
     wild = m.server(middle, "*.example.org")
     m.case("a wildcard for one label", [wild, middle], [root])
     m.case("a wildcard for two labels", [wild, middle], [root], (0, "hostName"), name="a.b.example.org")
     m.case("a wildcard for a part of a label", [m.server(middle, "w*.example.org"), middle], [root], (0, "hostName"),
            openssl=True)
+    m.case("a wildcard for a host in Punycode", [wild, middle], [root], name="xn--bcher-kva.example.org")
+    m.case("a wildcard for a top-level domain", [m.server(middle, "*.org"), middle], [root], (0, "hostName"),
+           name="example.org")
+    m.case("a wildcard behind a label", [m.server(middle, "www.*.org"), middle], [root], (0, "hostName"))
+    m.case("a wildcard for everything", [m.server(middle, "*"), middle], [root], (0, "hostName"), name="localhost")
     common = m.certificate(HOST, middle, usage=SERVER)
     m.case("a host in the common name alone", [common, middle], [root], (0, "hostName"), openssl=True, gnutls=True)
     address = m.certificate("Server", middle, usage=SERVER, names=[x509.IPAddress(ipaddress.ip_address("192.0.2.1"))])
     m.case("an address that is named", [address, middle], [root], name="192.0.2.1")
     m.case("another address", [address, middle], [root], (0, "hostName"), name="192.0.2.2")
+    longer = m.certificate("Server", middle, usage=SERVER, names=[x509.IPAddress(ipaddress.ip_address("2001:db8::1"))])
+    m.case("an address of IPv6 that is written otherwise", [longer, middle], [root], name="2001:0DB8:0:0::0001")
+    m.case("another address of IPv6", [longer, middle], [root], (0, "hostName"), name="2001:db8::2")
+    m.case("an address of IPv4 as one of IPv6", [address, middle], [root], (0, "hostName"), name="::ffff:192.0.2.1")
     m.case("an address among the host names", [m.server(middle, "192.0.2.1"), middle], [root], (0, "hostName"),
            name="192.0.2.1")
 
@@ -190,6 +206,13 @@ def constraints(m, root, middle):
     m.case("a name that is excluded", [m.server(excluded), excluded], [root], (0, "nameConstraints"))
     m.case("a name that is not excluded", [m.server(excluded, "www.example.net"), excluded], [root],
            name="www.example.net")
+    net = x509.IPAddress(ipaddress.ip_network("192.0.2.0/24"))
+    network = m.authority("Network", root, extensions=[(x509.NameConstraints([net], None), True)])
+    for title, text, failures in (
+        ("an address that is permitted", "192.0.2.1", []), ("an address that is not permitted", "198.51.100.1", [(0, "nameConstraints")]),
+    ):
+        numbered = m.certificate("Server", network, usage=SERVER, names=[x509.IPAddress(ipaddress.ip_address(text))])
+        m.case(title, [numbered, network], [root], *failures, name=text)
     policy = x509.CertificatePolicies([x509.PolicyInformation(x509.ObjectIdentifier("1.3.6.1.4.1.99999.1"), None)])
     demand = (x509.PolicyConstraints(require_explicit_policy=0, inhibit_policy_mapping=None), True)
     explicit = m.authority("Explicit", root, extensions=[(policy, False), demand])
@@ -253,6 +276,9 @@ def algorithms(m, root, middle, rsa_root):
     m.case("RSA and SHA-1 for another use", [sha1], [rsa_root], policy="basic", gnutls=False)
     md5 = m.resigned(strong, rsa_root, RSA_MD5, hashes.MD5())
     m.case("RSA and MD5 for any use", [md5], [rsa_root], (0, "weakSignature"), policy="basic", openssl=True)
+    between = m.authority("RSA Intermediate", rsa_root)
+    m.case("an intermediate with RSA and SHA-1", [m.server(between), m.resigned(between, rsa_root, RSA_SHA1, hashes.SHA1())],
+           [rsa_root], (1, "serverSignatureHash"), openssl=True)
     m.case("a server for 825 days", [m.server(middle, days=(-400, 425)), middle], [root])
     m.case("a server for 826 days", [m.server(middle, days=(-400, 426)), middle], [root], (0, "validityPeriod"),
            openssl=True, gnutls=True)

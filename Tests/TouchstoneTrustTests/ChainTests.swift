@@ -55,9 +55,13 @@ import TouchstoneTrust
         }
     }
 
-    @Test("TR-4: a name with a NUL, an empty one and one that is too long are nobody's") func strangeNames() throws {
+    @Test("TR-4: a name with a NUL or an empty label, an empty one and one that is too long are nobody's")
+    func strangeNames() throws {
         let chain = try Chain.named("a host that is named")
-        for name in [chain.name + "\0", "\0", ".", String(repeating: "a", count: 300)] {
+        for name in [
+            chain.name + "\0", "\0", ".", "", "..", ".\(chain.name)", "www..example.org", " \(chain.name)",
+            String(repeating: "a", count: 300),
+        ] {
             var evaluation = chain.evaluation
             evaluation.policies = [TrustPolicy(.tlsServer, names: [name])]
             #expect(try evaluation.answer().failures == [TrustFailure(.hostName, at: 0)])

@@ -121,6 +121,11 @@ struct Budget {
                 $0["touchstone", "git credential fill", 0, placement].map { $0.p50Microseconds / 1_000 }
             },
         ]
+            + [("touchstone", "touchstone-pkcs11"), ("softhsm", "SoftHSM")].map { subject, name in
+                Budget(title: "\(name) signs through p11-kit's client, p50, \(placement)", limit: nil, unit: "µs") {
+                    $0[subject, "pkcs11 sign", 0, placement].map(\.p50Microseconds)
+                }
+            }
     }
 
     private static let residents = [

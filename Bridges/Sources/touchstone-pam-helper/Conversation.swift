@@ -20,6 +20,9 @@ struct Conversation {
     func run() -> PAMResult {
         do throws(Ending) { return try ask() } catch {
             if let line = error.line { host.log(line) }
+            if error.isPause {
+                host.explain("Use Password was chosen three times, so no finger is asked for. Try again in 5 minutes.")
+            }
             return error.result
         }
     }
@@ -28,6 +31,8 @@ struct Conversation {
     private struct Ending: Error {
         var result: PAMResult
         var line: String?
+        /// Whether no prompt may come up for some minutes, because the owner ended three (PM-8).
+        var isPause = false
     }
 
     private func ask() throws(Ending) -> PAMResult {
@@ -128,6 +133,6 @@ struct Conversation {
             } else {
                 "the device did not confirm: \(word) \(answer?.code ?? answer?.status ?? 0) \(answer?.reason ?? "")"
             }
-        return Ending(result: failure.result, line: line)
+        return Ending(result: failure.result, line: line, isPause: answer?.reason == "cancelledTooOften")
     }
 }

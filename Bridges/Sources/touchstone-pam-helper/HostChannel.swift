@@ -26,6 +26,9 @@ final class HostChannel: Sendable {
     /// Shows the person a line.
     func show(_ text: String) { send("text \(Self.printable(text))") }
 
+    /// Shows the person why they are not asked, also where the host wants nothing shown.
+    func explain(_ text: String) { send("error \(Self.printable(text))") }
+
     /// Writes a line into the system's log.
     func log(_ text: String) { send("log \(Self.printable(text))") }
 

@@ -71,7 +71,7 @@ public func SecTrustEvaluate(_ trust: SecTrust, _ result: UnsafeMutablePointer<S
 public func SecTrustEvaluateAsync(
     _ trust: SecTrust, _ queue: DispatchQueue?, _ result: @escaping SecTrustCallback
 ) -> OSStatus {
-    // As above.
+    // Apple's type is not Sendable either: it is called once, and on that queue alone.
     nonisolated(unsafe) let result = result
     DispatchQueue.global().async {
         let outcome = trust.evaluated()

@@ -131,6 +131,20 @@ import Testing
         #expect(SecTrustGetVerifyTime(trust) == fixture.day.addingTimeInterval(1e9).timeIntervalSinceReferenceDate)
     }
 
+    @Test(
+        "TR-11: on a day that no calendar has, a chain is not trusted, and the program lives on",
+        arguments: [.infinity, -.infinity, .nan, .greatestFiniteMagnitude, -.greatestFiniteMagnitude, 1e18, -1e18])
+    func strangeDays(_ seconds: Double) throws {
+        let trust = try TrustFixture.named("a host that is named").trust()
+        let day = Date(timeIntervalSinceReferenceDate: seconds)
+        #expect(SecTrustSetVerifyDate(trust, day as CFDate) == errSecSuccess)
+        #expect(failure(trust)?.code == Int(errSecCertificateExpired))
+        #expect(SecTrustSetVerifyDate(trust, Date.distantPast as CFDate) == errSecSuccess)
+        #expect(failure(trust)?.code == Int(errSecCertificateExpired))
+        #expect(SecTrustSetVerifyDate(trust, Date.distantFuture as CFDate) == errSecSuccess)
+        #expect(failure(trust)?.code == Int(errSecCertificateExpired))
+    }
+
     @Test("TR-2: set anchors are the only ones, until that is changed") func anchors() throws {
         let fixture = try TrustFixture.named("a host that is named")
         let trust = try fixture.trust()
