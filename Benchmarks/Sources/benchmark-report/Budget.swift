@@ -139,7 +139,7 @@ struct Budget {
         }
     }
 
-    /// What a desktop's program waits for, which asks by libsecret (SS-21, SS-63).
+    /// What a desktop's program waits for, which asks by libsecret (SS-21).
     private static func secretService(_ placement: String) -> [Budget] {
         let (ours, peer) = ("secret-service", "gnome-keyring")
         func ratio(_ operation: String, _ items: Int, _ limit: Limit?) -> Budget {
