@@ -156,7 +156,8 @@ struct Budget {
             ratio("lookup", 100, nil), ratio("lookup", 1_000, .atLeast(2)), ratio("lookup", 10_000, nil),
             ratio("store", 100, nil), ratio("store", 1_000, .atLeast(20)),
             Budget(
-                title: "a lookup inside the Secret Service, 10,000 items, p50, \(placement)", limit: .atMost(1), unit: "ms"
+                title: "a lookup inside the Secret Service, 10,000 items, p50, \(placement)", limit: .atMost(1),
+                unit: "ms"
             ) { results in
                 let calls = ["search", "get"].map { results[ours, $0, 10_000, placement].map(\.p50Microseconds) }
                 let empty = results[ours, "ping", 10_000, placement].map(\.p50Microseconds)
