@@ -79,6 +79,8 @@ device() {
 background() {
     local narration=$1 word=$2 said=$work/background.${#in_background[@]} tries
     shift 2
+    # Before it runs, so that the file is there when it is read.
+    : >"$said"
     "$@" >"$said" 2>&1 &
     in_background+=($!)
     for ((tries = 0; tries < 500; tries++)); do

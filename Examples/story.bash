@@ -93,9 +93,9 @@ owner() {
 person() {
     local keys='' touch
     for touch in "${touches[@]}"; do
-        if [[ $touch == nomatch ]]; then keys+=', n (a finger that is not enrolled)'; else keys+=', 1 (your finger)'; fi
+        if [[ $touch == nomatch ]]; then keys+=', then n (a finger that is not enrolled)'; else keys+=', then 1 (your finger)'; fi
     done
-    tell "You are the owner. Press${keys#,}. Or try something else: c cancels."
+    tell "You are the owner. Press${keys#, then}. Or press c to cancel."
     (
         until [[ $("$touchstone" device status --json) == *'"hasAgent" : true'* ]]; do sleep 0.05; done
         "$@" <<<"$hands_input" >"$work/scene.out" 2>&1 && echo 0 >"$work/scene.status" || echo $? >"$work/scene.status"

@@ -45,7 +45,7 @@ class Person:
 def a_person_presses_the_fingers():
     person = Person(SIGNIN_BIN="/nowhere")
     try:
-        person.sees(r"Press n .*, 1 ")
+        person.sees(r"Press n .*, then 1 ")
         person.sees(r"\[c\] Cancel")
         person.presses("n")
         person.sees("Not recognised")
