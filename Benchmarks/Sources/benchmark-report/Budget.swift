@@ -130,7 +130,7 @@ struct Budget {
         }
     }
 
-    /// What a desktop's program waits for, which asks by libsecret (SS-21, SS-63).
+    /// What a desktop's program waits for, which asks by libsecret (SS-21).
     private static func secretService(_ placement: String) -> [Budget] {
         let (ours, peer) = ("secret-service", "gnome-keyring")
         func ratio(_ operation: String, _ items: Int, _ limit: Limit?) -> Budget {
@@ -147,7 +147,8 @@ struct Budget {
             ratio("lookup", 100, nil), ratio("lookup", 1_000, .atLeast(2)), ratio("lookup", 10_000, nil),
             ratio("store", 100, nil), ratio("store", 1_000, .atLeast(20)),
             Budget(
-                title: "a lookup inside the Secret Service, 10,000 items, p50, \(placement)", limit: .atMost(1), unit: "ms"
+                title: "a lookup inside the Secret Service, 10,000 items, p50, \(placement)", limit: .atMost(1),
+                unit: "ms"
             ) { results in
                 let calls = ["search", "get"].map { results[ours, $0, 10_000, placement].map(\.p50Microseconds) }
                 let empty = results[ours, "ping", 10_000, placement].map(\.p50Microseconds)
