@@ -11,12 +11,14 @@ public final class BusExecutor: SerialExecutor {
 
     init(_ outbox: BusOutbox) { self.outbox = outbox }
 
+    /// Takes a job from the runtime.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         jobs.withLock { $0.append(job) }
         if !outbox.isHere { outbox.wake() }
     }
 
+    /// Ends the program on any thread but the bus's own.
     public func checkIsolated() { precondition(outbox.isHere, "not on the thread of the bus") }
 
     /// Runs what is there, and what comes of it.
