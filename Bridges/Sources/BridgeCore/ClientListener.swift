@@ -77,7 +77,9 @@ public final class ClientListener: Sendable {
         }
     }
 
-    /// Makes the directory of a socket, for this user only, if it is not there. Without it nobody can listen, and that says why.
+    /// Makes the directory of a socket, for this user only, if it is not there.
+    ///
+    /// Without it nobody can listen, and that says why.
     static func makeDirectory(of path: String) {
         try? FileManager.default.createDirectory(
             atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true,
