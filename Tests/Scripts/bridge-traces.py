@@ -6,11 +6,12 @@ Runs as root, which may read the memory of hardened processes."""
 import json
 import os
 import secrets
+import subprocess
 import sys
 import time
 
 from bridges import BRIDGES, Person, with_device
-from device import Device, check, equal, main
+from device import LONGEST_WAIT, Device, check, equal, main
 from scanning import Value, search
 from secretservice import Bus
 
@@ -63,12 +64,11 @@ def passwords_of_git_docker_and_commands_leave_no_trace(device, resident, person
     search(device, [git, docker, run, script], resident.process.pid)
 
 
-# An ordinary pinentry in which somebody types what is on its descriptor 9.
+# An ordinary pinentry in which somebody types what a file says.
 TYPED = """#!/bin/sh
-read -r passphrase <&9
 echo OK
 while read -r line; do
-    [ "$line" = GETPIN ] && echo "D $passphrase"
+    [ "$line" = GETPIN ] && echo "D $(cat {file})"
     echo OK
 done
 """
@@ -77,20 +77,22 @@ done
 @with_device
 def a_passphrase_of_gpg_leaves_no_trace(device, resident, person):
     """BR-52, PE-1: typed in an ordinary pinentry and kept, then released by a finger; then the device is locked."""
-    value, ordinary = secret("gpg"), device.work / "ordinary"
-    ordinary.write_text(TYPED)
+    value, ordinary, typed = secret("gpg"), device.work / "ordinary", device.work / "typed"
+    ordinary.write_text(TYPED.format(file=typed))
     ordinary.chmod(0o700)
     lines = ("OPTION allow-external-password-cache", f"SETKEYINFO n/{'AB' * 20}", "SETDESC Ann", "GETPIN", "BYE")
-    for typed, prompts in (("", 0), ("nothing", 1)):
-        reading, writing = os.pipe()
-        os.write(writing, f"{typed or text(value)}\n".encode())
-        os.close(writing)
-        os.dup2(reading, 9, inheritable=True)
-        os.close(reading)
-        said = resident.run(
-            BRIDGES / "pinentry-touchstone", "--fallback", ordinary, input="".join(f"{line}\n" for line in lines), pass_fds=(9,))
-        os.close(9)
-        check(f"D {text(value)}\n" in said, "the passphrase")
+    for what, prompts in ((text(value), 0), ("nothing", 1)):
+        typed.write_text(what)
+        # It ends with whoever wants the passphrase, so its input stays open.
+        pinentry = subprocess.Popen(
+            [BRIDGES / "pinentry-touchstone", "--fallback", ordinary], env=resident.environment, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True)
+        pinentry.stdin.write("".join(f"{line}\n" for line in lines))
+        pinentry.stdin.flush()
+        said = pinentry.stdout.read()
+        check(f"D {text(value)}\n" in said, said)
+        equal(pinentry.wait(LONGEST_WAIT), 0, "the end of the pinentry")
+        pinentry.stdin.close()
         equal(person.asked(), prompts, "prompts")
     device.run("device", "lock")
     time.sleep(1)

@@ -15,8 +15,8 @@ extension KeysOfBridge {
     /// Asks the bridge.
     ///
     /// - Parameters:
-    ///   - path: Of its socket.
     ///   - message: All of it.
+    ///   - path: Of its socket.
     ///   - longest: The most bytes that an answer has.
     ///   - length: How long the answer is that begins with these bytes; nil where they do not say it yet, and 0 where no answer does.
     /// - Returns: The whole answer.
