@@ -39,8 +39,11 @@ extension ItemRow {
         CASE WHEN length(secret) <= \(smallSecretBytes) THEN secret END, length(secret)
         """
     private static let smallSecretBytes = 256 << 10
-    static let columnsWithoutSecret =
-        "rowid, class, identifier, version, pdmn, identity, metadata, wrappedKey, NULL, length(secret)"
+    /// Only what is no secret, because it is of another kind, is read.
+    static let columnsWithoutSecret = """
+        rowid, class, identifier, version, pdmn, identity, metadata, wrappedKey,
+        CASE WHEN typeof(secret) NOT IN ('blob', 'null') THEN secret END, length(secret)
+        """
 
     /// nil for a row that is not as our schema says: the file may be another's work, and what is no item is absent (KC-16).
     init?(_ row: Row) {
