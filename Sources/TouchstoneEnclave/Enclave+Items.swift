@@ -64,16 +64,17 @@ private struct WrappedKey {
     func passwordContext(_ binding: Enclave.ItemBinding) -> Data { context("2", [], binding) }
 
     private func context(_ version: String, _ more: [String], _ binding: Enclave.ItemBinding) -> Data {
-        var context = Data(capacity: 128)
+        var context: [UInt8] = []
+        context.reserveCapacity(256)
         for word in ["io.touchstone item key", version, String(protection.number)] + more
             + [String(binding.accessGroup.utf8.count)]
         {
-            context.append(contentsOf: word.utf8)
+            context += word.utf8
             context.append(UInt8(ascii: " "))
         }
-        context.append(contentsOf: binding.accessGroup.utf8)
-        context.append(binding.item)
-        return context
+        context += binding.accessGroup.utf8
+        context += binding.item
+        return Data(context)
     }
 }
 

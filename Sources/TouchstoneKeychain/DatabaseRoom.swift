@@ -24,7 +24,23 @@ final class DatabaseRoom: Sendable {
         /// From the file's beginning.
         var bytes = 0
         var pageBytes: Int?
+        /// The file's size, and the blocks that it has, since that was set aside; nil: nothing was.
+        var file: FileSize?
     }
+
+    private struct FileSize: Equatable {
+        var bytes: off_t
+        var blocks: blkcnt_t
+
+        init?(_ descriptor: Int32) {
+            var status = stat()
+            guard unsafe fstat(descriptor, &status) == 0 else { return nil }
+            (bytes, blocks) = (status.st_size, status.st_blocks)
+        }
+    }
+
+    /// Set aside beyond what is needed, where there is room: most transactions then find enough.
+    private static let spareBytes = 256 << 10
 
     init(_ file: URL) {
         self.file = file
@@ -48,27 +64,33 @@ final class DatabaseRoom: Sendable {
 
     /// Sets room aside for every page that the database has in this transaction.
     ///
-    /// Looked at anew each time: a checkpoint gives back what lies beyond the database's end.
+    /// A checkpoint gives back what lies beyond the database's end. Then the file has another size or fewer blocks.
     ///
     /// - Throws: `DatabaseError` with `SQLITE_FULL` where there is none.
-    func hold(_ database: Database) throws {
+    func hold(_ turn: StoreConnection.Turn) throws {
         guard descriptor >= 0 else { return }
-        let pages = try Int.fetchOne(database.cachedStatement(sql: "PRAGMA page_count")) ?? 0
+        let pages = try turn.statement(.pages).first { Int($0.integer(0) ?? 0) } ?? 0
         try held.withLock { held in
-            let pageBytes = try held.pageBytes ?? Int.fetchOne(database, sql: "PRAGMA page_size") ?? 4096
+            let pageBytes = try held.pageBytes ?? Int.fetchOne(turn.database, sql: "PRAGMA page_size") ?? 4096
             held.pageBytes = pageBytes
-            var status = stat()
-            guard unsafe fstat(descriptor, &status) == 0 else { return }
-            let (written, needed) = (Int(status.st_size), pages * pageBytes)
-            guard needed > written else { return }
+            guard let file = FileSize(descriptor) else { return }
+            let (written, needed) = (Int(file.bytes), pages * pageBytes)
+            guard needed > written, needed > held.bytes || file != held.file else { return }
             // Apart from what is new: a file system may take back all of a range of which it has not all.
             let before = min(max(held.bytes, written), needed)
             for range in [written..<before, before..<needed] where !range.isEmpty {
-                let code = touchstone_allocate(descriptor, off_t(range.lowerBound), off_t(range.count))
+                let code = allocate(range)
                 // What cannot be set aside is used as it comes.
                 if code == ENOSPC || code == EDQUOT { throw DatabaseError(resultCode: .SQLITE_FULL) }
             }
-            held.bytes = needed
+            let spare = needed..<needed + Self.spareBytes
+            held.bytes = allocate(spare) == 0 ? spare.upperBound : needed
+            held.file = FileSize(descriptor)
         }
+    }
+
+    /// - Returns: 0, or an error of the system's.
+    private func allocate(_ range: Range<Int>) -> Int32 {
+        touchstone_allocate(descriptor, off_t(range.lowerBound), off_t(range.count))
     }
 }

@@ -16,12 +16,13 @@ enum ItemCipher {
 
         /// As one piece: every reading of an item makes three.
         fileprivate func bytes(after prefix: String) -> Data {
-            var bytes = Data(capacity: 64)
-            bytes.append(contentsOf: prefix.utf8)
-            bytes.append(contentsOf: itemClass.rawValue.utf8)
-            bytes.append(identifier.bytes)
-            bytes.append(version)
-            return bytes
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(64)
+            bytes += prefix.utf8
+            bytes += itemClass.rawValue.utf8
+            bytes += identifier.bytes
+            bytes += version
+            return Data(bytes)
         }
     }
 
@@ -77,7 +78,8 @@ enum ItemCipher {
     private static let padding = 20
 
     static func sealSecret(_ data: Data, key: SymmetricKey, binding: Binding) throws -> Data {
-        var plain = withLittleEndian(UInt32(data.count))
+        var plain = Data(capacity: 4 + data.count + padding)
+        for shift in stride(from: 0, to: 32, by: 8) { plain.append(UInt8(truncatingIfNeeded: data.count >> shift)) }
         plain.append(data)
         plain.append(Data(count: (padding - plain.count % padding) % padding))
         defer { plain.resetBytes(in: 0..<plain.count) }
@@ -100,31 +102,36 @@ enum ItemCipher {
 
     /// 16 bytes that are equal for equal values of one attribute of one class, and say nothing of the value.
     static func tag(_ attribute: Attribute, _ value: AttributeValue, in itemClass: ItemClass, key: LookupKey) -> Data {
-        key.code(
-            "\(itemClass.rawValue) \(attribute.key.rawValue) ", attribute.comparable(value),
-            isRepeated: attribute.isRepeated
-        )
-        .prefix(tagBytes)
+        let value = attribute.comparable(value)
+        var message: [UInt8] = []
+        message.reserveCapacity(16 + value.count)
+        message += itemClass.rawValue.utf8
+        message.append(UInt8(ascii: " "))
+        message += attribute.key.rawValue.utf8
+        message.append(UInt8(ascii: " "))
+        message += value
+        return key.code(message, isRepeated: attribute.isRepeated).prefix(tagBytes)
     }
 
     /// The tag of the whole primary key (KC-30).
     static func identityTag(_ attributes: [AttributeKey: AttributeValue], in itemClass: ItemClass, key: LookupKey)
         -> Data
     {
-        var identity = Data()
+        var identity: [UInt8] = []
+        identity.reserveCapacity(256)
+        identity += itemClass.rawValue.utf8
+        identity += " identity".utf8
         for attribute in itemClass.attributes where attribute.isPrimaryKey {
             let value = attributes[attribute.key].map(attribute.comparable) ?? Data()
-            identity.append(withLittleEndian(UInt32(value.count)))
-            identity.append(value)
+            for shift in stride(from: 0, to: 32, by: 8) {
+                identity.append(UInt8(truncatingIfNeeded: value.count >> shift))
+            }
+            identity += value
         }
-        return key.code("\(itemClass.rawValue) identity", identity, isRepeated: false)
+        return key.code(identity, isRepeated: false)
     }
 
     static let tagBytes = 16
-
-    private static func withLittleEndian(_ value: UInt32) -> Data {
-        Data((0..<4).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) })
-    }
 }
 
 /// The key of the lookup tags.
@@ -132,12 +139,7 @@ final class LookupKey: Sendable {
     /// Has taken the key, and nothing else yet: every tag begins with a copy of it.
     private let start: HMAC<SHA256>
     /// Tags that nearly every query wants: of the app's groups, and of what does not synchronise.
-    private let known = Mutex<[Known: Data]>([:])
-
-    private struct Known: Hashable {
-        var purpose: String
-        var value: Data
-    }
+    private let known = Mutex<[[UInt8]: Data]>([:])
 
     private static let maximumKnown = 1024
 
@@ -145,24 +147,20 @@ final class LookupKey: Sendable {
         start = HMAC<SHA256>(key: SymmetricKey(data: key))
     }
 
-    /// The HMAC-SHA256 of `purpose` and `value`.
-    fileprivate func code(_ purpose: String, _ value: Data, isRepeated: Bool) -> Data {
-        guard isRepeated else { return code(purpose, value) }
-        let known = Known(purpose: purpose, value: value)
-        if let code = self.known.withLock({ $0[known] }) { return code }
-        let code = code(purpose, value)
-        self.known.withLock { all in
+    /// The HMAC-SHA256 of a message, which is kept if it `isRepeated`.
+    fileprivate func code(_ message: [UInt8], isRepeated: Bool) -> Data {
+        guard isRepeated else { return code(message) }
+        if let code = known.withLock({ $0[message] }) { return code }
+        let code = code(message)
+        known.withLock { all in
             if all.count >= Self.maximumKnown { all = [:] }
-            all[known] = code
+            all[message] = code
         }
         return code
     }
 
-    private func code(_ purpose: String, _ value: Data) -> Data {
+    private func code(_ message: [UInt8]) -> Data {
         var code = start
-        var message = Data(capacity: purpose.utf8.count + value.count)
-        message.append(contentsOf: purpose.utf8)
-        message.append(value)
         code.update(data: message)
         return Data(code.finalize())
     }

@@ -186,16 +186,15 @@ extension KeychainStore.KeychainWriter {
     ///
     /// - Returns: Whether it did anything that was recorded.
     func recordGuardedRows(with recorder: ItemRecorder?, isDeletion: Bool) throws -> Bool {
+        // Mostly there is none.
+        guard try turn.statement(.guardedChange).first([], { _ in true }) != nil else { return false }
         let rows = try Row.fetchCursor(
             database.cachedStatement(sql: "SELECT isAdded, class, identifier, version FROM guarded_change"))
         var changes: [Data: Int] = [:]
-        var isEmpty = true
         while let row = try rows.next() {
-            isEmpty = false
             guard let item = Self.binding(row, from: 1) else { continue }
             changes[item, default: 0] += row[0] as Int == 1 ? 1 : -1
         }
-        guard !isEmpty else { return false }
         try database.cachedStatement(sql: "DELETE FROM guarded_change").execute()
         var change = GuardedChange()
         for (item, count) in changes {

@@ -60,7 +60,7 @@ extension KeychainService {
     private func seal(_ item: NewItem, for app: AppIdentity, context: String?) throws -> ItemRow {
         try seal(
             item.attributes, control: item.control, data: item.query.data, itemClass: item.query.itemClass,
-            identifier: .random(), rowID: nil, for: app, context: context)
+            identifier: .random(), rowID: nil, identityTag: item.identityTag, for: app, context: context)
     }
 
     /// Makes the row; where one of the same primary key is there and it `tolerates` that, that one is the answer.

@@ -13,13 +13,12 @@ extension KeychainService {
         _ row: ItemRow, group: AccessGroup, replacing old: OpenItem? = nil, in writer: KeychainStore.KeychainWriter
     ) throws {
         let tags = GroupTags(group, key: lookupKey)
-        let now = try writer.use(of: tags)
+        let (now, limit) = try writer.use(of: tags)
         var (items, bytes) = (now.items + 1, now.bytes + row.storedBytes)
         if let old, old.attributes.accessGroup == group {
             items -= 1
             bytes -= old.row.storedBytes
         }
-        let limit = try writer.limit(of: tags)
         guard items <= max(limit.items, now.items), bytes <= max(limit.bytes, now.bytes) else {
             throw Refusal(.diskFull, .quotaReached)
         }

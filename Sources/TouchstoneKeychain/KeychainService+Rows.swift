@@ -126,7 +126,7 @@ extension KeychainService {
     /// Makes a row of attributes and data, under fresh keys.
     func seal(
         _ attributes: [AttributeKey: AttributeValue], control: AccessControl, data: Data?, itemClass: ItemClass,
-        identifier: ItemIdentifier, rowID: Int64?, for app: AppIdentity, context: String?
+        identifier: ItemIdentifier, rowID: Int64?, identityTag: Data? = nil, for app: AppIdentity, context: String?
     ) throws -> ItemRow {
         let binding = ItemCipher.Binding(
             itemClass: itemClass, identifier: identifier, version: ItemIdentifier.random().bytes)
@@ -165,7 +165,7 @@ extension KeychainService {
         return ItemRow(
             rowID: rowID, itemClass: itemClass, identifier: identifier, version: binding.version,
             accessibility: control.protection,
-            identityTag: ItemCipher.identityTag(attributes, in: itemClass, key: lookupKey),
+            identityTag: identityTag ?? ItemCipher.identityTag(attributes, in: itemClass, key: lookupKey),
             metadata: try ItemCipher.sealMetadata(metadata, classKey: metadataKey, binding: binding),
             wrappedKey: wrapped.wrappedKey,
             secret: try data.map { try ItemCipher.sealSecret($0, key: itemKey, binding: binding) }, tags: tags,

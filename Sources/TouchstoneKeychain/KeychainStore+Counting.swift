@@ -73,6 +73,13 @@ extension KeychainStore {
 
     // MARK: reading
 
+    /// What a group keeps of each class that is stored, and its limit if the owner has set one.
+    static let useQuery = """
+        \(ItemClass.stored.map { _ in "SELECT 0, items, bytes FROM use WHERE class = ? AND agrp = ?" }
+            .joined(separator: " UNION ALL "))
+        UNION ALL SELECT 1, items, bytes FROM quota WHERE agrp = ?
+        """
+
     /// One group's items of one class.
     struct ClassUse {
         var itemClass: String
@@ -129,23 +136,22 @@ extension KeychainStore {
 }
 
 extension KeychainStore.KeychainWriter {
-    /// What a group keeps, of all classes.
-    func use(of tags: GroupTags) throws -> BackupInterface.Storage {
-        let statement = try database.cachedStatement(sql: "SELECT items, bytes FROM use WHERE class = ? AND agrp = ?")
-        var sum = BackupInterface.Storage(items: 0, bytes: 0)
-        for (itemClass, tag) in tags.byClass {
-            guard let row = try Row.fetchOne(statement, arguments: [itemClass.rawValue, tag]) else { continue }
-            let one = KeychainStore.storage(row)
-            sum.items += one.items
-            sum.bytes += one.bytes
+    /// What a group keeps, of all classes, and what it may keep.
+    func use(of tags: GroupTags) throws -> (used: BackupInterface.Storage, limit: BackupInterface.Storage) {
+        let values = tags.byClass.flatMap { [.text($0.itemClass.rawValue), .blob($0.tag)] as [StoreStatement.Value?] }
+        var used = BackupInterface.Storage(items: 0, bytes: 0)
+        var limit = BackupInterface.Storage.ofEveryApp
+        try turn.statement(.use).forEachRow(values + [.blob(tags.name)]) { row in
+            let (items, bytes) = (Int(row.integer(1) ?? 0), Int(row.integer(2) ?? 0))
+            if row.integer(0) == 1 {
+                limit = .init(items: items, bytes: bytes)
+            } else {
+                used.items += items
+                used.bytes += bytes
+            }
+            return true
         }
-        return sum
-    }
-
-    /// What a group may keep.
-    func limit(of tags: GroupTags) throws -> BackupInterface.Storage {
-        let statement = try database.cachedStatement(sql: "SELECT items, bytes FROM quota WHERE agrp = ?")
-        return try Row.fetchOne(statement, arguments: [tags.name]).map(KeychainStore.storage) ?? .ofEveryApp
+        return (used, limit)
     }
 
     /// Sets what a group may keep; nil: as much as every other.

@@ -39,8 +39,11 @@ extension ItemRow {
         CASE WHEN length(secret) <= \(smallSecretBytes) THEN secret END, length(secret)
         """
     private static let smallSecretBytes = 256 << 10
-    static let columnsWithoutSecret =
-        "rowid, class, identifier, version, pdmn, identity, metadata, wrappedKey, NULL, length(secret)"
+    /// Only what is no secret, because it is of another kind, is read.
+    static let columnsWithoutSecret = """
+        rowid, class, identifier, version, pdmn, identity, metadata, wrappedKey,
+        CASE WHEN typeof(secret) NOT IN ('blob', 'null') THEN secret END, length(secret)
+        """
 
     /// nil for a row that is not as our schema says: the file may be another's work, and what is no item is absent (KC-16).
     init?(_ row: Row) {
@@ -61,6 +64,22 @@ extension ItemRow {
         } catch {
             return nil
         }
+    }
+
+    /// The same of a statement that reads these columns.
+    init?(_ row: StoreStatement) {
+        guard let rowID = row.integer(0), let itemClass = row.text(1).flatMap(ItemClass.init(rawValue:)),
+            let identifier = row.blob(2), identifier.count == ItemIdentifier.length,
+            let version = row.blob(3), version.count == ItemIdentifier.length,
+            let accessibility = row.text(4).flatMap(Accessibility.init(rawValue:)),
+            let identityTag = row.blob(5), let metadata = row.blob(6), let wrappedKey = row.blob(7)
+        else { return nil }
+        let secret = row.blob(8)
+        guard secret != nil || row.isNull(8) else { return nil }
+        self.init(
+            rowID: rowID, itemClass: itemClass, identifier: ItemIdentifier(bytes: identifier), version: version,
+            accessibility: accessibility, identityTag: identityTag, metadata: metadata, wrappedKey: wrappedKey,
+            secret: secret, tags: [:], secretBytes: row.integer(9).map { Int($0) } ?? 0)
     }
 }
 
@@ -284,7 +303,7 @@ package final class KeychainStore: RowSource, Sendable {
 
     func rows(_ rowIDs: ArraySlice<Int64>, withSecrets: Bool) throws -> [ItemRow] {
         try scanner.read { turn in
-            try rowIDs.compactMap { try Self.row(turn.database, $0, withSecret: withSecrets) }
+            try rowIDs.compactMap { try Self.row(turn, $0, withSecret: withSecrets) }
         }
     }
 
@@ -292,32 +311,28 @@ package final class KeychainStore: RowSource, Sendable {
         _ turn: StoreConnection.Turn, _ filter: RowFilter, _ body: (ItemRow) throws -> Bool
     ) throws {
         let shape = SearchShape(filter, .rows)
-        let rows = try Row.fetchCursor(turn.searchStatement(shape), arguments: shape.arguments(filter))
-        while let row = try rows.next() {
-            guard let item = ItemRow(row) else { continue }
-            guard try body(item) else { return }
-        }
+        try turn.searchStatement(shape).forEachRow(shape.values(filter)) { try ItemRow($0).map(body) ?? true }
     }
 
     private static func rowIDs(_ turn: StoreConnection.Turn, _ filter: RowFilter) throws -> [Int64] {
         let shape = SearchShape(filter, .rowIDs)
         // In the order of their making, which apps count on although nothing promises it; the indexes are in that of the tags.
         // Not ORDER BY, for which SQLite might read the whole table.
-        return try Int64.fetchAll(turn.searchStatement(shape), arguments: shape.arguments(filter)).sorted()
+        var rowIDs: [Int64] = []
+        try turn.searchStatement(shape).forEachRow(shape.values(filter)) { row in
+            if let rowID = row.integer(0) { rowIDs.append(rowID) }
+            return true
+        }
+        return rowIDs.sorted()
     }
 
-    private static func row(_ database: Database, _ rowID: Int64, withSecret: Bool) throws -> ItemRow? {
-        let columns = withSecret ? ItemRow.columns : ItemRow.columnsWithoutSecret
-        let statement = try database.cachedStatement(sql: "SELECT \(columns) FROM item WHERE rowid = ?")
-        return try Row.fetchOne(statement, arguments: [rowID]).flatMap { ItemRow($0) }
+    private static func row(_ turn: StoreConnection.Turn, _ rowID: Int64, withSecret: Bool) throws -> ItemRow? {
+        try turn.statement(withSecret ? .row : .rowWithoutSecret).first([.integer(rowID)]) { ItemRow($0) } ?? nil
     }
 
     /// Whether there is an item of this primary key.
     func contains(identityTag: Data) throws -> Bool {
-        try reader.read { turn in
-            let statement = try turn.database.cachedStatement(sql: "SELECT 1 FROM item WHERE identity = ?")
-            return try Bool.fetchOne(statement, arguments: [identityTag]) ?? false
-        }
+        try reader.read { try $0.statement(.isThere).first([.blob(identityTag)]) { _ in true } ?? false }
     }
 
     /// Looks at the database for longer than one search takes; point queries do not wait for it.
@@ -368,7 +383,7 @@ package final class KeychainStore: RowSource, Sendable {
             } else {
                 for write in writes { write.outcome = try Self.outcome(of: write, in: turn) }
             }
-            try room?.hold(writer.database)
+            try room?.hold(turn)
             // Last, so that little can prevent what was recorded.
             isRecorded = try writer.recordGuardedRows(with: recorder, isDeletion: writes.allSatisfy(\.isAlone))
         } ended: { turn, isKept in
@@ -384,15 +399,15 @@ package final class KeychainStore: RowSource, Sendable {
     private static func outcome(
         of write: GroupCommit.Write, in turn: StoreConnection.Turn
     ) throws -> Result<Void, any Error> {
-        var outcome = Result<Void, any Error>.success(())
-        try turn.database.inSavepoint {
-            outcome = Result { try write.body?(KeychainWriter(turn: turn, changed: write.changed)) ?? () }
-            switch outcome {
-            case .success: return .commit
-            case .failure(let error as DatabaseError) where error.resultCode != .SQLITE_CONSTRAINT: throw error
-            case .failure: return .rollback
-            }
+        try turn.statement(.savepoint).execute()
+        let outcome = Result { try write.body?(KeychainWriter(turn: turn, changed: write.changed)) ?? () }
+        switch outcome {
+        case .success: break
+        case .failure(let error as DatabaseError) where error.resultCode != .SQLITE_CONSTRAINT: throw error
+        case .failure: try turn.statement(.rollback).execute()
         }
+        // Where SQLite has given up the transaction there is no such point any more, and this fails.
+        try turn.statement(.release).execute()
         return outcome
     }
 
@@ -452,18 +467,15 @@ package final class KeychainStore: RowSource, Sendable {
         func rowIDs(_ filter: RowFilter) throws -> [Int64] { try KeychainStore.rowIDs(turn, filter) }
 
         func rows(_ rowIDs: ArraySlice<Int64>, withSecrets: Bool) throws -> [ItemRow] {
-            try rowIDs.compactMap { try KeychainStore.row(database, $0, withSecret: withSecrets) }
+            try rowIDs.compactMap { try KeychainStore.row(turn, $0, withSecret: withSecrets) }
         }
 
         func row(identityTag: Data) throws -> ItemRow? {
-            let rows = try Row.fetchCursor(
-                database.cachedStatement(sql: "SELECT \(ItemRow.columns) FROM item WHERE identity = ?"),
-                arguments: [identityTag])
-            return try rows.next().flatMap { ItemRow($0) }
+            try turn.statement(.rowOfIdentity).first([.blob(identityTag)]) { ItemRow($0) } ?? nil
         }
 
         /// nil where there is none, or what is there is no item.
-        func row(rowID: Int64) throws -> ItemRow? { try KeychainStore.row(database, rowID, withSecret: true) }
+        func row(rowID: Int64) throws -> ItemRow? { try KeychainStore.row(turn, rowID, withSecret: true) }
 
         /// Deletes the row as it was read; not one that another call has put in its place since.
         func delete(_ row: ItemRow) throws {
@@ -493,14 +505,13 @@ package final class KeychainStore: RowSource, Sendable {
                 if keepsTags, !row.isGuarded, try overwrite(row, rowID) { return }
                 try delete(rowID: rowID)
             }
-            var arguments: [(any DatabaseValueConvertible)?] = [
-                row.rowID, row.itemClass.rawValue, row.identifier.bytes, row.version, row.accessibility.rawValue,
-                row.identityTag, row.metadata, row.wrappedKey, row.secret,
-                row.isGuarded ? KeychainStore.guardedMark : nil,
+            var values: [StoreStatement.Value?] = [
+                row.rowID.map { .integer($0) }, .text(row.itemClass.rawValue), .blob(row.identifier.bytes),
+                .blob(row.version), .text(row.accessibility.rawValue), .blob(row.identityTag), .blob(row.metadata),
+                .blob(row.wrappedKey), .blob(row.secret), row.isGuarded ? .blob(KeychainStore.guardedMark) : nil,
             ]
-            arguments += KeychainStore.tagColumns.map { row.tags[$0] }
-            try database.cachedStatement(sql: KeychainStore.insertion)
-                .execute(arguments: StatementArguments(arguments))
+            for column in KeychainStore.tagColumns { values.append(.blob(row.tags[column])) }
+            try turn.statement(.insertion).execute(values)
         }
 
         /// Writes a row over its earlier self where it lies; not over one with an access control, which is recorded as it comes and goes.
@@ -508,18 +519,15 @@ package final class KeychainStore: RowSource, Sendable {
         /// - Returns: Whether it was there.
         private func overwrite(_ row: ItemRow, _ rowID: Int64) throws -> Bool {
             changed.add(rowID)
-            try database.cachedStatement(
-                sql: """
-                    UPDATE item SET version = ?, metadata = ?, wrappedKey = ?, secret = ?
-                    WHERE rowid = ? AND identifier = ? AND guarded IS NULL
-                    """
-            ).execute(
-                arguments: [row.version, row.metadata, row.wrappedKey, row.secret, rowID, row.identifier.bytes])
+            try turn.statement(.overwriting).execute([
+                .blob(row.version), .blob(row.metadata), .blob(row.wrappedKey), .blob(row.secret), .integer(rowID),
+                .blob(row.identifier.bytes),
+            ])
             return database.changesCount == 1
         }
     }
 
-    private static let insertion: String = {
+    static let insertion: String = {
         let names =
             [
                 "rowid", "class", "identifier", "version", AttributeKey.accessible.rawValue, "identity", "metadata",

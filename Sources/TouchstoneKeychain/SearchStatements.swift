@@ -49,13 +49,13 @@ struct SearchShape: Hashable {
     }
 
     /// The values of a filter of this shape, in the order of the text.
-    func arguments(_ filter: RowFilter) -> StatementArguments {
-        var arguments: [(any DatabaseValueConvertible)?] = []
-        if let identifier = filter.identifier { arguments.append(identifier.bytes) }
-        arguments += filter.accessGroupTags
-        if let accessibility = filter.accessibility { arguments.append(accessibility.rawValue) }
-        for column in tags { arguments.append(filter.tags[column]) }
-        return StatementArguments(arguments)
+    func values(_ filter: RowFilter) -> [StoreStatement.Value?] {
+        var values: [StoreStatement.Value?] = []
+        if let identifier = filter.identifier { values.append(.blob(identifier.bytes)) }
+        for tag in filter.accessGroupTags { values.append(.blob(tag)) }
+        if let accessibility = filter.accessibility { values.append(.text(accessibility.rawValue)) }
+        for column in tags { values.append(.blob(filter.tags[column])) }
+        return values
     }
 }
 
@@ -68,20 +68,20 @@ final class SearchStatements {
     static let maximum = 64
 
     private struct Kept {
-        var statement: Statement
+        var statement: StoreStatement
         var lastUse: UInt64
     }
 
     private var byShape: [SearchShape: Kept] = [:]
     private var uses: UInt64 = 0
 
-    func statement(_ shape: SearchShape, in database: Database) throws -> Statement {
+    func statement(_ shape: SearchShape, in database: Database) throws -> StoreStatement {
         uses += 1
         if let statement = byShape[shape]?.statement {
             byShape[shape]?.lastUse = uses
             return statement
         }
-        let statement = try database.makeStatement(sql: shape.sql)
+        let statement = try StoreStatement(shape.sql, in: database)
         if byShape.count >= Self.maximum,
             let idle = byShape.min(by: { $0.value.lastUse < $1.value.lastUse })?.key
         {

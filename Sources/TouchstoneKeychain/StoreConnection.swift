@@ -2,15 +2,16 @@ import GRDB
 
 /// A connection to the database, with the statements that it keeps prepared.
 final class StoreConnection: @unchecked Sendable {
-    // Unchecked: `statements` is touched only in the queue's turn.
+    // Unchecked: statements are touched only in the queue's turn.
     let queue: DatabaseQueue
     private let statements = SearchStatements()
+    private let fixed = StoreStatements()
 
     init(_ queue: DatabaseQueue) { self.queue = queue }
 
     /// Looks at the database as it is from one statement to the next.
     func read<R>(_ body: (Turn) throws -> R) throws -> R {
-        try queue.unsafeRead { try body(Turn(database: $0, statements: statements)) }
+        try queue.unsafeRead { try body(Turn(database: $0, statements: statements, fixed: fixed)) }
     }
 
     /// Runs `body` in one transaction, then `ended` in the same turn: nobody else writes between.
@@ -38,7 +39,7 @@ final class StoreConnection: @unchecked Sendable {
 
     /// Runs `body` while nobody writes.
     func inTurn<R>(_ body: (Turn) throws -> R) throws -> R {
-        try queue.writeWithoutTransaction { try body(Turn(database: $0, statements: statements)) }
+        try queue.writeWithoutTransaction { try body(Turn(database: $0, statements: statements, fixed: fixed)) }
     }
 
     /// Runs `body`, which begins its own transaction, once the log has moved into the database and its room is free again.
@@ -61,13 +62,22 @@ final class StoreConnection: @unchecked Sendable {
     struct Turn {
         let database: Database
         private let statements: SearchStatements
+        private let fixed: StoreStatements
 
-        fileprivate init(database: Database, statements: SearchStatements) {
+        fileprivate init(database: Database, statements: SearchStatements, fixed: StoreStatements) {
             self.database = database
             self.statements = statements
+            self.fixed = fixed
+        }
+
+        /// A statement that every call uses.
+        func statement(_ name: StoreStatements.Name) throws -> StoreStatement {
+            try fixed.statement(name, in: database)
         }
 
         /// The statement of a search: there are more of them than can be kept.
-        func searchStatement(_ shape: SearchShape) throws -> Statement { try statements.statement(shape, in: database) }
+        func searchStatement(_ shape: SearchShape) throws -> StoreStatement {
+            try statements.statement(shape, in: database)
+        }
     }
 }

@@ -40,13 +40,17 @@ import TouchstoneTransport
         func plan(_ query: KeychainInterface.Dictionary) throws -> String {
             let filter = try service.filter(KeychainQuery(query).checkedForSearch(), for: FileDevice.app)
             let shape = SearchShape(filter, .rows)
-            return try plan(shape.sql, shape.arguments(filter))
+            return try plan(shape.sql, shape.values(filter))
         }
 
-        func plan(_ sql: String, _ arguments: StatementArguments) throws -> String {
+        func plan(_ sql: String, _ values: [StoreStatement.Value?]) throws -> String {
             try queue.read { database in
-                try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN \(sql)", arguments: arguments)
-                    .map { $0["detail"] as String }.joined(separator: "; ")
+                var steps: [String] = []
+                try StoreStatement("EXPLAIN QUERY PLAN \(sql)", in: database).forEachRow(values) { row in
+                    if let step = row.text(3) { steps.append(step) }
+                    return true
+                }
+                return steps.joined(separator: "; ")
             }
         }
     }
@@ -124,12 +128,12 @@ import TouchstoneTransport
     }
 
     @Test("The identity of an item is looked up by its unique index") func identity() throws {
-        let plan = try Parts().plan("SELECT rowid FROM item WHERE identity = ?", [Data(count: 32)])
+        let plan = try Parts().plan("SELECT rowid FROM item WHERE identity = ?", [.blob(Data(count: 32))])
         #expect(plan.contains("sqlite_autoindex_item") && plan.contains("identity=?"), "\(plan)")
     }
 
     @Test("A query without an index is seen as a scan by this test") func scanIsSeen() throws {
-        let plan = try Parts().plan("SELECT rowid FROM item WHERE icmt = ?", [Data(count: 16)])
+        let plan = try Parts().plan("SELECT rowid FROM item WHERE icmt = ?", [.blob(Data(count: 16))])
         #expect(plan.contains("SCAN"), "\(plan)")
     }
 }
