@@ -243,14 +243,13 @@ def a_no_is_an_answer(device, service, person):
     equal([each["site"] for each in json.loads(service.command("list", "--json"))], ["example.com", "third.example"], "what is kept")
 
 
-def rows(service, status=0):
-    """FD-42: each row of options, for both requests, each at a site of its own: status and flags."""
+def rows(service):
+    """FD-42: each row of options, for both requests, each at a site of its own: it is made, or signed, and the flags say so."""
     channel = Channel(service)
     for number, options in enumerate(OPTIONS):
         for command, request, flags in ((1, make_request, 0x45), (2, get_request, 0x05)):
             got, answer = channel.call(command, request(f"site{number}.example", options=options))
-            equal(got, status, f"command {command}, {options}")
-            equal(AuthenticatorData(answer[2]).flags if answer else None, None if status else flags, f"flags, {options}")
+            equal((got, AuthenticatorData(answer[2]).flags if answer else None), (0, flags), f"command {command}, {options}")
     channel.close()
 
 
@@ -261,34 +260,47 @@ def with_a_passkey_at_each_site(service):
     channel.close()
 
 
-@with_fido
-def every_row_cancelled(device, service, person):
-    """FD-33, FD-42: 0x27, no flags, nothing made."""
-    with_a_passkey_at_each_site(service)
-    kept = service.command("list", "--json")
-    person.asked()
-    person.answer = "cancel"
-    rows(service, status=0x27)
-    equal(person.asked(), 2 * len(OPTIONS), "each has a prompt of its own")
-    equal(service.command("list", "--json"), kept, "what is kept")
+def every_cell_refused(answer, wanted):
+    """FD-33, FD-42: 0x27, no flags, nothing made. Each three are on a device of their own, because nobody is asked after three noes.
+
+    `answer` gives what a person of a device does at a prompt, `wanted` is what the prompts of each cell want."""
+    cells = [(command, options) for options in OPTIONS for command in (1, 2)]
+    for first in range(0, len(cells), 3):
+        with Device() as device:
+            device.set_up("271828", "thumb")
+            with Service(device) as service:
+                person, channel = Person(device), Channel(service)
+                for site in range(3):
+                    equal(channel.call(1, make_request(f"site{site}.example", options={"rk": True}))[0], 0, "make")
+                kept = service.command("list", "--json")
+                person.answer = answer(device)
+                for site, (command, options) in enumerate(cells[first:first + 3]):
+                    person.prompts = []
+                    request = {1: make_request, 2: get_request}[command](f"site{site}.example", options=options)
+                    equal(channel.call(command, request), (0x27, {}), f"command {command}, {options}")
+                    equal([prompt["phase"] for prompt in person.prompts], wanted, f"prompts, command {command}, {options}")
+                equal(service.command("list", "--json"), kept, "what is kept")
 
 
-@with_fido
-def every_row_with_a_wrong_finger(device, service, person):
-    """FD-33, FD-42: three misses, and nobody who enters the passcode: 0x27, no flags."""
-    with_a_passkey_at_each_site(service)
-    kept = service.command("list", "--json")
+def every_cell_cancelled():
+    """FD-33, FD-42."""
+    every_cell_refused(lambda device: "cancel", ["biometry"])
 
-    def misses(prompt):
-        if prompt["phase"] == "passcode":
-            device.client("Agent").Cancel(prompt=prompt["identifier"])
-            return
-        device.client("Agent").ConfirmShown(prompt=prompt["identifier"])
-        device.client("Device").PresentFinger(finger="somebody's")
 
-    person.answer = misses
-    rows(service, status=0x27)
-    equal(service.command("list", "--json"), kept, "what is kept")
+def every_cell_with_wrong_fingers():
+    """FD-33, FD-42: three misses, and nobody who enters the passcode."""
+    def misses(device):
+        def act(prompt):
+            if prompt["phase"] == "passcode":
+                device.client("Agent").Cancel(prompt=prompt["identifier"])
+                return
+            device.client("Agent").ConfirmShown(prompt=prompt["identifier"])
+            for _ in range(1 if prompt.get("failures") else 3):
+                device.client("Device").PresentFinger(finger="somebody's")
+
+        return act
+
+    every_cell_refused(misses, ["biometry", "passcode"])
 
 
 def the_passcode_verifies_where_only_that_counts():
@@ -327,7 +339,9 @@ def a_weak_sensor_verifies_nobody():
                     device.client("Agent").Cancel(prompt=prompt["identifier"])
 
                 Person(device, shown)
-                rows(service, status=0x27)
+                channel = Channel(service)
+                equal(channel.call(2, get_request("site0.example"))[0], 0x27, "sign in")
+                equal(channel.call(1, make_request("site0.example"))[0], 0x27, "make")
                 equal(set(phases), {"passcode"}, "what the prompts want")
     finally:
         shutil.rmtree(services)
@@ -515,6 +529,6 @@ def a_wrong_standard_input_is_refused():
 main(
     libfido2_makes_passkeys_and_signs_in, a_silent_look_verifies_nothing, secrets_come_out_the_same_with_both_protocols,
     py_webauthn_verifies_what_comes_out, several_accounts_are_one_prompt, the_bit_says_that_the_owner_was_judged, a_no_is_an_answer,
-    every_row_cancelled, every_row_with_a_wrong_finger, a_weak_sensor_verifies_nobody, the_passcode_verifies_where_only_that_counts, nobody_who_can_be_asked,
+    every_cell_cancelled, every_cell_with_wrong_fingers, a_weak_sensor_verifies_nobody, the_passcode_verifies_where_only_that_counts, nobody_who_can_be_asked,
     a_cancel_is_heard_in_each_state, what_is_hostile_is_refused, a_device_is_chosen_and_nothing_kept, the_owner_lists_and_removes,
     a_passkey_is_removed_with_the_passcode, the_numbers_are_those_of_two_libraries, a_wrong_standard_input_is_refused)

@@ -122,7 +122,7 @@ def first_files(tree, program, user, environment):
         yield f"modules/{path.name}", file, path.read_bytes()
     yield "modules/order", file, " ".join(path.name for path in loaded).encode()
     yield "init", file, INIT.replace("@KERNEL@", str(tree)).encode()
-    words = " ".join(f"{name}={value}" for name, value in environment.items())
+    words = " ".join(f'"{name}={value}"' for name, value in environment.items())
     yield "test.service", file, TEST.format(repository=REPOSITORY, program=program, environment=words).encode()
     yield "screen.conf", file, SCREEN.format(user=user).encode()
 
