@@ -18,6 +18,7 @@ PASSCODE = "271828"
 EXPOSURE = {
     "touchstone-enclave@.service": 0.6, "touchstoned@.service": 0.5, "touchstone-peers.service": 1.4, "touchstone-ssh-agent@.service": 0.9,
     "touchstone-credentials@.service": 0.8, "touchstone-pkcs11@.service": 0.8,
+    "touchstone-fido@.service": 0.9,
 }
 ENCLAVE, DAEMON = f"touchstone-enclave@{OWNER_ID}.service", f"touchstoned@{OWNER_ID}.service"
 

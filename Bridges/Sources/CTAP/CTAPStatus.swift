@@ -19,8 +19,6 @@ public enum CTAPStatus: UInt8, Error, Hashable, Sendable {
     case notAllowed = 0x30
     case pinAuthInvalid = 0x33
     case pinNotSet = 0x35
-    case userVerificationBlocked = 0x3C
     case invalidSubcommand = 0x3E
-    case userVerificationInvalid = 0x3F
     case other = 0x7F
 }

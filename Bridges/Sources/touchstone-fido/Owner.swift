@@ -252,8 +252,8 @@ extension CTAPStatus {
     init(_ failure: BridgeFailure) {
         self =
             switch failure {
-            case .cancelled, .busy, .displaced: .operationDenied
-            case .denied: .userVerificationInvalid
+            // After misses, too: Chromium ends a request for this status, and waits on after one that it does not know.
+            case .cancelled, .busy, .displaced, .denied: .operationDenied
             case .locked: .userActionTimeout
             case .unavailable: .other
             case .gone: .noCredentials

@@ -380,8 +380,7 @@ func flags(_ result: [CBOR: CBOR]) -> UInt8? {
     /// FD-42's rows of options, and its columns of what the owner does.
     static let table: [(up: Bool?, uv: Bool?)] = [nil, true].flatMap { up in [nil, true, false].map { (up, $0) } }
     static let refusals: [CTAPStatus?] = [
-        nil, .operationDenied, .userVerificationInvalid, .userVerificationBlocked, .userActionTimeout, .keepAliveCancel,
-        .other,
+        nil, .operationDenied, .userActionTimeout, .keepAliveCancel, .keyStoreFull, .other,
     ]
 
     @Test("FD-30, FD-33, FD-42: verified means judged for this request, whatever was asked", arguments: table, refusals)
