@@ -51,6 +51,7 @@ let package = Package(
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
+        .systemLibrary(name: "CEpoll"),
         .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CSodiumPassword", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         // What the server and the client's program, which does not link the databases, have in common.
@@ -64,8 +65,8 @@ let package = Package(
         .target(
             name: "TouchstoneSignInServer",
             dependencies: [
-                "CPostgreSQL", "CSodiumPassword", "SignInConnections", signInProtocol, hummingbird, log, lifecycle,
-                crypto,
+                "CEpoll", "CPostgreSQL", "CSodiumPassword", "SignInConnections", signInProtocol, hummingbird, log,
+                lifecycle, crypto,
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "JWTKit", package: "jwt-kit"),

@@ -16,7 +16,10 @@ public final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandle
     public typealias OutboundOut = HTTPResponsePart
 
     private let time: TimeAmount
-    private var deadline: Scheduled<Void>?
+    /// Nil while a complete request is answered.
+    private var deadline: NIODeadline?
+    /// Looks at the deadline, which may have moved by then: a timer for each request would cost more.
+    private var timer: Scheduled<Void>?
 
     /// With these values.
     public init(_ time: TimeAmount) { self.time = time }
@@ -25,11 +28,11 @@ public final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandle
     public func handlerAdded(context: ChannelHandlerContext) { start(context) }
 
     /// Ends it.
-    public func handlerRemoved(context: ChannelHandlerContext) { deadline?.cancel() }
+    public func handlerRemoved(context: ChannelHandlerContext) { timer?.cancel() }
 
     /// Ends it with the request's end.
     public func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        if case .end = unwrapInboundIn(data) { deadline?.cancel() }
+        if case .end = unwrapInboundIn(data) { deadline = nil }
         context.fireChannelRead(data)
     }
 
@@ -40,8 +43,16 @@ public final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandle
     }
 
     private func start(_ context: ChannelHandlerContext) {
-        deadline?.cancel()
-        let channel = context.channel
-        deadline = context.eventLoop.scheduleTask(in: time) { channel.close(promise: nil) }
+        let deadline = NIODeadline.now() + time
+        self.deadline = deadline
+        if timer == nil { look(context, at: deadline) }
+    }
+
+    private func look(_ context: ChannelHandlerContext, at time: NIODeadline) {
+        timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: time) { [self] in
+            timer = nil
+            guard let deadline else { return }
+            if deadline <= .now() { context.close(promise: nil) } else { look(context, at: deadline) }
+        }
     }
 }

@@ -21,12 +21,20 @@ struct DeviceKey: Sendable {
     }
 
     init?(der: Data) {
-        guard let key = try? P256.Signing.PublicKey(derRepresentation: der), key.derRepresentation == der else {
-            return nil
-        }
+        // Bytes that are always the same need no parser, and have no second form.
+        guard der.starts(with: Self.beforePoint),
+            let key = try? P256.Signing.PublicKey(rawRepresentation: der.dropFirst(Self.beforePoint.count))
+        else { return nil }
         self.key = key
         self.der = der
     }
+
+    /// A SubjectPublicKeyInfo up to x and y: its lengths, ecPublicKey on prime256v1, and that the point is uncompressed
+    /// (RFC 5480, 2).
+    private static let beforePoint = Data([
+        0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE,
+        0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04,
+    ])
 
     func verifies(_ signature: StrictSignature, of message: Data) -> Bool {
         key.isValidSignature(signature.value, for: message)

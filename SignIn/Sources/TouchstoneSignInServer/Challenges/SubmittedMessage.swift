@@ -44,9 +44,27 @@ struct SubmittedMessage: Sendable {
     func details<Value: Decodable>(_ type: Value.Type, _ fields: Set<String>, optional: Set<String> = [])
         throws -> Value
     {
-        guard let object = try? JSONSerialization.jsonObject(with: details) as? [String: Any],
-            Set(object.keys).subtracting(optional) == fields, let value = try? JSONDecoder().decode(type, from: details)
+        guard let read = try? JSONDecoder().decode(WithFields<Value>.self, from: details),
+            read.fields.subtracting(optional) == fields
         else { throw Failure.refused(.detailsForm) }
-        return value
+        return read.value
+    }
+}
+
+/// A JSON object with the names of all its fields, read in one pass.
+private struct WithFields<Value: Decodable>: Decodable {
+    private struct Field: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init?(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { return nil }
+    }
+
+    let fields: Set<String>
+    let value: Value
+
+    init(from decoder: any Decoder) throws {
+        fields = Set(try decoder.container(keyedBy: Field.self).allKeys.map(\.stringValue))
+        value = try Value(from: decoder)
     }
 }

@@ -19,10 +19,11 @@ extension SignInServer {
     ) async throws -> (SubmittedMessage, SignedMessage, StoredChallenge?, StoredKey?) {
         let submitted = try await counting(uses) { try SubmittedMessage(call.decode(SignedRequest.self)) }
         let message = Result { try self.message(submitted, for: purpose) }
-        let keyID = purpose == .register ? nil : (try? message.get())?.keyID
+        let read = try? message.get()
+        let keyID = purpose == .register ? nil : read?.keyID
         let now = configuration.now
         let outcome = try await store.takeChallenge(
-            hash: submitted.challenge?.hashed, keyID: keyID, counting: uses.map(\.use), at: now)
+            hash: (read?.challenge ?? submitted.challenge)?.hashed, keyID: keyID, counting: uses.map(\.use), at: now)
         switch outcome {
         case .limited(let index): throw uses[index].failure(at: now)
         case .taken(let challenge, let key): return (submitted, try message.get(), challenge, key)

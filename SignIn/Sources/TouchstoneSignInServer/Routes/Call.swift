@@ -14,6 +14,7 @@ struct Call: Sendable {
     let body: Data
     /// The client's address, or its network's of 64 bits in IPv6; for counting.
     let address: String
+    let route: Route
     let logger: Logger
 
     /// - Throws: `malformed` if the body is not JSON of this kind.
@@ -39,7 +40,7 @@ struct Call: Sendable {
     ///
     /// Of a key the beginning of its id: enough to find it among an account's.
     func tell(_ message: String, key: Data) {
-        logger.info("\(message)", metadata: ["key": "\(key.base64URL.prefix(8))"])
+        logger.info("\(message)", metadata: ["route": "\(route.name)", "key": "\(key.base64URL.prefix(8))"])
     }
 
     func cookie(_ name: String) -> Data? {

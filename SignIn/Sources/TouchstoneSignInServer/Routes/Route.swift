@@ -19,6 +19,9 @@ struct Route: Sendable {
         self.answer = answer
     }
 
+    /// For the log and the metrics.
+    var name: String { "\(method) \(path)" }
+
     static let all = api + PageFile.routes
 
     static let api: [Route] = [

@@ -25,8 +25,7 @@ public final class SignInServer: Sendable {
     let passwords: PasswordHasher
     let tokenKeys: TokenKeys
     let metrics: SignInMetrics
-    /// In the form of ``canonical(_:)``.
-    let trustedProxies: Set<String>
+    let trustedProxies: Set<IPAddress>
 
     /// Reads the keys of the access tokens, or makes the first one.
     ///
@@ -44,7 +43,7 @@ public final class SignInServer: Sendable {
         logger: Logger = Logger(label: "touchstone.signin")
     ) async throws {
         self.configuration = configuration
-        trustedProxies = Set(configuration.trustedProxies.map { Self.canonical($0) ?? $0 })
+        trustedProxies = Set(configuration.trustedProxies.compactMap { IPAddress($0) })
         metrics = SignInMetrics()
         let store = MeasuredStore(store: store, metrics: metrics)
         self.store = store
@@ -88,16 +87,16 @@ public final class SignInServer: Sendable {
 
     /// Runs one route: its body, its limit, its answer, and its log entry.
     func respond(to request: Request, by route: Route, address: String, _ logger: Logger) async -> Response {
-        var logger = logger
-        logger[metadataKey: "route"] = "\(route.method) \(route.path)"
         let start = ContinuousClock.now
         let response: Response
         do {
             let body = route.method == .get ? Data() : try await Self.collect(request)
-            let call = Call(request: request, body: body, address: address, logger: logger)
+            let call = Call(request: request, body: body, address: address, route: route, logger: logger)
             if route.path.hasPrefix("/v1/"), !route.countsAddress { try await limit([addressUse(call)]) }
             response = try await route.answer(self, call)
         } catch {
+            var logger = logger
+            logger[metadataKey: "route"] = "\(route.name)"
             let failure = Failure(error, logger)
             record(failure, logger)
             response = Response(failure)

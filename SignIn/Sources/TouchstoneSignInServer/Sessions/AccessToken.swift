@@ -22,7 +22,7 @@ struct AccessToken: JWTPayload {
     func verify(using algorithm: some JWTAlgorithm) throws {}
 }
 
-struct AccessTokenHeader: Decodable {
+struct AccessTokenHeader: Codable {
     var alg: String
     var typ: String
     var kid: String

@@ -1,21 +1,49 @@
 import Crypto
 import Foundation
 import JWTKit
+import Synchronization
 import TouchstoneSignInProtocol
 
 /// The server's keys that sign access tokens: made by whichever process needs one first, kept sealed, changed on a
 /// schedule. A new key is in the JWKS for some time before it signs, and for some time after its last token.
 actor TokenKeys {
-    private struct Key {
+    struct Key: Sendable {
         let stored: StoredTokenKey
-        let publicKey: P256.Signing.PublicKey
+        let key: P256.Signing.PrivateKey
+        /// Of its tokens, in base64url.
+        let header: String
+        /// What verifies them.
         let jwt: JWTKeyCollection
+
+        var id: String { stored.id }
+
+        init(_ stored: StoredTokenKey, _ key: P256.Signing.PrivateKey) async throws {
+            self.stored = stored
+            self.key = key
+            header = try JSONEncoder().encode(AccessTokenHeader(alg: "ES256", typ: "at+jwt", kid: stored.id)).base64URL
+            jwt = try await JWTKeyCollection().add(
+                ecdsa: ES256PublicKey(backing: key.publicKey), kid: JWKIdentifier(string: stored.id))
+        }
+
+        /// RFC 7515, 5.1. Not by JWTKit, which makes the header again for each token.
+        func sign(_ token: AccessToken) throws -> String {
+            let text = "\(header).\(try JSONEncoder().encode(token).base64URL)"
+            return "\(text).\(try key.signature(for: Data(text.utf8)).rawRepresentation.base64URL)"
+        }
+    }
+
+    /// The key that ``signing()`` found, and for how long it finds the same one without a look into the store.
+    private struct Ready {
+        let key: Key
+        let from: Date
+        let until: Date
     }
 
     private let configuration: SignInConfiguration
     private let store: any SignInStore
     private var keys: [Key] = []
     private var readAt = Date.distantPast
+    private let ready = Mutex<Ready?>(nil)
     /// How old what was read may be, in seconds.
     ///
     /// Keys that others made are known long before they sign.
@@ -26,10 +54,12 @@ actor TokenKeys {
         self.store = store
     }
 
-    func sign(_ token: AccessToken) async throws -> String {
-        let key = try await signing()
-        return try await key.jwt.sign(
-            token, kid: JWKIdentifier(string: key.id), header: ["typ": "at+jwt"])
+    /// Where nothing has to be read or made, no caller waits for another one.
+    nonisolated func sign(_ token: AccessToken) async throws -> String {
+        let now = configuration.now
+        let known = ready.withLock { $0.flatMap { $0.from <= now && now < $0.until ? $0.key : nil } }
+        if let known { return try known.sign(token) }
+        return try await signing().sign(token)
     }
 
     /// The claims of a token of ours that has not expired; nil for anything else.
@@ -48,7 +78,7 @@ actor TokenKeys {
     }
 
     /// The oldest key that may sign; makes the next one when it is time.
-    func signing() async throws -> (id: String, jwt: JWTKeyCollection) {
+    func signing() async throws -> Key {
         try await read(atMost: Self.refresh)
         let now = configuration.now
         let lifetimes = configuration.lifetimes
@@ -57,14 +87,16 @@ actor TokenKeys {
             try await read(atMost: 0)
         }
         guard let key = keys.last(where: { $0.stored.retiresAt > now }) else { throw TokenKeyError.none }
-        return (key.stored.id, key.jwt)
+        let until = min(key.stored.retiresAt, readAt + Self.refresh, keys[0].stored.retiresAt - lifetimes.tokenKeyOverlap)
+        ready.withLock { $0 = Ready(key: key, from: now, until: until) }
+        return key
     }
 
     /// RFC 7517.
     func keySet() async throws -> [JSONWebKey] {
         try await read(atMost: Self.refresh)
         let now = configuration.now
-        return keys.filter { $0.stored.expiresAt > now }.map { JSONWebKey($0.publicKey, id: $0.stored.id) }
+        return keys.filter { $0.stored.expiresAt > now }.map { JSONWebKey($0.key.publicKey, id: $0.stored.id) }
     }
 
     private func key(_ id: String) -> Key? {
@@ -107,9 +139,7 @@ actor TokenKeys {
                 box, using: configuration.secret, authenticating: Data("token key \(stored.id)".utf8)),
             let key = try? P256.Signing.PrivateKey(rawRepresentation: bytes)
         else { throw TokenKeyError.otherSecret }
-        let jwt = try await JWTKeyCollection().add(
-            ecdsa: ES256PrivateKey(backing: key), kid: JWKIdentifier(string: stored.id))
-        return Key(stored: stored, publicKey: key.publicKey, jwt: jwt)
+        return try await Key(stored, key)
     }
 }
 

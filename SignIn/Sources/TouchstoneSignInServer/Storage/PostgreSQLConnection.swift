@@ -31,7 +31,7 @@ enum PostgreSQLError: Error {
     }
 }
 
-/// A connection through libpq, whose calls block; for one thread at a time.
+/// A connection through libpq, for one caller at a time. Calls of ``SQLConnection`` block.
 ///
 /// Safe: the handle is freed with it, and nobody else has it.
 @safe final class PostgreSQLConnection: SQLConnection {
@@ -70,7 +70,7 @@ enum PostgreSQLError: Error {
             keywords.map { unsafe UnsafePointer($0) } + [nil], values.map { unsafe UnsafePointer($0) } + [nil], 1)
         guard let handle = unsafe connected else { throw PostgreSQLError.notConnected("no memory") }
         unsafe self.handle = handle
-        guard unsafe PQstatus(handle) == CONNECTION_OK else {
+        guard unsafe PQstatus(handle) == CONNECTION_OK, unsafe PQsetnonblocking(handle, 1) == 0 else {
             throw unsafe PostgreSQLError.notConnected(Self.text(handle))
         }
         do {
@@ -105,49 +105,69 @@ enum PostgreSQLError: Error {
     /// Several statements at once, without values and answers.
     func simple(_ sql: String) throws {
         try send { unsafe PQsendQuery(handle, sql) }
-        _ = try answer()
+        var answers = PostgreSQLAnswers([.end])
+        try finish(&answers)
+        _ = try answers.rows.get()
     }
 
     func rows(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow] {
-        let parameters = PostgreSQLParameters(values)
-        try send(try prepare(sql, parameters), parameters)
-        return try answer()
+        try rows([SQLStatement(text: sql, values: values)])[0]
+    }
+
+    func rows(_ statements: [SQLStatement]) throws -> [[SQLRow]] {
+        var answers = try send(statements)
+        try finish(&answers)
+        return try take(answers)
+    }
+
+    /// As the one above, but blocks no thread.
+    func rows(_ statements: [SQLStatement], waitingBy poller: SocketPoller) async throws -> [[SQLRow]] {
+        var answers = try send(statements)
+        let deadline = ContinuousClock.now + limit
+        while let events = try advance(&answers) {
+            guard await poller.wait(for: events, of: unsafe PQsocket(handle), until: deadline) else { throw late() }
+            try read()
+        }
+        return try take(answers)
     }
 
     /// In libpq's pipeline: one message there, one back, and without a transaction one of their own.
-    func rows(_ statements: [SQLStatement]) throws -> [[SQLRow]] {
-        let prepared = try statements.map { statement in
-            let parameters = PostgreSQLParameters(statement.values)
-            return (name: try prepare(statement.text, parameters), parameters)
-        }
+    ///
+    /// What is not prepared yet is prepared with it.
+    private func send(_ statements: [SQLStatement]) throws -> PostgreSQLAnswers {
         try send { unsafe PQenterPipelineMode(handle) }
-        for (name, parameters) in prepared { try send(name, parameters) }
-        try send { unsafe PQpipelineSync(handle) }
-        let deadline = ContinuousClock.now + limit
-        let answers = try prepared.map { _ in try result(until: deadline) }
-        // The mark that all was done or nothing.
-        _ = try result(until: deadline)
-        try send { unsafe PQexitPipelineMode(handle) }
-        return try answers.map { try $0.get() }
-    }
-
-    /// A statement whose value is NULL is prepared separately, because the server then chooses its type.
-    private func prepare(_ sql: String, _ parameters: PostgreSQLParameters) throws -> String {
-        let key = parameters.types.contains(0) ? sql + parameters.types.map { $0 == 0 ? "0" : "1" }.joined() : sql
-        if let name = prepared[key] { return name }
-        let name = "s\(prepared.count)"
-        try send { unsafe PQsendPrepare(handle, name, sql, Int32(parameters.types.count), parameters.types) }
-        _ = try answer()
-        prepared[key] = name
-        return name
-    }
-
-    private func send(_ name: String, _ parameters: PostgreSQLParameters) throws {
-        try unsafe parameters.withPointers { pointers, lengths, formats in
-            try send {
-                unsafe PQsendQueryPrepared(handle, name, Int32(pointers.count), pointers, lengths, formats, 1)
+        var parts: [PostgreSQLAnswers.Part] = []
+        var preparing: [String: String] = [:]
+        for statement in statements {
+            let parameters = PostgreSQLParameters(statement.values)
+            let key = parameters.key(of: statement.text)
+            let name: String
+            if let known = prepared[key] ?? preparing[key] {
+                name = known
+            } else {
+                name = "s\(prepared.count + preparing.count)"
+                try send {
+                    unsafe PQsendPrepare(handle, name, statement.text, Int32(parameters.types.count), parameters.types)
+                }
+                preparing[key] = name
+                parts.append(.preparation(key: key, name: name))
             }
+            try unsafe parameters.withPointers { pointers, lengths, formats in
+                try send {
+                    unsafe PQsendQueryPrepared(handle, name, Int32(pointers.count), pointers, lengths, formats, 1)
+                }
+            }
+            parts.append(.rows)
         }
+        try send { unsafe PQpipelineSync(handle) }
+        return PostgreSQLAnswers(parts + [.end])
+    }
+
+    /// What came for a pipeline that is over.
+    private func take(_ answers: PostgreSQLAnswers) throws -> [[SQLRow]] {
+        try send { unsafe PQexitPipelineMode(handle) }
+        for (key, name) in answers.prepared { prepared[key] = name }
+        return try answers.rows.get()
     }
 
     private func send(_ call: () -> Int32) throws {
@@ -159,40 +179,51 @@ enum PostgreSQLError: Error {
         return .lost(text)
     }
 
-    /// Waits for everything that belongs to what was sent; the last result's rows.
-    private func answer() throws -> [SQLRow] {
-        try result(until: ContinuousClock.now + limit).get()
-    }
+    private func late() -> PostgreSQLError { lost("no answer within \(limit)") }
 
-    /// - Throws: `lost`; what the server refused is in the result.
-    private func result(until deadline: ContinuousClock.Instant) throws -> Result<[SQLRow], PostgreSQLError> {
-        var answer = Result<[SQLRow], PostgreSQLError>.success([])
-        while true {
-            try wait(until: deadline)
-            guard let result = unsafe PQgetResult(handle) else { break }
-            defer { unsafe PQclear(result) }
-            switch unsafe PQresultStatus(result) {
-            case PGRES_TUPLES_OK: answer = unsafe .success(PostgreSQLParameters.rows(of: result))
-            case PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: answer = .success([])
-            // Nothing follows it.
-            case PGRES_PIPELINE_SYNC: return answer
-            default:
-                let state = unsafe Self.field(result, "C") ?? ""
-                answer = unsafe .failure(.refused(state: state, Self.field(result, "M") ?? Self.text(handle)))
-            }
-        }
-        guard unsafe PQstatus(handle) == CONNECTION_OK else { throw unsafe lost(Self.text(handle)) }
-        return answer
-    }
-
-    private func wait(until deadline: ContinuousClock.Instant) throws {
-        while unsafe PQisBusy(handle) != 0 {
+    /// Waits for everything that belongs to what was sent, and blocks.
+    private func finish(_ answers: inout PostgreSQLAnswers) throws {
+        let deadline = ContinuousClock.now + limit
+        while let events = try advance(&answers) {
             let left = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
-            var descriptor = unsafe pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
+            let wanted = events.contains(.writable) ? POLLIN | POLLOUT : POLLIN
+            var descriptor = unsafe pollfd(fd: PQsocket(handle), events: Int16(wanted), revents: 0)
             let ready = unsafe left > 0 ? poll(&descriptor, 1, Int32(left) + 1) : 0
             if ready < 0, errno == EINTR { continue }
-            guard ready > 0 else { throw lost("no answer within \(limit)") }
-            guard unsafe PQconsumeInput(handle) == 1 else { throw unsafe lost(Self.text(handle)) }
+            guard ready > 0 else { throw late() }
+            try read()
+        }
+    }
+
+    /// Sends what the socket takes and looks at what came.
+    ///
+    /// - Returns: What to wait for; nil if nothing is missing.
+    /// - Throws: `lost`; what the server refused is in `answers`.
+    private func advance(_ answers: inout PostgreSQLAnswers) throws -> SocketPoller.Events? {
+        let flushed = unsafe PQflush(handle)
+        guard flushed >= 0 else { throw unsafe lost(Self.text(handle)) }
+        while !answers.isComplete, unsafe PQstatus(handle) == CONNECTION_OK {
+            guard unsafe PQisBusy(handle) == 0 else { return flushed == 0 ? .readable : [.readable, .writable] }
+            let result = unsafe PQgetResult(handle)
+            defer { unsafe PQclear(result) }
+            answers.add(unsafe result.map { unsafe Self.answer(of: $0) } ?? .nothing)
+        }
+        guard unsafe PQstatus(handle) == CONNECTION_OK else { throw unsafe lost(Self.text(handle)) }
+        return nil
+    }
+
+    private func read() throws {
+        guard unsafe PQconsumeInput(handle) == 1 else { throw unsafe lost(Self.text(handle)) }
+    }
+
+    private static func answer(of result: OpaquePointer) -> PostgreSQLAnswers.Answer {
+        switch unsafe PQresultStatus(result) {
+        case PGRES_TUPLES_OK: .rows(unsafe PostgreSQLParameters.rows(of: result))
+        case PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: .rows([])
+        case PGRES_PIPELINE_SYNC: .sync
+        // What follows a refusal was not looked at.
+        case PGRES_PIPELINE_ABORTED: .skipped
+        default: .refusal(.refused(state: unsafe field(result, "C") ?? "", unsafe field(result, "M") ?? ""))
         }
     }
 

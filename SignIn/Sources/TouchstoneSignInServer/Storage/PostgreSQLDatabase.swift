@@ -30,7 +30,8 @@ extension SQLStore {
     }
 }
 
-/// PostgreSQL through libpq, whose calls block: on separate threads, one for each connection.
+/// PostgreSQL through libpq. What is sent together blocks no thread; a connection is made, and a transaction whose
+/// statements depend on each other runs, on a thread of its own.
 final class PostgreSQLDatabase: SQLDatabase {
     /// Of a transaction that waited in a circle with another one and was undone.
     static let mostAttempts = 4
@@ -41,12 +42,14 @@ final class PostgreSQLDatabase: SQLDatabase {
     private let target: String
     private let pool: PostgreSQLPool
     private let threads: NIOThreadPool
+    private let poller: SocketPoller
 
     init(_ target: String, connections: Int, waitLimit: Duration) throws {
         precondition((1...100).contains(connections), "1 to 100 connections")
         try Self.check(target)
         self.target = target
         pool = PostgreSQLPool(places: connections, waitLimit: waitLimit)
+        poller = try SocketPoller()
         threads = NIOThreadPool(numberOfThreads: connections)
         threads.start()
     }
@@ -71,63 +74,107 @@ final class PostgreSQLDatabase: SQLDatabase {
         }
     }
 
-    func perform<Answer: Sendable>(
-        _ work: SQLWork, _ body: @escaping @Sendable (any SQLConnection) throws -> Answer
+    func rows(_ work: SQLWork, _ statements: [SQLStatement]) async throws -> [[SQLRow]] {
+        let place = try await pool.take()
+        defer { pool.giveBack(place) }
+        do {
+            var attempt = 1
+            while true {
+                let connection = try await connection(of: place)
+                do {
+                    return try await connection.rows(statements, waitingBy: poller)
+                } catch let error as PostgreSQLError where isRepeated(error, work, attempt) {
+                    // Both would meet again if both came back at once. If nobody waits any more, they may.
+                    try? await Task.sleep(for: .microseconds(Self.pause(after: attempt)))
+                    attempt += 1
+                }
+            }
+        } catch let error as PostgreSQLError {
+            throw error.storeError
+        }
+    }
+
+    func transaction<Answer: Sendable>(
+        _ body: @escaping @Sendable (any SQLConnection) throws -> Answer
     ) async throws -> Answer {
-        try await onThread { place in try self.attempt(work, place, body) }
+        let place = try await pool.take()
+        defer { pool.giveBack(place) }
+        do {
+            return try await onThread { try self.attempt(place, body) }
+        } catch let error as PostgreSQLError {
+            throw error.storeError
+        }
     }
 
     func close() async throws {
-        pool.close()
+        await pool.close()
+        try? await poller.close()
         try? await threads.shutdownGracefully()
     }
 
     func migrate() async throws {
-        let dialect = dialect
-        try await onThread { place in
-            let connection = try place.connected(to: self.target)
-            connection.limit = PostgreSQLConnection.migrationLimit
-            defer { connection.limit = PostgreSQLConnection.answerLimit }
-            try self.transaction(connection) { connection in
-                try connection.rows("SET LOCAL statement_timeout = 0", [])
-                try connection.rows("SET LOCAL lock_timeout = '60s'", [])
-                let encoding = try connection.rows("SELECT current_setting('server_encoding')", []).first?.text(0)
-                guard encoding == "UTF8" else {
-                    throw StoreError.schema("the database is in \(encoding ?? "?"): make one with ENCODING 'UTF8'")
-                }
-                try connection.rows("SELECT pg_advisory_xact_lock($1)", [.integer(Self.migrationLock)])
-                let isEmpty = try connection.rows(
-                    "SELECT 1::int8 WHERE to_regclass('touchstone_signin') IS NULL", [])
-                try SQLSchema.migrate(connection, dialect, isEmpty: !isEmpty.isEmpty)
-            }
+        let place = try await pool.take()
+        defer { pool.giveBack(place) }
+        do {
+            try await onThread { try self.migrate(place) }
+        } catch let error as PostgreSQLError {
+            throw error.storeError
         }
     }
 
+    private func migrate(_ place: PostgreSQLPlace) throws {
+        let connection = try place.connected(to: target)
+        connection.limit = PostgreSQLConnection.migrationLimit
+        defer { connection.limit = PostgreSQLConnection.answerLimit }
+        try transaction(connection) { connection in
+            try connection.rows("SET LOCAL statement_timeout = 0", [])
+            try connection.rows("SET LOCAL lock_timeout = '60s'", [])
+            let encoding = try connection.rows("SELECT current_setting('server_encoding')", []).first?.text(0)
+            guard encoding == "UTF8" else {
+                throw StoreError.schema("the database is in \(encoding ?? "?"): make one with ENCODING 'UTF8'")
+            }
+            try connection.rows("SELECT pg_advisory_xact_lock($1)", [.integer(Self.migrationLock)])
+            let isEmpty = try connection.rows(
+                "SELECT 1::int8 WHERE to_regclass('touchstone_signin') IS NULL", [])
+            try SQLSchema.migrate(connection, dialect, isEmpty: !isEmpty.isEmpty)
+        }
+    }
+
+    private func connection(of place: PostgreSQLPlace) async throws -> PostgreSQLConnection {
+        if let connection = place.connection, connection.isAlive { return connection }
+        let target = target
+        try await onThread { _ = try place.connected(to: target) }
+        return place.connection!
+    }
+
     private func attempt<Answer>(
-        _ work: SQLWork, _ place: PostgreSQLPlace, _ body: (any SQLConnection) throws -> Answer
+        _ place: PostgreSQLPlace, _ body: (any SQLConnection) throws -> Answer
     ) throws -> Answer {
         var attempt = 1
         while true {
             let connection = try place.connected(to: target)
             do {
-                switch work {
-                case .read, .statement: return try body(connection)
-                case .transaction: return try transaction(connection, body)
-                }
-            } catch let error as PostgreSQLError where attempt < Self.mostAttempts {
-                switch error {
-                // A statement is repeated only if it certainly changed nothing. A statement whose answer was lost may have taken a
-                // challenge: then that is gone.
-                case .refused where error.isDeadlock: break
-                case .lost where work == .read && attempt == 1: break
-                default: throw error
-                }
-                // Both would meet again if both came back at once.
-                usleep(useconds_t.random(in: 1000...10_000) * useconds_t(attempt))
+                return try transaction(connection, body)
+            } catch let error as PostgreSQLError where isRepeated(error, .statement, attempt) {
+                usleep(useconds_t(Self.pause(after: attempt)))
                 attempt += 1
             }
         }
     }
+
+    /// A statement is repeated only if it certainly changed nothing.
+    ///
+    /// One whose answer was lost may have taken a challenge: then that is gone.
+    private func isRepeated(_ error: PostgreSQLError, _ work: SQLWork, _ attempt: Int) -> Bool {
+        switch error {
+        case .refused: error.isDeadlock && attempt < Self.mostAttempts
+        case .lost: work == .read && attempt == 1
+        case .notConnected: false
+        }
+    }
+
+    /// Microseconds.
+    private static func pause(after attempt: Int) -> Int { .random(in: 1000...10_000) * attempt }
 
     private func transaction<Answer>(
         _ connection: PostgreSQLConnection, _ body: (any SQLConnection) throws -> Answer
@@ -145,23 +192,15 @@ final class PostgreSQLDatabase: SQLDatabase {
         return answer
     }
 
-    private func onThread<Answer: Sendable>(
-        _ body: @escaping @Sendable (PostgreSQLPlace) throws -> Answer
-    ) async throws -> Answer {
-        let place = try await pool.take()
-        defer { pool.giveBack(place) }
-        do {
-            // Not `runIfActive`, which a caller's cancellation reaches.
-            return try await withCheckedThrowingContinuation { continuation in
-                threads.submit { state in
-                    guard state == .active else {
-                        return continuation.resume(throwing: StoreError.unavailable("the storage is closed"))
-                    }
-                    continuation.resume(with: Result { try body(place) })
+    private func onThread<Answer: Sendable>(_ body: @escaping @Sendable () throws -> Answer) async throws -> Answer {
+        // Not `runIfActive`, which a caller's cancellation reaches.
+        try await withCheckedThrowingContinuation { continuation in
+            threads.submit { state in
+                guard state == .active else {
+                    return continuation.resume(throwing: StoreError.unavailable("the storage is closed"))
                 }
+                continuation.resume(with: Result { try body() })
             }
-        } catch let error as PostgreSQLError {
-            throw error.storeError
         }
     }
 }

@@ -37,6 +37,13 @@ struct PostgreSQLParameters {
         buffer.append(0)
     }
 
+    /// By what a statement is known once it is prepared.
+    ///
+    /// One whose value is NULL is prepared separately, because the server then chooses its type.
+    func key(of text: String) -> String {
+        types.contains(0) ? text + types.map { $0 == 0 ? "0" : "1" }.joined() : text
+    }
+
     func withPointers<Answer>(
         _ body: ([UnsafePointer<CChar>?], [Int32], [Int32]) throws -> Answer
     ) rethrows -> Answer {

@@ -4,21 +4,26 @@
 protocol SQLDatabase: Sendable {
     var dialect: SQLDialect { get }
 
+    /// The rows of each, in one transaction of their own, as ``SQLConnection/rows(_:)`` says.
+    ///
+    /// - Throws: ``StoreError``; then nothing was changed, or it is not known (`unavailable`).
+    func rows(_ work: SQLWork, _ statements: [SQLStatement]) async throws -> [[SQLRow]]
+
+    /// For statements that depend on the answers of those before them.
+    ///
     /// - Throws: ``StoreError``, or what `body` throws; then nothing was changed.
-    func perform<Answer: Sendable>(
-        _ work: SQLWork, _ body: @escaping @Sendable (any SQLConnection) throws -> Answer
+    func transaction<Answer: Sendable>(
+        _ body: @escaping @Sendable (any SQLConnection) throws -> Answer
     ) async throws -> Answer
 
     func close() async throws
 }
 
-/// How much is done at once; by this a lost connection is judged.
+/// What statements do; by this a lost connection is judged.
 enum SQLWork: Sendable {
-    /// Changes nothing: may be asked once more.
+    /// They change nothing, and may be asked once more.
     case read
-    /// One statement, or several that are sent together: a transaction of its own.
     case statement
-    case transaction
 }
 
 protocol SQLConnection {
@@ -52,16 +57,19 @@ struct SQLDialect: Sendable {
     /// After a `SELECT`: nobody else changes these rows until the transaction ends.
     var forUpdate: String
     var forShare: String
+    /// `WITH` may have statements that change something, and what they return.
+    var changesInWith: Bool
 
     /// One writer at a time, so that no row needs a lock.
     ///
     /// STRICT: a column has the type that it names.
     static let sqlite = Self(
-        bytes: "BLOB", integer: "INTEGER", volatile: "", tableOptions: " STRICT", forUpdate: "", forShare: "")
+        bytes: "BLOB", integer: "INTEGER", volatile: "", tableOptions: " STRICT", forUpdate: "", forShare: "",
+        changesInWith: false)
     /// UNLOGGED: no wait for the disk.
     ///
     /// A crash empties such a table, so that nothing that was taken comes back.
     static let postgreSQL = Self(
         bytes: "BYTEA", integer: "BIGINT", volatile: "UNLOGGED ", tableOptions: "", forUpdate: " FOR UPDATE",
-        forShare: " FOR SHARE")
+        forShare: " FOR SHARE", changesInWith: true)
 }

@@ -25,7 +25,7 @@ extension SQLStore {
 
     /// ``SignInStore``: `setPassword`, as it says there.
     public func setPassword(hash: String, of name: String, at time: Date) async throws -> Bool {
-        try await database.perform(.transaction) { connection in
+        try await database.transaction { connection in
             guard
                 let handle = try connection.rows(
                     "UPDATE accounts SET password_hash = $1 WHERE name = $2 RETURNING user_handle",
@@ -41,7 +41,7 @@ extension SQLStore {
 
     /// ``SignInStore``: `removeAccount`, as it says there.
     public func removeAccount(named name: String, at time: Date) async throws -> Bool {
-        try await database.perform(.transaction) { connection in
+        try await database.transaction { connection in
             guard
                 let handle = try connection.rows(
                     "DELETE FROM accounts WHERE name = $1 RETURNING user_handle", [.text(name)]

@@ -5,7 +5,8 @@ extension SQLStore {
     public func count(bucket: Data, window: TimeInterval, at time: Date) async throws -> Int {
         var counting = CountedUses(at: time, database.dialect)
         counting.add(StoredUse(bucket: bucket, window: window, most: .max))
-        return try await perform(counting.statements).first.flatMap(CountedUses.number(in:)) ?? 1
+        let answers = counting.answers(in: try await perform(counting.statements))
+        return try answers.first.flatMap(CountedUses.number(in:)) ?? 1
     }
 
     /// ``SignInStore``: `useOnce`, as it says there.

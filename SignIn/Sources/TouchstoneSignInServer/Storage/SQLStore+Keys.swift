@@ -5,7 +5,7 @@ extension SQLStore {
     /// ``SignInStore``: `register`, as it says there.
     public func register(_ key: StoredKey, passwordSession: Data) async throws {
         let forUpdate = forUpdate
-        try await database.perform(.transaction) { connection in
+        try await database.transaction { connection in
             try Self.lockAccount(key.userHandle, connection, forUpdate)
             let session = try connection.rows(
                 "SELECT user_handle FROM password_sessions WHERE hash = $1 AND user_handle = $2 AND expires_at > $3",
@@ -68,7 +68,7 @@ extension SQLStore {
 
     /// ``SignInStore``: `revoke`, as it says there.
     public func revoke(keyID: Data, reason: RevocationReason, at time: Date) async throws -> Bool {
-        try await database.perform(.transaction) { connection in
+        try await database.transaction { connection in
             let revoked = try connection.rows(
                 """
                 UPDATE device_keys SET revoked_reason = $1, revoked_at = $2
@@ -83,7 +83,7 @@ extension SQLStore {
     /// ``SignInStore``: `rotate`, as it says there.
     public func rotate(from oldKeyID: Data, to key: StoredKey, at time: Date) async throws -> Bool {
         let forUpdate = forUpdate
-        return try await database.perform(.transaction) { connection in
+        return try await database.transaction { connection in
             let account = try connection.rows(
                 "SELECT user_handle FROM accounts WHERE user_handle = $1\(forUpdate)", [.bytes(key.userHandle)])
             guard !account.isEmpty else { return false }
@@ -105,7 +105,7 @@ extension SQLStore {
 
     /// ``SignInStore``: `revokeUnused`, as it says there.
     public func revokeUnused(since time: Date, at now: Date) async throws -> Int {
-        try await database.perform(.transaction) { connection in
+        try await database.transaction { connection in
             let revoked = try connection.rows(
                 """
                 UPDATE device_keys SET revoked_reason = $1, revoked_at = $2

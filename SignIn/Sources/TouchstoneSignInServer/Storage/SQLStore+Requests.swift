@@ -16,14 +16,14 @@ extension SQLStore {
     public func addChallenge(
         _ challenge: StoredChallenge, counting uses: [StoredUse], ofAccount accountUses: [StoredUse], at time: Date
     ) async throws -> ChallengeOutcome {
-        var counting = CountedUses(at: time, database.dialect)
-        for use in uses { counting.add(use) }
-        for use in accountUses { counting.add(use, ofAccountOf: challenge.keyID ?? Data()) }
         let bytes = database.dialect.bytes
-        let addition = counting.followed(by: [
-            .bytes(challenge.hash), .text(challenge.purpose.rawValue), .optional(challenge.keyID),
-            .optional(challenge.binding), .time(challenge.expiresAt),
-        ]) { condition, values in
+        let addition = CountedUses.Next(
+            name: "challenge",
+            values: [
+                .bytes(challenge.hash), .text(challenge.purpose.rawValue), .optional(challenge.keyID),
+                .optional(challenge.binding), .time(challenge.expiresAt),
+            ]
+        ) { condition, values in
             """
             INSERT INTO challenges (hash, purpose, key_id, binding, expires_at)
             SELECT \(values[0]), \(values[1]), CAST(\(values[2]) AS \(bytes)), CAST(\(values[3]) AS \(bytes)), \(values[4])
@@ -32,7 +32,10 @@ extension SQLStore {
             RETURNING hash
             """
         }
-        let answers = try await perform(counting.statements + [addition])
+        var counting = CountedUses(at: time, database.dialect, then: addition)
+        for use in uses { counting.add(use) }
+        for use in accountUses { counting.add(use, ofAccountOf: challenge.keyID ?? Data()) }
+        let answers = counting.answers(in: try await perform(counting.statements))
         if let limit = try counting.limit(in: answers) { return .limited(limit) }
         return answers.last?.isEmpty == false ? .added : .keyRevoked
     }
@@ -41,24 +44,24 @@ extension SQLStore {
     public func takeChallenge(
         hash: Data?, keyID: Data?, counting uses: [StoredUse], at time: Date
     ) async throws -> TakeOutcome {
-        var counting = CountedUses(at: time, database.dialect)
-        for use in uses { counting.add(use) }
-        var statements = counting.statements
-        if let hash {
-            statements.append(
-                counting.followed(by: [.bytes(hash)]) { condition, values in
-                    """
-                    DELETE FROM challenges WHERE hash = \(values[0]) AND \(condition)
-                    RETURNING hash, purpose, key_id, binding, expires_at
-                    """
-                })
+        let taking = hash.map { hash in
+            CountedUses.Next(name: "taking", values: [.bytes(hash)]) { condition, values in
+                """
+                DELETE FROM challenges WHERE hash = \(values[0]) AND \(condition)
+                RETURNING hash, purpose, key_id, binding, expires_at
+                """
+            }
         }
-        if let keyID { statements.append(Self.reading(keyID: keyID)) }
-        let answers = statements.isEmpty ? [] : try await perform(statements)
+        var counting = CountedUses(at: time, database.dialect, then: taking)
+        for use in uses { counting.add(use) }
+        let statements = counting.statements
+        let reading = keyID.map { [Self.reading(keyID: $0)] } ?? []
+        guard !(statements + reading).isEmpty else { return .taken(nil, nil) }
+        let rows = try await perform(statements + reading)
+        let answers = counting.answers(in: rows.prefix(statements.count))
         if let limit = try counting.limit(in: answers) { return .limited(limit) }
-        let rows = answers.dropFirst(uses.count)
         return .taken(
-            try hash.flatMap { _ in try rows.first?.first.map(StoredChallenge.init) },
+            try hash.flatMap { _ in try answers.last?.first.map(StoredChallenge.init) },
             try keyID.flatMap { _ in try rows.last?.first.map(StoredKey.init) })
     }
 
@@ -84,7 +87,7 @@ extension SQLStore {
     /// ``SignInStore``: `confirmTransaction`, as it says there.
     public func confirmTransaction(id: String, keyID: Data, at time: Date) async throws -> Bool {
         let forShare = forShare
-        return try await database.perform(.transaction) { connection in
+        return try await database.transaction { connection in
             guard
                 let handle = try connection.rows(
                     "SELECT user_handle FROM device_keys WHERE id = $1 AND revoked_reason IS NULL\(forShare)",
@@ -135,7 +138,7 @@ extension SQLStore {
     /// ``SignInStore``: `collectWebRequest`, as it says there.
     public func collectWebRequest(id: String, session: StoredSession, at time: Date) async throws -> Bool {
         let forShare = forShare
-        return try await database.perform(.transaction) { connection in
+        return try await database.transaction { connection in
             let key = try connection.rows(
                 "SELECT id FROM device_keys WHERE id = $1 AND revoked_reason IS NULL\(forShare)",
                 [.bytes(session.keyID)])

@@ -46,7 +46,7 @@ extension SQLStore {
         -> RefreshOutcome
     {
         let forUpdate = forUpdate
-        return try await database.perform(.transaction) { connection in
+        return try await database.transaction { connection in
             // Locked by the token that it has now: a second caller finds no such session, and then the token below.
             let current = try connection.rows(
                 "SELECT \(Self.session) FROM sessions WHERE refresh_hash = $1 AND expires_at > $2\(forUpdate)",

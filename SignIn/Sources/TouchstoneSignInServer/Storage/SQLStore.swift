@@ -11,29 +11,20 @@ public struct SQLStore: SignInStore {
     var forUpdate: String { database.dialect.forUpdate }
     var forShare: String { database.dialect.forShare }
 
-    func read<Answer: Sendable>(
-        _ sql: String, _ values: [SQLValue], _ map: @escaping @Sendable (SQLRow) throws -> Answer
-    )
-        async throws -> [Answer]
-    {
-        try await database.perform(.read) { try $0.rows(sql, values).map(map) }
-    }
-
-    /// One statement with `RETURNING`.
-    func change<Answer: Sendable>(
-        _ sql: String, _ values: [SQLValue], _ map: @escaping @Sendable (SQLRow) throws -> Answer
+    func read<Answer>(
+        _ sql: String, _ values: [SQLValue], _ map: (SQLRow) throws -> Answer
     ) async throws -> [Answer] {
-        try await database.perform(.statement) { try $0.rows(sql, values).map(map) }
+        try await database.rows(.read, [SQLStatement(text: sql, values: values)])[0].map(map)
     }
 
     /// One statement; whether a row came back.
     func changes(_ sql: String, _ values: [SQLValue]) async throws -> Bool {
-        try await database.perform(.statement) { try !$0.rows(sql, values).isEmpty }
+        try await !perform([SQLStatement(text: sql, values: values)])[0].isEmpty
     }
 
     /// Several statements, a transaction of their own.
     func perform(_ statements: [SQLStatement]) async throws -> [[SQLRow]] {
-        try await database.perform(.statement) { try $0.rows(statements) }
+        try await database.rows(.statement, statements)
     }
 
     /// ``SignInStore``: `ping`, as it says there.

@@ -92,8 +92,36 @@ final class SQLiteDatabase: SQLDatabase {
         }
     }
 
-    func perform<Answer: Sendable>(
-        _ work: SQLWork, _ body: @escaping @Sendable (any SQLConnection) throws -> Answer
+    func rows(_ work: SQLWork, _ statements: [SQLStatement]) async throws -> [[SQLRow]] {
+        guard work == .read else { return try await transaction { try $0.rows(statements) } }
+        return try await waiting { resume in
+            pool.asyncRead { result in
+                resume(Self.result { try SQLiteConnection(database: try result.get()).rows(statements) })
+            }
+        }
+    }
+
+    func transaction<Answer: Sendable>(
+        _ body: @escaping @Sendable (any SQLConnection) throws -> Answer
+    ) async throws -> Answer {
+        try await waiting { resume in
+            pool.asyncWriteWithoutTransaction { database in
+                let result = Self.result {
+                    var answer: Answer?
+                    try database.inTransaction(.immediate) {
+                        answer = try body(SQLiteConnection(database: database))
+                        return .commit
+                    }
+                    return answer!
+                }
+                resume(result)
+            }
+        }
+    }
+
+    /// Not GRDB's async calls: a caller that goes away would end a write in the middle, with an error of its own.
+    private func waiting<Answer: Sendable>(
+        _ start: (@escaping @Sendable (Result<Answer, any Error>) -> Void) -> Void
     ) async throws -> Answer {
         let isTaken = waiting.withLock { count in
             guard count < Self.mostWaiting else { return false }
@@ -102,27 +130,8 @@ final class SQLiteDatabase: SQLDatabase {
         }
         guard isTaken else { throw StoreError.unavailable("more than \(Self.mostWaiting) calls wait for the database") }
         defer { waiting.withLock { $0 -= 1 } }
-
-        // Not GRDB's async calls: a caller that goes away would end a write in the middle, with an error of its own.
         return try await withCheckedThrowingContinuation { continuation in
-            switch work {
-            case .read:
-                pool.asyncRead { result in
-                    continuation.resume(with: Self.result { try body(SQLiteConnection(database: try result.get())) })
-                }
-            case .statement, .transaction:
-                pool.asyncWriteWithoutTransaction { database in
-                    continuation.resume(
-                        with: Self.result {
-                            var answer: Answer?
-                            try database.inTransaction(.immediate) {
-                                answer = try body(SQLiteConnection(database: database))
-                                return .commit
-                            }
-                            return answer!
-                        })
-                }
-            }
+            start { continuation.resume(with: $0) }
         }
     }
 
@@ -147,7 +156,8 @@ struct SQLiteConnection: SQLConnection {
 
     func rows(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow] {
         // SQLite numbers `?1`; `$1` would be a name.
-        let statement = try database.cachedStatement(sql: sql.replacing("$", with: "?"))
+        let text = sql.utf8.map { $0 == UInt8(ascii: "$") ? UInt8(ascii: "?") : $0 }
+        let statement = try database.cachedStatement(sql: String(decoding: text, as: UTF8.self))
         let arguments = StatementArguments(
             values.map { value -> (any DatabaseValueConvertible)? in
                 switch value {

@@ -81,9 +81,9 @@ import TouchstoneSignInProtocol
             let challenge = try await server.challenge(for: .revoke, keyID: mine.keyID)
             let request = try mine.sign(.revoke, challenge, Details.Revoke(keyID: lost.keyID.base64URL))
             // From here on no account can be read.
-            try await server.store.database.perform(.statement) {
-                _ = try $0.rows("ALTER TABLE accounts RENAME COLUMN created_at TO lost", [])
-            }
+            _ = try await server.store.perform([
+                SQLStatement(text: "ALTER TABLE accounts RENAME COLUMN created_at TO lost", values: [])
+            ])
             #expect(try await server.post("/v1/keys/revoke", request).status == 204)
             #expect(try await server.store.key(id: lost.keyID)?.state == .revoked(.owner, server.clock.now))
             #expect(server.notices.all.isEmpty)

@@ -123,17 +123,23 @@ struct PostgreSQLStoreTests {
     /// What may have taken something is not done again: the answer is that nobody knows.
     @Test func statementWhoseAnswerWasLostIsNotRepeated() async throws {
         let target = try PostgreSQLServer.shared.get().makeDatabase()
-        let database = try PostgreSQLDatabase(target, connections: 1, waitLimit: .seconds(1))
-        for (work, expected) in [(SQLWork.read, 2), (.statement, 1), (.transaction, 1)] {
-            let attempts = Guarded(0)
-            await #expect(throws: StoreError.self) {
-                try await database.perform(work) { connection in
-                    attempts.withLock { $0 += 1 }
-                    _ = try connection.rows("SELECT pg_terminate_backend(pg_backend_pid())", [])
-                }
-            }
-            #expect(attempts.withLock { $0 } == expected)
+        // No rollback takes a number of a sequence back.
+        let other = try PostgreSQLConnection(target)
+        try other.simple("CREATE SEQUENCE attempts")
+        let attempt = SQLStatement(text: "SELECT nextval('attempts'), pg_terminate_backend(pg_backend_pid())", values: [])
+        func attempts() throws -> Int64 {
+            defer { try? other.simple("ALTER SEQUENCE attempts RESTART") }
+            return try other.rows("SELECT nextval('attempts')", [])[0].integer(0) - 1
         }
+        let database = try PostgreSQLDatabase(target, connections: 1, waitLimit: .seconds(1))
+        for (work, expected) in [(SQLWork.read, 2), (.statement, 1)] as [(SQLWork, Int64)] {
+            await #expect(throws: StoreError.self) { try await database.rows(work, [attempt]) }
+            #expect(try attempts() == expected)
+        }
+        await #expect(throws: StoreError.self) {
+            try await database.transaction { _ = try $0.rows(attempt.text, []) }
+        }
+        #expect(try attempts() == 1)
         try await database.close()
     }
 
@@ -149,7 +155,7 @@ struct PostgreSQLStoreTests {
         try await withThrowingTaskGroup { group in
             for number in 0..<2 {
                 group.addTask {
-                    try await database.perform(.transaction) { connection in
+                    try await database.transaction { connection in
                         let attempt = attempts.withLock { count in
                             count += 1
                             return count

@@ -33,7 +33,7 @@ struct SQLiteStoreTests {
     @Test func writesAreDurable() async throws {
         try await withFolder { folder in
             let store = try SQLStore.sqlite(at: folder + "/signin.sqlite")
-            let settings = try await store.database.perform(.statement) { connection in
+            let settings = try await store.database.transaction { connection in
                 try ["synchronous", "foreign_keys"].map { try connection.rows("PRAGMA \($0)", [])[0].integer(0) }
                     + [try connection.rows("PRAGMA journal_mode", [])[0].text(0) == "wal" ? 1 : 0]
             }
