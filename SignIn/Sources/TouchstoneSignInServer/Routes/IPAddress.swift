@@ -30,7 +30,8 @@ struct IPAddress: Hashable, Sendable {
     }
 
     private init(_ bytes: [UInt8]) {
-        let isMapped = bytes.count == 16 && bytes[..<10].allSatisfy { $0 == 0 } && bytes[10...11].allSatisfy { $0 == 255 }
+        let isMapped =
+            bytes.count == 16 && bytes[..<10].allSatisfy { $0 == 0 } && bytes[10...11].allSatisfy { $0 == 255 }
         self.bytes = isMapped ? Array(bytes.suffix(4)) : bytes
     }
 

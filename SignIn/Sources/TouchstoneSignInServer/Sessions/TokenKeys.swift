@@ -87,7 +87,8 @@ actor TokenKeys {
             try await read(atMost: 0)
         }
         guard let key = keys.last(where: { $0.stored.retiresAt > now }) else { throw TokenKeyError.none }
-        let until = min(key.stored.retiresAt, readAt + Self.refresh, keys[0].stored.retiresAt - lifetimes.tokenKeyOverlap)
+        let until = min(
+            key.stored.retiresAt, readAt + Self.refresh, keys[0].stored.retiresAt - lifetimes.tokenKeyOverlap)
         ready.withLock { $0 = Ready(key: key, from: now, until: until) }
         return key
     }

@@ -43,7 +43,8 @@ final class SocketPoller: Sendable {
         bell = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         var event = unsafe epoll_event(events: EPOLLIN.rawValue, data: epoll_data(fd: bell))
         guard epoll >= 0, bell >= 0, unsafe epoll_ctl(epoll, EPOLL_CTL_ADD, bell, &event) == 0 else {
-            throw StoreError.unavailable(unsafe "no descriptor to wait for PostgreSQL: \(String(cString: strerror(errno)))")
+            throw StoreError.unavailable(
+                unsafe "no descriptor to wait for PostgreSQL: \(String(cString: strerror(errno)))")
         }
         thread.start()
         thread.submit { [self] _ in while turn() {} }

@@ -45,8 +45,11 @@ import Testing
         let network = SignInServer.network(of: IPAddress("2001:db8:1:2::1"))
         #expect(SignInServer.network(of: IPAddress("2001:db8:1:2:ffff::9")) == network)
         #expect(SignInServer.network(of: IPAddress("2001:db8:1:3::1")) != network)
-        #expect(SignInServer.network(of: IPAddress("::ffff:192.0.2.1")) != SignInServer.network(of: IPAddress("::ffff:192.0.2.2")))
-        #expect(SignInServer.network(of: IPAddress("::FFFF:192.0.2.1")) == SignInServer.network(of: IPAddress("192.0.2.1")))
+        #expect(
+            SignInServer.network(of: IPAddress("::ffff:192.0.2.1"))
+                != SignInServer.network(of: IPAddress("::ffff:192.0.2.2")))
+        #expect(
+            SignInServer.network(of: IPAddress("::FFFF:192.0.2.1")) == SignInServer.network(of: IPAddress("192.0.2.1")))
         #expect(SignInServer.network(of: IPAddress("192.0.2.1")) != SignInServer.network(of: IPAddress("192.0.2.2")))
         #expect(SignInServer.network(of: IPAddress("not an address")) == "unknown")
     }

@@ -17,7 +17,9 @@ struct PostgreSQLPipelineTests {
     private let sum = PostgreSQLPipelineTests.statement("SELECT COALESCE(SUM(number), 0)::int8 FROM numbers")
 
     /// A database with a table of numbers, and one connection to it.
-    private func withDatabase(_ body: (PostgreSQLDatabase, _ other: PostgreSQLConnection) async throws -> Void) async throws {
+    private func withDatabase(_ body: (PostgreSQLDatabase, _ other: PostgreSQLConnection) async throws -> Void)
+        async throws
+    {
         let target = try PostgreSQLServer.shared.get().makeDatabase()
         let other = try PostgreSQLConnection(target)
         try other.simple("CREATE TABLE numbers (number BIGINT PRIMARY KEY)")

@@ -126,7 +126,8 @@ struct PostgreSQLStoreTests {
         // No rollback takes a number of a sequence back.
         let other = try PostgreSQLConnection(target)
         try other.simple("CREATE SEQUENCE attempts")
-        let attempt = SQLStatement(text: "SELECT nextval('attempts'), pg_terminate_backend(pg_backend_pid())", values: [])
+        let attempt = SQLStatement(
+            text: "SELECT nextval('attempts'), pg_terminate_backend(pg_backend_pid())", values: [])
         func attempts() throws -> Int64 {
             defer { try? other.simple("ALTER SEQUENCE attempts RESTART") }
             return try other.rows("SELECT nextval('attempts')", [])[0].integer(0) - 1
