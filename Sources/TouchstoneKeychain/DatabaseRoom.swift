@@ -24,7 +24,7 @@ final class DatabaseRoom: Sendable {
         /// From the file's beginning.
         var bytes = 0
         var pageBytes: Int?
-        /// The file's size, and the blocks that it has, since that was set aside; nil: nothing was.
+        /// The file's size and its blocks after room was set aside; nil if no room was.
         var file: FileSize?
     }
 
@@ -39,7 +39,7 @@ final class DatabaseRoom: Sendable {
         }
     }
 
-    /// Set aside beyond what is needed, where there is room: most transactions then find enough.
+    /// Set aside beyond what is needed, if there is room. Most transactions then find enough.
     private static let spareBytes = 256 << 10
 
     init(_ file: URL) {

@@ -186,7 +186,7 @@ extension KeychainStore.KeychainWriter {
     ///
     /// - Returns: Whether it did anything that was recorded.
     func recordGuardedRows(with recorder: ItemRecorder?, isDeletion: Bool) throws -> Bool {
-        // Mostly there is none.
+        // Most transactions change no such row.
         guard try turn.statement(.guardedChange).first([], { _ in true }) != nil else { return false }
         let rows = try Row.fetchCursor(
             database.cachedStatement(sql: "SELECT isAdded, class, identifier, version FROM guarded_change"))

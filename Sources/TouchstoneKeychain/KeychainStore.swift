@@ -39,7 +39,7 @@ extension ItemRow {
         CASE WHEN length(secret) <= \(smallSecretBytes) THEN secret END, length(secret)
         """
     private static let smallSecretBytes = 256 << 10
-    /// Only what is no secret, because it is of another kind, is read.
+    /// Reads `secret` only if it is of another kind, and so not a secret.
     static let columnsWithoutSecret = """
         rowid, class, identifier, version, pdmn, identity, metadata, wrappedKey,
         CASE WHEN typeof(secret) NOT IN ('blob', 'null') THEN secret END, length(secret)

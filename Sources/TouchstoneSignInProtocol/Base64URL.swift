@@ -38,7 +38,7 @@ extension Data {
                 bytes.append(UInt8(truncatingIfNeeded: bits >> held))
             }
         }
-        // A sign more than the bytes need, or bits that no byte has: there would be two texts for the same bytes.
+        // One sign too many, or bits that belong to no byte, are refused, because two texts would mean the same bytes.
         guard held < 6, bits & (1 << held - 1) == 0 else { return nil }
         self = Data(bytes)
     }

@@ -85,7 +85,7 @@ nonisolated(unsafe) let libCrypto: LibCrypto? = unsafe copenssl_load()
     func isFor(host: String) -> Bool {
         // A dot at the end means that the name is complete. It is not in certificates.
         let host = host.hasSuffix(".") ? String(host.dropLast()) : host
-        // libcrypto takes a dot at the beginning for every host below.
+        // If a name begins with a dot, libcrypto takes it for every host below.
         guard !host.isEmpty, !host.hasPrefix("."), host.utf8.count <= TrustLimits.maximumNameBytes,
             !host.utf8.contains(0)
         else { return false }

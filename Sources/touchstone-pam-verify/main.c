@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum { protocol = 3, most_retries = 16 };
-// That of TouchstoneVersion.
+// TouchstoneVersion has the same.
 static const char version[] = "0.1.0";
 
 static void say(const char *line) {

@@ -14,7 +14,7 @@ public final class BusOutbox: Sendable {
     /// Readable when there is something to send.
     let wakeup: Int32
     private let waker: Int32
-    /// The bus's own, once it runs.
+    /// The bus's own thread, once it runs.
     private let thread = Atomic<pthread_t>(0)
 
     init() {

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Sealed secrets that were stored or read of late, so that a program that asks again does not wait for the device (SS-21).
+/// Sealed secrets that were stored or read recently, so that a program that asks again does not wait for the device (SS-21).
 ///
 /// They are as the keychain keeps them: without the keys of their items nobody can open them.
 public struct RecentSecrets: Sendable {
@@ -10,13 +10,13 @@ public struct RecentSecrets: Sendable {
     private var secrets: [String: Data] = [:]
     private var bytes = 0
 
-    /// Without any.
+    /// Makes one without any secret.
     public init() {}
 
     /// The sealed secret of an item; nil if it is not among them.
     public subscript(item: String) -> Data? { secrets[item] }
 
-    /// Notes a sealed secret; where there is no room, the others are forgotten.
+    /// Notes a sealed secret; if there is no room, the others are forgotten.
     ///
     /// - Parameters:
     ///   - sealed: As the keychain keeps it. One of more than ``most`` bytes is not noted.
@@ -29,6 +29,6 @@ public struct RecentSecrets: Sendable {
         bytes += sealed.count
     }
 
-    /// Forgets that of an item.
+    /// Forgets the sealed secret of an item.
     public mutating func remove(_ item: String) { bytes -= secrets.removeValue(forKey: item)?.count ?? 0 }
 }

@@ -62,7 +62,7 @@ enum SimulatorProgram {
         try await server.run()
     }
 
-    /// That of the other programs.
+    /// The other programs have the same.
     private static let version = "0.1.0"
 
     private static func say(_ line: String) {

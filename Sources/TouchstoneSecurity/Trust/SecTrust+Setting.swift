@@ -86,7 +86,7 @@ public func SecTrustCopyCustomAnchorCertificates(
 ///
 /// - Parameters:
 ///   - trust: The trust object, which forgets its result.
-///   - verifyDate: The date. One before the year 1 or after 9999 counts as the first or last second of them.
+///   - verifyDate: The date. One before the year 1 or after 9999 counts as the first or last second of these years.
 /// - Returns: `errSecSuccess`.
 @discardableResult
 public func SecTrustSetVerifyDate(_ trust: SecTrust, _ verifyDate: CFDate) -> OSStatus {
