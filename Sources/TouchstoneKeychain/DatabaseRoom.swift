@@ -84,9 +84,15 @@ final class DatabaseRoom: Sendable {
                 if code == ENOSPC || code == EDQUOT { throw DatabaseError(resultCode: .SQLITE_FULL) }
             }
             let spare = needed..<needed + Self.spareBytes
-            held.bytes = allocate(spare) == 0 ? spare.upperBound : needed
+            held.bytes = isRoomy && allocate(spare) == 0 ? spare.upperBound : needed
             held.file = FileSize(descriptor)
         }
+    }
+
+    /// Whether others do not miss what is set aside: some file systems keep what they could of a range that they refuse.
+    private var isRoomy: Bool {
+        var room = statvfs()
+        return unsafe fstatvfs(descriptor, &room) == 0 && Int(room.f_bavail) * Int(room.f_frsize) >= 64 * Self.spareBytes
     }
 
     /// - Returns: 0, or an error of the system's.

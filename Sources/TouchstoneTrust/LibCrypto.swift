@@ -86,7 +86,7 @@ nonisolated(unsafe) let libCrypto: LibCrypto? = unsafe copenssl_load()
         // A dot at the end means that the name is complete. It is not in certificates.
         let host = host.hasSuffix(".") ? String(host.dropLast()) : host
         // If a name begins with a dot, libcrypto takes it for every host below.
-        guard !host.isEmpty, !host.hasPrefix("."), host.utf8.count <= TrustLimits.maximumNameBytes,
+        guard !host.isEmpty, host.utf8.first != UInt8(ascii: "."), host.utf8.count <= TrustLimits.maximumNameBytes,
             !host.utf8.contains(0)
         else { return false }
         // -2 is for what is not an address, and an address is no name of a host (RFC 9525).

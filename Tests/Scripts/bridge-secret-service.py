@@ -3,6 +3,7 @@
 
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import time
@@ -302,6 +303,26 @@ def a_program_with_many_accounts_is_refused_none(device, bus, person):
     check(not any(isinstance(answer, str) for answer in answers), f"{answers}")
     wait_for(lambda: all(other.ask(f"property({path!r}, 'Locked')") is False for path in paths), "all of them to be open")
     equal(person.asked(), 10, "prompts")
+
+
+@with_bus
+def questions_that_fail_at_once_rest(device, bus, person):
+    """SS-39, SS-65: without an agent they are asked again after some seconds, and two of them do not wake each other."""
+    mailer, other = bus.app("mailer"), bus.app("other")
+    mailer.ask("store('anna', 'correct horse'), store('bert', 'staple')")
+    paths = [other.ask(f"search({{'user': {user!r}}})")[0][0] for user in ("anna", "bert")]
+    prompts = [other.ask(f"secret(ROOT, 'Unlock', '(ao)', ([{path!r}],))")[1] for path in paths]
+    person.leave()
+    other.ask(f"[send(prompt, 'Prompt', '(s)', ('',)) for prompt in {prompts!r}] and None")
+
+    def seconds_of_processor():
+        fields = pathlib.Path(f"/proc/{bus.service.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    before = seconds_of_processor()
+    time.sleep(6)
+    used = seconds_of_processor() - before
+    check(used < 0.6, f"{used} s of processor time while nobody can be asked")
 
 
 @with_bus
@@ -628,7 +649,7 @@ main(
     what_is_malformed_is_refused,
     grants_are_listed_and_taken_back, docker_keeps_its_passwords, what_gnome_keyring_keeps_comes_in_and_goes_back, items_that_share_attributes_go_there_and_back,
     an_upgraded_program_keeps_its_passwords, an_import_is_of_everything_or_nothing,
-    one_program_holds_up_no_other, large_calls_that_wait_are_few, a_program_with_many_accounts_is_refused_none, another_set_is_no_way_around_a_cancel,
+    one_program_holds_up_no_other, questions_that_fail_at_once_rest, large_calls_that_wait_are_few, a_program_with_many_accounts_is_refused_none, another_set_is_no_way_around_a_cancel,
     a_collection_goes_with_what_was_approved, aliases_last, one_of_them_works_on_a_device, more_than_one_answer_is_read,
     the_collections_that_programs_expect,
 )

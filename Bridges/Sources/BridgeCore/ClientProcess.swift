@@ -1,3 +1,4 @@
+internal import CTouchstoneSystem
 internal import Foundation
 import Glibc
 
@@ -149,8 +150,12 @@ public struct ExecutedFile: Hashable, Sendable {
     ///
     /// - Parameter processID: Its number.
     public init?(of processID: Int32) {
-        var file = stat()
-        guard unsafe stat("/proc/\(processID)/exe", &file) == 0 else { return nil }
-        (device, inode) = (file.st_dev, file.st_ino)
+        let process = unsafe open("/proc/\(processID)", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard process >= 0 else { return nil }
+        defer { close(process) }
+        // Does not ask the file system, which may be the program's own and never answer (SS-65).
+        var file = touchstone_executable()
+        guard unsafe touchstone_executable_of(process, &file) == 0 else { return nil }
+        (device, inode) = (UInt(file.device), UInt(file.inode))
     }
 }

@@ -17,8 +17,8 @@ extension SecretService {
         static let again = 5.0
         /// Programs that have the owner asked to unlock the device, at a time: each takes threads.
         static let questions = 32
-        /// Questions of one program at a time, as many as the owner's device takes of it (BR-29); more wait here, without a thread.
-        static let ofOneProgram = 5
+        /// Questions of one process at a time, as many as the owner's device takes of it (BR-29); more wait here, without a thread.
+        static let ofOneProcess = 5
     }
 
     /// When the call that is being answered has its answer; each call sets its own.
@@ -130,7 +130,7 @@ extension SecretService {
         request.unlock = longest
         let asked = request
         let approvals = approvals
-        let question = Question<Void>(waiting)
+        let question = Question<Void>(waiting, of: client.client.process)
         unlocking[client.grantee] = question
         question.start { [self] in
             let result = await onThread { () throws(BridgeFailure) in
@@ -168,11 +168,11 @@ extension SecretService {
             let question: Question<[String: SymmetricKeyBytes]>
             if let running = asking[asked], running.join(waiting) {
                 question = running
-            } else if asking.keys.count(where: { $0.grantee == client.grantee }) < Times.ofOneProgram {
+            } else if asking.values.count(where: { $0.asker == client.client.process }) < Times.ofOneProcess {
                 question = ask(asked, client, waiting, longest)
             } else {
                 // A program that starts with many accounts asks for all of them at once: one after the other, and none is refused.
-                await change(within: Times.again)
+                await change(within: Times.again, orPlace: true)
                 continue
             }
             do throws(BridgeFailure) {
@@ -195,7 +195,7 @@ extension SecretService {
         let wanted = asked.items.sorted()
         let request = request(wanted, client, asked.purpose, longest)
         let approvals = approvals
-        let question = Question<[String: SymmetricKeyBytes]>(waiting)
+        let question = Question<[String: SymmetricKeyBytes]>(waiting, of: client.client.process)
         asking[asked] = question
         question.start { [self] in
             let result = await onThread { () throws(BridgeFailure) in
@@ -216,8 +216,8 @@ extension SecretService {
     ) async {
         if asked.purpose == .read, case .success(let found) = result { await grant(found, client) }
         if asking[asked] === question { asking[asked] = nil }
-        // Another question of the program may have its turn now.
-        wakeAll()
+        // Another question of the process may have its turn now.
+        wakeWhoWantsAPlace()
     }
 
     /// The copy that a program has; nil where it has none.

@@ -76,6 +76,8 @@ actor SecretService {
     private(set) var unlocks = 0
 
     private var changes: [UInt64: CheckedContinuation<Void, Never>] = [:]
+    /// Those of them that the end of a question wakes too.
+    private var wantPlaces: Set<UInt64> = []
     private var lastChange: UInt64 = 0
     private(set) var isWriting = false
     /// How often something began to be written.
@@ -224,9 +226,10 @@ actor SecretService {
     // MARK: Waiting
 
     /// Waits until something changes: the device, or who is on the bus.
-    func change(within seconds: Double) async {
+    func change(within seconds: Double, orPlace: Bool = false) async {
         lastChange += 1
         let number = lastChange
+        if orPlace { wantPlaces.insert(number) }
         let timer = Task {
             try? await Task.sleep(for: .seconds(seconds))
             wake(number)
@@ -235,11 +238,17 @@ actor SecretService {
         timer.cancel()
     }
 
-    private func wake(_ number: UInt64) { changes.removeValue(forKey: number)?.resume() }
+    private func wake(_ number: UInt64) {
+        wantPlaces.remove(number)
+        changes.removeValue(forKey: number)?.resume()
+    }
+
+    /// Not those that wait after a failure: two of them would wake each other without end.
+    func wakeWhoWantsAPlace() { for number in wantPlaces { wake(number) } }
 
     func wakeAll() {
         let waiting = changes.values
-        changes = [:]
+        (changes, wantPlaces) = ([:], [])
         for continuation in waiting { continuation.resume() }
     }
 

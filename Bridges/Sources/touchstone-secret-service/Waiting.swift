@@ -26,8 +26,16 @@ final class Question<Answer: Sendable>: Sendable {
     private let waiting: Mutex<[Waiting]>
     private let answer = Mutex<Task<Result<Answer, BridgeFailure>, Never>?>(nil)
 
-    /// - Parameter first: Who asks it.
-    init(_ first: Waiting) { waiting = Mutex([first]) }
+    /// The process that asked it first; nil where nobody knows it.
+    let asker: ClientProcess?
+
+    /// - Parameters:
+    ///   - first: Who asks it.
+    ///   - asker: The process.
+    init(_ first: Waiting, of asker: ClientProcess?) {
+        waiting = Mutex([first])
+        self.asker = asker
+    }
 
     /// Whether anybody still waits.
     var isWaitedOn: Bool {
