@@ -39,7 +39,9 @@ final class DatabaseRoom: Sendable {
         }
     }
 
-    /// Set aside beyond what is needed, if there is room. Most transactions then find enough.
+    /// Set aside beyond what is needed, if there is room.
+    ///
+    /// Most transactions then find enough.
     private static let spareBytes = 256 << 10
 
     init(_ file: URL) {
@@ -92,7 +94,8 @@ final class DatabaseRoom: Sendable {
     /// Whether others do not miss what is set aside: some file systems keep what they could of a range that they refuse.
     private var isRoomy: Bool {
         var room = statvfs()
-        return unsafe fstatvfs(descriptor, &room) == 0 && Int(room.f_bavail) * Int(room.f_frsize) >= 64 * Self.spareBytes
+        return unsafe fstatvfs(descriptor, &room) == 0
+            && Int(room.f_bavail) * Int(room.f_frsize) >= 64 * Self.spareBytes
     }
 
     /// - Returns: 0, or an error of the system's.

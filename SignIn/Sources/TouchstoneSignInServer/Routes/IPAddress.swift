@@ -1,7 +1,9 @@
 import Glibc
 import NIOCore
 
-/// An IP address, however it was written. For IPv4 in IPv6 (`::ffff:192.0.2.1`) it is the IPv4.
+/// An IP address, however it was written.
+///
+/// For IPv4 in IPv6 (`::ffff:192.0.2.1`) it is the IPv4.
 struct IPAddress: Hashable, Sendable {
     /// 4 bytes, or 16, as they are on the wire.
     private let bytes: [UInt8]

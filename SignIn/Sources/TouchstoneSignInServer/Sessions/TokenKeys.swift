@@ -25,7 +25,9 @@ actor TokenKeys {
                 ecdsa: ES256PublicKey(backing: key.publicKey), kid: JWKIdentifier(string: stored.id))
         }
 
-        /// RFC 7515, 5.1. Not by JWTKit, which makes the header again for each token.
+        /// RFC 7515, 5.1.
+        ///
+        /// Not by JWTKit, which makes the header again for each token.
         func sign(_ token: AccessToken) throws -> String {
             let text = "\(header).\(try JSONEncoder().encode(token).base64URL)"
             return "\(text).\(try key.signature(for: Data(text.utf8)).rawRepresentation.base64URL)"

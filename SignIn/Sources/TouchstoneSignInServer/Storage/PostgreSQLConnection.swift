@@ -31,7 +31,9 @@ enum PostgreSQLError: Error {
     }
 }
 
-/// A connection through libpq, for one caller at a time. Calls of ``SQLConnection`` block.
+/// A connection through libpq, for one caller at a time.
+///
+/// Calls of ``SQLConnection`` block.
 ///
 /// Safe: the handle is freed with it, and nobody else has it.
 @safe final class PostgreSQLConnection: SQLConnection {

@@ -30,7 +30,9 @@ extension SQLStore {
     }
 }
 
-/// PostgreSQL through libpq. What is sent together blocks no thread; a connection is made, and a transaction whose
+/// PostgreSQL through libpq.
+///
+/// What is sent together blocks no thread; a connection is made, and a transaction whose
 /// statements depend on each other runs, on a thread of its own.
 final class PostgreSQLDatabase: SQLDatabase {
     /// Of a transaction that waited in a circle with another one and was undone.

@@ -64,7 +64,9 @@ final class SocketPoller: Sendable {
         try await thread.shutdownGracefully()
     }
 
-    /// Whether one of `events` came before `deadline`, or the socket's end did. Whether the task is cancelled does not matter.
+    /// Whether one of `events` came before `deadline`, or the socket's end did.
+    ///
+    /// Whether the task is cancelled does not matter.
     func wait(for events: Events, of socket: Int32, until deadline: ContinuousClock.Instant) async -> Bool {
         await withCheckedContinuation { continuation in
             let isWatched = state.withLock { state in
@@ -81,7 +83,9 @@ final class SocketPoller: Sendable {
         }
     }
 
-    /// One event, once. libpq closes its sockets itself, and the kernel forgets them then.
+    /// One event, once.
+    ///
+    /// libpq closes its sockets itself, and the kernel forgets them then.
     private func watch(_ socket: Int32, _ events: Events) -> Bool {
         var event = unsafe epoll_event(
             events: events.rawValue | EPOLLRDHUP.rawValue | EPOLLONESHOT.rawValue, data: epoll_data(fd: socket))
