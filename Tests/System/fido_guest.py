@@ -223,7 +223,7 @@ def fido2_cred_and_fido2_assert(machine, owner):
         name, public = verified.split("\n", 1)
         machine.write("/tmp/public.pem", public)
         wanted = lines(hash64, site) + ("" if "-r" in options else lines(name))
-        for more in ([["-v"], ["-t", "up=true"], ["-t", "uv=true"], []][number], []):
+        for more in ([["-t", "uv=true"], ["-t", "up=true"], ["-t", "uv=true"], []][number], []):
             got = machine.run("fido2-assert", "-G", *(["-r"] if "-r" in options else []), *more, node, user=OWNER, input=wanted).stdout
             machine.run("fido2-assert", "-V", "-p", "-v", "/tmp/public.pem", "es256", user=OWNER, input="\n".join(got.splitlines()[:4]) + "\n")
         equal(owner.asked - before, 3, f"prompts for {options}")
