@@ -223,8 +223,10 @@ def the_bit_says_that_the_owner_was_judged(device, service, person):
         equal(answers_of(service, options), ((0, 0x45), (0, 0x05)), f"finger, {options}")
     equal(person.asked(), 1 + 2 * len(OPTIONS), "each has a prompt of its own")
     equal(channel.call(1, make_request("other.example", options={"up": False}))[0], 0x2C, "made without the owner")
-    equal(channel.call(2, get_request(options={"up": False, "uv": True}))[0], 0x2C, "verified without the owner")
+    equal(channel.call(2, get_request("other.example", options={"up": False, "uv": True}))[0], 0x2E, "verified where nothing is")
     equal(person.asked(), 0, "prompts")
+    got, answer = channel.call(2, get_request(options={"up": False, "uv": True}))
+    equal((got, AuthenticatorData(answer[2]).flags, person.asked()), (0, 0x05, 1), "verified, as ssh-keygen asks")
 
 
 @with_fido
