@@ -147,7 +147,7 @@ def run(program, user, seconds, environment=None):
             QEMU, "-machine", "q35", "-accel", "tcg,thread=single", "-cpu", "max", "-smp", "1", "-m", "2048", "-nodefaults", "-no-reboot",
             "-display", "none", "-vga", "std", "-serial", "stdio", "-nic", "none",
             "-kernel", next((tree / "boot").glob("vmlinuz-*")), "-initrd", initial,
-            "-append", "console=tty0 console=ttyS0 loglevel=7 panic=-1 systemd.log_level=warning systemd.unit=touchstone-test.service systemd.show_status=no systemd.log_target=journal"
+            "-append", "console=tty0 console=ttyS0 quiet loglevel=3 panic=-1 systemd.log_level=warning systemd.unit=touchstone-test.service systemd.show_status=no systemd.log_target=journal"
             " systemd.mask=systemd-timesyncd.service systemd.mask=systemd-networkd.service",
             "-fsdev", "local,id=host,path=/,security_model=none,readonly=on,multidevs=remap", "-device", "virtio-9p-pci,fsdev=host,mount_tag=host",
         ]
