@@ -14,7 +14,7 @@ from container import OWNER
 from device import main
 
 # Longest time of the guest.
-SECONDS = int(os.environ.get("TOUCHSTONE_GUEST_SECONDS", "540"))
+SECONDS = int(os.environ.get("TOUCHSTONE_GUEST_SECONDS", "1200"))
 
 
 def passkeys_in_a_guest():
