@@ -64,7 +64,7 @@ class Owner:
     @property
     def asked(self):
         """How many prompts there were. One is drawn again in place, so those are counted that end, and what comes after."""
-        return sum(re.search(PROMPT, part) is not None for part in re.split("(?:Recognised|Dismissed): ", self.shown))
+        return sum(re.search(PROMPT, part) is not None for part in re.split(r"Recognised: |Dismissed: |Cancelled\.", self.shown))
 
     def look(self):
         with contextlib.suppress(OSError):
