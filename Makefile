@@ -52,13 +52,14 @@ test: ## Run every test (ONLY="name ...": those with such a word in their name)
 	@swift build --build-tests
 	@script/run-tests $(ONLY)
 
-test-system: ## Run the tests of the system service, in a container of their own (as root)
+test-system: ## Run the tests of the system service, in a container and a guest of their own (as root)
 	@script/install-packages test system
 	@script/python-environment
+	@script/guest-kernel
 	@for program in $(PROGRAMS) touchstone-peers; do swift build --product $$program; done
 	@swift build --product touchstone-pam-verify
 	@swift build --package-path Bridges
-	@script/run-tests Tests/System/system-service.py Tests/System/attacks.py Tests/System/bridge-units.py Tests/System/pam.py
+	@script/run-tests Tests/System/system-service.py Tests/System/attacks.py Tests/System/bridge-units.py Tests/System/pam.py Tests/System/fido.py
 
 FUZZ_SECONDS ?= 60
 fuzz: ## Run libFuzzer over every parser of foreign bytes (FUZZ_SECONDS=60 each, FUZZ_TARGETS="json age")

@@ -223,8 +223,10 @@ def the_bit_says_that_the_owner_was_judged(device, service, person):
         equal(answers_of(service, options), ((0, 0x45), (0, 0x05)), f"finger, {options}")
     equal(person.asked(), 1 + 2 * len(OPTIONS), "each has a prompt of its own")
     equal(channel.call(1, make_request("other.example", options={"up": False}))[0], 0x2C, "made without the owner")
-    equal(channel.call(2, get_request(options={"up": False, "uv": True}))[0], 0x2C, "verified without the owner")
+    equal(channel.call(2, get_request("other.example", options={"up": False, "uv": True}))[0], 0x2E, "verified where nothing is")
     equal(person.asked(), 0, "prompts")
+    got, answer = channel.call(2, get_request(options={"up": False, "uv": True}))
+    equal((got, AuthenticatorData(answer[2]).flags, person.asked()), (0, 0x05, 1), "verified, as ssh-keygen asks")
 
 
 @with_fido
@@ -258,6 +260,26 @@ def with_a_passkey_at_each_site(service):
     for number in range(len(OPTIONS)):
         equal(channel.call(1, make_request(f"site{number}.example", user=b"first", options={"rk": True}))[0], 0, "make")
     channel.close()
+
+
+def every_cell_cancelled():
+    """FD-33, FD-42: 0x27, no flags, nothing made. Each three are on a device of their own, because nobody is asked after three noes."""
+    cells = [(command, options) for options in OPTIONS for command in (1, 2)]
+    for first in range(0, len(cells), 3):
+        with Device() as device:
+            device.set_up("271828", "thumb")
+            with Service(device) as service:
+                person, channel = Person(device), Channel(service)
+                for site in range(3):
+                    equal(channel.call(1, make_request(f"site{site}.example", options={"rk": True}))[0], 0, "make")
+                kept = service.command("list", "--json")
+                person.answer = "cancel"
+                for site, (command, options) in enumerate(cells[first:first + 3]):
+                    person.prompts = []
+                    request = {1: make_request, 2: get_request}[command](f"site{site}.example", options=options)
+                    equal(channel.call(command, request), (0x27, {}), f"command {command}, {options}")
+                    equal([prompt["phase"] for prompt in person.prompts], ["biometry"], f"prompts, command {command}, {options}")
+                equal(service.command("list", "--json"), kept, "what is kept")
 
 
 @with_fido
@@ -505,6 +527,6 @@ def a_wrong_standard_input_is_refused():
 main(
     libfido2_makes_passkeys_and_signs_in, a_silent_look_verifies_nothing, secrets_come_out_the_same_with_both_protocols,
     py_webauthn_verifies_what_comes_out, several_accounts_are_one_prompt, the_bit_says_that_the_owner_was_judged, a_no_is_an_answer,
-    wrong_fingers_verify_nobody, a_weak_sensor_verifies_nobody, the_passcode_verifies_where_only_that_counts, nobody_who_can_be_asked,
+    every_cell_cancelled, wrong_fingers_verify_nobody, a_weak_sensor_verifies_nobody, the_passcode_verifies_where_only_that_counts, nobody_who_can_be_asked,
     a_cancel_is_heard_in_each_state, what_is_hostile_is_refused, a_device_is_chosen_and_nothing_kept, the_owner_lists_and_removes,
     a_passkey_is_removed_with_the_passcode, the_numbers_are_those_of_two_libraries, a_wrong_standard_input_is_refused)

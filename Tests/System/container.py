@@ -85,6 +85,9 @@ def unified_groups():
 class Container:
     """systemd, D-Bus and the login service run; the users and Touchstone's files are installed. All gone at the end of `with`."""
 
+    # Longest time of a command, in seconds.
+    patience = 60
+
     def __init__(self, change=None):
         """`change` may alter a unit's text, by its name, before it is installed: to see an attack succeed."""
         self.change = change or (lambda name, text: text)
@@ -176,7 +179,7 @@ class Container:
 
     def run(self, *arguments, user=None, input="", status=0):
         result = subprocess.run(
-            self.command(*arguments, user=user), input=input, text=True, capture_output=True, timeout=60, cwd="/")
+            self.command(*arguments, user=user), input=input, text=True, capture_output=True, timeout=self.patience, cwd="/")
         check(
             status is None or result.returncode == status,
             f"{' '.join(map(str, arguments))}: exit {result.returncode}, expected {status}\n{result.stdout}{result.stderr}")

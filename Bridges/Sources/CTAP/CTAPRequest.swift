@@ -203,13 +203,13 @@ struct GetAssertion: Hashable, Sendable {
         allowed = try Fields.credentials(parameters[3])
         secret = try Fields.extensions(parameters[4])?["hmac-secret"].map(SecretRequest.init)
         guard try Fields.option("rk", parameters[5]) == nil else { throw .unsupportedOption }
-        isSilent = try Fields.option("up", parameters[5]) == false
+        let isPresenceWanted = try Fields.option("up", parameters[5]) ?? true
         let isVerificationWanted = try Fields.option("uv", parameters[5]) ?? false
+        // Whoever is verified is present: ssh-keygen looks so for resident keys.
+        isSilent = !isPresenceWanted && !isVerificationWanted
         isSelection = try parameters[6]?.asBytes(0...64).isEmpty ?? false
         guard !isSelection else { return }
         guard parameters[6] == nil else { throw .pinAuthInvalid }
-        // There is no verification without a person who is here (FD-30).
-        guard !isSilent || !isVerificationWanted else { throw .invalidOption }
     }
 }
 

@@ -264,7 +264,7 @@ func flags(_ result: [CBOR: CBOR]) -> UInt8? {
             (Requests.make(extensions: ["credProtect": .text("3")]), 0x11), (Requests.make(pin: [1]), 0x33),
             (Requests.get(without: 1), 0x14), (Requests.get(without: 2), 0x14),
             (Requests.get(options: ["rk": true]), 0x2B),
-            (Requests.get(options: ["up": false, "uv": true]), 0x2C), (Requests.get(pin: [1]), 0x33),
+            (Requests.get(options: ["up": false, "uv": true]), 0x2E), (Requests.get(pin: [1]), 0x33),
             (Requests.get(), 0x2E),
             ([1], 0x12), ([1, 0xA0], 0x14), ([1, 0x80], 0x11), ([2, 0xFF], 0x12), ([], 0x03), ([7], 0x30), ([8], 0x30),
             ([8, 0], 0x03),
@@ -362,6 +362,17 @@ func flags(_ result: [CBOR: CBOR]) -> UInt8? {
         // What somebody does not know already they do not learn.
         #expect(bench.answer(Requests.get(allowed: [[5]], options: ["up": false])).status == 0x2E)
         #expect(bench.answer(Requests.get(options: ["up": false])).status == 0x2E)
+    }
+
+    @Test("FD-32: who wants the owner verified has the owner asked, present or not") func verifiedLook() throws {
+        var bench = Bench()
+        let id = bench.made()
+        _ = bench.wishes()
+        let (status, result) = bench.answer(Requests.get(allowed: [id], options: ["up": false, "uv": true]))
+        #expect(status == 0)
+        #expect(flags(result) == 0x05)
+        #expect(try bench.verifies(result, by: bench.key))
+        #expect(bench.wishes().count == 1)
     }
 
     @Test("FD-16: a device is chosen, and nothing kept", arguments: ["make.me.blink", ".dummy"]) func probe(
